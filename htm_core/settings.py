@@ -1,0 +1,66 @@
+"""What an installation may set; everything has a default that works on a laptop."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+
+class Signals(BaseModel):
+    """How much each signal counts in recall beside meaning and words, which weigh 1 together; 0 switches one off."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    corroboration: float = Field(default=1.0, ge=0, le=1, description="a lone word of the question may be chance")
+    context: float = Field(default=1.0, ge=0, le=1, description="words said right before and after a message")
+    session: float = Field(default=0.5, ge=0, le=10, description="how well the best of its conversation answers")
+    speaker: float = Field(default=0.15, ge=0, le=10, description="said by the one speaker whom the question names")
+    time: float = Field(default=0.2, ge=0, le=10, description="said at, or near to, a time that the question names")
+    prior: float = Field(default=0.0, ge=0, le=10, description="importance and use, whatever was asked")
+
+
+class Settings(BaseModel):
+    """How memories of one process use PostgreSQL, threads and models. Secrets never show in a repr."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    pool_min: int = Field(default=1, ge=0, description="connections kept open")
+    pool_max: int = Field(default=10, ge=1, description="connections at most, per (url, role)")
+    pool_timeout: float = Field(default=10.0, gt=0, description="seconds to wait for a connection")
+    aio_threads: int = Field(default=16, ge=1, description="threads that run the awaited verbs")
+    statement_timeout: float = Field(default=30.0, gt=0, description="seconds a statement may take")
+    worker: Literal["thread", "off"] = Field(
+        default="thread", description="run durable jobs in this process, or leave them"
+    )
+    worker_lease: float = Field(
+        default=30.0, gt=0, description="seconds until a claimed job may be taken by another worker"
+    )
+    worker_batch: int = Field(default=64, ge=1, description="jobs claimed at once")
+    model_rates: tuple[tuple[str, Annotated[float, Field(gt=0)]], ...] = Field(
+        default=(), description="calls a minute that the worker makes of the models whose names begin so"
+    )
+    schema_: str = Field(
+        default="htm", alias="schema", pattern=r"^[a-z_][a-z0-9_]{0,40}$", description="the PostgreSQL schema"
+    )
+    auto_migrate: bool = Field(
+        default=True, description="bring the schema up to date on first use, where the login may"
+    )
+    migrate_url: SecretStr | None = Field(default=None, description="DSN of the owner: migrations and indexes")
+    listen_url: SecretStr | None = Field(default=None, description="direct DSN for LISTEN, behind a pooler")
+    max_content: int = Field(default=1_000_000, ge=1, description="characters of one memory at most")
+    max_drafts: int = Field(default=100_000, ge=1, description="drafts of one remember_many at most")
+    signals: Signals = Field(default=Signals(), description="what counts in recall beside meaning and words")
+    timezone: str | None = Field(default=None, description="IANA zone of timeframes; None is the machine's")
+    week_start: Literal["monday", "sunday"] = "monday"
+    telemetry: bool = Field(default=False, description="spans and metrics through OpenTelemetry; extra otel")
+    language: str = Field(
+        default="english", pattern=r"^[a-z_]+$", description="text search configuration of a new tenant"
+    )
+
+
+def home() -> Path:
+    """Where the embedded server and the embedded model live: `HTM_HOME`, default `~/.htm`."""
+    return Path(os.environ.get("HTM_HOME") or Path.home() / ".htm").expanduser().absolute()

@@ -1,0 +1,76 @@
+"""Stand-ins for the outside minds: deterministic, offline, and able to fail on request."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import threading
+from typing import Literal
+
+Lie = Literal["count", "length", "nan"]
+
+
+class HashEmbedder:
+    """Embed a text as its bag of words, so that texts which share words have similar vectors.
+
+    Each word falls on two of `dimension` axes, chosen and signed by its SHA-256; vectors have unit length and
+    are never zero.
+    `down=True` raises ConnectionError; `lie` answers with a wrong count, a wrong length or a NaN.
+    """
+
+    def __init__(self, dimension: int = 64, name: str = "hash") -> None:
+        self.dimension = dimension
+        self.model = name
+        self.down = False
+        self.lie: Lie | None = None
+        self.calls = 0
+        self._counting = threading.Lock()
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self._answer()
+        vectors = [self._vector(text) for text in texts]
+        return vectors[:-1] if self.lie == "count" else vectors
+
+    def embed_query(self, text: str) -> list[float]:
+        self._answer()
+        return [] if self.lie == "count" else self._vector(text)
+
+    def _answer(self) -> None:
+        with self._counting:
+            self.calls += 1
+        if self.down:
+            raise ConnectionError("the embedder is down")
+
+    def _vector(self, text: str) -> list[float]:
+        axes = [0.0] * self.dimension
+        for word in re.findall(r"\w+", text.lower()) or [text]:
+            self._add(axes, word)
+        length = math.sqrt(sum(x * x for x in axes))
+        vector = [x / length for x in axes] if length else [1.0] + [0.0] * (self.dimension - 1)
+        if self.lie == "nan":
+            vector[0] = math.nan
+        return vector[:-1] if self.lie == "length" else vector
+
+    def _add(self, axes: list[float], word: str) -> None:
+        digest = hashlib.sha256(word.encode("utf-8", "replace")).digest()
+        for start in (0, 8):
+            axis = int.from_bytes(digest[start : start + 4], "big") % self.dimension
+            axes[axis] += 1.0 if digest[start + 4] % 2 else -1.0
+
+
+class StandInChat:
+    """A chat model with structured output that answers what it was given, and keeps what it was asked."""
+
+    model = "stand-in"
+
+    def __init__(self, answer: object = None) -> None:
+        self.answer = answer
+        self.asked: list[list[tuple[str, str]]] = []
+
+    def with_structured_output(self, schema: type) -> StandInChat:
+        return self
+
+    def invoke(self, messages: list[tuple[str, str]]) -> object:
+        self.asked.append(messages)
+        return self.answer
