@@ -1,0 +1,238 @@
+"""Turn what the user gave as `embedder=` into one that can be trusted: known by name, and checked at every answer."""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from htm_core.errors import HTMError, InvalidInput, ModelError
+from htm_core.models import ollama
+from htm_core.models.naming import can, name_of
+from htm_core.models.tokenizers import well_formed
+from htm_core.types import Embedder
+
+MINILM = "all-MiniLM-L6-v2"
+MINILM_INT8 = "all-MiniLM-L6-v2:int8"
+MINILM_DIMENSION = 384
+LARGEST_COMPONENT = 65504.0  # vectors are kept in half precision
+PROBE = "How many numbers has a vector?"
+
+_ALIASES = {"minilm": MINILM, "minilm:int8": MINILM_INT8, MINILM: MINILM, MINILM_INT8: MINILM_INT8}
+_resolving = threading.RLock()
+_all: weakref.WeakSet[CheckedEmbedder] = weakref.WeakSet()
+_the_parents: list[Embedder | None] = []
+_Answer = TypeVar("_Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """An embedder's name and dimension: what is kept with each vector, so that no two kinds are ever compared."""
+
+    name: str
+    dimension: int
+
+
+class CheckedEmbedder:
+    """An embedder whose answers are checked, so that no impossible vector reaches the database.
+
+    Every failure is a `ModelError`: the model raised, or gave the wrong number of vectors, a vector of another length
+    than before, or something that is not a finite number of at most 65,504. `load` is called at the first use, once. Any number of
+    threads may ask at once.
+    """
+
+    def __init__(self, name: str, load: Callable[[], Embedder], *, dimension: int | None = None) -> None:
+        self.name = name
+        self._load = load
+        self._dimension = dimension
+        self._embedder: Embedder | None = None
+        self._loading = threading.RLock()
+        _all.add(self)
+
+    def __repr__(self) -> str:
+        return f"CheckedEmbedder({self.name!r})"
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers a vector has; asks the model once where that is not known beforehand."""
+        if self._dimension:  # without the lock, which a thread may hold for as long as weights are being fetched
+            return self._dimension
+        with self._loading:
+            return self._dimension or len(self.query(PROBE))
+
+    @property
+    def model(self) -> Model:
+        """The name and the dimension, as they are kept with each vector."""
+        return Model(self.name, self.dimension)
+
+    def documents(self, texts: Sequence[str]) -> list[list[float]]:
+        """Embed texts that are to be found: one vector per text, in order."""
+        if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+            raise InvalidInput(
+                f"expected a sequence of texts to embed, got {texts!r:.60}; put a single text into a list"
+            )
+        wanted = [well_formed(text) for text in texts]
+        if not wanted:
+            return []
+        rows = self._asked(lambda embedder: list(embedder.embed_documents(wanted)))
+        if len(rows) != len(wanted):
+            raise self._lie(f"one vector for each of {len(wanted)} texts", f"{len(rows)}")
+        return self._vectors(rows)
+
+    def query(self, text: str) -> list[float]:
+        """Embed the words that something is looked for with."""
+        if not isinstance(text, str):
+            raise InvalidInput(f"expected a text to embed, got {text!r:.60}")
+        row = self._asked(lambda embedder: embedder.embed_query(well_formed(text)))
+        return self._vectors([row])[0]
+
+    def _asked(self, question: Callable[[Embedder], _Answer]) -> _Answer:
+        try:
+            return question(self._loaded())
+        except HTMError:
+            raise
+        except Exception as error:
+            raise ModelError(
+                f"the embedder {self.name} failed: {type(error).__name__}: {error}; see that the model behind it "
+                "runs and can be reached, then try again"
+            ) from error
+
+    def _loaded(self) -> Embedder:
+        with self._loading:
+            if self._embedder is None:
+                self._embedder = self._load()
+            return self._embedder
+
+    def _vectors(self, rows: Iterable[Any]) -> list[list[float]]:
+        vectors = [self._numbers(row) for row in rows]
+        with self._loading:
+            expected = self._dimension or len(vectors[0])
+            wrong = next((len(vector) for vector in vectors if len(vector) != expected or not vector), None)
+            if wrong is not None:
+                raise self._lie(f"{expected or 'some'} numbers in every vector", f"{wrong}")
+            self._dimension = expected
+        return vectors
+
+    def _numbers(self, row: Any) -> list[float]:
+        try:
+            numbers = row.tolist() if hasattr(row, "tolist") else list(row)
+            finite = all(map(math.isfinite, numbers))  # refuses text, which float() would take
+            vector = list(map(float, numbers))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise self._lie("a list of numbers for each text", f"{row!r:.60}") from error
+        if not finite:
+            raise self._lie("finite numbers", "NaN or infinity")
+        if vector and max(map(abs, vector)) > LARGEST_COMPONENT:
+            raise self._lie("numbers from -65,504 to 65,504", f"{max(vector, key=abs):g}")
+        return vector
+
+    def _lie(self, expected: str, came: str) -> ModelError:
+        return ModelError(
+            f"the embedder {self.name} answered something impossible: expected {expected}, got {came}; nothing of it "
+            "was used. Mend the model, or name another one with embedder="
+        )
+
+    def _start_afresh(self) -> None:
+        # A runtime's threads stay in the parent; ending its session here would wait for them, so it is kept, unused.
+        _the_parents.append(self._embedder)
+        self._embedder, self._loading = None, threading.RLock()
+
+
+def resolve(spec: object | None = None) -> CheckedEmbedder:
+    """Make a checked embedder of what the user gave; nothing is loaded, fetched or asked before its first use.
+
+    None or "minilm" is the embedded all-MiniLM-L6-v2, "minilm:int8" its quicker form, "ollama:MODEL" a model of an
+    Ollama server; else an object with `embed_documents` and `embed_query`, or LlamaIndex's `BaseEmbedding`. The same
+    spec gives the same embedder within one process.
+    """
+    own = getattr(spec, "embedder", spec)  # a memory's own model, lent to a framework, comes back as itself
+    if isinstance(own, CheckedEmbedder):
+        return own
+    with _resolving:
+        if spec is None or isinstance(spec, str):
+            return _named(MINILM if spec is None else _ALIASES.get(spec, spec))
+        return _given(_Same(spec))
+
+
+@functools.cache
+def _named(spec: str) -> CheckedEmbedder:
+    if spec in _ALIASES:
+        return CheckedEmbedder(spec, functools.partial(_load_minilm, spec), dimension=MINILM_DIMENSION)
+    kind, _, model = spec.partition(":")
+    if kind == "ollama" and model.strip():
+        return CheckedEmbedder(ollama.name_of(model), functools.partial(ollama.load, model))
+    raise _unknown(spec)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Same:
+    """An object as a dictionary key, by identity: models are seldom hashable."""
+
+    given: Any
+
+    def __hash__(self) -> int:
+        return id(self.given)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.given is self.given
+
+
+@functools.lru_cache(maxsize=64)  # bounded, since what it holds is kept alive
+def _given(same: _Same) -> CheckedEmbedder:
+    given = same.given
+    if isinstance(given, type):
+        raise _unknown(given)
+    if can(given, "embed_documents", "embed_query"):
+        return CheckedEmbedder(name_of(given), lambda: given)
+    if can(given, "get_text_embedding_batch", "get_query_embedding"):
+        return CheckedEmbedder(name_of(given), lambda: _LlamaIndexEmbedder(given))
+    raise _unknown(given)
+
+
+@dataclass(frozen=True, slots=True)
+class _LlamaIndexEmbedder:
+    """LlamaIndex's `BaseEmbedding`, asked in the words of LangChain's."""
+
+    model: Any
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        rows: list[list[float]] = self.model.get_text_embedding_batch(texts)
+        return rows
+
+    def embed_query(self, text: str) -> list[float]:
+        row: list[float] = self.model.get_query_embedding(text)
+        return row
+
+
+def _unknown(spec: object) -> InvalidInput:
+    return InvalidInput(
+        'embedder: expected None, "minilm", "minilm:int8", "ollama:MODEL", or an object with embed_documents and '
+        f"embed_query (LangChain) or LlamaIndex's BaseEmbedding; got {spec!r:.80}"
+    )
+
+
+def _load_minilm(name: str) -> Embedder:
+    try:
+        from htm_core.models import minilm, weights
+    except ImportError as error:
+        raise ModelError(
+            f"the embedded model {name} needs numpy, onnxruntime and tokenizers, and {error.name} is not installed: "
+            'pip install "htm-memory[embedded]"'
+        ) from error
+    return minilm.MiniLM(weights.obtain(), form="int8" if name == MINILM_INT8 else "float32")
+
+
+def _after_fork() -> None:
+    global _resolving
+    _resolving = threading.RLock()
+    for embedder in _all:
+        embedder._start_afresh()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

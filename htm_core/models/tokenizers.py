@@ -1,0 +1,144 @@
+"""Count tokens as a model would, exactly where a vocabulary lies on this machine, and always without a network."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from htm_core.errors import InvalidInput, ModelError
+from htm_core.models import vocabulary
+
+log = logging.getLogger("htm")
+
+CHUNK = 16_384  # characters; longer texts are counted in pieces, since a tokenizer may take quadratic time
+_WORD_GAP = re.compile(r"(?<=[A-Za-z]) (?=[A-Za-z])")
+_PIECE = re.compile(r"(?P<word>[A-Z]?[a-z]+|[A-Z]+)|(?P<digits>[0-9]+)|(?P<gap>\s+)|(?P<alphabetic>[\u0080-\u07ff]+)|.")
+_COST: dict[str | None, Callable[[int], int]] = {
+    "word": lambda length: 1 + max(0, length - 1) // 6,
+    "digits": lambda length: -(-length // 3),
+    "gap": lambda length: (length + 2) // 4,
+    "alphabetic": lambda length: -(-length // 2),
+    None: lambda _: 1,
+}
+_choosing = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A token counter with a name; `exact` is False for an estimate.
+
+    Counts do not add up: the tokens of two texts joined may be fewer, or one or two more, than the sum of both. A
+    budget holds only if what is counted is the text that is sent, separators included.
+    """
+
+    name: str
+    exact: bool
+    counted: Callable[[str], int]
+
+    def __call__(self, text: str) -> int:
+        """Count the tokens of a text."""
+        return self.counted(text)
+
+    def count(self, text: str) -> int:
+        """Count the tokens of a text."""
+        return self.counted(text)
+
+
+def resolve_tokenizer(spec: Callable[[str], Any] | None) -> Tokens:
+    """Make a token counter of what the user gave: None, or a callable that answers a number or a list of tokens."""
+    if spec is None:
+        return default_tokens()
+    if isinstance(spec, Tokens):
+        return spec
+    if isinstance(spec, type) or not callable(spec):
+        raise InvalidInput(
+            "tokenizer: expected None or a callable that takes a text and gives its number of tokens (or the tokens), "
+            f"got {spec!r}; wrap it, for example tokenizer=lambda text: len(encoding.encode(text))"
+        )
+    name = getattr(spec, "__qualname__", type(spec).__qualname__)
+    return Tokens(name, True, functools.partial(_asked, spec, name))
+
+
+def default_tokens() -> Tokens:
+    """Give the counter that is used when none is named: tiktoken's `o200k_base`, else an estimate.
+
+    The same one for the whole process. Nothing but the vocabulary's hash is read before the first count.
+    """
+    with _choosing:
+        return _default()
+
+
+def well_formed(text: str) -> str:
+    """Give the text as any encoder can take it: surrogate pairs joined, lone surrogates replaced by U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def estimate(text: str) -> int:
+    """Estimate the tokens of a text without a vocabulary, rather too many than too few.
+
+    A word is a token per six letters, digits go in threes, a single space is free and longer white space a token per
+    four, letters of two bytes (Cyrillic, Greek, Arabic, Hebrew) go in pairs, and everything else is a token per
+    character. Against o200k_base: docs/why/tokens.md.
+    """
+    return sum(_COST[piece.lastgroup](piece.end() - piece.start()) for piece in _PIECE.finditer(text))
+
+
+@functools.cache
+def _default() -> Tokens:
+    found = vocabulary.find()
+    if found is not None:
+        return Tokens(found.vocabulary.encoding, True, _Encoding(found))
+    log.warning(
+        "tokens are estimated: no tiktoken vocabulary lies on this machine, and none is downloaded; install "
+        "llama-index-core, which carries one, or set %s to a tiktoken cache, or pass tokenizer=",
+        vocabulary.CACHE_VARIABLE,
+    )
+    return Tokens("estimate", False, estimate)
+
+
+class _Encoding:
+    """An encoding that loads itself at the first count."""
+
+    def __init__(self, found: vocabulary.Found) -> None:
+        self._load = functools.cache(
+            found.load
+        )  # tiktoken itself keeps one encoding per name, so a race loads nothing twice
+
+    def __call__(self, text: str) -> int:
+        encode = self._load()
+        return sum(len(encode(chunk)) + forced for chunk, forced in _chunks(well_formed(text)))
+
+
+def _chunks(text: str) -> Iterator[tuple[str, int]]:
+    """Cut a long text where the tokenizer would; a forced cut counts one token extra, so that no count is too low."""
+    start = 0
+    while len(text) - start > CHUNK:
+        gaps = [gap.start() for gap in _WORD_GAP.finditer(text, start + CHUNK - 1_024, start + CHUNK)]
+        stop = gaps[-1] if gaps else start + CHUNK
+        yield text[start:stop], int(not gaps)
+        start = stop
+    yield text[start:], 0
+
+
+def _asked(spec: Callable[[str], Any], name: str, text: str) -> int:
+    try:
+        answer = spec(well_formed(text))
+    except Exception as error:
+        raise ModelError(f"the tokenizer {name} failed: {error}; it must take any text and give a number") from error
+    if isinstance(answer, Sequence) and not isinstance(answer, str | bytes):
+        return len(answer)
+    if isinstance(answer, bool) or not isinstance(answer, int) or answer < 0:
+        raise ModelError(
+            f"the tokenizer {name} must answer a whole number of at least 0, or a list of tokens; it answered "
+            f"{answer!r:.60}"
+        )
+    return answer

@@ -1,0 +1,102 @@
+"""Find tiktoken's vocabularies where they already lie, and never on a network.
+
+tiktoken downloads a vocabulary it does not find, without a time-out, and deletes a cached one whose hash is wrong. So
+the file is looked for and its hash checked before tiktoken is asked at all. llama-index-core and litellm both carry
+copies, which are found without importing those packages (an import costs seconds).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+CACHE_VARIABLE = "TIKTOKEN_CACHE_DIR"
+_PUBLISHED = "https://openaipublic.blob.core.windows.net/encodings/"
+_CARRIERS = (
+    ("llama_index", "core/_static/tiktoken_cache"),
+    ("litellm", "litellm_core_utils/tokenizers"),
+)
+_lending = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """One of tiktoken's encodings, with the SHA-256 that its vocabulary must have."""
+
+    encoding: str
+    sha256: str
+
+    @property
+    def filename(self) -> str:
+        """What tiktoken's caches call it: the SHA-1 of where it was published."""
+        return hashlib.sha1(f"{_PUBLISHED}{self.encoding}.tiktoken".encode(), usedforsecurity=False).hexdigest()
+
+
+# The tokenisers of today's models, newest first; the older one counts nearly the same in English.
+KNOWN = (
+    Vocabulary("o200k_base", "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"),
+    Vocabulary("cl100k_base", "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A vocabulary whose file is in `directory`, unharmed."""
+
+    vocabulary: Vocabulary
+    directory: Path
+
+    def load(self) -> Callable[[str], list[int]]:
+        """Load the encoding (0.3 s) and give what turns a text into token ids, special tokens being plain text."""
+        import tiktoken
+
+        with _lent(self.directory):
+            return tiktoken.get_encoding(self.vocabulary.encoding).encode_ordinary
+
+
+def find() -> Found | None:
+    """Find the newest vocabulary that lies on this machine; None when there is none."""
+    places = list(_places())
+    candidates = (Found(vocabulary, place) for vocabulary in KNOWN for place in places)
+    return next((found for found in candidates if _unharmed(found)), None)
+
+
+def _places() -> Iterator[Path]:
+    for variable in (CACHE_VARIABLE, "DATA_GYM_CACHE_DIR"):
+        if os.environ.get(variable):
+            yield Path(os.environ[variable])
+    for package, folder in _CARRIERS:
+        spec = importlib.util.find_spec(package)
+        for root in (spec and spec.submodule_search_locations) or ():
+            yield Path(root) / folder
+    yield Path(tempfile.gettempdir()) / "data-gym-cache"
+
+
+def _unharmed(found: Found) -> bool:
+    try:
+        data = (found.directory / found.vocabulary.filename).read_bytes()
+    except OSError:
+        return False
+    return hashlib.sha256(data).hexdigest() == found.vocabulary.sha256
+
+
+@contextmanager
+def _lent(directory: Path) -> Iterator[None]:
+    # tiktoken takes the directory from the environment only; it keeps the encoding, so this happens once per process.
+    with _lending:
+        before = os.environ.get(CACHE_VARIABLE)
+        os.environ[CACHE_VARIABLE] = str(directory)
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ[CACHE_VARIABLE]
+            else:
+                os.environ[CACHE_VARIABLE] = before

@@ -1,0 +1,1 @@
+"""What was recorded over HTTP, and what recorded it."""

@@ -1,0 +1,193 @@
+"""Tokens are counted as the model would, of any text, without a network; and where that cannot be, it is said."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from htm_core.errors import InvalidInput, ModelError
+from htm_core.models import tokenizers, vocabulary
+from htm_core.models.tokenizers import CHUNK, Tokens, default_tokens, estimate, resolve_tokenizer, well_formed
+
+ANY_TEXT = st.text(st.characters(exclude_categories=[]), max_size=300)
+FOUND = vocabulary.find()
+needs_vocabulary = pytest.mark.skipif(FOUND is None, reason="no tiktoken vocabulary lies on this machine")
+
+
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    """A process that has not chosen its counter yet."""
+    tokenizers._default.cache_clear()
+    yield
+    tokenizers._default.cache_clear()
+
+
+@pytest.fixture
+def bare_machine(fresh: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A machine without a vocabulary; gives a folder that may become a cache."""
+    monkeypatch.setattr(vocabulary, "_CARRIERS", ())
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path / "none"))
+    monkeypatch.delenv("DATA_GYM_CACHE_DIR", raising=False)
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "cache").mkdir()
+    return tmp_path / "cache"
+
+
+@needs_vocabulary
+def test_counts_are_those_of_tiktoken() -> None:
+    tokens = default_tokens()
+    assert (tokens.name, tokens.exact) == ("o200k_base", True)
+    assert tokens("tiktoken is great!") == tokens.count("tiktoken is great!") == 6
+    assert tokens("") == 0
+
+
+@needs_vocabulary
+def test_names_of_special_tokens_are_plain_text() -> None:
+    assert default_tokens()("<|endoftext|>") > 1
+
+
+@needs_vocabulary
+@given(ANY_TEXT)
+def test_any_text_has_a_count(text: str) -> None:
+    """Lone surrogates, NUL bytes and every script."""
+    assert 0 <= default_tokens()(text) <= 4 * len(text)
+
+
+@needs_vocabulary
+@given(st.text(" \n\t.,'!aZé中9", min_size=1, max_size=60), st.integers(1, 4))
+def test_a_long_text_of_words_counts_exactly_as_in_one_piece(seasoning: str, times: int) -> None:
+    assert FOUND is not None
+    text = (("She said that it is dark here. " * 200 + seasoning) * 4 * times)[: CHUNK * 3]
+    assert default_tokens()(text) == len(FOUND.load()(text))
+
+
+@needs_vocabulary
+@pytest.mark.parametrize("unit", ["a", " ", "\n", "中", "!", "9", "😀", "ab!"])
+def test_a_long_text_without_words_counts_no_less_than_in_one_piece(unit: str) -> None:
+    assert FOUND is not None
+    text = unit * (3 * CHUNK // len(unit))
+    exact = len(FOUND.load()(text))
+    assert exact <= default_tokens()(text) <= exact * 1.05 + 10
+
+
+@needs_vocabulary
+def test_a_megabyte_of_one_letter_is_counted() -> None:
+    """In pieces, since a tokenizer may need quadratic time or its whole stack for it."""
+    assert default_tokens()("a" * 1_000_000) > 100_000
+
+
+@needs_vocabulary
+def test_threads_that_start_together_agree(fresh: None) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        counts = set(pool.map(lambda _: default_tokens()("the same text for everyone"), range(32)))
+    assert len(counts) == 1
+
+
+@needs_vocabulary
+def test_the_environment_is_as_it_was_after_loading() -> None:
+    code = (
+        "import os; before = dict(os.environ)\n"
+        "from htm_core.models.tokenizers import default_tokens\n"
+        "import sys; tokens = default_tokens(); assert 'tiktoken' not in sys.modules\n"
+        "tokens('load it'); assert dict(os.environ) == before\n"
+        "assert not {'llama_index', 'llama_index.core', 'litellm'} & set(sys.modules)"
+    )
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", code], cwd=root, check=True)
+
+
+@needs_vocabulary
+def test_a_users_own_cache_is_used_first(bare_machine: Path) -> None:
+    assert FOUND is not None
+    shutil.copy(FOUND.directory / FOUND.vocabulary.filename, bare_machine)
+    assert vocabulary.find() == vocabulary.Found(FOUND.vocabulary, bare_machine)
+
+
+def test_a_harmed_vocabulary_is_not_used_and_not_touched(bare_machine: Path) -> None:
+    harmed = bare_machine / vocabulary.KNOWN[0].filename
+    harmed.write_text("not what was published")
+    assert vocabulary.find() is None
+    assert harmed.read_text() == "not what was published"
+
+
+def test_without_a_vocabulary_the_estimate_says_so_once(bare_machine: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, logger="htm"):
+        counters = [default_tokens(), default_tokens(), resolve_tokenizer(None)]
+    assert counters[0] is counters[1] is counters[2]
+    assert (counters[0].name, counters[0].exact) == ("estimate", False)
+    assert counters[0]("hello there") == estimate("hello there") == 2
+    assert len(caplog.records) == 1
+    assert "TIKTOKEN_CACHE_DIR" in caplog.text
+
+
+def test_without_a_vocabulary_no_network_is_asked(bare_machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise AssertionError("a connection was tried")
+
+    monkeypatch.setattr("socket.socket.connect", refuse)
+    assert default_tokens()("a text of some words") > 0
+
+
+@needs_vocabulary
+@pytest.mark.parametrize("path", ["htm_core/types.py", "htm_core/errors.py", "pyproject.toml"])
+def test_the_estimate_is_rather_too_high_than_too_low(path: str) -> None:
+    text = (Path(__file__).parents[2] / path).read_text("utf-8")
+    assert 1.0 <= estimate(text) / default_tokens()(text) <= 1.5
+
+
+@given(ANY_TEXT, ANY_TEXT)
+def test_the_estimate_of_two_texts_is_hardly_above_their_sum(one: str, other: str) -> None:
+    assert estimate(one + other) <= estimate(one) + estimate(other) + 1
+
+
+@pytest.mark.parametrize(("counter", "count"), [(len, 11), (str.split, 2), (lambda text: (1, 2, 3), 3)])
+def test_a_callable_may_give_a_number_or_the_tokens(counter: Any, count: int) -> None:
+    assert resolve_tokenizer(counter)("hello world") == count
+
+
+def test_a_counter_of_ours_is_taken_as_it_is() -> None:
+    tokens = Tokens("mine", True, len)
+    assert resolve_tokenizer(tokens) is tokens
+
+
+@pytest.mark.parametrize("answer", [-1, 1.5, True, None, "three", {"ids": [1]}, float("nan")])
+def test_an_impossible_count_is_a_model_error(answer: Any) -> None:
+    counter = resolve_tokenizer(lambda text: answer)
+    with pytest.raises(ModelError, match="whole number of at least 0"):
+        counter("x")
+
+
+def test_a_callable_that_fails_is_a_model_error_with_its_cause() -> None:
+    counter = resolve_tokenizer(lambda text: [][1])
+    with pytest.raises(ModelError, match="list index out of range") as caught:
+        counter("x")
+    assert isinstance(caught.value.__cause__, IndexError)
+
+
+@pytest.mark.parametrize("spec", ["o200k_base", 7, int, object()])
+def test_what_is_no_counter_is_refused(spec: Any) -> None:
+    with pytest.raises(InvalidInput, match="expected None or a callable"):
+        resolve_tokenizer(spec)
+
+
+@given(ANY_TEXT)
+def test_a_well_formed_text_is_itself_and_any_other_becomes_one(text: str) -> None:
+    mended = well_formed(text)
+    mended.encode()
+    assert well_formed(mended) == mended
+    if not any("\ud800" <= character <= "\udfff" for character in text):
+        assert mended == text
+
+
+def test_the_halves_of_a_character_are_joined() -> None:
+    assert well_formed("\ud83d\ude00 \ud83d") == "😀 \ufffd"
