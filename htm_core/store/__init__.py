@@ -1,0 +1,1 @@
+"""All that knows PostgreSQL; the only place that imports psycopg."""

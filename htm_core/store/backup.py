@@ -1,0 +1,123 @@
+"""A tenant's rows as JSON, read at one moment and put back where they were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg import errors as pg
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+from ..errors import InvalidInput
+from . import jobs
+from .database import Connection, Row
+from .queries import load
+
+PARTS = (
+    "robots",
+    "sessions",
+    "nodes",
+    "node_state",
+    "mentions",
+    "keys",
+    "tags",
+    "passages",
+    "vectors",
+    "relations",
+    "files",
+    "file_chunks",
+    "places",
+    "decisions",
+    "consultations",
+    "wakings",
+)
+AT_ONCE = 500
+
+
+def header(connection: Connection) -> Row | None:
+    """How the tenant's words are cut and which model its vectors are of; None for a tenant without memories."""
+    return connection.execute(load("backup")["header"]).fetchone()
+
+
+def rows(connection: Connection, *, space: int | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every row of the tenant with the part that it belongs to, read a few hundred at a time."""
+    with connection.cursor(name="htm_export", row_factory=dict_row) as cursor:
+        cursor.itersize = AT_ONCE
+        cursor.execute(load("backup")["rows"], {"space": space})
+        for row in cursor:
+            yield row["part"], row["row"]
+
+
+def moment(connection: Connection) -> str:
+    """The transaction's id, as the rows that it writes carry it."""
+    row = connection.execute(load("backup")["moment"]).fetchone()
+    assert row is not None  # a select without from has one row
+    return str(row["xid"])
+
+
+def settle(connection: Connection, *, language: str) -> str | None:
+    """Cut a still empty tenant's words by this language, and say by which they are cut."""
+    connection.execute(load("backup")["language"], {"language": language})
+    row = header(connection)
+    return None if row is None else str(row["language"])
+
+
+def space(connection: Connection, *, model: str, dimension: int) -> int:
+    """The vector space of the tenant's model here."""
+    row = connection.execute(load("backup")["space"], {"model": model, "dimension": dimension}).fetchone()
+    assert row is not None  # a select without from has one row
+    return int(row["space"])
+
+
+def put(connection: Connection, part: str, rows: Sequence[Mapping[str, Any]]) -> tuple[set[UUID], str | None]:
+    """Put rows of a part where they are missing.
+
+    Answers with the nodes of which something was here already (the node itself, or one of its mentions), and names a
+    session or key that others stand in the way of.
+    """
+    statements, values = load("backup"), {"rows": Jsonb(list(rows))}
+    with _named(part):
+        if part == "file_chunks" and connection.execute(statements["foreign_chunks"], values).fetchone():
+            raise InvalidInput("expected rows of file_chunks to be of what their owner has; nothing was read")
+        cursor = connection.execute(statements[f"put_{part}"], values)
+        here = [row["node_id"] for row in cursor] if part in ("nodes", "mentions") else []
+        if part == "mentions":
+            connection.execute(statements["count_on"], values)
+    # Whatever is new cannot be lost: most backups are read into empty tenants, and need no second look.
+    known = {node for node in here if node is not None}
+    if part == "keys" or (part == "mentions" and here):
+        row = connection.execute(statements[f"lost_{part}"], values).fetchone()
+        return known, None if row is None else str(row["session" if part == "mentions" else "key"])
+    return known, None
+
+
+def settle_nodes(connection: Connection, ids: Sequence[UUID]) -> set[UUID]:
+    """Make nodes as live as their mentions say, and drop those of which there is no mention; answers with the latter."""
+    statements = load("backup")
+    bare = {row["id"] for row in connection.execute(statements["without_mentions"], {"nodes": list(ids)})}
+    connection.execute(statements["drop_keys"], {"nodes": sorted(bare)})
+    connection.execute(statements["drop_nodes"], {"nodes": sorted(bare)})
+    for name in ("refresh", "live_passages", "live_vectors"):
+        connection.execute(statements[name], {"nodes": sorted(set(ids) - bare)})
+    return bare
+
+
+@contextmanager
+def _named(part: str) -> Iterator[None]:
+    try:
+        yield
+    except (psycopg.DataError, psycopg.IntegrityError, pg.CardinalityViolation, pg.SyntaxError) as error:
+        raise InvalidInput(
+            f"expected rows of {part} as a backup has them, got: {error.diag.message_primary or error}; nothing was read"
+        ) from error
+
+
+def owe_vectors(connection: Connection, nodes: Sequence[UUID], *, model: str) -> int:
+    """Owe the vectors that these nodes lack, and say of how many nodes."""
+    lacking = [row["id"] for row in connection.execute(load("backup")["without_vectors"], {"nodes": list(nodes)})]
+    jobs.owe(connection, lacking, kind="embed", model=model)
+    return len(lacking)

@@ -1,0 +1,150 @@
+-- name: header
+select l.config::text as language, l.code, m.name as model, s.id as space, s.dimension
+from lexicon l left join models m on m.tenant = l.tenant and m.active left join spaces s on s.id = m.space
+where l.tenant = this_tenant()
+
+-- name: rows
+-- One statement, so that all of it is as it was at one moment; in an order in which each finds what it refers to.
+select 'robots' as part, to_jsonb(t) - 'tenant' as row from robots t where t.tenant = this_tenant() union all
+select 'sessions', to_jsonb(t) - 'tenant' from sessions t where t.tenant = this_tenant() union all
+select 'nodes', to_jsonb(t) - 'tenant' - 'xid' from nodes t where t.tenant = this_tenant() union all
+select 'node_state', to_jsonb(t) - 'tenant' from node_state t where t.tenant = this_tenant() union all
+select 'mentions', to_jsonb(t) - 'tenant' - 'xid' from mentions t where t.tenant = this_tenant() union all
+select 'keys', to_jsonb(t) - 'tenant' from keys t where t.tenant = this_tenant() union all
+select 'tags', to_jsonb(t) - 'tenant' from tags t where t.tenant = this_tenant() union all
+select 'passages', to_jsonb(t) - 'tenant' from passages t where t.tenant = this_tenant() union all
+select 'vectors', to_jsonb(t) - 'tenant' from vectors t where t.tenant = this_tenant() and t.space = %(space)s union all
+select 'relations', to_jsonb(t) - 'tenant' from relations t where t.tenant = this_tenant() union all
+select 'files', to_jsonb(t) - 'tenant' from files t where t.tenant = this_tenant() union all
+select 'file_chunks', to_jsonb(t) - 'tenant' from file_chunks t where t.tenant = this_tenant() union all
+select 'places', to_jsonb(t) - 'tenant' from places t where t.tenant = this_tenant() union all
+select 'decisions', to_jsonb(t) - 'tenant' from decisions t where t.tenant = this_tenant() union all
+select 'consultations', to_jsonb(t) - 'tenant' from consultations t where t.tenant = this_tenant() union all
+select 'wakings', to_jsonb(t) - 'tenant' from wakings t where t.tenant = this_tenant()
+
+-- name: moment
+select pg_current_xact_id()::text as xid
+
+-- name: language
+update lexicon l set config = %(language)s::regconfig
+where l.tenant = this_tenant() and not exists (select 1 from passages p where p.tenant = l.tenant)
+
+-- name: space
+select take_space(%(model)s, %(dimension)s) as space
+
+-- name: put_robots
+insert into robots select * from jsonb_populate_recordset(null::robots, %(rows)s::jsonb) on conflict do nothing
+
+-- name: put_sessions
+insert into sessions as s select * from jsonb_populate_recordset(null::sessions, %(rows)s::jsonb)
+on conflict (tenant, owner, session) do update set last_seq = greatest(s.last_seq, excluded.last_seq)
+
+-- name: put_nodes
+-- Answers with what was here already: on a conflict the index is asked, not the planner.
+with given as materialized (select * from jsonb_populate_recordset(null::nodes, %(rows)s::jsonb)),
+put as (insert into nodes select * from given on conflict do nothing returning id)
+select g.id as node_id from given g where g.id not in (select p.id from put p)
+
+-- name: put_node_state
+insert into node_state select * from jsonb_populate_recordset(null::node_state, %(rows)s::jsonb) on conflict do nothing
+
+-- name: put_mentions
+with given as materialized (select * from jsonb_populate_recordset(null::mentions, %(rows)s::jsonb)),
+put as (insert into mentions select * from given on conflict do nothing returning id)
+select g.node_id from given g where g.id not in (select p.id from put p)
+
+-- name: lost_mentions
+-- By primary key alone: with the owner beside it the planner would take an index that reads all of the tenant.
+select r.session from jsonb_populate_recordset(null::mentions, %(rows)s::jsonb) r
+where (select m.owner from mentions m where m.tenant = this_tenant() and m.id = r.id) is distinct from r.owner limit 1
+
+-- name: put_keys
+insert into keys select * from jsonb_populate_recordset(null::keys, %(rows)s::jsonb) on conflict do nothing
+
+-- name: lost_keys
+select r.key from jsonb_populate_recordset(null::keys, %(rows)s::jsonb) r
+where (select k.node_id from keys k where k.tenant = this_tenant() and k.owner = r.owner and k.key = r.key
+       and k.version = r.version) is distinct from r.node_id limit 1
+
+-- name: put_tags
+insert into tags select * from jsonb_populate_recordset(null::tags, %(rows)s::jsonb) on conflict do nothing
+
+-- name: put_passages
+-- A node that was here already has its passages.
+insert into passages
+select r.* from jsonb_populate_recordset(null::passages, %(rows)s::jsonb) r
+where not exists (select 1 from passages p where p.tenant = this_tenant() and p.node_id = r.node_id and p.id <> r.id
+                  and p.ordinal = r.ordinal and p.mention_id is not distinct from r.mention_id)
+on conflict do nothing
+
+-- name: put_vectors
+insert into vectors
+select r.* from jsonb_populate_recordset(null::vectors, %(rows)s::jsonb) r
+where exists (select 1 from passages p where p.tenant = this_tenant() and p.id = r.passage_id)
+on conflict do nothing
+
+-- name: put_relations
+insert into relations select * from jsonb_populate_recordset(null::relations, %(rows)s::jsonb) on conflict do nothing
+
+-- name: put_files
+insert into files select * from jsonb_populate_recordset(null::files, %(rows)s::jsonb) on conflict do nothing
+
+-- name: put_file_chunks
+insert into file_chunks select * from jsonb_populate_recordset(null::file_chunks, %(rows)s::jsonb) on conflict do nothing
+
+-- name: without_vectors
+-- "not in" is a hash table whatever the planner believes: of tables that were filled a moment ago it knows nothing yet.
+select distinct p.node_id as id from passages p
+where p.tenant = this_tenant() and p.node_id = any(%(nodes)s::uuid[])
+  and p.id not in (select v.passage_id from vectors v where v.tenant = this_tenant()
+                   and v.space = (select m.space from models m where m.tenant = this_tenant() and m.active))
+
+-- name: count_on
+-- A session's numbers go on after the highest that was read.
+insert into sessions as s (tenant, owner, session, last_seq)
+select this_tenant(), r.owner, r.session, max(r.seq)
+from jsonb_populate_recordset(null::mentions, %(rows)s::jsonb) r group by r.owner, r.session
+on conflict (tenant, owner, session) do update set last_seq = excluded.last_seq where s.last_seq < excluded.last_seq
+
+-- name: foreign_chunks
+select r.mention_id as id from jsonb_to_recordset(%(rows)s::jsonb) as r(mention_id uuid, owner text)
+join mentions m on m.tenant = this_tenant() and m.id = r.mention_id
+where m.owner is distinct from r.owner limit 1
+
+-- name: without_mentions
+select n.id from nodes n where n.tenant = this_tenant() and n.id = any(%(nodes)s::uuid[])
+  and not exists (select 1 from mentions m where m.tenant = n.tenant and m.node_id = n.id)
+
+-- name: drop_keys
+delete from keys where tenant = this_tenant() and node_id = any(%(nodes)s::uuid[])
+
+-- name: drop_nodes
+delete from nodes where tenant = this_tenant() and id = any(%(nodes)s::uuid[])
+
+-- name: refresh
+select refresh_live(%(nodes)s::uuid[]), refresh_metadata(%(nodes)s::uuid[])
+
+-- name: live_passages
+update passages p set live = n.live from nodes n
+where n.tenant = this_tenant() and n.id = any(%(nodes)s::uuid[]) and p.tenant = n.tenant and p.node_id = n.id and p.live <> n.live
+
+-- name: live_vectors
+update vectors v set live = n.live from nodes n
+where n.tenant = this_tenant() and n.id = any(%(nodes)s::uuid[]) and v.tenant = n.tenant and v.node_id = n.id and v.live <> n.live
+
+-- name: put_places
+-- A place of what was purged here since is not brought back, nor one of another's mention.
+insert into places
+select r.* from jsonb_populate_recordset(null::places, %(rows)s::jsonb) r
+where (select m.owner from mentions m where m.tenant = this_tenant() and m.id = r.mention_id and not m.purged) = r.owner
+on conflict do nothing
+
+-- name: put_decisions
+insert into decisions select * from jsonb_populate_recordset(null::decisions, %(rows)s::jsonb) on conflict do nothing
+
+-- name: put_consultations
+insert into consultations select * from jsonb_populate_recordset(null::consultations, %(rows)s::jsonb) on conflict do nothing
+
+-- name: put_wakings
+insert into wakings as w select * from jsonb_populate_recordset(null::wakings, %(rows)s::jsonb)
+on conflict (tenant, owner, robot) do update set at = greatest(w.at, excluded.at)

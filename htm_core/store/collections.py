@@ -1,0 +1,273 @@
+"""Collections: documents under ids of their caller's, with what they are found by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from ..rules.fusion import K1, B
+from ..types import CollectionHit, CollectionItem
+from .database import Connection, Row
+from .queries import load
+from .vectors import HalfVector, Vector
+
+# Below this a dimension is a toy's, and its numbers are kept as they are: halves would show in three digits.
+EXACT_BELOW = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What a document is found by: words, in the shape that the lexical index gets, a vector, or both.
+
+    `text` is what its vector is still to be made of.
+    """
+
+    words: str
+    text: str | None = None
+    vector: Sequence[float] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """One item, ready to be written: with its uid, its moment of expiry and its parts."""
+
+    uid: UUID
+    id: str
+    item: CollectionItem
+    expires_at: datetime | None
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a collection stands: the model and the dimension of its vectors are None until there is one."""
+
+    id: int
+    model: str | None
+    dimension: int | None
+    indexed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """What must hold of a document; None is neutral, and what has expired at `at` is gone."""
+
+    at: datetime
+    uids: Sequence[UUID] | None = None
+    below: Sequence[str] | None = None
+    references: Sequence[str] | None = None
+    metadata_equal: Mapping[str, Any] | None = None
+    metadata: Mapping[str, Any] | None = None
+    value_equal: Mapping[str, Any] | None = None
+    value: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is looked for: `text` is what words are found by, `vector` its embedding; `share` is the vector's weight.
+
+    Each arm brings as many candidates as its pool says.
+    """
+
+    text: str | None
+    vector: Sequence[float] | None
+    share: float
+    lowest: float
+    vector_pool: int
+    text_pool: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Which part of an answer is wanted; a limit of None is all of it."""
+
+    limit: int | None
+    offset: int = 0
+    with_vectors: bool = False
+
+
+def find(connection: Connection, name: str) -> Standing | None:
+    """How a collection stands, if there is one of that name."""
+    row = connection.execute(load("collections")["find"], {"name": name}).fetchone()
+    return Standing(**row) if row else None
+
+
+def take(connection: Connection, name: str, *, language: str, model: str | None, dimension: int | None) -> Standing:
+    """The collection of a name, made when it is new; a model becomes that of its vectors when it has none yet.
+
+    The answer says which model that is: another one than asked for must not be written.
+    """
+    values = {"name": name, "language": language, "model": model, "dimension": dimension}
+    row = connection.execute(load("collections")["take"], values).fetchone()
+    assert row is not None  # take_collection has just seen to it
+    return Standing(**row)
+
+
+def write(connection: Connection, documents: Sequence[Document], *, collection: int, at: datetime) -> None:
+    """Put documents of different uids: new ones are made, those that are there get this content and these vectors."""
+    items = [document.item for document in documents]
+    uids = [document.uid for document in documents]
+    values = {
+        "collection": collection,
+        "at": at,
+        "uids": uids,
+        "namespaces": [Jsonb(list(item.namespace)) for item in items],
+        "ids": [document.id for document in documents],
+        "contents": [item.content for item in items],
+        "values": [Jsonb(item.value) for item in items],
+        "metadatas": [Jsonb(item.metadata) for item in items],
+        "payloads": [item.payload for item in items],
+        "references": [item.reference for item in items],
+        "ttls": [item.ttl for item in items],
+        "expiries": [document.expires_at for document in documents],
+    }
+    connection.execute(load("collections")["upsert"], values)
+    connection.execute(load("collections")["drop_passages"], {"uids": uids})
+    parts = [(uid, at, part) for uid, each in zip(uids, documents, strict=True) for at, part in enumerate(each.parts)]
+    if parts:
+        connection.execute(load("collections")["insert_passages"], _columns(parts) | {"collection": collection})
+
+
+def _columns(parts: Sequence[tuple[UUID, int, Part]]) -> dict[str, Any]:
+    vectors = [part.vector for _, _, part in parts]
+    return {
+        "documents": [uid for uid, _, _ in parts],
+        "ordinals": [ordinal for _, ordinal, _ in parts],
+        "bodies": [part.words for _, _, part in parts],
+        "embeddings": [None if v is None or len(v) < EXACT_BELOW else HalfVector(list(v)) for v in vectors],
+        "exacts": [None if v is None or len(v) >= EXACT_BELOW else Vector(list(v)) for v in vectors],
+        "k1": K1,
+        "b": B,
+    }
+
+
+def hold(connection: Connection, uids: Sequence[UUID]) -> None:
+    """Keep other writers from these documents until the transaction ends."""
+    connection.execute(load("collections")["hold"], {"uids": list(uids)})
+
+
+def outgrown(connection: Connection, collection: int, *, threshold: int) -> bool:
+    """Whether a collection has more passages than are best scanned exactly."""
+    values = {"collection": collection, "threshold": threshold}
+    row = connection.execute(load("collections")["outgrown"], values).fetchone()
+    return bool(row and row["outgrown"])
+
+
+def read(connection: Connection, uids: Sequence[UUID], *, at: datetime) -> dict[UUID, CollectionItem]:
+    """The items of these uids that are there and have not expired."""
+    rows = connection.execute(load("collections")["read"], {"uids": list(uids), "at": at})
+    return {row["uid"]: _item(row) for row in rows}
+
+
+def prolong(connection: Connection, uids: Sequence[UUID], *, at: datetime) -> None:
+    """Let documents that have a time to live have it again from now."""
+    connection.execute(load("collections")["prolong"], {"uids": list(uids), "at": at})
+
+
+def search(
+    connection: Connection, question: Question, filters: Filters, page: Page, *, collection: int
+) -> list[CollectionHit]:
+    """The best documents for a question, one page of them."""
+    values = {
+        "text": question.text,
+        "vector": None if question.vector is None else Vector(list(question.vector)),
+        "vector_pool": question.vector_pool,
+        "text_pool": question.text_pool,
+        "share": question.share,
+        "lowest": question.lowest,
+    }
+    columns = values | _filter_columns(filters, collection) | _page_columns(page)
+    return [_hit(row) for row in connection.execute(load("collections")["search"], columns)]
+
+
+def page(connection: Connection, filters: Filters, page: Page, *, collection: int) -> list[CollectionHit]:
+    """Documents in the order in which they were first put."""
+    columns = _filter_columns(filters, collection) | _page_columns(page)
+    return [_hit(row) for row in connection.execute(load("collections")["list"], columns)]
+
+
+def count(connection: Connection, filters: Filters, *, collection: int) -> int:
+    """How many documents satisfy the filters."""
+    row = connection.execute(load("collections")["count"], _filter_columns(filters, collection)).fetchone()
+    return int(row["count"]) if row else 0
+
+
+def delete(connection: Connection, filters: Filters, *, collection: int) -> int:
+    """Delete the documents that satisfy the filters, with their vectors, and say how many."""
+    return connection.execute(load("collections")["delete"], _filter_columns(filters, collection)).rowcount
+
+
+def clear(connection: Connection, *, collection: int) -> int:
+    """Delete every document of a collection and say how many; its next vector may be of any model."""
+    connection.execute(load("collections")["release_space"], {"collection": collection})
+    return connection.execute(load("collections")["clear"], {"collection": collection}).rowcount
+
+
+def sweep(connection: Connection, *, collection: int, at: datetime) -> int:
+    """Delete what has expired and say how many documents that was."""
+    return connection.execute(load("collections")["sweep"], {"collection": collection, "at": at}).rowcount
+
+
+def namespaces(
+    connection: Connection,
+    page: Page,
+    *,
+    collection: int,
+    prefix: Sequence[str],
+    suffix: Sequence[str],
+    depth: int | None,
+    at: datetime,
+) -> list[tuple[str, ...]]:
+    """Namespaces that have documents, cut at `depth` labels, each once, in order."""
+    values = {"collection": collection, "prefix": list(prefix), "suffix": list(suffix), "depth": depth, "at": at}
+    rows = connection.execute(load("collections")["namespaces"], values | _page_columns(page))
+    return [tuple(row["namespace"]) for row in rows]
+
+
+def _page_columns(page: Page) -> dict[str, Any]:
+    return {"limit": page.limit, "offset": page.offset, "with_vectors": page.with_vectors}
+
+
+def _filter_columns(filters: Filters, collection: int) -> dict[str, Any]:
+    trees = {name: getattr(filters, name) for name in ("metadata_equal", "metadata", "value_equal", "value")}
+    return {name: None if tree is None else Jsonb(tree) for name, tree in trees.items()} | {
+        "collection": collection,
+        "uids": None if filters.uids is None else list(filters.uids),
+        "below": None if filters.below is None else list(filters.below),
+        "refs": None if filters.references is None else list(filters.references),
+        "at": filters.at,
+    }
+
+
+def _item(row: Row) -> CollectionItem:
+    ttl: timedelta | None = row["ttl"]
+    return CollectionItem(
+        id=row["id"],
+        content=row["content"],
+        value=row["value"],
+        metadata=row["metadata"],
+        namespace=tuple(row["namespace"]),
+        payload=row["payload"],
+        reference=row["reference"],
+        ttl=ttl,
+        expires_at=row["expires_at"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
+
+
+def _hit(row: Row) -> CollectionHit:
+    return CollectionHit(
+        item=_item(row),
+        score=row["score"],
+        vector_rank=row["vector_rank"],
+        text_rank=row["text_rank"],
+        cosine=row["cosine"],
+        words=row["words"],
+        vector=None if row["vector"] is None else tuple(row["vector"]),
+    )

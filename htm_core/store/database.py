@@ -1,0 +1,272 @@
+"""One PostgreSQL as this process uses it: pools opened lazily, transactions that step behind a tenant's wall."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+from pgvector.psycopg import register_vector
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from ..errors import SchemaOutdated
+from ..forking import renewed_after_fork
+from ..settings import Settings
+from . import embedded
+from .connecting import Connection, NoAnswer, Row, check, connect, options, readable, refuse_pooler
+from .growth import Growth
+from .migrate import check_history, migrate, migrations, search_path
+from .queries import load
+from .translate import told_when_lost, translated
+
+__all__ = ["Connection", "Database", "Row", "close_all", "database"]
+
+_log = logging.getLogger("htm.database")
+
+
+class Database:
+    """A PostgreSQL, reached by its DSN or embedded under a home directory; shared by all memories of its url.
+
+    Raises `InvalidInput` for a DSN that cannot be read.
+    """
+
+    def __init__(self, *, url: str | None, home: Path, settings: Settings) -> None:
+        if url is not None:
+            readable(url)
+        self._url = url
+        self._home = home
+        self.settings = settings
+        self._inherited: list[ConnectionPool[Connection]] = []
+        self._pools: dict[str, ConnectionPool[Connection]] = {}
+        self.renew()
+        renewed_after_fork(self)
+
+    def renew(self) -> None:
+        """Begin again in a forked child: the parent's sockets are not ours to use, nor to close, which would end its sessions.
+
+        Its pools are kept as they are: collected, they would ask for threads and locks that are not here.
+        """
+        self._lock = threading.RLock()
+        self._inherited += self._pools.values()
+        self._pools = {}
+        self._path: str | None = None
+        self.settled: set[tuple[str, str, str]] = set()  # tenant, robot and model whose rows are known to be there
+        self.growth = Growth()
+
+    def __repr__(self) -> str:
+        return f"<Database {'embedded' if self.is_embedded else 'by url'}>"
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether this is the private server under `HTM_HOME`."""
+        return self._url is None
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Where the memories are, whatever the other settings: the url or the home, and the schema."""
+        return (self._url or str(self._home), self.settings.schema_)
+
+    @property
+    def opened(self) -> bool:
+        """Whether this process has reached the server."""
+        return self._path is not None
+
+    @contextlib.contextmanager
+    def transaction(self, tenant: str, *, role: str = "htm_app") -> Iterator[Connection]:
+        """One transaction as `role`, seeing one tenant; committed at the end, rolled back on any error.
+
+        Raises `DatabaseUnavailable`, `QueryTimeout`, `SchemaOutdated`, `StorageError`.
+        """
+        self.open()
+        settings = {
+            "role": role,
+            "path": self._path,
+            "tenant": tenant,
+            "timeout": str(int(self.settings.statement_timeout * 1000)),
+        }
+        with (
+            translated(),
+            self._borrowed(role) as connection,
+            told_when_lost(connection, committing=True),
+            connection.transaction(),
+            told_when_lost(connection, committing=False),
+        ):
+            connection.execute(load("database")["enter"], settings)
+            yield connection
+
+    @contextlib.contextmanager
+    def owner(self) -> Iterator[Connection]:
+        """A connection of its own as the owner, outside any transaction, for indexes.
+
+        Raises `SchemaOutdated` without the right to it, and `StorageError` through a pooler, where a session's role, path
+        and locks would be left to its next client.
+        """
+        self.open()
+        with translated(), connect(self._owner_dsn("htm_owner"), patience=self.settings.pool_timeout) as connection:
+            refuse_pooler(connection)
+            connection.execute(load("bootstrap")["become_owner"].replace("local ", ""))
+            connection.execute(load("database")["search_path"], {"path": self._path})
+            register_vector(connection)
+            yield connection
+
+    def open(self) -> None:
+        """Reach the server and see that its schema is this version's; once, and again after a fork."""
+        if self.opened:
+            return
+        with self._lock:
+            if self._path is None:
+                self._path = self._ensure_schema()
+
+    def close(self) -> None:
+        """Give back every connection; a later use opens them again."""
+        with self._lock:
+            for pool in self._pools.values():
+                pool.close()
+            self._pools.clear()
+            self.settled.clear()
+            self._path = None
+
+    def migrate(self) -> list[str]:
+        """Bring the schema up to date as the owner, and name the steps that were applied."""
+        dsn = self._owner_dsn("htm_root")
+        return [step.name for step in migrate(dsn, schema=self.settings.schema_, logins=self.is_embedded)]
+
+    def dsn(self, role: str) -> str:
+        """The connection string for a role; the embedded server is found or started."""
+        return self._url if self._url is not None else embedded.start(self._home).dsn(role)
+
+    def _owner_dsn(self, role: str) -> str:
+        secret = self.settings.migrate_url
+        return secret.get_secret_value() if secret is not None else self.dsn(role)
+
+    @contextlib.contextmanager
+    def _borrowed(self, role: str) -> Iterator[Connection]:
+        pool = self._pool(role)
+        connection = self._alive(pool, role)
+        try:
+            yield connection
+        finally:
+            pool.putconn(connection)
+
+    def _alive(self, pool: ConnectionPool[Connection], role: str) -> Connection:
+        """A connection that answers; when none comes in time, the error says what keeps the pool from opening more."""
+        try:
+            connection = pool.getconn()
+            try:
+                check(connection, patience=self.settings.pool_timeout)
+            except BaseException as error:
+                pool.putconn(connection)
+                # Where one is silent the others are too: asking each would be a wait for each.
+                if isinstance(error, NoAnswer) or not isinstance(error, psycopg.OperationalError):
+                    raise
+                self.dsn(role)  # an embedded server that died is back before the pool asks it for a new connection
+                pool.check()  # what ended one session ended others; found one by one, each would cost a longer wait
+                connection = pool.getconn()
+            return connection
+        except PoolTimeout:
+            connect(self.dsn(role), patience=self.settings.pool_timeout).close()
+            raise
+
+    def _pool(self, role: str) -> ConnectionPool[Connection]:
+        kind = role if self.is_embedded else "any"
+        pool = self._pools.get(kind)
+        if pool is None:
+            with self._lock:
+                pool = self._pools.get(kind) or self._make_pool(role)
+                self._pools[kind] = pool
+        return pool
+
+    def _make_pool(self, role: str) -> ConnectionPool[Connection]:
+        dsn = self.dsn(role)
+        return ConnectionPool(
+            dsn,
+            kwargs=options(dsn, patience=self.settings.pool_timeout),
+            min_size=self.settings.pool_min,
+            max_size=max(self.settings.pool_max, self.settings.pool_min),
+            timeout=self.settings.pool_timeout,
+            # Attempts come at growing distances: given up early, the next caller's is at once when the server is back.
+            reconnect_timeout=self.settings.pool_timeout,
+            configure=self._configure,
+            name=f"htm-{role}",
+            open=True,
+        )
+
+    def _configure(self, connection: Connection) -> None:
+        check(connection, patience=self.settings.pool_timeout)
+        with connection.transaction():
+            path = {"path": self._path, "role": "none", "tenant": "", "timeout": "0"}
+            connection.execute(load("database")["enter"], path)
+            register_vector(connection)
+
+    def _ensure_schema(self) -> str:
+        """The search path, once the schema is there and current."""
+        schema = self.settings.schema_
+        behind = self._behind(schema)
+        if behind and self.settings.auto_migrate:
+            self.migrate()
+        elif behind:
+            raise SchemaOutdated(f"expected this version's schema, but {behind}; run `htm migrate` as the owner")
+        with translated(), connect(self.dsn("htm_app"), patience=self.settings.pool_timeout) as connection:
+            row = connection.execute(load("database")["vector_home"]).fetchone()
+        if row is None:
+            raise SchemaOutdated("expected the extension pgvector, got none; run `htm migrate` as a superuser")
+        return search_path(schema, row["nspname"])
+
+    def _behind(self, schema: str) -> str | None:
+        """What is pending, in words, or None; edited or unknown history raises, and a login without membership."""
+        with translated(), connect(self.dsn("htm_root"), patience=self.settings.pool_timeout) as connection:
+            try:
+                with connection.transaction():
+                    connection.execute(load("database")["look_in"], {"path": f'"{schema}"'})
+                    rows = connection.execute(load("database")["version"]).fetchall()
+            except (psycopg.errors.UndefinedTable, psycopg.errors.InsufficientPrivilege):
+                _refuse_outsider(connection, schema)
+                return f"there is none in the schema {schema} that this login may read"
+        pending = check_history([(row["version"], row["digest"]) for row in rows], known=migrations())
+        return f"{len(pending)} migrations are pending" if pending else None
+
+
+def _refuse_outsider(connection: Connection, schema: str) -> None:
+    """Raise `SchemaOutdated` with the command when the schema is there and only the login's membership is missing."""
+    row = connection.execute(load("database")["outsider"], {"schema": schema}).fetchone()
+    if row is not None and row["outside"]:
+        raise SchemaOutdated(
+            f"expected a login that is a member of htm_app and htm_worker, got {row['login']}; ask an administrator to "
+            f'run: grant htm_app, htm_worker to "{row["login"]}";'
+        )
+
+
+_databases: dict[tuple[str | None, str, Settings], Database] = {}
+_registry = threading.Lock()
+
+
+def database(*, url: str | None, home: Path, settings: Settings) -> Database:
+    """The process's one `Database` for a url (or an embedded home) and settings."""
+    key = (url, "" if url else str(home), settings)  # not its text, in which all secrets look alike
+    with _registry:
+        if key not in _databases:
+            _databases[key] = Database(url=url, home=home, settings=settings)
+        return _databases[key]
+
+
+def close_all() -> None:
+    """Close every database of this process and give up its hold on embedded servers; a later use opens them again."""
+    with _registry:
+        known, homes = list(_databases.values()), {each._home for each in _databases.values() if each.is_embedded}
+    for each in known:
+        each.close()
+    for home in homes:
+        embedded.release(home)
+
+
+def _renew_registry() -> None:
+    global _registry
+    _registry = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_registry)

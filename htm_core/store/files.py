@@ -1,0 +1,87 @@
+"""Loaded files: which are known as they are, and where their chunks lie."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from ..rules.markdown import Chunk
+from . import nodes, working
+from .database import Connection, Row
+from .queries import load
+
+
+def lock(connection: Connection, path: str, *, owner: str) -> bytes | None:
+    """Hold a file until the transaction ends, and say the digest with which it was last loaded."""
+    values = {"owner": owner, "path": path}
+    connection.execute(load("files")["lock"], values)
+    row = connection.execute(load("files")["digest"], values).fetchone()
+    return None if row is None else bytes(row["digest"])
+
+
+def digests(connection: Connection, paths: Sequence[str], *, owner: str) -> dict[str, bytes]:
+    """The digests with which these files were last loaded, as far as they were."""
+    rows = connection.execute(load("files")["digests"], {"owner": owner, "paths": list(paths)})
+    return {row["path"]: bytes(row["digest"]) for row in rows}
+
+
+def put(
+    connection: Connection,
+    path: str,
+    *,
+    owner: str,
+    session: str,
+    digest: bytes,
+    size: int,
+    front: Mapping[str, Any],
+    at: datetime,
+    mentions: Sequence[UUID],
+    chunks: Sequence[Chunk],
+) -> None:
+    """Write down a file as it is now, with a mention for each chunk."""
+    statements, file = load("files"), {"owner": owner, "path": path}
+    connection.execute(
+        statements["put"],
+        file | {"session": session, "digest": digest, "size": size, "front": Jsonb(dict(front)), "at": at},
+    )
+    connection.execute(statements["empty"], file)
+    places = {
+        "mentions": list(mentions),
+        "starts": [chunk.start for chunk in chunks],
+        "stops": [chunk.stop for chunk in chunks],
+        "headings": [Jsonb(list(chunk.headings)) for chunk in chunks],
+    }
+    connection.execute(statements["place"], file | places)
+
+
+def withdraw(
+    connection: Connection, session: str, *, owner: str, by: str, at: datetime, kept: Sequence[UUID]
+) -> tuple[int, set[UUID]]:
+    """Hide what a file no longer says: how many mentions, and the nodes that nothing else mentions."""
+    values = {"owner": owner, "session": session, "by": by, "at": at, "kept": list(kept)}
+    hidden = [row["node_id"] for row in connection.execute(load("files")["withdraw"], values)]
+    touched = {node for node in hidden if node is not None}
+    if touched:
+        nodes.refresh(connection, touched, described=touched)
+        working.forget_everywhere(connection, sorted(touched))
+    return len(hidden), touched - nodes.live(connection, sorted(touched))
+
+
+def drop(connection: Connection, path: str, *, owner: str) -> str | None:
+    """Strike a file off the list and say its session, if it was there."""
+    row = connection.execute(load("files")["drop"], {"owner": owner, "path": path}).fetchone()
+    return None if row is None else str(row["session"])
+
+
+def under(connection: Connection, place: str | None, *, owners: Sequence[str]) -> list[Row]:
+    """The files of a path or below it; all of them for none."""
+    return connection.execute(load("files")["under"], {"owners": list(owners), "place": place}).fetchall()
+
+
+def chunks(connection: Connection, path: str, *, owners: Sequence[str]) -> list[Row]:
+    """A file's chunks that are not forgotten, in order: node, place and headings."""
+    return connection.execute(load("files")["chunks"], {"owners": list(owners), "path": path}).fetchall()

@@ -1,0 +1,58 @@
+-- name: lock
+select pg_advisory_xact_lock(hashtextextended(this_tenant() || chr(31) || %(owner)s || chr(31) || 'file:' || %(path)s, 0))
+
+-- name: digest
+select digest from files where tenant = this_tenant() and owner = %(owner)s and path = %(path)s
+
+-- name: digests
+select path, digest from files where tenant = this_tenant() and owner = %(owner)s and path = any(%(paths)s::text[])
+
+-- name: put
+insert into files (tenant, owner, path, session, digest, size, front, loaded_at)
+values (this_tenant(), %(owner)s, %(path)s, %(session)s, %(digest)s, %(size)s, %(front)s::jsonb, %(at)s)
+on conflict (tenant, owner, path) do update
+set digest = excluded.digest, size = excluded.size, front = excluded.front, loaded_at = excluded.loaded_at
+
+-- name: empty
+delete from file_chunks where tenant = this_tenant() and owner = %(owner)s and path = %(path)s
+
+-- name: place
+insert into file_chunks (tenant, owner, path, ordinal, mention_id, starts, stops, headings)
+select this_tenant(), %(owner)s, %(path)s, c.ordinal, c.mention, c.starts, c.stops,
+       array(select jsonb_array_elements_text(c.headings))
+from unnest(%(mentions)s::uuid[], %(starts)s::int[], %(stops)s::int[], %(headings)s::jsonb[])
+     with ordinality as c(mention, starts, stops, headings, ordinal)
+
+-- name: withdraw
+-- What a file no longer says. Its id is given up, so that the same words may come back later as a new mention. What a caller
+-- said in a session of that name has an id of another form, and stays.
+update mentions set forgotten_at = %(at)s, forgotten_by = %(by)s, external_id = null
+where tenant = this_tenant() and owner = %(owner)s and session = %(session)s and forgotten_at is null
+  and external_id ~ '^[0-9a-f]{32}:[0-9]+$' and not (id = any(%(kept)s::uuid[]))
+returning node_id
+
+-- name: drop
+delete from files where tenant = this_tenant() and owner = %(owner)s and path = %(path)s returning session
+
+-- name: drop_all
+delete from files where tenant = this_tenant() and owner = %(owner)s
+
+-- name: drop_session
+delete from files where tenant = this_tenant() and owner = %(owner)s and session = %(session)s
+
+-- name: under
+select f.path, f.size, f.front, f.loaded_at,
+       (select count(*) from file_chunks c join mentions m on m.tenant = c.tenant and m.id = c.mention_id
+        where c.tenant = f.tenant and c.owner = f.owner and c.path = f.path and m.forgotten_at is null) as chunks
+from files f
+where f.tenant = this_tenant() and f.owner = any(%(owners)s::text[])
+  and (%(place)s::text is null or f.path = %(place)s
+       or case when %(place)s = '.' then not (starts_with(f.path, '/') or f.path = '..' or starts_with(f.path, '../'))
+               else starts_with(f.path, rtrim(%(place)s, '/') || '/') and not starts_with(f.path, %(place)s || '/../') end)
+order by f.path
+
+-- name: chunks
+select m.node_id as id, c.starts, c.stops, c.headings
+from file_chunks c join mentions m on m.tenant = c.tenant and m.id = c.mention_id
+where c.tenant = this_tenant() and c.owner = any(%(owners)s::text[]) and c.path = %(path)s and m.forgotten_at is null
+order by c.ordinal

@@ -1,0 +1,102 @@
+"""Forgetting, in three depths: hidden, purged after a while, erased at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from ..rules.places import NOTES, note_owner
+from . import nodes, places, relations, working
+from .database import Connection
+from .queries import load
+
+
+def forget(connection: Connection, node: UUID, *, owner: str, by: str, robot: str | None, at: datetime) -> int:
+    """Hide a node's mentions (those of one robot, if named) and say how many; the node goes with its last."""
+    values = {"node": node, "owner": owner, "by": by, "robot": robot, "at": at}
+    hidden = connection.execute(load("forgetting")["forget"], values).fetchall()
+    if hidden:
+        nodes.refresh(connection, [node], described=[node])
+        working.forget_everywhere(connection, [node])
+    return len(hidden)
+
+
+def restore(connection: Connection, node: UUID, *, owner: str) -> int:
+    """Bring back a node's forgotten mentions and say how many."""
+    shown = connection.execute(load("forgetting")["restore"], {"node": node, "owner": owner}).fetchall()
+    if shown:
+        nodes.refresh(connection, [node], described=[node])
+    return len(shown)
+
+
+def node_of_key(connection: Connection, key: str, *, owner: str) -> UUID | None:
+    """The last node of a key, forgotten or not."""
+    row = connection.execute(load("forgetting")["forgotten_key"], {"owner": owner, "key": key}).fetchone()
+    return row["node_id"] if row else None
+
+
+def purge(connection: Connection, *, owner: str, before: datetime) -> int:
+    """Erase what was forgotten before a moment, for good, and say how many nodes went."""
+    rows = connection.execute(load("forgetting")["bury"], {"owner": owner, "before": before})
+    touched = [row["node_id"] for row in rows]
+    return drop(connection, touched, owner=owner)["nodes"]
+
+
+def erase_owner(connection: Connection, *, owner: str) -> dict[str, int]:
+    """Erase everything of one owner, what no mention is left of as well, and the notes of all their sessions."""
+    notes = Counter[str]()
+    for each in [] if owner.startswith(NOTES) else places.note_owners(connection, owner=owner):
+        notes.update(erase_owner(connection, owner=each))
+    places.erase(connection, owner=owner, session=None)
+    values: dict[str, str | None] = {"owner": owner, "session": None}
+    sessions = connection.execute(load("forgetting")["drop_sessions"], values).fetchall()  # waits for who is writing
+    mentions = connection.execute(load("forgetting")["bury_owner"], values).fetchall()
+    nodes_of = [row["id"] for row in connection.execute(load("forgetting")["of_owner"], values)]
+    counts = drop(connection, nodes_of, owner=owner)
+    connection.execute(load("forgetting")["drop_working"], values)
+    connection.execute(load("files")["drop_all"], values)
+    relations.drop_of_owner(connection, owner=owner)  # those between what the tenant shares
+    notes.update(counts | {"mentions": len(mentions), "sessions": len(sessions)})
+    return dict(notes)
+
+
+def erase_session(connection: Connection, *, owner: str, session: str) -> dict[str, int]:
+    """Erase a session: its mentions and notes, and the nodes that nothing else mentions."""
+    notes = Counter[str]()
+    if not owner.startswith(NOTES):
+        notes.update(erase_session(connection, owner=note_owner(owner, session), session=session))
+        places.erase(connection, owner=owner, session=session)
+    values: dict[str, str | None] = {"owner": owner, "session": session}
+    sessions = connection.execute(load("forgetting")["drop_session"], values).fetchall()  # waits for who is writing
+    rows = connection.execute(load("forgetting")["bury_session"], values).fetchall()
+    counts = drop(connection, [row["node_id"] for row in rows if row["node_id"]], owner=owner)
+    connection.execute(load("forgetting")["drop_working"], values)
+    connection.execute(load("files")["drop_session"], values)  # what a file said is gone: it is no longer loaded
+    notes.update(counts | {"mentions": len(rows), "sessions": len(sessions)})
+    return dict(notes)
+
+
+def erase_key(connection: Connection, *, owner: str, key: str) -> dict[str, int]:
+    """Erase every version of a key: what was said under it, and the nodes that nothing else mentions."""
+    rows = connection.execute(load("forgetting")["bury_key"], {"owner": owner, "key": key}).fetchall()
+    gone = connection.execute(load("forgetting")["drop_key"], {"owner": owner, "key": key}).fetchall()
+    counts = drop(connection, [row["node_id"] for row in rows], owner=owner)
+    return counts | {"mentions": len(rows), "keys": counts["keys"] + len(gone)}
+
+
+def drop(connection: Connection, touched: Sequence[UUID], *, owner: str) -> dict[str, int]:
+    """Delete the nodes that no mention is left of, with all that is theirs, and count it."""
+    statements = load("forgetting")
+    connection.execute(statements["lock"], {"ids": list(touched)})
+    doomed = [row["id"] for row in connection.execute(statements["doomed"], {"ids": list(touched), "owner": owner})]
+    parts = connection.execute(statements["count_parts"], {"ids": doomed}).fetchone()
+    assert parts is not None  # a select without from has one row
+    keys = connection.execute(statements["drop_keys"], {"ids": doomed, "owner": owner}).fetchall()
+    working.prune(connection, doomed)
+    connection.execute(statements["drop_nodes"], {"ids": doomed})
+    left = set(touched) - set(doomed)
+    nodes.refresh(connection, left, described=left)
+    working.forget_everywhere(connection, list(left))
+    return {"nodes": len(doomed), "keys": len(keys), **parts}

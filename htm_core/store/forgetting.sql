@@ -1,0 +1,71 @@
+-- name: forget
+update mentions set forgotten_at = %(at)s, forgotten_by = %(by)s, withdrawn = %(robot)s::text is not null
+where tenant = this_tenant() and node_id = %(node)s and owner = %(owner)s and forgotten_at is null
+  and (%(robot)s::text is null or robot = %(robot)s)
+returning id
+
+-- name: restore
+update mentions set forgotten_at = null, forgotten_by = null, withdrawn = false
+where tenant = this_tenant() and node_id = %(node)s and owner = %(owner)s and forgotten_at is not null and not purged
+returning id
+
+-- name: forgotten_key
+select node_id from keys where tenant = this_tenant() and owner = %(owner)s and key = %(key)s order by version desc limit 1
+
+-- name: bury
+-- Empties the mentions that were forgotten before a moment; the tombstones keep the sequence.
+with buried as (
+  select id, node_id from mentions
+  where tenant = this_tenant() and owner = %(owner)s and forgotten_at < %(before)s and not purged),
+emptied as (
+  update mentions m set node_id = null, content = null, payload = null, metadata = '{}', name = null, external_id = null,
+         key = null, log_position = null, purged = true
+  from buried b where m.tenant = this_tenant() and m.id = b.id)
+select distinct node_id from buried where node_id is not null
+
+-- name: bury_session
+delete from mentions where tenant = this_tenant() and owner = %(owner)s and session = %(session)s returning node_id
+
+-- name: bury_key
+update mentions m set node_id = null, content = null, payload = null, metadata = '{}', name = null, external_id = null,
+       key = null, log_position = null, purged = true, forgotten_at = coalesce(forgotten_at, now())
+from (select id, node_id from mentions where tenant = this_tenant() and owner = %(owner)s and key = %(key)s) b
+where m.tenant = this_tenant() and m.id = b.id
+returning b.node_id
+
+-- name: bury_owner
+delete from mentions where tenant = this_tenant() and owner = %(owner)s returning node_id
+
+-- name: lock
+select 1 from nodes where tenant = this_tenant() and id = any(%(ids)s::uuid[]) order by id for update
+
+-- name: of_owner
+select id from nodes where tenant = this_tenant() and owner = %(owner)s
+
+-- name: doomed
+select n.id from nodes n where n.tenant = this_tenant() and n.id = any(%(ids)s::uuid[]) and n.owner = %(owner)s
+  and not exists (select 1 from mentions m where m.tenant = n.tenant and m.node_id = n.id)
+
+-- name: count_parts
+select (select count(*) from passages where tenant = this_tenant() and node_id = any(%(ids)s::uuid[])) as passages,
+       (select count(*) from vectors where tenant = this_tenant() and node_id = any(%(ids)s::uuid[])) as vectors,
+       (select count(*) from jobs where tenant = this_tenant() and node_id = any(%(ids)s::uuid[])) as jobs
+
+-- name: drop_keys
+delete from keys where tenant = this_tenant() and owner = %(owner)s and node_id = any(%(ids)s::uuid[]) returning key
+
+-- name: drop_key
+delete from keys where tenant = this_tenant() and owner = %(owner)s and key = %(key)s returning key
+
+-- name: drop_nodes
+delete from nodes where tenant = this_tenant() and id = any(%(ids)s::uuid[])
+
+-- name: drop_session
+delete from sessions where tenant = this_tenant() and owner = %(owner)s and session = %(session)s returning session
+
+-- name: drop_sessions
+delete from sessions where tenant = this_tenant() and owner = %(owner)s returning session
+
+-- name: drop_working
+delete from working_sets where tenant = this_tenant() and owner = %(owner)s
+  and (%(session)s::text is null or session = %(session)s)

@@ -1,0 +1,109 @@
+"""Groups' tables: their rules, their members, and who is active; every change under the lock of the group's row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+from ..types import Member
+from .database import Connection
+from .queries import load
+
+Role = Literal["active", "passive"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What all members of a group agree on: tokens of its working memory, policy, and seconds of the lease."""
+
+    id: UUID
+    name: str
+    budget: int
+    policy: str
+    lease: float
+    term: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """One membership that this process speaks for; `due` is the seconds until another active member would be late."""
+
+    group: str
+    robot: str
+    role: Role
+    id: UUID
+    lease: float
+    term: int
+    due: float | None
+
+
+def found(connection: Connection, group: str, *, budget: int, policy: str, lease: float) -> None:
+    """Make a group with these rules, unless there is one of the name."""
+    values = {"group": group, "budget": budget, "policy": policy, "lease": lease}
+    connection.execute(load("groups")["found"], values)
+
+
+def rules(connection: Connection, group: str, *, lock: bool) -> Rules | None:
+    """A group's rules; with `lock` nobody changes its members until the transaction ends."""
+    row = connection.execute(load("groups")["lock" if lock else "read"], {"group": group}).fetchone()
+    return None if row is None else Rules(**row)
+
+
+def names(connection: Connection) -> list[str]:
+    """Every group of the tenant."""
+    return [row["name"] for row in connection.execute(load("groups")["names"])]
+
+
+def change_rules(connection: Connection, group: str, *, budget: int, policy: str, lease: float) -> None:
+    """Give a group other rules."""
+    values = {"group": group, "budget": budget, "policy": policy, "lease": lease}
+    connection.execute(load("groups")["change_rules"], values)
+
+
+def members(connection: Connection, group: str) -> list[tuple[Member, UUID]]:
+    """Who is in a group, in the order of joining, each with the instance of the process that speaks for it."""
+    rows = connection.execute(load("groups")["members"], {"group": group}).fetchall()
+    return [(Member(**{k: v for k, v in row.items() if k != "instance"}), row["instance"]) for row in rows]
+
+
+def join(connection: Connection, group: str, *, robot: str, role: Role, instance: UUID) -> Role:
+    """Be a member, and say in which role; a robot that this process speaks for already keeps its own."""
+    values = {"group": group, "robot": robot, "role": role, "instance": instance}
+    row = connection.execute(load("groups")["join"], values).fetchone()
+    assert row is not None  # an upsert returns its row
+    connection.execute(load("groups")["next_term"], {"group": group})
+    joined: Role = row["role"]
+    return joined
+
+
+def leave(connection: Connection, group: str, *, robot: str) -> None:
+    """Be a member no more."""
+    connection.execute(load("groups")["leave"], {"group": group, "robot": robot})
+    connection.execute(load("groups")["next_term"], {"group": group})
+
+
+def set_roles(connection: Connection, group: str, roles: dict[str, Role]) -> None:
+    """Give members their roles, as the next term."""
+    for robot, role in roles.items():
+        connection.execute(load("groups")["set_role"], {"group": group, "robot": robot, "role": role})
+    connection.execute(load("groups")["next_term"], {"group": group})
+
+
+def beat(connection: Connection, *, instance: UUID) -> list[Standing]:
+    """Say that a process lives, and read how its memberships stand."""
+    connection.execute(load("groups")["beat"], {"instance": instance})
+    return [Standing(**row) for row in connection.execute(load("groups")["standing"], {"instance": instance})]
+
+
+def elect(connection: Connection, group: str) -> list[str]:
+    """Put live passive members in the place of late active ones, and name them; nobody, when it is done already."""
+    return [row["robot"] for row in connection.execute(load("groups")["elect"], {"group": group})]
+
+
+def holds(connection: Connection, group: str, *, owner: str, session: str | None) -> tuple[int, int]:
+    """How many items and tokens a group holds of an owner, in one session or in all."""
+    values = {"group": group, "owner": owner, "session": session}
+    row = connection.execute(load("groups")["holds"], values).fetchone()
+    assert row is not None  # a count has one row
+    return row["items"], row["tokens"]

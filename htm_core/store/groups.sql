@@ -1,0 +1,68 @@
+-- name: found
+insert into groups (tenant, name, budget, policy, lease)
+values (this_tenant(), %(group)s, %(budget)s, %(policy)s, %(lease)s) on conflict (tenant, name) do nothing
+
+-- name: lock
+select id, name, budget, policy, lease, term from groups where tenant = this_tenant() and name = %(group)s for update
+
+-- name: read
+select id, name, budget, policy, lease, term from groups where tenant = this_tenant() and name = %(group)s
+
+-- name: names
+select name from groups where tenant = this_tenant() order by name
+
+-- name: change_rules
+update groups set budget = %(budget)s, policy = %(policy)s, lease = %(lease)s where tenant = this_tenant() and name = %(group)s
+
+-- name: next_term
+update groups set term = term + 1 where tenant = this_tenant() and name = %(group)s
+
+-- name: members
+select m.robot, m.role, late_in(m.heartbeat_at, g.lease) > 0 as live, m.joined_at, m.heartbeat_at, m.instance
+from members m join groups g on g.tenant = m.tenant and g.name = m.group_name
+where m.tenant = this_tenant() and m.group_name = %(group)s
+order by m.joined_at, m.robot
+
+-- name: join
+-- Whoever joins again from the same process keeps the role; from another it takes the robot's place over.
+insert into members as m (tenant, group_name, robot, role, instance)
+values (this_tenant(), %(group)s, %(robot)s, %(role)s, %(instance)s)
+on conflict (tenant, group_name, robot) do update
+set role = case when m.instance = excluded.instance then m.role else excluded.role end,
+    instance = excluded.instance, heartbeat_at = clock_timestamp()
+returning m.role
+
+-- name: leave
+delete from members where tenant = this_tenant() and group_name = %(group)s and robot = %(robot)s
+
+-- name: set_role
+update members set role = %(role)s where tenant = this_tenant() and group_name = %(group)s and robot = %(robot)s
+
+-- name: beat
+update members set heartbeat_at = clock_timestamp() where tenant = this_tenant() and instance = %(instance)s
+
+-- name: standing
+-- The memberships that a process speaks for, and in how many seconds the next active member of each group would be late.
+select m.group_name as group, m.robot, m.role, g.id, g.lease, g.term,
+       (select min(late_in(a.heartbeat_at, g.lease)) from members a
+        where a.tenant = m.tenant and a.group_name = m.group_name and a.role = 'active' and a.robot <> m.robot) as due
+from members m join groups g on g.tenant = m.tenant and g.name = m.group_name
+where m.tenant = this_tenant() and m.instance = %(instance)s
+order by m.group_name, m.robot
+
+-- name: elect
+select robot from elect(%(group)s) as robot
+
+-- name: holds
+select count(*) as items, coalesce(sum(n.tokens), 0)::bigint as tokens
+from working_sets s
+join working_items i on i.tenant = s.tenant and i.set_id = s.id and i.evicted_at is null
+join nodes n on n.tenant = i.tenant and n.id = i.node_id and n.live
+where s.tenant = this_tenant() and s.owner = %(owner)s and s.shared and s.holder = %(group)s
+  and (%(session)s::text is null or s.session = %(session)s)
+
+-- name: listen
+select set_config('htm.channel', %(channel)s, false), set_config('application_name', 'htm-listener', false)
+
+-- name: listen_now
+do $$ begin execute format('listen %I', current_setting('htm.channel')); end $$

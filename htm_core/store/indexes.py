@@ -1,0 +1,71 @@
+"""HNSW indexes: one per vector space, built as the owner, online, once exact search is no longer the faster."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from psycopg import sql
+
+from ..errors import StorageError
+from .database import Connection, Database
+from .queries import load
+
+_log = logging.getLogger("htm.indexes")
+
+# Below this an exact scan is about as fast as the index, and exact: docs/why/vectors.md.
+THRESHOLD = 10_000
+TABLES = ("vectors", "document_passages")
+
+
+def build_wanted(database: Database, *, threshold: int = THRESHOLD) -> list[str]:
+    """Renew the planner's statistics, build the indexes that are due, and name them.
+
+    One process at a time does it: a lock is tried, not waited for, since a waiter would block a concurrent build.
+    Without the owner's rights search stays exact, and the log says so.
+    """
+    try:
+        with database.owner() as connection, _alone(connection) as alone:
+            return _maintained(connection, threshold=threshold) if alone else []
+    except StorageError as error:
+        _log.warning("no index was built, search stays exact; run `htm migrate` as the owner: %s", error)
+        return []
+
+
+@contextmanager
+def _alone(connection: Connection) -> Iterator[bool]:
+    row = connection.execute(load("indexes")["try_lock"]).fetchone()
+    alone = row is not None and bool(row["locked"])
+    try:
+        yield alone
+    finally:
+        if alone:
+            connection.execute(load("indexes")["unlock"])
+
+
+def _maintained(connection: Connection, *, threshold: int) -> list[str]:
+    connection.execute(load("indexes")["prepare"])
+    connection.execute(load("indexes")["analyze"])
+    return [_build(connection, table, space) for table in TABLES for space in _due(connection, table, threshold)]
+
+
+def _due(connection: Connection, table: str, threshold: int) -> list[dict[str, Any]]:
+    rows = connection.execute(load("indexes")[f"{table}_wanted"], {"threshold": threshold}).fetchall()
+    return [row for row in rows if row["vectors"] >= threshold]
+
+
+def _build(connection: Connection, table: str, space: dict[str, Any]) -> str:
+    """Build one space's index, beside whatever is left of an interrupted build."""
+    statements, name = load("indexes"), f"{table}_hnsw_{space['id']}"
+    parts = {
+        "name": sql.Identifier(name),
+        "dimension": sql.Literal(space["dimension"]),
+        "space": sql.Literal(space["id"]),
+    }
+    connection.execute(sql.SQL(statements["drop"]).format(**parts))
+    connection.execute(sql.SQL(statements[f"{table}_build"]).format(**parts))
+    connection.execute(statements[f"{table}_mark"], {"space": space["id"]})
+    _log.info("built %s", name)
+    return name

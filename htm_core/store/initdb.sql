@@ -1,0 +1,2 @@
+-- name: database
+create database htm

@@ -1,0 +1,109 @@
+-- name: owe
+insert into jobs (tenant, kind, model, node_id)
+-- Of the model that the tenant has now: the caller's may be one that a change-over has ended meanwhile.
+select this_tenant(), %(kind)s, coalesce((select m.name from models m where m.tenant = this_tenant() and m.active), %(model)s), d.id
+from unnest(%(nodes)s::uuid[]) as d(id)
+on conflict do nothing
+
+-- name: owe_kind
+insert into jobs (tenant, kind, model, node_id)
+select this_tenant(), %(kind)s, %(model)s, d.id from unnest(%(nodes)s::uuid[]) as d(id)
+on conflict (tenant, kind, model, coalesce(node_id, '00000000-0000-0000-0000-000000000000'))
+-- What is being done already may have been read before this: it is done once more.
+do update set claimed_until = null, run_at = now(), parked_at = null, attempts = 0, error = null, id = gen_random_uuid()
+where jobs.claimed_until is not null or jobs.parked_at is not null
+
+-- name: owe_count
+insert into jobs (tenant, kind) values (this_tenant(), 'count')
+on conflict (tenant, kind, model, coalesce(node_id, '00000000-0000-0000-0000-000000000000'))
+do update set parked_at = null, run_at = now(), attempts = 0 where jobs.parked_at is not null
+
+-- name: owe_counts
+select owe_counts() as owed
+
+-- name: hand_over
+-- Work for a model that the tenant no longer has becomes work for the one that it has.
+with dead as (
+  delete from jobs j where j.tenant = this_tenant() and j.id = any(%(ids)s::uuid[]) and j.kind = 'embed'
+    and not exists (select 1 from models m where m.tenant = j.tenant and m.name = j.model)
+  returning j.node_id),
+     moved as (
+  insert into jobs (tenant, kind, model, node_id)
+  select m.tenant, 'embed', m.name, d.node_id from dead d join models m on m.tenant = this_tenant() and m.active
+  on conflict do nothing)
+select count(*) as handed from dead
+
+-- name: claim
+update jobs j set claimed_until = now() + make_interval(secs => %(lease)s)
+from (select tenant, id from jobs
+      where kind = %(kind)s and model = %(model)s
+        and parked_at is null and run_at <= now() and (claimed_until is null or claimed_until < now())
+      order by run_at limit %(limit)s for update skip locked) d
+where j.tenant = d.tenant and j.id = d.id
+returning j.tenant, j.id, j.kind, j.model, j.node_id, j.attempts
+
+-- name: renew
+update jobs set claimed_until = now() + make_interval(secs => %(lease)s)
+where tenant = this_tenant() and id = any(%(ids)s::uuid[]) and parked_at is null
+
+-- name: release
+update jobs set claimed_until = null where tenant = this_tenant() and id = any(%(ids)s::uuid[])
+
+-- name: next_due
+select extract(epoch from min(greatest(j.run_at, coalesce(j.claimed_until, j.run_at))) - now())::float8 as seconds
+from jobs j join unnest(%(kinds)s::text[], %(models)s::text[]) as d(kind, model) on j.kind = d.kind and j.model = d.model
+where j.parked_at is null
+
+-- name: revive
+-- What waits because its model was away need not wait any longer; what failed on its own account goes on waiting.
+update jobs set run_at = now() where model = %(model)s and parked_at is null and attempts = 0 and run_at > now()
+
+-- name: texts
+select p.id, p.node_id, coalesce(p.body, substr(n.content, p.starts + 1, p.stops - p.starts)) as body
+from passages p join nodes n on n.tenant = p.tenant and n.id = p.node_id
+where p.tenant = this_tenant() and p.node_id = any(%(nodes)s::uuid[])
+  and not exists (select 1 from vectors v join models m on m.space = v.space
+                  where v.tenant = p.tenant and v.passage_id = p.id and m.tenant = p.tenant and m.name = %(model)s)
+order by p.node_id, p.ordinal
+
+-- name: done
+delete from jobs where tenant = this_tenant() and id = any(%(ids)s::uuid[]) returning id
+
+-- name: later
+update jobs set claimed_until = null, attempts = attempts + %(tried)s, error = %(error)s,
+       run_at = now() + make_interval(secs => %(seconds)s * (0.5 + random()))
+where tenant = this_tenant() and id = any(%(ids)s::uuid[])
+
+-- name: park
+update jobs set claimed_until = null, parked_at = now(), attempts = attempts + 1, error = %(error)s
+where tenant = this_tenant() and id = any(%(ids)s::uuid[])
+
+-- name: retry_parked
+update jobs j set parked_at = null, run_at = now(), attempts = 0, error = null
+where j.tenant = this_tenant() and j.parked_at is not null
+  and (%(ids)s::uuid[] is null or j.id = any(%(ids)s::uuid[])) and (%(kind)s::text is null or j.kind = %(kind)s)
+  and (j.node_id is null or exists (
+    select 1 from nodes n where n.tenant = j.tenant and n.id = j.node_id and n.owner = any(%(owners)s::text[])))
+
+-- name: list
+select j.id, j.kind, j.model, j.node_id, j.attempts, j.run_at, j.error, j.created_at,
+       case when j.parked_at is not null then 'parked' when j.claimed_until > now() then 'claimed' else 'waiting' end as state
+from jobs j left join nodes n on n.tenant = j.tenant and n.id = j.node_id
+where j.tenant = this_tenant() and (j.node_id is null or n.owner = any(%(owners)s::text[]))
+  and (%(kind)s::text is null or j.kind = %(kind)s)
+  and (%(parked)s::boolean is null or (j.parked_at is not null) = %(parked)s)
+order by j.parked_at desc nulls last, j.created_at, j.id limit %(limit)s
+
+-- name: pending
+select count(*) filter (where j.parked_at is null) as pending, count(*) filter (where j.parked_at is not null) as parked,
+       extract(epoch from now() - min(j.created_at) filter (where j.parked_at is null))::float8 as oldest
+from jobs j join nodes n on n.tenant = j.tenant and n.id = j.node_id
+where j.tenant = this_tenant() and n.owner = any(%(owners)s::text[])
+
+-- name: hurry
+update jobs set run_at = now(), error = null where tenant = this_tenant() and parked_at is null and claimed_until is null
+
+-- name: waiting
+select count(*) filter (where j.error is null and (d.kind is not null or j.claimed_until > now())) as untried, count(*) as total
+from jobs j left join unnest(%(kinds)s::text[], %(models)s::text[]) as d(kind, model) on j.kind = d.kind and j.model = d.model
+where j.tenant = this_tenant() and j.parked_at is null

@@ -1,0 +1,61 @@
+"""Keys: a name of the caller's for a value that changes; each value is a version, and the old ones stay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from .database import Connection
+from .entries import Entry
+from .queries import load
+
+
+def lock(connection: Connection, key: str, *, owner: str) -> tuple[UUID, int] | None:
+    """Hold a key until the transaction ends, and say its node and version, if it has one."""
+    values = {"owner": owner, "key": key}
+    connection.execute(load("keys")["lock"], values)
+    row = connection.execute(load("keys")["current"], values).fetchone()
+    return (row["node_id"], row["version"]) if row else None
+
+
+def lock_all(connection: Connection, names: Sequence[str], *, owner: str) -> None:
+    """Hold keys until the transaction ends, in one order for all writers."""
+    if names:
+        connection.execute(load("keys")["lock_all"], {"owner": owner, "keys": sorted(set(names))})
+
+
+def assign(connection: Connection, entries: Sequence[Entry], *, owner: str, robot: str) -> set[UUID]:
+    """Give keys their new values, in order; the answer is the nodes whose standing may have changed."""
+    changed: set[UUID] = set()
+    keyed = [(entry.key, entry.node, entry.at) for entry in entries if entry.key is not None and entry.node is not None]
+    for key in sorted({key for key, _, _ in keyed}):  # one order for all writers: no deadlock
+        current = lock(connection, key, owner=owner)
+        for _, node, at in (each for each in keyed if each[0] == key):
+            if current is None or current[0] != node:
+                changed |= {node} | ({current[0]} if current else set())
+                current = (node, _advance(connection, key, node, at, owner=owner, robot=robot))
+    return changed
+
+
+def _advance(connection: Connection, key: str, node: UUID, at: datetime, *, owner: str, robot: str) -> int:
+    values = {"owner": owner, "key": key, "node": node, "robot": robot, "at": at}
+    connection.execute(load("keys")["supersede"], values)
+    row = connection.execute(load("keys")["insert"], values).fetchone()
+    assert row is not None  # an insert of one row returns one row
+    return int(row["version"])
+
+
+def find(connection: Connection, key: str, *, owners: Sequence[str]) -> UUID | None:
+    """The node that a key holds now, one's own before what is shared."""
+    row = connection.execute(load("keys")["find"], {"owners": list(owners), "key": key}).fetchone()
+    return row["node_id"] if row else None
+
+
+def history(connection: Connection, key: str, *, owners: Sequence[str]) -> list[tuple[UUID, int]]:
+    """Every value that a key has had and that is not forgotten, oldest first, with its version."""
+    row = connection.execute(load("keys")["owner"], {"owners": list(owners), "key": key}).fetchone()
+    if row is None:
+        return []
+    rows = connection.execute(load("keys")["history"], {"owner": row["owner"], "key": key})
+    return [(each["node_id"], each["version"]) for each in rows]

@@ -1,0 +1,192 @@
+"""Mentions: who said it, when and where, in the exact order of each session."""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+from psycopg.types.multirange import TimestamptzMultirange
+from psycopg.types.range import TimestamptzRange
+
+from ..types import Mention, Window
+from .database import Connection, Row
+from .entries import Entry
+from .queries import load
+
+
+def lock_sessions(connection: Connection, entries: Sequence[Entry], *, owner: str, take: bool) -> dict[str, int]:
+    """Lock the sessions of entries until the transaction ends, take a number for each entry if asked, and say the last taken."""
+    counts = Counter(entry.session for entry in entries)
+    rows = connection.execute(
+        load("mentions")["take_sequences"],
+        {"owner": owner, "sessions": list(counts), "counts": [count if take else 0 for count in counts.values()]},
+    )
+    return {row["session"]: row["last_seq"] for row in rows}
+
+
+def known(connection: Connection, entries: Sequence[Entry], *, owner: str) -> dict[tuple[str, str], Row]:
+    """The mentions that are there under the callers' ids, by session and id."""
+    named = [entry for entry in entries if entry.external_id is not None]
+    columns = {
+        "sessions": [entry.session for entry in named],
+        "external": [entry.external_id for entry in named],
+        "payloads": [entry.payload for entry in named],
+    }
+    rows = connection.execute(load("mentions")["known"], {"owner": owner} | columns)
+    return {(row["session"], row["external_id"]): row for row in rows}
+
+
+def insert(connection: Connection, entries: Sequence[Entry], *, owner: str, robot: str) -> None:
+    """Write new mentions, numbered without gaps in the order given."""
+    if not entries:
+        return
+    last = lock_sessions(connection, entries, owner=owner, take=True)
+    following = {session: last[session] - count for session, count in Counter(e.session for e in entries).items()}
+    seqs = []
+    for entry in entries:
+        following[entry.session] += 1
+        seqs.append(following[entry.session])
+    columns = _columns(entries) | {
+        "owner": owner,
+        "robot": robot,
+        "seqs": seqs,
+        "sessions": [entry.session for entry in entries],
+        "external": [entry.external_id for entry in entries],
+        "ats": [entry.at for entry in entries],
+        "keys": [entry.key for entry in entries],
+    }
+    connection.execute(load("mentions")["insert"], columns)
+
+
+def replace(connection: Connection, entries: Sequence[Entry]) -> None:
+    """Give mentions that were there already what was said now under their ids; their place in the session stays."""
+    if entries:
+        connection.execute(load("mentions")["replace"], _columns(entries))
+
+
+def _columns(entries: Sequence[Entry]) -> dict[str, list[Any]]:
+    return {
+        "ids": [entry.mention for entry in entries],
+        "nodes": [entry.node for entry in entries],
+        "contents": [None if entry.node is not None else entry.content for entry in entries],
+        "metadatas": [Jsonb(entry.metadata) for entry in entries],
+        "payloads": [entry.payload for entry in entries],
+        "roles": [entry.role for entry in entries],
+        "names": [entry.name for entry in entries],
+        "logged": [entry.logged for entry in entries],
+    }
+
+
+def multirange(windows: Sequence[Window]) -> TimestamptzMultirange | None:
+    """Windows as PostgreSQL's multirange; none is no filter."""
+    if not windows:
+        return None
+    return TimestamptzMultirange([TimestamptzRange(window.start, window.stop, "[)") for window in windows])
+
+
+def timeline(
+    connection: Connection,
+    *,
+    owners: Sequence[str],
+    strangers: str | None,
+    session: str | None,
+    robot: str | None,
+    windows: Sequence[Window],
+    limit: int,
+    before: UUID | None,
+    after: UUID | None,
+    forgotten: bool,
+) -> list[Mention]:
+    """The latest mentions (or the first ones after `after`), ascending.
+
+    Across sessions also those of the owners whose names begin with `strangers`.
+    """
+    statement = ("latest" if after is None else "following") + ("" if session is None else "_in_session")
+    filters = {
+        "owners": list(owners),
+        "strangers": strangers,
+        "session": session,
+        "robot": robot,
+        "windows": multirange(windows),
+        "limit": limit,
+        "before": before,
+        "after": after,
+        "forgotten": forgotten,
+    }
+    found = [mention_of(row) for row in connection.execute(load("mentions")[statement], filters)]
+    return found if after is not None else found[::-1]
+
+
+def of_nodes(connection: Connection, nodes: Sequence[UUID], *, owners: Sequence[str]) -> list[Mention]:
+    """Every mention of these nodes that is not forgotten, newest first."""
+    values = {"nodes": list(nodes), "owners": list(owners)}
+    return [mention_of(row) for row in connection.execute(load("mentions")["of_nodes"], values)]
+
+
+def by_id(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, Mention]:
+    """Mentions by their ids, without those that are forgotten."""
+    rows = connection.execute(load("mentions")["by_id"], {"ids": list(ids)})
+    return {row["id"]: mention_of(row) for row in rows}
+
+
+def tail(
+    connection: Connection, *, owner: str, session: str, limit: int | None, archived: bool | None = None
+) -> list[tuple[str | None, Mention]]:
+    """The last messages of a session's log with the callers' ids, ascending; None is all of it."""
+    values = {"owner": owner, "session": session, "limit": limit, "archived": archived}
+    rows = connection.execute(load("mentions")["tail"], values).fetchall()
+    return [(row["external_id"], mention_of(row)) for row in reversed(rows)]
+
+
+def clear_log(connection: Connection, *, owner: str, session: str) -> None:
+    """Empty a session's log; long-term memory keeps what was in it."""
+    connection.execute(load("mentions")["clear_log"], {"owner": owner, "session": session})
+
+
+def archive(connection: Connection, ids: Sequence[UUID], *, owner: str, session: str) -> set[UUID]:
+    """Mark messages of a session's log as archived and say which were not before."""
+    values = {"owner": owner, "session": session, "ids": list(ids)}
+    return {row["id"] for row in connection.execute(load("mentions")["archive"], values)}
+
+
+def drop_from_log(connection: Connection, ids: Sequence[UUID], *, owner: str, session: str) -> set[UUID]:
+    """Take messages out of a session's log and say which were in it."""
+    values = {"owner": owner, "session": session, "ids": list(ids)}
+    return {row["id"] for row in connection.execute(load("mentions")["drop_from_log"], values)}
+
+
+def logged_sessions(connection: Connection, *, owner: str, others: str | None) -> list[str]:
+    """The sessions with a log of an owner, and of owners whose name is like `others`, sorted."""
+    rows = connection.execute(load("mentions")["logged_sessions"], {"owner": owner, "others": others})
+    return [row["session"] for row in rows]
+
+
+def place_in_log(connection: Connection, mentions: Sequence[UUID]) -> None:
+    """Make these mentions the log, in this order; the log was cleared before."""
+    connection.execute(
+        load("mentions")["place_in_log"],
+        {"ids": list(mentions), "positions": list(range(1 - len(mentions), 1))},
+    )
+
+
+def mention_of(row: Mapping[str, Any], *, content: str | None = None) -> Mention:
+    """A mention, from a row or from its JSON inside a hit."""
+    payload, at = row["payload"], row["at"]
+    return Mention(
+        id=str(row["id"]),
+        node_id=str(row["node_id"]) if row.get("node_id") is not None else None,
+        robot=row["robot"],
+        session=row["session"] or None,
+        role=row["role"],
+        name=row["name"],
+        seq=row["seq"],
+        at=datetime.fromisoformat(at) if isinstance(at, str) else at,
+        content=row["content"] if content is None else content,
+        metadata=row["metadata"],
+        payload=base64.b64decode(payload) if isinstance(payload, str) else payload,
+    )

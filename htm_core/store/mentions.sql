@@ -1,0 +1,132 @@
+-- name: take_sequences
+insert into sessions as s (tenant, owner, session, last_seq)
+select this_tenant(), %(owner)s, d.session, d.count
+from unnest(%(sessions)s::text[], %(counts)s::bigint[]) as d(session, count) order by d.session
+on conflict (tenant, owner, session) do update set last_seq = s.last_seq + excluded.last_seq
+returning session, last_seq
+
+-- name: known
+select m.session, m.external_id, m.id, m.node_id, m.payload is distinct from d.payload as differs
+from mentions m join unnest(%(sessions)s::text[], %(external)s::text[], %(payloads)s::bytea[]) as d(session, external_id, payload)
+  on m.session = d.session and m.external_id = d.external_id
+where m.tenant = this_tenant() and m.owner = %(owner)s
+
+-- name: insert
+insert into mentions (tenant, id, node_id, owner, robot, session, seq, external_id, role, name, at, key, content, metadata,
+                      payload, log_position)
+select this_tenant(), d.id, d.node_id, %(owner)s, %(robot)s, d.session, d.seq, d.external_id, d.role, d.name, d.at, d.key,
+       d.content, d.metadata, d.payload, case when d.logged then d.seq end
+from unnest(%(ids)s::uuid[], %(nodes)s::uuid[], %(sessions)s::text[], %(seqs)s::bigint[], %(external)s::text[],
+            %(roles)s::text[], %(names)s::text[], %(ats)s::timestamptz[], %(keys)s::text[], %(contents)s::text[],
+            %(metadatas)s::jsonb[], %(payloads)s::bytea[], %(logged)s::bool[])
+     as d(id, node_id, session, seq, external_id, role, name, at, key, content, metadata, payload, logged)
+
+-- name: replace
+update mentions m set node_id = d.node_id, content = d.content, metadata = d.metadata, payload = d.payload, role = d.role,
+       name = d.name, xid = pg_current_xact_id(),
+       -- New words are a new saying; the same words under another payload stay as forgotten as they were.
+       forgotten_at = case when m.node_id is not distinct from d.node_id then m.forgotten_at end,
+       forgotten_by = case when m.node_id is not distinct from d.node_id then m.forgotten_by end,
+       withdrawn = m.withdrawn and m.node_id is not distinct from d.node_id,
+       log_position = case when d.logged then coalesce(m.log_position, m.seq) end, archived = m.archived and d.logged
+from unnest(%(ids)s::uuid[], %(nodes)s::uuid[], %(contents)s::text[], %(metadatas)s::jsonb[], %(payloads)s::bytea[],
+            %(roles)s::text[], %(names)s::text[], %(logged)s::bool[])
+     as d(id, node_id, content, metadata, payload, role, name, logged)
+where m.tenant = this_tenant() and m.id = d.id
+
+-- name: latest
+select * from said
+where tenant = this_tenant() and not purged
+  and (owner = any(%(owners)s::text[]) or starts_with(owner, %(strangers)s::text))
+  and (%(forgotten)s or forgotten_at is null)
+  and (%(robot)s::text is null or robot = %(robot)s)
+  and (%(windows)s::tstzmultirange is null
+       or at >= coalesce(lower(%(windows)s::tstzmultirange), '-infinity')
+       and at <= coalesce(upper(%(windows)s::tstzmultirange), 'infinity') and at <@ %(windows)s::tstzmultirange)
+  and (%(before)s::uuid is null or (at, session, seq) < (
+    select at, session, seq from mentions where tenant = this_tenant() and id = %(before)s::uuid))
+order by at desc, session desc, seq desc limit %(limit)s
+
+-- name: following
+select * from said
+where tenant = this_tenant() and not purged
+  and (owner = any(%(owners)s::text[]) or starts_with(owner, %(strangers)s::text))
+  and (%(forgotten)s or forgotten_at is null)
+  and (%(robot)s::text is null or robot = %(robot)s)
+  and (%(windows)s::tstzmultirange is null
+       or at >= coalesce(lower(%(windows)s::tstzmultirange), '-infinity')
+       and at <= coalesce(upper(%(windows)s::tstzmultirange), 'infinity') and at <@ %(windows)s::tstzmultirange)
+  and (%(after)s::uuid is null or (at, session, seq) > (
+    select at, session, seq from mentions where tenant = this_tenant() and id = %(after)s::uuid))
+  and (%(before)s::uuid is null or (at, session, seq) < (
+    select at, session, seq from mentions where tenant = this_tenant() and id = %(before)s::uuid))
+order by at, session, seq limit %(limit)s
+
+-- name: latest_in_session
+select * from said
+where tenant = this_tenant() and owner = any(%(owners)s::text[]) and not purged
+  and (%(forgotten)s or forgotten_at is null)
+  and (%(robot)s::text is null or robot = %(robot)s)
+  and (%(windows)s::tstzmultirange is null
+       or at >= coalesce(lower(%(windows)s::tstzmultirange), '-infinity')
+       and at <= coalesce(upper(%(windows)s::tstzmultirange), 'infinity') and at <@ %(windows)s::tstzmultirange)
+  and session = %(session)s
+  and (%(before)s::uuid is null or (seq, owner) < (
+    select seq, owner from mentions where tenant = this_tenant() and id = %(before)s::uuid))
+order by seq desc, owner desc limit %(limit)s
+
+-- name: following_in_session
+select * from said
+where tenant = this_tenant() and owner = any(%(owners)s::text[]) and not purged
+  and (%(forgotten)s or forgotten_at is null)
+  and (%(robot)s::text is null or robot = %(robot)s)
+  and (%(windows)s::tstzmultirange is null
+       or at >= coalesce(lower(%(windows)s::tstzmultirange), '-infinity')
+       and at <= coalesce(upper(%(windows)s::tstzmultirange), 'infinity') and at <@ %(windows)s::tstzmultirange)
+  and session = %(session)s
+  and (%(after)s::uuid is null or (seq, owner) > (
+    select seq, owner from mentions where tenant = this_tenant() and id = %(after)s::uuid))
+  and (%(before)s::uuid is null or (seq, owner) < (
+    select seq, owner from mentions where tenant = this_tenant() and id = %(before)s::uuid))
+order by seq, owner limit %(limit)s
+
+-- name: tail
+select * from said
+where tenant = this_tenant() and owner = %(owner)s and session = %(session)s and log_position is not null
+  and forgotten_at is null and (%(archived)s::bool is null or archived = %(archived)s)
+order by log_position desc limit %(limit)s
+
+-- name: archive
+update mentions set archived = true
+where tenant = this_tenant() and owner = %(owner)s and session = %(session)s and id = any(%(ids)s::uuid[])
+  and log_position is not null and not archived
+returning id
+
+-- name: drop_from_log
+update mentions set log_position = null, archived = false
+where tenant = this_tenant() and owner = %(owner)s and session = %(session)s and id = any(%(ids)s::uuid[])
+  and log_position is not null
+returning id
+
+-- name: logged_sessions
+select distinct session from mentions
+where tenant = this_tenant() and log_position is not null and forgotten_at is null
+  and (owner = %(owner)s or owner like %(others)s::text) order by session
+
+-- name: clear_log
+update mentions set log_position = null, archived = false
+where tenant = this_tenant() and owner = %(owner)s and session = %(session)s and log_position is not null
+
+-- name: place_in_log
+update mentions m set log_position = d.position
+from unnest(%(ids)s::uuid[], %(positions)s::bigint[]) as d(id, position)
+where m.tenant = this_tenant() and m.id = d.id
+
+-- name: by_id
+select * from said where tenant = this_tenant() and id = any(%(ids)s::uuid[]) and forgotten_at is null
+
+-- name: of_nodes
+select * from said
+where tenant = this_tenant() and node_id = any(%(nodes)s::uuid[]) and owner = any(%(owners)s::text[])
+  and forgotten_at is null
+order by at desc, seq desc

@@ -1,0 +1,50 @@
+-- The wall between tenants, and who may touch it.
+--
+-- Run as htm_owner with search_path = the product's schema, then the schema of the extension vector.
+-- Every transaction of a verb runs as htm_app with the setting htm.tenant; a missing setting is an error, never "all".
+
+create function this_tenant() returns text language plpgsql stable parallel safe as $$
+declare name text := pg_catalog.current_setting('htm.tenant', true);
+begin
+  if name is null or name = '' then
+    raise exception 'no tenant is set in this transaction'
+      using errcode = 'insufficient_privilege', hint = 'select set_config(''htm.tenant'', ''NAME'', true) first';
+  end if;
+  return name;
+end $$;
+
+-- Guards a table: tenants see and write their own rows only. The owner, who never serves verbs, is not bound.
+create procedure guard(guarded regclass) language plpgsql as $$
+begin
+  execute format('alter table %s enable row level security', guarded);
+  execute format('create policy tenant_wall on %s to htm_app, htm_worker '
+                 'using (tenant = (select this_tenant())) with check (tenant = (select this_tenant()))', guarded);
+  execute format('grant select, insert, update, delete on %s to htm_app, htm_worker', guarded);
+end $$;
+revoke execute on procedure guard(regclass) from public;
+
+create table tenants (
+  tenant     text primary key,
+  created_at timestamptz not null default now()
+);
+call guard('tenants');
+
+create table robots (
+  tenant     text not null,
+  name       text not null,
+  created_at timestamptz not null default now(),
+  active_at  timestamptz not null default now(),
+  primary key (tenant, name)
+);
+call guard('robots');
+
+-- A session's row hands out its sequence numbers: taken in the transaction that uses them, so there are no gaps.
+create table sessions (
+  tenant     text not null,
+  owner      text not null,                     -- the user; '' is what everyone in the tenant shares
+  session    text not null,                     -- '' is "no session named"
+  last_seq   bigint not null default 0,
+  created_at timestamptz not null default now(),
+  primary key (tenant, owner, session)
+) with (fillfactor = 50);
+call guard('sessions');

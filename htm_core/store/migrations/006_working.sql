@@ -1,0 +1,145 @@
+-- Working memory: which nodes a robot, or a group of robots, holds in a session. A row that was evicted stays as the receipt.
+--
+-- Every transaction that changes what a set holds makes its version one more, and stamps it on the rows it changes. The
+-- lock on the set's row is kept until the commit, so versions commit in their order, and whoever has seen version n is
+-- missing exactly the rows with a higher one.
+
+create table working_sets (
+  tenant  text not null,
+  id      uuid not null default gen_random_uuid(),
+  owner   text not null,
+  shared  boolean not null,                     -- the holder is a group, else a robot
+  holder  text not null,
+  session text not null,
+  version bigint not null default 1,
+  pruned  bigint not null default 0,            -- the version at which rows were last deleted instead of marked
+  primary key (tenant, id),
+  unique (tenant, owner, shared, holder, session)
+) with (fillfactor = 50);
+call guard('working_sets');
+
+create table working_items (
+  tenant       text not null,
+  set_id       uuid not null,
+  node_id      uuid not null,
+  version      bigint not null,
+  added_at     timestamptz not null,
+  accessed_at  timestamptz not null,
+  access_count bigint not null default 0,
+  evicted_at   timestamptz,                     -- null: it is held
+  policy       text,                            -- null in a row that is not held: it was let go without a receipt
+  score        double precision,
+  primary key (tenant, set_id, node_id),
+  foreign key (tenant, set_id) references working_sets (tenant, id) on delete cascade,
+  foreign key (tenant, node_id) references nodes (tenant, id) on delete cascade
+) with (fillfactor = 70);
+call guard('working_items');
+create index working_items_held on working_items (tenant, set_id) where evicted_at is null;
+create index working_items_by_version on working_items (tenant, set_id, version);
+create index working_items_by_node on working_items (tenant, node_id);
+
+-- Takes nodes out of every set but one, each set a version on. All writers lock nodes first and then sets in order.
+create function let_go_everywhere(ids uuid[], besides uuid) returns void language plpgsql as $$
+declare one uuid; reached bigint;
+begin
+  for one in
+    select s.id from working_sets s
+    where s.tenant = this_tenant() and s.id is distinct from besides
+      and s.id in (select w.set_id from working_items w
+                   where w.tenant = this_tenant() and w.node_id = any(ids) and w.evicted_at is null)
+    order by s.id for no key update
+  loop
+    update working_sets s set version = s.version + 1 where s.tenant = this_tenant() and s.id = one
+    returning s.version into reached;
+    update working_items w set evicted_at = now(), policy = null, score = null, version = reached
+    where w.tenant = this_tenant() and w.set_id = one and w.node_id = any(ids) and w.evicted_at is null;
+  end loop;
+end $$;
+
+-- Says to all who hold these nodes, or have held them, that rows are about to be deleted.
+create function prune_sets(ids uuid[]) returns void language plpgsql as $$
+begin
+  perform 1 from working_sets s
+  where s.tenant = this_tenant()
+    and s.id in (select w.set_id from working_items w where w.tenant = this_tenant() and w.node_id = any(ids))
+  order by s.id for no key update;
+  update working_sets s set version = s.version + 1, pruned = s.version + 1
+  where s.tenant = this_tenant()
+    and s.id in (select w.set_id from working_items w where w.tenant = this_tenant() and w.node_id = any(ids));
+end $$;
+
+-- Writes down one change of a set: who left and came, and nodes that are no longer live, which leave every set.
+--
+-- Answers with the version that it made, and with those who were forgotten meanwhile and did not come; with nothing where
+-- `expected` is given and the set has moved on from it.
+create function change_set(of_owner text, is_shared boolean, of_holder text, of_session text, expected bigint,
+                           gone uuid[], scores float8[], gone_at timestamptz, by_policy text,
+                           came uuid[], added timestamptz[], accessed timestamptz[], counts bigint[], dead uuid[])
+returns table (set_id uuid, reached bigint, refused uuid[]) language plpgsql as $$
+#variable_conflict use_column
+declare mine uuid; made bigint;
+begin
+  perform 1 from nodes n where n.tenant = this_tenant() and n.id = any(came) order by n.id for share;
+  if cardinality(dead) > 0 then  -- all of the sets' locks at once, in order
+    perform 1 from working_sets s
+    where s.tenant = this_tenant()
+      and ((s.owner, s.shared, s.holder, s.session) = (of_owner, is_shared, of_holder, of_session)
+           or s.id in (select w.set_id from working_items w
+                       where w.tenant = this_tenant() and w.node_id = any(dead) and w.evicted_at is null))
+    order by s.id for no key update;
+  end if;
+  if expected is null then
+    insert into working_sets as s (tenant, owner, shared, holder, session)
+    values (this_tenant(), of_owner, is_shared, of_holder, of_session)
+    on conflict (tenant, owner, shared, holder, session) do update set version = s.version + 1
+    returning s.id, s.version into mine, made;
+  else
+    update working_sets s set version = s.version + 1
+    where s.tenant = this_tenant() and (s.owner, s.shared, s.holder, s.session) = (of_owner, is_shared, of_holder, of_session)
+      and s.version = expected
+    returning s.id, s.version into mine, made;
+    if mine is null then return; end if;
+  end if;
+  update working_items w set evicted_at = gone_at, policy = by_policy, score = d.score, version = made
+  from unnest(gone, scores) as d(id, score)
+  where w.tenant = this_tenant() and w.set_id = mine and w.node_id = d.id and w.evicted_at is null;
+  -- After the evictions: what left and came back within one plan is held. What was forgotten meanwhile is not.
+  insert into working_items as w (tenant, set_id, node_id, version, added_at, accessed_at, access_count)
+  select this_tenant(), mine, d.id, made, d.added_at, d.accessed_at, d.access_count
+  from unnest(came, added, accessed, counts) as d(id, added_at, accessed_at, access_count)
+  join nodes n on n.tenant = this_tenant() and n.id = d.id and n.live
+  on conflict (tenant, set_id, node_id) do update
+  set added_at = case when w.evicted_at is null then w.added_at else excluded.added_at end,
+      accessed_at = greatest(w.accessed_at, excluded.accessed_at),
+      access_count = greatest(w.access_count, case when w.evicted_at is null then w.access_count else excluded.access_count end),
+      evicted_at = null, policy = null, score = null, version = made;
+  if cardinality(dead) > 0 then
+    update working_items w set evicted_at = now(), policy = null, score = null, version = made
+    where w.tenant = this_tenant() and w.set_id = mine and w.node_id = any(dead) and w.evicted_at is null;
+    perform let_go_everywhere(dead, mine);
+  end if;
+  return query select mine, made, array(
+    select d.id from unnest(came) as d(id)
+    where not exists (select 1 from nodes n where n.tenant = this_tenant() and n.id = d.id and n.live));
+end $$;
+
+-- Adds to the access counts of what a set holds, and answers with what they are now; with nothing where it holds none of it.
+create function touch_set(of_owner text, is_shared boolean, of_holder text, of_session text,
+                          ids uuid[], times bigint[], ats timestamptz[])
+returns table (set_id uuid, reached bigint, node uuid, count bigint, at timestamptz) language plpgsql as $$
+#variable_conflict use_column
+declare mine uuid; made bigint;
+begin
+  update working_sets s set version = s.version + 1
+  where s.tenant = this_tenant() and (s.owner, s.shared, s.holder, s.session) = (of_owner, is_shared, of_holder, of_session)
+    and exists (select 1 from working_items w where w.tenant = s.tenant and w.set_id = s.id and w.node_id = any(ids)
+                and w.evicted_at is null)
+  returning s.id, s.version into mine, made;
+  if mine is null then return; end if;
+  return query
+    update working_items w
+    set access_count = w.access_count + d.times, accessed_at = greatest(w.accessed_at, d.at), version = made
+    from unnest(ids, times, ats) as d(id, times, at)
+    where w.tenant = this_tenant() and w.set_id = mine and w.node_id = d.id and w.evicted_at is null
+    returning mine, made, w.node_id, w.access_count, w.accessed_at;
+end $$;

@@ -1,0 +1,41 @@
+-- Work that is owed: a row written in the transaction of the memory it is for.
+
+create table jobs (
+  tenant        text not null,
+  id            uuid not null default gen_random_uuid(),
+  kind          text not null,                  -- embed | count | tag | propose | relate
+  model         text not null default '',
+  node_id       uuid,
+  attempts      integer not null default 0,
+  run_at        timestamptz not null default now(),
+  claimed_until timestamptz,
+  parked_at     timestamptz,                    -- given up, with the error in view
+  error         text,
+  created_at    timestamptz not null default now(),
+  primary key (tenant, id),
+  foreign key (tenant, node_id) references nodes (tenant, id) on delete cascade
+) with (fillfactor = 70);
+alter table jobs enable row level security;
+create policy tenant_wall on jobs to htm_app
+  using (tenant = (select this_tenant())) with check (tenant = (select this_tenant()));
+-- The worker sees every tenant's job rows; for the memories behind them it steps into one tenant at a time.
+create policy worker_sees_jobs on jobs to htm_worker using (true) with check (true);
+grant select, insert, update, delete on jobs to htm_app, htm_worker;
+create unique index jobs_once on jobs (tenant, kind, model, coalesce(node_id, '00000000-0000-0000-0000-000000000000'));
+create index jobs_due on jobs (kind, model, run_at) where parked_at is null;
+create index jobs_by_node on jobs (tenant, node_id);
+
+-- Owes a count to each tenant that has far more passages than when last counted, whoever wrote them. About 200,000 rows
+-- are looked at: tenants are drawn at random where all would be more.
+create function owe_counts() returns bigint language plpgsql security definer set search_path from current as $$
+declare owed bigint; tenants constant float8 := (select count(*) from lexicon);
+begin
+  insert into jobs (tenant, kind)
+  select l.tenant, 'count'
+  from (select x.tenant, (x.documents * 1.2 + 500)::bigint as enough from lexicon x offset 0) l
+  where random() < 200000 / (l.enough * tenants)
+    and (select count(*) from (select 1 from passages p where p.tenant = l.tenant limit l.enough + 1) y) > l.enough
+  on conflict do nothing;
+  get diagnostics owed = row_count;
+  return owed;
+end $$;

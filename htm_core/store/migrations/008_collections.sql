@@ -1,0 +1,368 @@
+-- Collections: documents of a vector store, items of a key-value store. Any text as id, never merged, any dimension, out
+-- of recall's sight.
+
+-- Whether the documents of a space have their HNSW index; `indexed` says it of the memories.
+alter table spaces add column documents_indexed boolean not null default false;
+
+create table collections (
+  tenant     text not null,
+  id         integer not null generated always as identity,
+  name       text not null,
+  config     regconfig not null,                -- how its words are cut
+  space      integer references spaces (id),    -- model and dimension; null until its first vector
+  created_at timestamptz not null default now(),
+  primary key (tenant, name),
+  unique (tenant, id)
+);
+call guard('collections');
+
+-- A document's uid is made of the SHA-256 of its collection, namespace and id: so ids may be of any length, and a look-up
+-- needs the primary key alone.
+create table documents (
+  tenant     text not null,
+  uid        uuid not null,
+  collection integer not null,
+  namespace  text[] collate "C" not null,       -- labels; C order makes whatever is below a prefix one range
+  id         text not null,
+  content    text not null,
+  value      jsonb not null,
+  metadata   jsonb not null,
+  payload    bytea,
+  reference  text,                              -- the source document that it is a part of
+  created_at timestamptz not null,
+  place      integer not null,                  -- within what was put at that moment
+  updated_at timestamptz not null,
+  ttl        interval,                          -- what a refreshing read prolongs it by
+  expires_at timestamptz,
+  primary key (tenant, uid),
+  foreign key (tenant, collection) references collections (tenant, id)
+);
+call guard('documents');
+-- A collection is of one tenant, so these need not begin with the tenant; and must not, lest the planner, who sees thousands
+-- of tenants with a document each, takes one of them to look up a uid.
+create index documents_by_order on documents (collection, created_at, place, uid);
+create index documents_by_namespace on documents (collection, namespace);
+create index documents_by_reference on documents (collection, md5(reference)) where reference is not null;
+create index documents_by_metadata on documents using gin (metadata jsonb_path_ops) with (fastupdate = off);
+create index documents_by_value on documents using gin (value jsonb_path_ops) with (fastupdate = off);
+create index documents_expiring on documents (collection, expires_at) where expires_at is not null;
+
+-- What a document is found by. A row fills its page before anything of it goes out of line: a scan compares vectors where
+-- they lie, and a vector that no page can hold is still accepted.
+create table document_passages (
+  tenant     text not null,
+  document   uuid not null,
+  ordinal    integer not null,
+  collection integer not null,
+  space      integer,                           -- null: found by its words alone
+  length     integer not null,                  -- lexeme occurrences
+  lexemes    tsvector not null,                 -- each behind its collection's id, so that GIN serves small collections
+  weights    sparsevec(268435456) not null,     -- BM25 term weights by hashed lexeme
+  embedding  halfvec,
+  exact      vector,                            -- instead, for toy dimensions
+  primary key (tenant, document, ordinal),
+  foreign key (tenant, document) references documents (tenant, uid) on delete cascade
+) with (toast_tuple_target = 8160);
+alter table document_passages alter column embedding set storage main;
+alter table document_passages alter column exact set storage main;
+call guard('document_passages');
+create index document_passages_by_collection on document_passages (collection, document);
+create index document_passages_by_lexeme on document_passages using gin (lexemes) with (fastupdate = off);
+
+-- A tenant's collection by its name, made when it is new. With a model, that of its first vectors becomes the collection's
+-- for good; the caller compares. The row stays locked against clearing until the transaction ends.
+create function take_collection(asked text, language regconfig, model text, dims integer) returns collections
+language plpgsql security definer set search_path from current as $$
+declare me constant text := this_tenant(); wanted integer; taken collections;
+begin
+  if not exists (select 1 from collections c where c.tenant = me and c.name = asked) then
+    insert into tenants (tenant) values (me) on conflict do nothing;
+    insert into collections (tenant, name, config)
+    values (me, asked, coalesce((select l.config from lexicon l where l.tenant = me), language))
+    on conflict do nothing;
+  end if;
+  if model is not null then
+    select s.id into wanted from spaces s where s.name = model and s.dimension = dims;
+    if wanted is null then
+      insert into spaces (name, dimension) values (model, dims) on conflict (name, dimension) do nothing;
+      select s.id into wanted from spaces s where s.name = model and s.dimension = dims;
+    end if;
+  end if;
+  loop
+    if model is not null then
+      update collections c set space = wanted where c.tenant = me and c.name = asked and c.space is null;
+    end if;
+    select * into taken from collections c where c.tenant = me and c.name = asked for share;
+    exit when model is null or taken.space is not null;     -- else it was cleared in between
+  end loop;
+  return taken;
+end $$;
+
+-- The labels of a JSON array, in order.
+create function labels_of(labels jsonb) returns text[] language sql immutable strict parallel safe as $$
+  select coalesce(array_agg(label order by place), '{}') from jsonb_array_elements_text(labels) with ordinality u(label, place)
+$$;
+
+-- The first namespace after all that begin with these labels: in C order nothing lies between a text and that text followed
+-- by U+0001.
+create function after_labels(labels text[]) returns text[] language sql immutable strict parallel safe as
+$$ select labels[:cardinality(labels) - 1] || (labels[cardinality(labels)] || e'\x01') $$;
+
+-- Whether a namespace begins, or ends, with these labels; '*' stands for any one label.
+create function begins_with(namespace text[], labels text[]) returns boolean language sql immutable strict parallel safe as $$
+  select cardinality(namespace) >= cardinality(labels) and not exists (
+    select 1 from unnest(labels) with ordinality u(label, place) where label <> '*' and label <> namespace[place])
+$$;
+
+create function ends_with(namespace text[], labels text[]) returns boolean language sql immutable strict parallel safe as $$
+  select cardinality(namespace) >= cardinality(labels)
+     and begins_with(namespace[cardinality(namespace) - cardinality(labels) + 1:], labels)
+$$;
+
+create function md5_of(texts text[]) returns text[] language sql immutable strict parallel safe as
+$$ select coalesce(array_agg(md5(u)), '{}') from unnest(texts) u $$;
+
+-- The length that a collection's passages are weighed against, in lexeme occurrences: the mean of a sample, between which
+-- and 40 a new collection moves as if it had begun with twenty passages of that length.
+create function usual_length(asked integer) returns real
+language sql stable security definer set search_path from current as $$
+  select ((20 * 40 + coalesce(sum(x.length), 0)) / (20 + count(*))::float8)::real
+  from (select p.length from document_passages p where p.tenant = this_tenant() and p.collection = asked limit 500) x
+$$;
+
+-- What must hold of a document. Null members are neutral, but `at`: what has expired by then is gone.
+create type document_filters as (
+  collection     integer,
+  uids           uuid[],
+  below          text[] collate "C",            -- labels that its namespace begins with
+  refs           text[],
+  metadata_equal jsonb,                         -- metadata @> this
+  metadata       jsonb,                         -- a compiled filter, for matches()
+  value_equal    jsonb,
+  value          jsonb,
+  at             timestamptz
+);
+
+-- One expression without settings, so that PostgreSQL inlines it, drops what is neutral and sees what an index can serve.
+create function is_wanted(d documents, f document_filters) returns boolean language sql stable parallel safe as $$
+  select (d.expires_at is null or d.expires_at > (f).at)
+     and ((f).uids is null or d.uid = any((f).uids))
+     and ((f).below is null or (d.namespace >= (f).below and d.namespace < after_labels((f).below)))
+     and ((f).refs is null or (md5(d.reference) = any(md5_of((f).refs)) and d.reference = any((f).refs)))
+     and ((f).metadata_equal is null or d.metadata @> (f).metadata_equal)
+     and ((f).metadata is null or matches(d.metadata, (f).metadata))
+     and ((f).value_equal is null or d.value @> (f).value_equal)
+     and ((f).value is null or matches(d.value, (f).value))
+$$;
+
+-- Documents in the order in which they were first put. Few rows are expected, so that who joins them looks them up one by
+-- one: of a thousand, the planner would read all documents of the tenant instead.
+create function list_documents(f document_filters, most bigint, skip bigint)
+returns table (uid uuid, place bigint)
+language plpgsql stable security definer rows 10
+set search_path from current set plan_cache_mode = force_custom_plan set jit = off as $$
+declare me constant text := this_tenant();
+begin
+  return query
+  select x.uid, row_number() over () from (
+    select d.uid from documents d
+    where d.tenant = me and d.collection = f.collection and is_wanted(d, f)
+    order by d.created_at, d.place, d.uid limit most offset skip) x;
+end $$;
+
+create function count_documents(f document_filters) returns bigint
+language plpgsql stable security definer
+set search_path from current set plan_cache_mode = force_custom_plan set jit = off as $$
+declare me constant text := this_tenant();
+begin
+  return (select count(*) from documents d where d.tenant = me and d.collection = f.collection and is_wanted(d, f));
+end $$;
+
+-- The documents that narrow filters leave, or null when there are more than `most`: then the scans check one by one.
+create function chosen_documents(f document_filters, most integer) returns uuid[]
+language plpgsql stable set search_path from current set plan_cache_mode = force_custom_plan as $$
+declare me constant text := this_tenant(); found uuid[];
+begin
+  select array_agg(x.uid) into found from (
+    select d.uid from documents d
+    where d.tenant = me and d.collection = f.collection and is_wanted(d, f) limit most + 1) x;
+  return case when cardinality(found) > most then null else coalesce(found, '{}') end;
+end $$;
+
+-- About how many passages a collection has: the planner's own estimate, which costs nothing. Volatile, since a stable
+-- function may not explain.
+create function planned_passages(c collections) returns bigint
+language plpgsql volatile set search_path from current as $$
+declare plan json;
+begin
+  execute format('explain (format json) select from document_passages where tenant = %L and collection = %s', c.tenant, c.id)
+  into plan;
+  return (plan->0->'Plan'->>'Plan Rows')::bigint;
+end $$;
+
+-- A question as its words weigh in this collection, rarest first. Words that a sample knows well are not counted further;
+-- the uids are digests, so the first of them are a sample as good as any, and always the same.
+create function weigh_for_documents(asked text, c collections) returns question
+language plpgsql stable set search_path from current set plan_cache_mode = force_custom_plan as $$
+declare
+  few constant integer := 2000; sampled constant integer := 1000; known constant integer := 20;
+  most_words constant integer := 64; code constant text := c.id || ':';
+  total bigint; seen bigint; words text[]; counts bigint[]; answer question;
+begin
+  select count(*) into total from (select 1 from document_passages p where p.collection = c.id limit few + 1) x;
+  if total > few then total := greatest(total, planned_passages(c)); end if;
+  select array_agg(x.lexeme) into words from (
+    select u.lexeme from unnest(cut(c.config, asked)) u order by coalesce(u.positions[1], 1), u.lexeme limit most_words) x;
+  if total > few then
+    with sample as materialized (
+      select p.lexemes from document_passages p
+      where p.tenant = c.tenant and p.collection = c.id order by p.document limit sampled),
+    wanted as materialized (select w, place, any_of(array[code || w]) as q from unnest(words) with ordinality u(w, place))
+    select array_agg((select count(*) from sample s where s.lexemes @@ wanted.q) order by place) into counts from wanted;
+  end if;
+  for i in 1 .. coalesce(cardinality(words), 0) loop
+    if counts[i] >= known then
+      counts[i] := counts[i] * total / sampled;
+    else
+      execute 'select count(*) from document_passages where lexemes @@ $1 and tenant = $2' into seen
+      using any_of(array[code || words[i]]), c.tenant;
+      counts[i] := seen;
+    end if;
+  end loop;
+  with terms as (
+    select w as word, n, ln(1 + (greatest(total, n) - n + 0.5::float8) / (n + 0.5::float8)) as idf
+    from unnest(words, counts) u(w, n)),
+  entries as (select dimension_of(t.word) as d, max(idf)::real as w from terms t group by 1)
+  select array_agg(code || t.word order by t.n, t.word), array_agg(t.n order by t.n, t.word),
+         (select ('{' || string_agg(d || ':' || w, ',') || '}/268435456')::sparsevec from entries),
+         sum(t.idf) * (0.9::float8 + 1)
+    into answer from terms t;
+  return answer;
+end $$;
+
+-- A document as one arm found it, best first.
+create type found_document as (document uuid, place bigint);
+
+create function near_documents(
+  meaning vector, space spaces, f document_filters, chosen uuid[], narrow boolean, small boolean, pool integer, enough integer)
+returns setof found_document
+language plpgsql stable rows 60 set search_path from current set plan_cache_mode = force_custom_plan as $$
+declare
+  me constant text := this_tenant(); toy constant boolean := space.dimension < 16;
+  near constant halfvec := case when toy then null else meaning::halfvec end; found uuid[];
+begin
+  if chosen is null and not small and space.documents_indexed then
+    -- Only integers of the space's row are formatted: a cast needs a literal dimension, a partial index a literal space.
+    perform set_config('hnsw.iterative_scan', 'relaxed_order', true),
+            set_config('hnsw.ef_search', least(1000, greatest(100, pool))::text, true);
+    execute format(
+      'select array_agg(document order by d, document) from (select document, min(d) as d from ('
+      'select document, embedding::halfvec(%1$s) <=> $1 d from document_passages p '
+      'where space = %2$s and tenant = $2 and collection = $3 and (not $4 or exists ('
+      'select 1 from documents d where d.tenant = p.tenant and d.uid = p.document and is_wanted(d, $5))) '
+      'order by embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) limit $6) x group by document) y', space.dimension, space.id)
+    into found using near, me, f.collection, narrow, f, pool;
+    if cardinality(found) >= enough then
+      return query select u.id, u.place from unnest(found) with ordinality u(id, place);
+      return;
+    end if;
+    -- The index gave too few: what it visits belongs to others, to few documents, or has no direction. Then exactly.
+  end if;
+  return query
+  select x.document, row_number() over () from (
+    select p.document from document_passages p
+    where p.tenant = me and p.collection = f.collection and p.space = space.id
+      and (chosen is null or p.document = any(chosen))
+      and (chosen is not null or not narrow or exists (
+        select 1 from documents d where d.tenant = me and d.uid = p.document and is_wanted(d, f)))
+    group by p.document
+    order by min(case when toy then p.exact <=> meaning else p.embedding <=> near end) + 0, p.document limit pool) x;
+end $$;
+
+create function told_documents(
+  asked question, f document_filters, chosen uuid[], narrow boolean, small boolean, pool integer)
+returns setof found_document
+language plpgsql stable rows 60 set search_path from current set plan_cache_mode = force_custom_plan as $$
+declare me constant text := this_tenant(); enough constant integer := 3000; wanted tsquery := any_of(asked.lexemes);
+begin
+  if chosen is null and not small then
+    -- The rarest words, until they have candidates enough between them, drive the index; all words score.
+    select any_of(array_agg(u.l)) into wanted from (
+      select l, sum(n) over (order by n, l) - n as before from unnest(asked.lexemes, asked.documents) t(l, n)) u
+    where u.before < enough;
+  end if;
+  return query
+  select x.document, row_number() over () from (
+    select p.document from document_passages p
+    where p.tenant = me and p.collection = f.collection and p.lexemes @@ wanted
+      and (chosen is null or p.document = any(chosen))
+      and (chosen is not null or not narrow or exists (
+        select 1 from documents d where d.tenant = me and d.uid = p.document and is_wanted(d, f)))
+    group by p.document order by min(p.weights <#> asked.weights), p.document limit pool) x;
+end $$;
+
+-- Documents for a question: its words, its vector, or both, as for memories. `share` is the vector's weight; `near_pool` and
+-- `told_pool` candidates an arm, `enough` of them wanted at least. Scores are absolute: a cosine counts in full from 0.8,
+-- words against the best that any passage could score for this question. Equals stand by cosine, then words.
+create function search_documents(
+  f document_filters, asked text, meaning vector, near_pool integer, told_pool integer, share float8, lowest float8,
+  most integer, skip integer)
+returns table (uid uuid, score float8, vector_rank bigint, text_rank bigint, cosine float8, words float8, ordinal integer,
+               place bigint)
+language plpgsql stable security definer rows 10
+set search_path from current set plan_cache_mode = force_custom_plan set jit = off as $$
+declare
+  me constant text := this_tenant();
+  few constant integer := 10000;                -- so many are scanned exactly as fast as through an index
+  handful constant integer := 4000;             -- and so many when each is looked up
+  owning collections; space spaces; terms question; chosen uuid[]; narrow boolean; small boolean := true;
+  toy boolean; near halfvec;
+begin
+  select * into owning from collections x where x.tenant = me and x.id = f.collection;
+  if owning.id is null then return; end if;     -- another tenant's
+  if meaning is not null then select s.* into space from spaces s where s.id = owning.space; end if;
+  if asked is not null then terms := weigh_for_documents(asked, owning); end if;
+  toy := space.dimension < 16;
+  if not toy then near := meaning::halfvec; end if;
+  narrow := num_nonnulls(f.uids, f.below, f.refs, f.metadata_equal, f.metadata, f.value_equal, f.value) > 0;
+  if narrow then
+    chosen := chosen_documents(f, handful);
+  else
+    narrow := exists (select 1 from documents d where d.tenant = me and d.collection = owning.id and d.expires_at <= f.at);
+  end if;
+  if chosen is null then
+    select count(*) <= few into small from (
+      select 1 from document_passages p where p.collection = owning.id limit few + 1) x;   -- in the index alone
+  end if;
+  return query
+  with found as (
+    select 1 as arm, n.document, n.place
+    from near_documents(meaning, space, f, chosen, narrow, small, near_pool, most + skip) n where space.id is not null
+    union all
+    select 2, t.document, t.place
+    from told_documents(terms, f, chosen, narrow, small, told_pool) t where terms.lexemes is not null),
+  places as materialized (
+    select x.document, min(x.place) filter (where arm = 1) as near_place, min(x.place) filter (where arm = 2) as told_place
+    from found x group by x.document),
+  signals as (
+    select x.document, x.near_place, x.told_place, v.ordinal, v.c, w.w
+    from places x
+    left join lateral (
+      select p.ordinal, nullif(1 - case when toy then p.exact <=> meaning else p.embedding <=> near end, 'NaN') as c
+      from document_passages p where p.tenant = me and p.document = x.document and p.space = space.id
+      order by c desc nulls last, p.ordinal limit 1) v on true
+    left join lateral (
+      select max(-(p.weights <#> terms.weights)) / nullif(terms.best, 0) as w
+      from document_passages p where p.tenant = me and p.document = x.document) w on true),
+  scored as (
+    select s.*, least(1, greatest(0, coalesce(s.c, 0)) / 0.8) as near_score, least(1, greatest(0, coalesce(s.w, 0))) as told_score
+    from signals s),
+  fused as (
+    select s.*, case when space.id is null then s.told_score when terms.lexemes is null then s.near_score
+                     else share * s.near_score + (1 - share) * s.told_score end as fusion
+    from scored s)
+  select x.document, x.fusion, x.near_place, x.told_place, x.c, case when terms.lexemes is not null then x.told_score end,
+         x.ordinal, row_number() over (order by x.fusion desc, x.c desc nulls last, x.w desc nulls last, x.document)
+  from fused x where x.fusion >= lowest
+  order by x.fusion desc, x.c desc nulls last, x.w desc nulls last, x.document limit most offset skip;
+end $$;

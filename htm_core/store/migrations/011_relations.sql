@@ -1,0 +1,71 @@
+-- How nodes hang together: edges from shared tags, from facts and what they were taken from, and from who links them.
+
+create table relations (
+  tenant     text not null,
+  source     uuid not null,
+  target     uuid not null,
+  kind       text not null check (kind in ('related', 'supports', 'contradicts', 'derived')),
+  origin     text not null check (origin in ('tags', 'proposition', 'link')),
+  owner      text not null,                     -- whose edge it is; its nodes are theirs, or everyone's
+  weight     double precision not null check (weight > 0 and weight <= 1),
+  created_at timestamptz not null default now(),
+  primary key (tenant, source, target, kind, origin, owner),
+  check (source <> target),
+  foreign key (tenant, source) references nodes (tenant, id) on delete cascade,
+  foreign key (tenant, target) references nodes (tenant, id) on delete cascade
+);
+call guard('relations');
+create index relations_by_target on relations (tenant, target);
+
+-- A fact that a model took from a node is said by a mention of its own, which names what it was taken from. No foreign key:
+-- the trigger below takes these mentions away with their source, and leaves the numbers of the session without a gap.
+alter table mentions add column source_id uuid;
+create index mentions_by_source on mentions (tenant, source_id) where source_id is not null;
+
+-- A fact is hidden and shown with its source; what its owner hid stays hidden.
+create function facts_follow() returns trigger language plpgsql set search_path from current as $$
+declare touched uuid[]; hidden_at timestamptz;
+begin
+  if new.live then
+    with shown as (
+      update mentions m set forgotten_at = null, forgotten_by = null
+      where m.tenant = new.tenant and m.source_id = new.id and m.forgotten_by = '' and not m.purged returning m.node_id)
+    select array_agg(node_id order by node_id) into touched from shown where node_id is not null;
+  else
+    -- The moment of its source, so that both are purged together.
+    select max(m.forgotten_at) into hidden_at from mentions m where m.tenant = new.tenant and m.node_id = new.id;
+    with hidden as (
+      update mentions m set forgotten_at = coalesce(hidden_at, now()), forgotten_by = ''
+      where m.tenant = new.tenant and m.source_id = new.id and m.forgotten_at is null returning m.node_id)
+    select array_agg(node_id order by node_id) into touched from hidden where node_id is not null;
+  end if;
+  if touched is null then return null; end if;
+  perform refresh_live(touched), refresh_metadata(touched);
+  perform let_go_everywhere(array(
+    select n.id from nodes n where n.tenant = new.tenant and n.id = any(touched) and not n.live), null);
+  return null;
+end $$;
+create trigger facts_follow after update of live on nodes for each row when (old.live is distinct from new.live)
+execute function facts_follow();
+
+-- A fact goes with its source, unless somebody said it as well.
+create function facts_go() returns trigger language plpgsql set search_path from current as $$
+declare touched uuid[];
+begin
+  with taken as (
+    select m.id, m.node_id from mentions m where m.tenant = old.tenant and m.source_id = old.id and m.node_id is not null),
+  emptied as (
+    update mentions m set node_id = null, content = null, payload = null, metadata = '{}', name = null, external_id = null,
+           key = null, log_position = null, purged = true, forgotten_at = coalesce(m.forgotten_at, now())
+    from taken t where m.tenant = old.tenant and m.id = t.id)
+  select array_agg(distinct node_id order by node_id) into touched from taken;
+  if touched is null then return null; end if;
+  perform prune_sets(touched);
+  delete from nodes n where n.tenant = old.tenant and n.id = any(touched)
+    and not exists (select 1 from mentions m where m.tenant = n.tenant and m.node_id = n.id);
+  perform refresh_live(touched), refresh_metadata(touched);
+  perform let_go_everywhere(array(
+    select n.id from nodes n where n.tenant = old.tenant and n.id = any(touched) and not n.live), null);
+  return null;
+end $$;
+create trigger facts_go after delete on nodes for each row execute function facts_go();

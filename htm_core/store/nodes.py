@@ -1,0 +1,170 @@
+"""Nodes: what is remembered, with its passages and vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from ..errors import StorageError
+from ..types import DEFAULT_IMPORTANCE, Node
+from .database import Connection
+from .entries import Entry
+from .queries import load
+from .vectors import HalfVector
+
+
+def insert(connection: Connection, entries: Sequence[Entry], *, owner: str) -> set[UUID]:
+    """Write the nodes of entries that are not there yet, with passages and given vectors; the answer is which were new."""
+    first = {entry.node: entry for entry in reversed(entries) if entry.node is not None}
+    rows = list(first.values())
+    new = {
+        row["id"]
+        for row in connection.execute(
+            load("nodes")["insert"],
+            {
+                "owner": owner,
+                "ids": [entry.node for entry in rows],
+                "contents": [entry.content for entry in rows],
+                "tokens": [entry.tokens for entry in rows],
+                "ats": [entry.at for entry in rows],
+            },
+        )
+    }
+    fresh = [entry for entry in rows if entry.node in new]
+    if fresh:
+        _insert_state(connection, fresh)
+        _insert_passages(connection, fresh, owner=owner)
+    return new
+
+
+def _insert_state(connection: Connection, entries: Sequence[Entry]) -> None:
+    connection.execute(
+        load("nodes")["insert_state"],
+        {
+            "ids": [entry.node for entry in entries],
+            "importances": [DEFAULT_IMPORTANCE if entry.importance is None else entry.importance for entry in entries],
+            "metadatas": [Jsonb(entry.metadata) for entry in entries],
+            "ats": [entry.at for entry in entries],
+        },
+    )
+
+
+def _insert_passages(connection: Connection, entries: Sequence[Entry], *, owner: str) -> None:
+    pieces = [(entry.node, ordinal, piece) for entry in entries for ordinal, piece in enumerate(entry.pieces)]
+    written = connection.execute(
+        load("nodes")["insert_passages"],
+        {
+            "owner": owner,
+            "ids": [piece.id for _, _, piece in pieces],
+            "nodes": [node for node, _, _ in pieces],
+            "ordinals": [ordinal for _, ordinal, _ in pieces],
+            "starts": [piece.starts for _, _, piece in pieces],
+            "stops": [piece.stops for _, _, piece in pieces],
+            "bodies": [piece.words for _, _, piece in pieces],
+        },
+    )
+    if written.rowcount != len(pieces):
+        raise StorageError(
+            f"expected {len(pieces)} passages to be written, got {written.rowcount}; nothing was written"
+        )
+
+
+def insert_vectors(connection: Connection, vectors: Mapping[UUID, Sequence[float]], *, model: str) -> None:
+    """Store passages' vectors under their model; raises `DimensionMismatch` when it has another dimension here."""
+    if not vectors:
+        return
+    dimension = len(next(iter(vectors.values())))
+    row = connection.execute(load("nodes")["take_space"], {"model": model, "dimension": dimension}).fetchone()
+    assert row is not None  # a select without from has one row
+    connection.execute(
+        load("nodes")["insert_vectors"],
+        {
+            "space": row["space"],
+            "passages": list(vectors),
+            "embeddings": [HalfVector(list(vector)) for vector in vectors.values()],
+        },
+    )
+
+
+def set_importances(connection: Connection, importances: Mapping[UUID, float]) -> None:
+    """Give nodes that were there already the importance that was said now."""
+    if importances:
+        ids = sorted(importances)
+        values = {"ids": ids, "importances": [importances[id] for id in ids]}
+        connection.execute(load("nodes")["set_importance"], values)
+
+
+def refresh(connection: Connection, ids: Iterable[UUID], *, described: Iterable[UUID] = ()) -> None:
+    """Recompute which nodes are live, and the metadata of those described anew."""
+    connection.execute(load("nodes")["refresh"], {"ids": list(ids), "described": list(described)})
+
+
+def read(
+    connection: Connection, ids: Sequence[UUID], *, owners: Sequence[str], hidden: bool = False
+) -> dict[UUID, Node]:
+    """The nodes of these ids that these owners may see and that are not forgotten, or that are, if asked."""
+    rows = connection.execute(load("nodes")["read"], {"ids": list(ids), "owners": list(owners), "hidden": hidden})
+    return {row["id"]: node_of(row) for row in rows}
+
+
+def node_of(row: Mapping[str, Any]) -> Node:
+    """A node, from a row that has its columns."""
+    return Node(
+        id=str(row["id"]),
+        content=row["content"],
+        keys=tuple(row["keys"]),
+        version=row["version"],
+        importance=row["importance"],
+        tags=tuple(row["tags"]),
+        metadata=row["metadata"],
+        tokens=row["tokens"],
+        created_at=row["created_at"],
+        accessed_at=row["accessed_at"],
+        access_count=row["access_count"],
+    )
+
+
+def page(
+    connection: Connection,
+    *,
+    owners: Sequence[str],
+    tags: Sequence[str] | None,
+    equal: Mapping[str, Any] | None,
+    metadata: Mapping[str, Any] | None,
+    limit: int,
+    after: UUID | None,
+) -> list[UUID]:
+    """The ids of live nodes, newest first, from below `after`."""
+    filters = {
+        "owners": list(owners),
+        "tags": None if tags is None else list(tags),
+        "equal": None if equal is None else Jsonb(equal),
+        "metadata": None if metadata is None else Jsonb(metadata),
+        "limit": limit,
+        "after": after,
+    }
+    return [row["id"] for row in connection.execute(load("nodes")["list"], filters)]
+
+
+def containing(connection: Connection, text: str, *, owners: Sequence[str]) -> list[UUID]:
+    """The live nodes that contain a text, whatever its letter case and white space; looks at every one."""
+    rows = connection.execute(load("nodes")["containing"], {"text": text, "owners": list(owners)})
+    return [row["id"] for row in rows]
+
+
+def touch(connection: Connection, touches: Mapping[UUID, tuple[int, datetime]]) -> None:
+    """Add to nodes' access counts, in the order of their ids."""
+    ids = sorted(touches)
+    connection.execute(
+        load("nodes")["touch"],
+        {"ids": ids, "times": [touches[id][0] for id in ids], "ats": [touches[id][1] for id in ids]},
+    )
+
+
+def live(connection: Connection, ids: Sequence[UUID]) -> set[UUID]:
+    """Which of these nodes are live."""
+    return {row["id"] for row in connection.execute(load("nodes")["live"], {"ids": list(ids)})}

@@ -1,0 +1,83 @@
+-- name: insert
+insert into nodes (tenant, id, owner, content, tokens, created_at)
+select this_tenant(), d.id, %(owner)s, d.content, d.tokens, d.at
+from unnest(%(ids)s::uuid[], %(contents)s::text[], %(tokens)s::int[], %(ats)s::timestamptz[]) as d(id, content, tokens, at)
+order by d.id                                    -- one order for all writers: no deadlock
+on conflict (tenant, id) do nothing
+returning id
+
+-- name: insert_state
+insert into node_state (tenant, node_id, importance, metadata, accessed_at)
+select this_tenant(), d.id, d.importance, d.metadata, d.at
+from unnest(%(ids)s::uuid[], %(importances)s::float8[], %(metadatas)s::jsonb[], %(ats)s::timestamptz[])
+     as d(id, importance, metadata, at)
+
+-- name: set_importance
+update node_state s set importance = d.importance
+from unnest(%(ids)s::uuid[], %(importances)s::float8[]) as d(id, importance)
+where s.tenant = this_tenant() and s.node_id = d.id
+
+-- name: refresh
+select refresh_live(%(ids)s::uuid[]), refresh_metadata(%(described)s::uuid[])
+
+-- name: insert_passages
+insert into passages (tenant, id, node_id, ordinal, owner, starts, stops, length, lexemes, weights, version)
+select this_tenant(), d.id, d.node_id, d.ordinal, %(owner)s, d.starts, d.stops, c.length,
+       words_of(c.words, l.code), weights_of(c.words, c.length, l.k1, l.b, l.average), l.version
+from lexicon l,
+     unnest(%(ids)s::uuid[], %(nodes)s::uuid[], %(ordinals)s::int[], %(starts)s::int[], %(stops)s::int[], %(bodies)s::text[])
+     as d(id, node_id, ordinal, starts, stops, body),
+     lateral (select w as words, length_of(w) as length from cut(l.config, d.body) w) c
+where l.tenant = this_tenant()
+
+-- name: take_space
+select take_space(%(model)s, %(dimension)s) as space
+
+-- name: insert_vectors
+insert into vectors (tenant, space, passage_id, node_id, owner, embedding, live)
+select this_tenant(), %(space)s, p.id, p.node_id, p.owner, d.embedding, p.live
+from unnest(%(passages)s::uuid[], %(embeddings)b::halfvec[]) as d(id, embedding)
+join passages p on p.tenant = this_tenant() and p.id = d.id
+for share of p                                   -- whoever hides the node meanwhile waits, and then hides the vector too
+on conflict (tenant, space, passage_id) do update set embedding = excluded.embedding
+
+-- name: read
+select n.id, n.content, n.tokens, n.created_at, n.owner, n.live, s.importance, s.metadata, s.access_count, s.accessed_at,
+       coalesce((select array_agg(t.tag order by t.tag) from tags t
+                 where t.tenant = n.tenant and t.node_id = n.id and t.explicit), '{}') as tags,
+       coalesce((select array_agg(k.key order by k.key) from keys k
+                 where k.tenant = n.tenant and k.node_id = n.id and k.current), '{}') as keys,
+       (select max(k.version) from keys k where k.tenant = n.tenant and k.node_id = n.id and k.current) as version
+from nodes n join node_state s on s.tenant = n.tenant and s.node_id = n.id
+where n.tenant = this_tenant() and n.id = any(%(ids)s::uuid[]) and n.owner = any(%(owners)s::text[])
+  and (%(hidden)s or exists (
+    select 1 from mentions m where m.tenant = n.tenant and m.node_id = n.id and m.forgotten_at is null))
+
+-- name: list
+select l.id from unnest(%(owners)s::text[]) as o(owner), lateral (   -- each owner by the index, then merged
+  select n.id, n.created_at from nodes n
+  where n.tenant = this_tenant() and n.live and n.owner = o.owner
+    and (%(tags)s::text[] is null or (
+      select count(*) from tags t where t.tenant = n.tenant and t.node_id = n.id and t.tag = any(%(tags)s::text[])
+    ) = cardinality(%(tags)s::text[]))
+    and (%(metadata)s::jsonb is null or exists (
+      select 1 from mentions m where m.tenant = n.tenant and m.node_id = n.id and m.forgotten_at is null
+        and (%(equal)s::jsonb is null or m.metadata @> %(equal)s::jsonb) and matches(m.metadata, %(metadata)s::jsonb)))
+    and (%(after)s::uuid is null or (n.created_at, n.id) < (
+      select a.created_at, a.id from nodes a where a.tenant = n.tenant and a.id = %(after)s::uuid))
+  order by n.created_at desc, n.id desc limit %(limit)s) l
+order by l.created_at desc, l.id desc
+limit %(limit)s
+
+-- name: touch
+update node_state s set access_count = s.access_count + d.times, accessed_at = greatest(s.accessed_at, d.at)
+from (select * from unnest(%(ids)s::uuid[], %(times)s::bigint[], %(ats)s::timestamptz[]) as u(id, times, at) order by u.id) d
+where s.tenant = this_tenant() and s.node_id = d.id
+
+-- name: live
+select id from nodes where tenant = this_tenant() and live and id = any(%(ids)s::uuid[])
+
+-- name: containing
+select id from nodes
+where tenant = this_tenant() and live and owner = any(%(owners)s::text[])
+  and strpos(lower(regexp_replace(content, '\s+', ' ', 'g')), lower(%(text)s)) > 0

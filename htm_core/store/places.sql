@@ -1,0 +1,116 @@
+-- name: put
+insert into places (tenant, mention_id, owner, session, kind, room, drawer, filed_at, expires_at, uri, facts)
+select this_tenant(), d.id, %(owner)s, m.session, %(kind)s, d.room, d.drawer, %(at)s, %(expires)s, %(uri)s, %(facts)s
+from unnest(%(mentions)s::uuid[], %(rooms)s::text[], %(drawers)s::text[]) as d(id, room, drawer)
+join mentions m on m.tenant = this_tenant() and m.id = d.id
+on conflict (tenant, mention_id) do nothing
+
+-- name: look
+-- Places that are neither forgotten nor past their time, newest first.
+select p.*, m.node_id, m.at, m.robot, n.content, n.tokens, s.importance
+from places p
+join mentions m on m.tenant = p.tenant and m.id = p.mention_id
+join nodes n on n.tenant = m.tenant and n.id = m.node_id
+join node_state s on s.tenant = n.tenant and s.node_id = n.id
+where p.tenant = this_tenant() and p.owner = any(%(owners)s::text[]) and p.kind = any(%(kinds)s::text[])
+  and m.forgotten_at is null
+  and (%(room)s::text is null or p.room = %(room)s)
+  and (%(drawer)s::text is null or p.drawer = %(drawer)s)
+  and (p.expires_at is null or p.expires_at > %(now)s)
+  and (%(uri)s::text is null or p.uri = %(uri)s)
+  and (%(robot)s::text is null or m.robot = %(robot)s)
+  and (%(since)s::timestamptz is null or p.filed_at > %(since)s)
+order by p.filed_at desc, p.mention_id desc limit %(limit)s
+
+-- name: by_mentions
+select p.*, m.node_id, m.at, m.robot, n.content, n.tokens, s.importance
+from places p
+join mentions m on m.tenant = p.tenant and m.id = p.mention_id
+join nodes n on n.tenant = m.tenant and n.id = m.node_id
+join node_state s on s.tenant = n.tenant and s.node_id = n.id
+where p.tenant = this_tenant() and p.mention_id = any(%(mentions)s::uuid[]) and p.owner = any(%(owners)s::text[])
+  and m.forgotten_at is null and (p.expires_at is null or p.expires_at > %(now)s)
+
+-- name: by_nodes
+-- Where nodes are kept, each in its newest place.
+select distinct on (m.node_id) p.*, m.node_id, m.at, m.robot, n.content, n.tokens, s.importance
+from mentions m
+join places p on p.tenant = m.tenant and p.mention_id = m.id
+join nodes n on n.tenant = m.tenant and n.id = m.node_id
+join node_state s on s.tenant = n.tenant and s.node_id = n.id
+where m.tenant = this_tenant() and m.node_id = any(%(nodes)s::uuid[]) and m.forgotten_at is null
+  and p.owner = any(%(owners)s::text[]) and p.kind = any(%(kinds)s::text[])
+  and (p.expires_at is null or p.expires_at > %(now)s)
+  and (%(room)s::text is null or p.room = %(room)s) and (%(drawer)s::text is null or p.drawer = %(drawer)s)
+order by m.node_id, p.filed_at desc, p.mention_id
+
+-- name: rooms
+select p.room, p.drawer, count(*) as places, max(p.filed_at) as filed_at
+from places p join mentions m on m.tenant = p.tenant and m.id = p.mention_id
+where p.tenant = this_tenant() and p.owner = any(%(owners)s::text[]) and p.kind = 'filed' and m.forgotten_at is null
+group by p.room, p.drawer order by p.room, p.drawer
+
+-- name: move
+update places set room = %(room)s, drawer = %(drawer)s
+where tenant = this_tenant() and mention_id = %(mention)s and owner = %(owner)s and kind = 'filed'
+returning mention_id
+
+-- name: hide
+-- Hides mentions, and only these: a node goes with its last.
+update mentions m set forgotten_at = %(at)s, forgotten_by = %(by)s
+where m.tenant = this_tenant() and m.id = any(%(mentions)s::uuid[]) and m.owner = %(owner)s and m.forgotten_at is null
+returning m.id, m.node_id
+
+-- name: sweep
+-- Hides the notes whose time is up, as of that time.
+with due as (
+  select p.mention_id, p.expires_at from places p join mentions m on m.tenant = p.tenant and m.id = p.mention_id
+  where p.tenant = this_tenant() and p.expires_at <= %(now)s and m.forgotten_at is null
+  order by p.expires_at limit 1000 for update of m skip locked)
+update mentions m set forgotten_at = d.expires_at, forgotten_by = %(by)s
+from due d where m.tenant = this_tenant() and m.id = d.mention_id
+returning m.node_id
+
+-- name: promoted
+update places set promoted_at = %(at)s where tenant = this_tenant() and mention_id = %(mention)s
+
+-- name: lock_drawer
+-- One promotion at a time in a drawer: two at once would each miss what the other files.
+select pg_advisory_xact_lock(hashtextextended(
+  'htm drawer ' || this_tenant() || chr(31) || %(owner)s::text || chr(31) || %(room)s::text || chr(31) || %(drawer)s::text, 0))
+
+-- name: decide
+insert into decisions (tenant, id, owner, robot, session, at, note_id, mention_id, room, drawer, reason, summary, outcome, against, undoes)
+values (this_tenant(), %(id)s, %(owner)s, %(robot)s, %(session)s, %(at)s, %(note)s, %(mention)s, %(room)s, %(drawer)s,
+        %(reason)s, %(summary)s, %(outcome)s, %(against)s, %(undoes)s)
+
+-- name: decisions
+select * from decisions where tenant = this_tenant() and owner = %(owner)s
+  and (%(id)s::uuid is null or id = %(id)s) order by at desc, id desc limit %(limit)s
+
+-- name: undone
+select 1 from decisions where tenant = this_tenant() and undoes = %(id)s
+
+-- name: consulted
+insert into consultations (tenant, id, owner, robot, session, at, prompt, recall, rule, verdict, layers)
+values (this_tenant(), %(id)s, %(owner)s, %(robot)s, %(session)s, %(at)s, %(prompt)s, %(recall)s, %(rule)s, %(verdict)s, %(layers)s)
+
+-- name: consultations
+select * from consultations where tenant = this_tenant() and owner = %(owner)s order by at desc, id desc limit %(limit)s
+
+-- name: woke
+select at from wakings where tenant = this_tenant() and owner = %(owner)s and robot = %(robot)s
+
+-- name: wake
+insert into wakings (tenant, owner, robot, at) values (this_tenant(), %(owner)s, %(robot)s, %(at)s)
+on conflict (tenant, owner, robot) do update set at = greatest(wakings.at, excluded.at)
+
+-- name: note_owners
+select distinct owner from sessions where tenant = this_tenant() and starts_with(owner, %(prefix)s::text)
+
+-- name: erase
+with decided as (
+  delete from decisions where tenant = this_tenant() and owner = %(owner)s and (%(session)s::text is null or session = %(session)s)),
+woken as (
+  delete from wakings where tenant = this_tenant() and owner = %(owner)s and %(session)s::text is null)
+delete from consultations where tenant = this_tenant() and owner = %(owner)s and (%(session)s::text is null or session = %(session)s)

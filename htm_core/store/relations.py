@@ -1,0 +1,93 @@
+"""Relations: edges between nodes, and the walk along them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from ..ties import Relation
+from .database import Connection
+from .queries import load
+
+LOWEST = 0.1  # below this, nodes share too little of their tags to be related
+MOST = 50  # edges from shared tags that a node seeks for itself
+COMMON = 1_000  # a tag that more nodes have brings nobody together by itself
+WIDTH = 1_000  # nodes from which a walk goes on, at each distance
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What facts are taken from, and who said it, when and where."""
+
+    content: str
+    owner: str
+    robot: str
+    session: str
+    name: str | None
+    at: datetime
+    source_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """A node that was reached, by the strongest path."""
+
+    node: UUID
+    weight: float
+    path: tuple[Relation, ...]
+
+
+def relate(connection: Connection, nodes: Sequence[UUID]) -> None:
+    """Renew the edges of nodes to those that share their tags; one such at a time in a tenant."""
+    connection.execute(load("relations")["turn"])
+    values = {"nodes": list(nodes), "lowest": LOWEST, "most": MOST, "common": COMMON}
+    connection.execute(load("relations")["relate"], values)
+
+
+def link(connection: Connection, source: UUID, target: UUID, *, kind: str, weight: float, owner: str) -> None:
+    """Make an explicit edge, or give it another weight; 0 takes it away."""
+    values = {"source": source, "target": target, "kind": kind, "owner": owner}
+    if weight > 0:
+        connection.execute(load("relations")["link"], values | {"weight": weight})
+    else:
+        connection.execute(load("relations")["unlink"], values)
+
+
+def walk(
+    connection: Connection,
+    node: UUID,
+    *,
+    hops: int,
+    kinds: Sequence[str],
+    owners: Sequence[str],
+    limit: int,
+    lowest: float,
+) -> list[Walked]:
+    """The live nodes within so many edges, the strongest path to each, strongest first."""
+    values = {"node": node, "hops": hops, "kinds": list(kinds), "owners": list(owners), "limit": limit}
+    rows = connection.execute(load("relations")["related"], values | {"lowest": lowest, "width": WIDTH})
+    return [Walked(row["node"], row["weight"], tuple(Relation(**edge) for edge in row["path"])) for row in rows]
+
+
+def source(connection: Connection, node: UUID) -> Source | None:
+    """What facts are to be taken from; None when it is hidden or gone."""
+    row = connection.execute(load("relations")["source"], {"node": node}).fetchone()
+    return None if row is None else Source(**row)
+
+
+def hold_source(connection: Connection, node: UUID) -> bool:
+    """Keep a node as it is until the transaction ends, and say whether it is there and live."""
+    row = connection.execute(load("relations")["hold_source"], {"node": node}).fetchone()
+    return row is not None and row["live"]
+
+
+def derive(connection: Connection, node: UUID, mentions: Sequence[UUID], *, owner: str) -> None:
+    """Say that mentions are facts taken from a node: they are hidden, shown and erased with it, and an edge leads to it."""
+    connection.execute(load("relations")["derive"], {"source": node, "mentions": list(mentions), "owner": owner})
+
+
+def drop_of_owner(connection: Connection, *, owner: str) -> None:
+    """Take all edges of an owner away."""
+    connection.execute(load("relations")["drop_of_owner"], {"owner": owner})

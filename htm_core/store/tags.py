@@ -1,0 +1,83 @@
+"""Tags of nodes: those given, and the ancestors that they imply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from ..rules.tags import closure
+from ..ties import TagCount, TagRelated
+from ..types import Window
+from . import jobs
+from .database import Connection
+from .entries import Entry
+from .mentions import multirange
+from .queries import load
+
+Given = tuple[UUID, Sequence[str]]
+
+
+def insert(connection: Connection, entries: Sequence[Entry]) -> None:
+    """Unite the nodes' tags with those of the entries; whose tags changed is owed its relations anew."""
+    unite(connection, [(entry.node, entry.tags) for entry in entries if entry.node is not None and entry.tags])
+
+
+def unite(connection: Connection, given: Sequence[Given]) -> None:
+    """Give nodes normal tags, and with each its ancestors."""
+    rows = [(path, node, path in tags) for node, tags in given for path in sorted(closure(tags))]
+    if rows:
+        tags, nodes, explicit = (list(column) for column in zip(*rows, strict=True))
+        changed = connection.execute(load("tags")["insert"], {"tags": tags, "nodes": nodes, "explicit": explicit})
+        jobs.owe_kind(connection, [row["node_id"] for row in changed], kind="relate")
+
+
+def hold(connection: Connection, node: UUID, *, owner: str) -> bool:
+    """Keep a node whose tags are to change; False when this owner has none such."""
+    return connection.execute(load("tags")["hold"], {"node": node, "owner": owner}).fetchone() is not None
+
+
+def keep(connection: Connection, node: UUID) -> bool:
+    """Keep a node from being erased until the transaction ends; False when it is gone."""
+    return connection.execute(load("tags")["keep"], {"node": node}).fetchone() is not None
+
+
+def remove(connection: Connection, node: UUID, tags: Sequence[str]) -> int:
+    """Take normal tags away from a node, and the ancestors that none of its others implies; how many were taken."""
+    statements = load("tags")
+    connection.execute(statements["lock"], {"node": node})  # what others were adding is seen by what follows
+    taken = connection.execute(statements["unmark"], {"node": node, "tags": list(tags)}).rowcount
+    if taken:
+        connection.execute(statements["prune"], {"node": node})
+        jobs.owe_kind(connection, [node], kind="relate")
+    return taken
+
+
+def counts(connection: Connection, *, owners: Sequence[str], prefix: str | None) -> dict[str, int]:
+    """How many live nodes have each tag, or one below it."""
+    rows = connection.execute(load("tags")["counts"], {"owners": list(owners), "prefix": prefix})
+    return {row["tag"]: row["nodes"] for row in rows}
+
+
+def tagged(connection: Connection, *, owners: Sequence[str]) -> int:
+    """How many live nodes have any tag."""
+    row = connection.execute(load("tags")["tagged"], {"owners": list(owners)}).fetchone()
+    assert row is not None  # an aggregate has one row
+    return int(row["nodes"])
+
+
+def popular(connection: Connection, *, owners: Sequence[str], windows: Sequence[Window], limit: int) -> list[TagCount]:
+    """The tags that most nodes were given, of those said in the windows."""
+    values = {"owners": list(owners), "windows": multirange(windows), "limit": limit}
+    return [TagCount(**row) for row in connection.execute(load("tags")["popular"], values)]
+
+
+def related(connection: Connection, tag: str, *, owners: Sequence[str], limit: int) -> list[TagRelated]:
+    """The tags that stand on the nodes of another; neither its ancestors nor those below it."""
+    values = {"tag": tag, "owners": list(owners), "limit": limit}
+    return [TagRelated(**row) for row in connection.execute(load("tags")["related"], values)]
+
+
+def for_tagging(connection: Connection, node: UUID, *, most: int) -> tuple[str, list[str]] | None:
+    """A live node's text, and the `most` tags that its owner uses most; None when it is hidden or gone."""
+    row = connection.execute(load("tags")["for_tagging"], {"node": node, "most": most}).fetchone()
+    return None if row is None else (row["content"], row["known"])

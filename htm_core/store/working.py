@@ -1,0 +1,185 @@
+"""Working memory's tables: what each set holds, at which version, and the receipts of what left."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from uuid import UUID
+
+from ..types import Eviction, Item
+from .database import Connection, Row
+from .queries import load
+
+
+@dataclass(frozen=True, slots=True)
+class SetKey:
+    """Whose working memory: of a tenant's owner, a robot or a group that shares it, in a session."""
+
+    tenant: str
+    owner: str
+    holder: str
+    session: str
+    shared: bool = False
+
+    def columns(self) -> dict[str, str | bool]:
+        """The columns below the tenant, which the transaction knows."""
+        return {"owner": self.owner, "shared": self.shared, "holder": self.holder, "session": self.session}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """How far a set has been read or written: its row's id and version."""
+
+    id: UUID
+    version: int
+
+    def follows(self, before: Seen | None) -> bool:
+        """Whether nothing lies between the two."""
+        if before is None:
+            return self.version == 1
+        return self.id == before.id and self.version == before.version + 1
+
+    def covers(self, other: Seen) -> bool:
+        """Whether what was seen by then is seen by now."""
+        return self.id == other.id and self.version >= other.version
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A change that was written: as which version, and which items did not come, since they were forgotten meanwhile."""
+
+    at: Seen
+    refused: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What happened to a set: `held` is held now, `gone` is not; when `whole`, nothing but `held` is.
+
+    Items that the reader did not have come with their words; the others have empty ones.
+    """
+
+    at: Seen | None
+    whole: bool
+    held: dict[str, Item] = field(default_factory=dict)
+    gone: frozenset[str] = frozenset()
+
+
+def look(connection: Connection, key: SetKey, *, since: Seen | None, known: Container[str]) -> Changes | None:
+    """What has changed since a version, or all that is held since None; None when nothing has.
+
+    `known` are the ids whose words the reader has.
+    """
+    row = connection.execute(load("working")["version"], key.columns()).fetchone()
+    if row is None:
+        return Changes(at=None, whole=True)
+    at = Seen(row["id"], row["version"])
+    if since is not None and since.covers(at):
+        return None
+    whole = since is None or since.id != at.id or row["pruned"] > since.version
+    values = {"set": at.id, "since": 0 if since is None else since.version}
+    rows = connection.execute(load("working")["held" if whole else "changed"], values).fetchall()
+    held = {str(row["id"]): row for row in rows if row["held"]}
+    gone = frozenset(str(row["id"]) for row in rows if not row["held"])
+    words = _contents(connection, [UUID(id) for id in held if id not in known])
+    items = {id: _item(row, words.get(id)) for id, row in held.items() if id in known or id in words}
+    return Changes(at=at, whole=whole, held=items, gone=gone)
+
+
+def _contents(connection: Connection, ids: Sequence[UUID]) -> dict[str, Row]:
+    if not ids:
+        return {}
+    return {str(row["id"]): row for row in connection.execute(load("working")["contents"], {"ids": list(ids)})}
+
+
+def _item(row: Row, words: Row | None) -> Item:
+    return Item(
+        id=str(row["id"]),
+        content="" if words is None else words["content"],
+        tokens=0 if words is None else words["tokens"],
+        importance=row["importance"],
+        access_count=row["access_count"],
+        added_at=row["added_at"].timestamp(),
+        accessed_at=row["accessed_at"].timestamp(),
+    )
+
+
+def change(
+    connection: Connection,
+    key: SetKey,
+    *,
+    admitted: Sequence[Item] = (),
+    evicted: Sequence[Eviction] = (),
+    dead: Sequence[UUID] = (),
+    expected: int | None = None,
+) -> Written | None:
+    """Write down what came in, what left, and what is no longer live and leaves every set; say which version that is.
+
+    None when there is nothing to write, or when `expected` is given and the set is at another version already.
+    """
+    if not (admitted or evicted or dead):
+        return None
+    values: dict[str, object] = {
+        "expected": expected,
+        "gone": [UUID(eviction.item.id) for eviction in evicted],
+        "scores": [eviction.score for eviction in evicted],
+        "at": _moment(evicted[0].at) if evicted else None,
+        "policy": evicted[0].policy if evicted else None,
+        "dead": list(dead),
+    }
+    return _change(connection, {**key.columns(), **values, **_columns(admitted)})
+
+
+def let_go(connection: Connection, key: SetKey, ids: Sequence[str], *, at: datetime) -> Written | None:
+    """Take items out of a set without a receipt."""
+    values = {"expected": None, "gone": [UUID(id) for id in ids], "scores": None, "at": at, "policy": None, "dead": []}
+    return _change(connection, {**key.columns(), **values, **_columns(())})
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Accesses that were written: as which version, and what the counts and last moments are now."""
+
+    at: Seen
+    counts: Mapping[str, tuple[int, float]]
+
+
+def touch(connection: Connection, key: SetKey, touches: Mapping[UUID, tuple[int, datetime]]) -> Counted | None:
+    """Add to the access counts of what a set holds; None when it holds none of it."""
+    ids = sorted(touches)
+    values = {"ids": ids, "times": [touches[id][0] for id in ids], "ats": [touches[id][1] for id in ids]}
+    rows = connection.execute(load("working")["touch"], {**key.columns(), **values}).fetchall()
+    if not rows:
+        return None
+    counts = {str(row["node"]): (row["count"], row["at"].timestamp()) for row in rows}
+    return Counted(Seen(rows[0]["set_id"], rows[0]["reached"]), counts)
+
+
+def forget_everywhere(connection: Connection, ids: Sequence[UUID]) -> None:
+    """Take nodes that are no longer live out of every set."""
+    connection.execute(load("working")["let_go_dead"], {"ids": list(ids)})
+
+
+def prune(connection: Connection, ids: Sequence[UUID]) -> None:
+    """Say to every set that rows of these nodes are about to be deleted."""
+    if ids:
+        connection.execute(load("working")["prune"], {"ids": list(ids)})
+
+
+def _columns(items: Sequence[Item]) -> dict[str, list[object]]:
+    return {
+        "came": [UUID(item.id) for item in items],
+        "added": [_moment(item.added_at) for item in items],
+        "accessed": [_moment(item.accessed_at) for item in items],
+        "counts": [item.access_count for item in items],
+    }
+
+
+def _change(connection: Connection, values: Mapping[str, object]) -> Written | None:
+    row = connection.execute(load("working")["change"], values).fetchone()
+    return None if row is None else Written(Seen(row["set_id"], row["reached"]), tuple(map(str, row["refused"])))
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

@@ -1,0 +1,37 @@
+-- name: version
+select s.id, s.version, s.pruned from working_sets s
+where s.tenant = this_tenant() and s.owner = %(owner)s and s.shared = %(shared)s and s.holder = %(holder)s
+  and s.session = %(session)s
+
+-- name: held
+select w.node_id as id, true as held, s.importance, w.access_count, w.added_at, w.accessed_at
+from working_items w
+join nodes n on n.tenant = w.tenant and n.id = w.node_id and n.live
+join node_state s on s.tenant = w.tenant and s.node_id = w.node_id
+where w.tenant = this_tenant() and w.set_id = %(set)s and w.evicted_at is null
+
+-- name: changed
+select w.node_id as id, w.evicted_at is null as held, s.importance, w.access_count, w.added_at, w.accessed_at
+from working_items w
+join node_state s on s.tenant = w.tenant and s.node_id = w.node_id
+where w.tenant = this_tenant() and w.set_id = %(set)s and w.version > %(since)s
+
+-- name: contents
+select id, content, tokens from nodes where tenant = this_tenant() and live and id = any(%(ids)s::uuid[])
+
+-- name: change
+select set_id, reached, refused from change_set(
+  %(owner)s, %(shared)s, %(holder)s, %(session)s, %(expected)s::bigint,
+  %(gone)s::uuid[], %(scores)s::float8[], %(at)s::timestamptz, %(policy)s::text,
+  %(came)s::uuid[], %(added)s::timestamptz[], %(accessed)s::timestamptz[], %(counts)s::bigint[], %(dead)s::uuid[])
+
+-- name: touch
+select set_id, reached, node, count, at from touch_set(
+  %(owner)s, %(shared)s, %(holder)s, %(session)s, %(ids)s::uuid[], %(times)s::bigint[], %(ats)s::timestamptz[])
+
+-- name: let_go_dead
+select let_go_everywhere(array(
+  select id from nodes where tenant = this_tenant() and id = any(%(ids)s::uuid[]) and not live), null)
+
+-- name: prune
+select prune_sets(%(ids)s::uuid[])
