@@ -1,0 +1,1 @@
+"""What robots share: the work that is owed, done by whoever is there."""
