@@ -1,0 +1,199 @@
+"""The same verbs, awaitable: each runs on the memory's own threads, so no event loop is ever tied to a connection."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import functools
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+
+from .backup import Backup
+from .collection import Collection
+from .hive.group import Group
+from .jobs import Jobs
+from .log import Log
+from .memory import Memory
+from .tags import Tags
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_S = TypeVar("_S")
+
+
+class awaited(Generic[_S, _P, _T]):  # noqa: N801 - it is used like a decorator
+    """The awaited form of a verb: same name, same arguments, same answer.
+
+    A time-out stops waiting, not the work: what was begun is finished, and saying it again is harmless.
+    """
+
+    def __init__(self, verb: Callable[Concatenate[_S, _P], _T]) -> None:
+        self._verb = verb
+        self.__doc__ = verb.__doc__
+
+    @overload
+    def __get__(self, twin: None, of: type) -> awaited[_S, _P, _T]: ...
+    @overload
+    def __get__(self, twin: _Twin[_S], of: type) -> Callable[_P, Coroutine[Any, Any, _T]]: ...
+    def __get__(self, twin: _Twin[_S] | None, of: type) -> Any:
+        if twin is None:
+            return self
+
+        @functools.wraps(self._verb)
+        async def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+            work = functools.partial(contextvars.copy_context().run, self._verb, twin._of, *args, **kwargs)
+            return await asyncio.get_running_loop().run_in_executor(twin._threads(), work)
+
+        return call
+
+
+class _Twin(Generic[_S]):
+    """Something whose verbs are awaited."""
+
+    def __init__(self, of: _S, threads: Callable[[], ThreadPoolExecutor]) -> None:
+        self._of = of
+        self._threads = threads
+
+
+class AsyncLog(_Twin[Log]):
+    """`Log`, awaited."""
+
+    append = awaited(Log.append)
+    tail = awaited(Log.tail)
+    entries = awaited(Log.entries)
+    archive = awaited(Log.archive)
+    remove = awaited(Log.remove)
+    replace = awaited(Log.replace)
+    clear = awaited(Log.clear)
+
+
+class AsyncCollection(_Twin[Collection]):
+    """`Collection`, awaited."""
+
+    put = awaited(Collection.put)
+    get = awaited(Collection.get)
+    query = awaited(Collection.query)
+    delete = awaited(Collection.delete)
+    clear = awaited(Collection.clear)
+    namespaces = awaited(Collection.namespaces)
+    count = awaited(Collection.count)
+    sweep = awaited(Collection.sweep)
+    check = awaited(Collection.check)
+
+
+class AsyncTags(_Twin[Tags]):
+    """`Tags`, awaited."""
+
+    add = awaited(Tags.add)
+    remove = awaited(Tags.remove)
+    tree = awaited(Tags.tree)
+    search = awaited(Tags.search)
+    popular = awaited(Tags.popular)
+    related = awaited(Tags.related)
+
+
+class AsyncJobs(_Twin[Jobs]):
+    """`Jobs`, awaited."""
+
+    list = awaited(Jobs.list)
+    retry = awaited(Jobs.retry)
+
+
+class AsyncBackup(_Twin[Backup]):
+    """`Backup`, awaited."""
+
+    write = awaited(Backup.write)
+    read = awaited(Backup.read)
+
+
+class AsyncGroup(_Twin[Group]):
+    """`Group`, awaited."""
+
+    leave = awaited(Group.leave)
+    promote = awaited(Group.promote)
+    demote = awaited(Group.demote)
+    failover = awaited(Group.failover)
+    status = awaited(Group.status)
+
+    @property
+    def role(self) -> str | None:
+        """The robot's role when its heart last beat."""
+        return self._of.role
+
+    async def __aenter__(self) -> AsyncGroup:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.leave()
+
+
+class AsyncMemory(_Twin[Memory]):
+    """`Memory`, awaited: the twin of one memory, with the same robot, working memory and connections."""
+
+    remember = awaited(Memory.remember)
+    remember_many = awaited(Memory.remember_many)
+    revise = awaited(Memory.revise)
+    recall = awaited(Memory.recall)
+    context = awaited(Memory.context)
+    get = awaited(Memory.get)
+    history = awaited(Memory.history)
+    list = awaited(Memory.list)
+    timeline = awaited(Memory.timeline)
+    sessions = awaited(Memory.sessions)
+    load = awaited(Memory.load)
+    unload = awaited(Memory.unload)
+    files = awaited(Memory.files)
+    who_said = awaited(Memory.who_said)
+    related = awaited(Memory.related)
+    link = awaited(Memory.link)
+    robots = awaited(Memory.robots)
+    forget = awaited(Memory.forget)
+    restore = awaited(Memory.restore)
+    purge = awaited(Memory.purge)
+    erase = awaited(Memory.erase)
+    stats = awaited(Memory.stats)
+    flush = awaited(Memory.flush)
+    close = awaited(Memory.close)
+
+    async def run(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Run something of one's own on the memory's threads, such as several verbs in a row."""
+        call = functools.partial(contextvars.copy_context().run, work, *args, **kwargs)
+        return await asyncio.get_running_loop().run_in_executor(self._threads(), call)
+
+    @property
+    def tags(self) -> AsyncTags:
+        """The tags of one's memories, awaited."""
+        return AsyncTags(self._of.tags, self._threads)
+
+    @property
+    def jobs(self) -> AsyncJobs:
+        """The work that is owed, awaited."""
+        return AsyncJobs(self._of.jobs, self._threads)
+
+    @property
+    def backup(self) -> AsyncBackup:
+        """Everything that the tenant remembers, awaited."""
+        return AsyncBackup(self._of.backup, self._threads)
+
+    async def group(self, name: str, *, role: str = "active", lease: float | None = None) -> AsyncGroup:
+        """Hold one working memory together with other robots, awaited."""
+        return AsyncGroup(await self.run(self._of.group, name, role=role, lease=lease), self._threads)
+
+    def log(self, session: str | None = None) -> AsyncLog:
+        """A chat's own record, awaited."""
+        return AsyncLog(self._of.log(session), self._threads)
+
+    def collection(self, name: str, *, dim: int | None = None, embedder: object | None = None) -> AsyncCollection:
+        """Documents of a vector store, awaited."""
+        return AsyncCollection(self._of.collection(name, dim=dim, embedder=embedder), self._threads)
+
+    def of(self, *, user: str | None = None, session: str | None = None) -> AsyncMemory:
+        """The same robot's memory of another user or conversation, awaited."""
+        return AsyncMemory(self._of.of(user=user, session=session), self._threads)
+
+    async def __aenter__(self) -> AsyncMemory:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()

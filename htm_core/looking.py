@@ -1,0 +1,122 @@
+"""Looking things up: by id or key, page by page, along the timeline, and by who said them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from . import recalling
+from .errors import NotFound
+from .mind import Mind
+from .rules import drafts
+from .rules.filters import compile_where
+from .rules.identity import ANONYMOUS, looks_like_id
+from .rules.timeframe import TimeframeLike
+from .store import keys, mentions, nodes
+from .store import robots as robots_table
+from .store.database import Connection
+from .types import Mention, Node, Robot
+
+Cursor = str | Mention | None
+
+
+def find(mind: Mind, connection: Connection, id_or_key: str) -> UUID | None:
+    """The node id that is meant; None for an unknown key."""
+    name = drafts.check_name(id_or_key, what="id or key")
+    return UUID(name) if looks_like_id(name) else keys.find(connection, name, owners=mind.owners)
+
+
+def get(mind: Mind, id_or_key: str) -> Node:
+    """The node of an id or a key; raises `NotFound`."""
+    with mind.transaction() as connection:
+        node = find(mind, connection, id_or_key)
+        found = nodes.read(connection, [node], owners=mind.owners) if node else {}
+    if not found:
+        raise NotFound(
+            f"expected a node id or a key of this owner, got {id_or_key!r}; Memory.list() shows what there is"
+        )
+    return next(iter(found.values()))
+
+
+def history(mind: Mind, key: str) -> list[Node]:
+    """Every value of a key, oldest first."""
+    with mind.transaction() as connection:
+        versions = keys.history(connection, drafts.check_key(key), owners=mind.owners)
+        found = nodes.read(connection, [node for node, _ in versions], owners=mind.owners)
+    return [replace(found[node], version=version) for node, version in versions if node in found]
+
+
+def robots(mind: Mind) -> list[Robot]:
+    """Every robot of the tenant, with counts of what this owner sees."""
+    with mind.transaction() as connection:
+        return robots_table.listed(connection, owners=mind.owners)
+
+
+def page(
+    mind: Mind, *, tags: Sequence[str] | None, where: Mapping[str, Any] | None, limit: int, after: str | None
+) -> list[Node]:
+    """One page of nodes, newest first."""
+    compiled = compile_where(where)
+    with mind.transaction() as connection:
+        ids = nodes.page(
+            connection,
+            owners=mind.owners,
+            tags=recalling.checked_tags(tags),
+            equal=compiled.equalities,
+            metadata=compiled.json or None,
+            limit=recalling.checked_limit(limit),
+            after=None if after is None else recalling.checked_id(after, what="after"),
+        )
+        found = nodes.read(connection, ids, owners=mind.owners)
+    return [found[id] for id in ids if id in found]
+
+
+def timeline(
+    mind: Mind,
+    *,
+    session: str | None,
+    robot: str | None,
+    timeframe: TimeframeLike,
+    limit: int,
+    before: Cursor,
+    after: Cursor,
+    forgotten: bool,
+) -> list[Mention]:
+    """Mentions, ascending: the latest, or those before or after one."""
+    windows = recalling.windows_of(mind, timeframe, now=mind.clock())
+    with mind.transaction() as connection:
+        return mentions.timeline(
+            connection,
+            owners=mind.owners if session is None else mind.owners_of(session),
+            strangers=None if mind.owner else ANONYMOUS,
+            session=None if session is None else drafts.check_name(session, what="session"),
+            robot=None if robot is None else drafts.check_name(robot, what="robot"),
+            windows=windows,
+            limit=recalling.checked_limit(limit),
+            before=_cursor(before, what="before"),
+            after=_cursor(after, what="after"),
+            forgotten=forgotten,
+        )
+
+
+def sessions(mind: Mind) -> list[str]:
+    """The sessions of this owner that have a log; without a user also those in which nobody is known."""
+    others = None if mind.owner else ANONYMOUS + "%"
+    with mind.transaction() as connection:
+        return mentions.logged_sessions(connection, owner=mind.owner, others=others)
+
+
+def who_said(mind: Mind, text: str) -> list[Mention]:
+    """Every mention of nodes that contain a text, newest first."""
+    wanted = " ".join(recalling.checked_query(text).split())
+    with mind.transaction() as connection:
+        said = nodes.containing(connection, wanted, owners=mind.owners)
+        return mentions.of_nodes(connection, said, owners=mind.owners)
+
+
+def _cursor(cursor: Cursor, *, what: str) -> UUID | None:
+    if cursor is None:
+        return None
+    return recalling.checked_id(cursor.id if isinstance(cursor, Mention) else cursor, what=what)

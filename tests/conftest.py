@@ -1,0 +1,117 @@
+"""The server that the tests touch: the embedded one, or the one named by HTM_TEST_URL.
+
+`HTM_TEST_URL` may be a login that is a member of htm_app and htm_worker and has no other rights. What only others may do is
+then done with `HTM_TEST_ADMIN_URL` (a superuser) and `HTM_TEST_OWNER_URL` (`Settings.migrate_url`: a member of htm_owner).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+
+from htm_core import Memory, Settings, shutdown
+from htm_core.process import household
+from htm_core.store.database import Database
+from tests.stand_ins import HashEmbedder
+
+# A gate is repeatable: with CI set the same examples come each time. Without it every run looks elsewhere.
+hypothesis.settings.register_profile("gate", derandomize=True, deadline=None)
+if os.environ.get("CI"):
+    hypothesis.settings.load_profile("gate")
+
+SETTINGS = Settings(
+    statement_timeout=20.0,
+    pool_timeout=20.0,
+    worker_lease=3.0,
+    migrate_url=os.environ.get("HTM_TEST_OWNER_URL"),  # type: ignore[arg-type]  # pydantic makes a secret of it
+)
+
+
+def pytest_report_header() -> str:
+    return f"htm server: {'HTM_TEST_URL' if os.environ.get('HTM_TEST_URL') else 'embedded'}"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def home() -> Iterator[Path]:
+    """A home of the test session's own, so that nobody's memories are touched.
+
+    It lies where an unprivileged account may enter, which pytest's own directories do not allow: as root the embedded
+    server runs as such a one.
+    """
+    path = Path(os.environ.get("HTM_TEST_HOME") or tempfile.mkdtemp(prefix="htm-tests-"))
+    path.mkdir(exist_ok=True)
+    path.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HTM_HOME", str(path))
+        patch.delenv("HTM_DATABASE_URL", raising=False)
+        yield path
+        shutdown()
+    if "HTM_TEST_HOME" not in os.environ:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def url() -> str | None:
+    """The DSN of the server under test; None is the embedded one."""
+    return os.environ.get("HTM_TEST_URL")
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return SETTINGS
+
+
+@pytest.fixture
+def database(url: str | None, settings: Settings) -> Database:
+    """The database under test, with its schema."""
+    found = household(url, settings).database
+    found.open()
+    return found
+
+
+@pytest.fixture(scope="session")
+def database_url(url: str | None) -> str:
+    """A DSN that may make tables of its own, in the database under test."""
+    found = household(url, SETTINGS).database
+    found.open()
+    return os.environ.get("HTM_TEST_ADMIN_URL") or found.dsn("htm_root")
+
+
+@pytest.fixture
+def tenant() -> str:
+    """A tenant that no other test has."""
+    return f"tenant-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def embedder() -> HashEmbedder:
+    """A stand-in for a model: deterministic, offline, and able to fail."""
+    return HashEmbedder()
+
+
+Make = Callable[..., Memory]
+
+
+@pytest.fixture
+def make(url: str | None, tenant: str, embedder: HashEmbedder, settings: Settings) -> Make:
+    """Makes memories of this test's tenant."""
+
+    def memory(robot: str = "atlas", **options: Any) -> Memory:
+        return Memory(robot, **{"url": url, "tenant": tenant, "embedder": embedder, "settings": settings} | options)
+
+    return memory
+
+
+@pytest.fixture
+def memory(make: Make) -> Iterator[Memory]:
+    """One memory of this test's tenant."""
+    with make() as made:
+        yield made

@@ -1,0 +1,59 @@
+"""A database made ready by an administrator, and one that many processes find empty at once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import uuid
+
+import pytest
+
+from tests.servers.cluster import ADMIN, APP, ROOT, Cluster, htm
+from tests.servers.conftest import Open
+from tests.servers.verbs import every_verb
+
+FIRST_USE = """
+import sys
+from htm_core import Memory, Settings
+from tests.stand_ins import HashEmbedder
+with Memory(url=sys.argv[1], tenant="all", embedder=HashEmbedder(), settings=Settings(worker="off")) as memory:
+    memory.remember(f"process {sys.argv[2]}", session="s")
+"""
+
+
+@pytest.fixture
+def empty(cluster: Cluster) -> str:
+    """A new database with nothing in it."""
+    name = f"empty_{uuid.uuid4().hex[:8]}"
+    cluster.create(name)
+    return name
+
+
+def test_what_htm_migrate_sql_prints_makes_a_database_that_serves_a_restricted_login(
+    cluster: Cluster, empty: str, memory_at: Open
+) -> None:
+    printed = htm("migrate", "--sql", url="")
+    admin = cluster.dsn(ADMIN, database=empty)
+    said = cluster.programs.run("psql", admin, "-X", "-q", "-v", "ON_ERROR_STOP=1", text=printed.stdout)
+    assert "ERROR" not in said
+    with memory_at(cluster.dsn(APP, database=empty), auto_migrate=False) as memory:
+        every_verb(memory)
+
+
+def test_ten_processes_may_be_the_first_to_use_a_database(oldest: Cluster, memory_at: Open) -> None:
+    name = f"empty_{uuid.uuid4().hex[:8]}"
+    oldest.create(name)
+    url = oldest.dsn(ADMIN, database=name)
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", FIRST_USE, url, str(n)], cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)},
+            stderr=subprocess.PIPE, text=True,
+        )
+        for n in range(10)
+    ]  # fmt: skip
+    said = [process.communicate(timeout=120)[1] for process in started]
+    assert [process.returncode for process in started] == [0] * 10, said
+    mentions = memory_at(url, tenant="all").timeline(session="s")
+    assert {mention.content for mention in mentions} == {f"process {n}" for n in range(10)}
+    assert [mention.seq for mention in mentions] == list(range(1, 11))

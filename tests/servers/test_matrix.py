@@ -1,0 +1,54 @@
+"""The tests of the store and of the verbs, run once more on the oldest server, straight and through a pooler."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.servers.cluster import ADMIN, APP, MIGRATOR, ROOT, Cluster
+from tests.servers.pooler import Pooler
+
+LONGEST = 840  # seconds, on a machine that is busy with other things
+OUT = [
+    "--ignore=tests/store/test_embedded.py",  # about the other server
+    "--ignore=tests/store/test_embedded_faults.py",
+    "--ignore=tests/verbs/test_contention.py",  # minutes of work, which no server changes
+    # These read from a session's statistics, published when it ends, which index it used: over a network nobody knows when.
+    "--deselect=tests/store/test_walls.py::test_searches_of_the_application_role_go_through_their_indexes",
+    "--deselect=tests/store/test_collections.py::test_a_large_collection_is_searched_through_its_index",
+    "--deselect=tests/store/test_collections.py::test_words_of_a_large_collection_are_looked_up_by_their_index",
+    "--deselect=tests/store/test_collections.py::test_narrow_filters_are_served_by_an_index_and_then_exactly",
+]
+OUT_BEHIND_A_POOLER = [
+    *OUT,
+    "--ignore=tests/store/test_migrations.py",  # goes to the server itself, as in the run without a pooler
+]
+
+
+def suite(url: str, cluster: Cluster, out: list[str]) -> None:
+    """Run them with a login that has no rights to define anything; their failures are this one's."""
+    environment = {
+        "HTM_TEST_URL": url,
+        "HTM_TEST_ADMIN_URL": cluster.dsn(ADMIN),
+        "HTM_TEST_OWNER_URL": cluster.dsn(MIGRATOR),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/store", "tests/verbs", *out],
+        cwd=ROOT, env=os.environ | environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        timeout=LONGEST, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-8_000:]
+    assert " passed" in done.stdout or "[100%]" in done.stdout
+
+
+@pytest.mark.timeout(LONGEST + 60)
+def test_store_and_verbs_pass_on_the_oldest_server_with_a_login_that_may_define_nothing(oldest: Cluster) -> None:
+    suite(oldest.dsn(APP), oldest, OUT)
+
+
+@pytest.mark.timeout(LONGEST + 60)
+def test_store_and_verbs_pass_behind_a_transaction_pooler(busy_pooler: Pooler) -> None:
+    suite(busy_pooler.dsn(APP), busy_pooler.cluster, OUT_BEHIND_A_POOLER)

@@ -1,0 +1,196 @@
+"""Databases that cannot be reached, are busy or end the connection: told as what they are, never with a password."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+import traceback
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+
+from htm_core import DatabaseUnavailable, InvalidInput, Memory, QueryTimeout, SchemaOutdated, Settings
+from htm_core.process import household
+from htm_core.store.database import Database
+from htm_core.store.database import database as database_of
+from htm_core.store.translate import redact
+from tests.conftest import SETTINGS, Make
+from tests.stand_ins import HashEmbedder
+
+PASSWORD = "correct-horse-battery"
+IMPATIENT = Settings(worker="off", pool_timeout=2.0, migrate_url=SETTINGS.migrate_url)
+
+
+def at(url: str) -> Memory:
+    return Memory(url=url, embedder=HashEmbedder(), settings=IMPATIENT)
+
+
+@pytest.fixture
+def silent() -> Iterator[int]:
+    """A port where somebody listens and never says a word."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+@pytest.fixture
+def closed() -> int:
+    """A port where nobody listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+def refused(url: str, caplog: pytest.LogCaptureFixture) -> str:
+    """What is said of a database that cannot be reached; nowhere does its password stand."""
+    caplog.set_level(logging.DEBUG)
+    memory = at(url)
+    with pytest.raises(DatabaseUnavailable) as caught:
+        memory.remember("hello")
+    told = [str(caught.value), repr(caught.value), caplog.text, repr(memory), repr(household(url, IMPATIENT).database)]
+    for text in [*told, "".join(traceback.format_exception(caught.value))]:
+        assert PASSWORD not in text
+    return str(caught.value)
+
+
+def test_a_closed_port_is_told(closed: int, caplog: pytest.LogCaptureFixture) -> None:
+    assert "refused" in refused(f"postgresql://me:{PASSWORD}@127.0.0.1:{closed}/htm", caplog)
+
+
+def test_an_unknown_host_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    assert "no-such-host.invalid" in refused(f"host=no-such-host.invalid user=me password={PASSWORD}", caplog)
+
+
+@pytest.mark.timeout(60)
+def test_a_server_that_never_answers_is_waited_for_no_longer_than_the_settings_say(
+    silent: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert "timeout" in refused(f"postgresql://me:{PASSWORD}@127.0.0.1:{silent}/htm", caplog)
+
+
+def test_the_message_says_where_to_look(closed: int, caplog: pytest.LogCaptureFixture) -> None:
+    said = refused(f"postgresql://127.0.0.1:{closed}/htm", caplog)
+    assert "HTM_DATABASE_URL" in said
+    assert "htm doctor" in said
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "nonsense",
+        f"postgres+psycopg://me:{PASSWORD}@localhost/htm",
+        f"postgresql://me:{PASSWORD}@more@localhost/htm",
+        f"postgresql://me:{PASSWORD}/more@localhost/htm",
+        f"postgresql://me:p/{PASSWORD}@localhost/htm",
+        f"postgresql://me:{PASSWORD}%@localhost/htm",
+        f"postgresql://me@localhost:{PASSWORD}/htm",
+        f"host=localhost password='{PASSWORD}",
+        f"host=localhost nonsense={PASSWORD}",
+    ],
+)
+def test_a_url_that_cannot_be_read_is_refused_at_once_without_being_shown(url: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        at(url)
+    told = "".join(traceback.format_exception(caught.value))
+    assert "postgresql://USER:PASSWORD@HOST" in told
+    assert PASSWORD not in told
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("postgresql://me:secret@host/db", "postgresql://me:***@host/db"),
+        ("host=h password=secret user=me", "host=h password=*** user=me"),
+        ("host=h password='se cr\\'et' user=me", "host=h password=*** user=me"),
+        ("PASSWORD = secret", "PASSWORD = ***"),
+        ("no secret here", "no secret here"),
+    ],
+)
+def test_passwords_of_connection_strings_are_taken_out_of_messages(text: str, shown: str) -> None:
+    assert redact(text) == shown
+
+
+def test_databases_whose_settings_differ_only_in_a_secret_are_two(url: str | None, home: object) -> None:
+    def of(secret: str) -> Database:
+        return database_of(url="postgresql://h/d", home=home, settings=Settings(migrate_url=secret))  # type: ignore[arg-type]
+
+    assert of("postgresql://a/b") is of("postgresql://a/b")
+    assert of("postgresql://a/b") is not of("postgresql://c/d")
+
+
+def test_a_missing_database_is_named(database: Database) -> None:
+    words = psycopg.conninfo.conninfo_to_dict(database.dsn("htm_app")) | {"dbname": "no_such_database"}
+    with pytest.raises(DatabaseUnavailable, match="no_such_database"):
+        at(psycopg.conninfo.make_conninfo(**words)).remember("x")
+
+
+def test_a_schema_that_is_not_there_is_named_with_the_command(database: Database) -> None:
+    settings = IMPATIENT.model_copy(update={"schema_": "not_here", "auto_migrate": False})
+    other = Database(url=database.dsn("htm_app"), home=database._home, settings=settings)
+    with pytest.raises(SchemaOutdated, match=r"none in the schema not_here.*htm migrate"):
+        other.open()
+
+
+def test_a_slow_statement_is_a_query_timeout(make: Make) -> None:
+    memory = make(settings=IMPATIENT.model_copy(update={"statement_timeout": 0.3}))
+    memory.remember("quick")
+    with pytest.raises(QueryTimeout, match="statement_timeout"), memory._mind.database.transaction("t") as connection:
+        connection.execute("select pg_sleep(30)")
+    assert memory.remember("quick again").content == "quick again"
+
+
+@pytest.mark.timeout(60)
+def test_a_lock_held_by_somebody_else_is_a_query_timeout_and_not_a_wait_for_ever(
+    make: Make, database_url: str, tenant: str
+) -> None:
+    memory = make(settings=IMPATIENT.model_copy(update={"statement_timeout": 0.5}))
+    memory.remember("held", session="s")
+    with psycopg.connect(database_url) as other:
+        other.execute("select * from htm.sessions where tenant = %s for update", [tenant])
+        with pytest.raises(QueryTimeout, match="lock"):
+            memory.remember("wants the same row", session="s")
+    memory.remember("the row is free", session="s")
+    assert [mention.content for mention in memory.timeline(session="s")] == ["held", "the row is free"]
+
+
+def test_after_its_sessions_were_ended_the_next_call_works(make: Make, database_url: str) -> None:
+    """All of the pool at once, as a server's restart does; none of the dead ones is handed out or waited for."""
+    memory = make(settings=IMPATIENT.model_copy(update={"pool_min": 4}))
+    memory.remember("before")
+    with memory._mind.database.transaction("t") as connection:
+        row = connection.execute("select session_user::text as login").fetchone()
+    with psycopg.connect(database_url, autocommit=True) as admin:
+        ended = admin.execute(
+            "select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = %s and pid <> pg_backend_pid()",
+            [(row or {})["login"]],
+        ).fetchall()
+    assert ended
+    memory.remember("after")
+    assert {node.content for node in memory.list()} == {"before", "after"}
+
+
+@pytest.mark.timeout(60)
+def test_a_pool_that_is_used_up_is_told_as_that(make: Make) -> None:
+    memory = make(settings=IMPATIENT.model_copy(update={"pool_min": 1, "pool_max": 1, "pool_timeout": 0.5}))
+    memory.remember("there")
+    holding, free = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with memory._mind.database.transaction("t"):
+            holding.set()
+            free.wait(30)
+
+    with ThreadPoolExecutor(1) as pool:
+        held = pool.submit(hold)
+        holding.wait(30)
+        try:
+            with pytest.raises(DatabaseUnavailable, match=r"Settings\.pool_max"):
+                memory.remember("no connection for this")
+        finally:
+            free.set()
+        held.result()
+    memory.remember("now there is")

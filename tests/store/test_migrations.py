@@ -1,0 +1,131 @@
+"""Migrations: once, in order, all or nothing, however many start at once; and history is not edited."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+
+from htm_core import SchemaOutdated
+from htm_core.store import migrate
+from htm_core.store.migrate import Migration, check_history, migrations, script
+
+CATALOGUE = """
+select 'column', c.table_name::text, c.column_name::text, c.data_type::text, c.column_default::text, c.is_nullable::text from information_schema.columns c
+  where c.table_schema = %(schema)s
+union all select 'index', tablename, indexname, replace(indexdef, %(schema)s, 'S'), null, null from pg_indexes
+  where schemaname = %(schema)s
+union all select 'policy', tablename, policyname, qual, with_check, array_to_string(roles, ',') from pg_policies
+  where schemaname = %(schema)s
+union all select 'function', p.proname, pg_get_function_identity_arguments(p.oid), replace(p.prosrc, %(schema)s, 'S'),
+  replace(array_to_string(p.proconfig, ','), %(schema)s, 'S'), p.prosecdef::text from pg_proc p
+  where p.pronamespace = to_regnamespace(%(schema)s)
+union all select 'grant', table_name, grantee, privilege_type, null, null from information_schema.table_privileges
+  where table_schema = %(schema)s
+order by 1, 2, 3, 4
+"""
+
+
+@pytest.fixture
+def admin(database_url: str) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def schema(admin: psycopg.Connection[tuple[object, ...]]) -> Iterator[str]:
+    name = f"htm_{uuid.uuid4().hex[:8]}"
+    yield name
+    admin.execute(f"drop schema if exists {name} cascade")
+
+
+def catalogue(admin: psycopg.Connection[tuple[object, ...]], schema: str) -> list[tuple[object, ...]]:
+    rows = admin.execute(CATALOGUE, {"schema": schema}).fetchall()
+    return sorted(tuple(str(value).replace(schema, "S") for value in row) for row in rows)
+
+
+def test_step_by_step_gives_the_same_schema_as_all_at_once(
+    admin: psycopg.Connection[tuple[object, ...]], database_url: str, schema: str
+) -> None:
+    other = f"{schema}_b"
+    try:
+        applied = [
+            m.version for step in migrations() for m in migrate.migrate(database_url, schema=schema, upto=step.version)
+        ]
+        migrate.migrate(database_url, schema=other)
+        assert applied == [step.version for step in migrations()]
+        assert catalogue(admin, schema) == catalogue(admin, other)
+        assert len(catalogue(admin, schema)) > 100
+    finally:
+        admin.execute(f"drop schema if exists {other} cascade")
+
+
+def test_ten_processes_at_once_migrate_once(
+    admin: psycopg.Connection[tuple[object, ...]], database_url: str, schema: str
+) -> None:
+    code = (
+        "import sys; from htm_core.store.migrate import migrate; print(len(migrate(sys.argv[1], schema=sys.argv[2])))"
+    )
+
+    def start(_: int) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", code, database_url, schema], capture_output=True, text=True, timeout=120, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    with ThreadPoolExecutor(10) as pool:
+        counts = sorted(pool.map(start, range(10)))
+    assert counts == ["0"] * 9 + [str(len(migrations()))]
+
+
+def test_a_second_run_has_nothing_to_do(database_url: str, schema: str) -> None:
+    assert len(migrate.migrate(database_url, schema=schema)) == len(migrations())
+    assert migrate.migrate(database_url, schema=schema) == []
+
+
+def test_edited_history_is_refused(
+    admin: psycopg.Connection[tuple[object, ...]], database_url: str, schema: str
+) -> None:
+    migrate.migrate(database_url, schema=schema)
+    admin.execute(f"update {schema}.migrations set digest = 'other' where version = 2")
+    with pytest.raises(SchemaOutdated, match=r"002 .* history must not"):
+        migrate.migrate(database_url, schema=schema)
+
+
+def test_a_newer_database_asks_for_a_newer_program() -> None:
+    known = [Migration(1, "one", "select 1")]
+    with pytest.raises(SchemaOutdated, match="upgrade htm-memory"):
+        check_history([(1, known[0].digest), (2, "x")], known=known)
+
+
+def test_a_step_that_fails_leaves_nothing_behind(
+    admin: psycopg.Connection[tuple[object, ...]], database_url: str, schema: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = migrate.read
+    monkeypatch.setattr(migrate, "read", lambda file: "select 1/0" if "003" in file else real(file))
+    with pytest.raises(Exception, match="division"):
+        migrate.migrate(database_url, schema=schema)
+    assert admin.execute("select to_regnamespace(%s)", [schema]).fetchone() == (None,)
+
+
+def test_what_an_administrator_would_run_is_the_whole_of_it(
+    admin: psycopg.Connection[tuple[object, ...]], database_url: str, schema: str
+) -> None:
+    other = f"{schema}_b"
+    try:
+        migrate.migrate(database_url, schema=schema)
+        admin.execute(script(other))
+        assert catalogue(admin, schema) == catalogue(admin, other)
+        assert migrate.migrate(database_url, schema=other) == []
+    finally:
+        admin.execute(f"drop schema if exists {other} cascade")
+
+
+def test_numbers_have_no_gaps_and_no_twins() -> None:
+    assert [step.version for step in migrations()] == list(range(1, len(migrations()) + 1))

@@ -1,0 +1,215 @@
+"""Forgetting: hidden, brought back, purged, erased; and keys whose old values stay in history."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from htm_core import Conflict, InvalidInput, Memory, Node, NotFound
+from tests.conftest import Make
+
+
+def test_what_is_forgotten_is_nowhere_until_it_is_restored(memory: Memory) -> None:
+    node = memory.remember("The code is 1234", key="code", session="s", role="user")
+    memory.forget(node.id)
+    assert len(memory.recall("code 1234")) == 0
+    assert memory.timeline() == []
+    assert memory.who_said("code") == []
+    assert memory.list() == []
+    assert memory.log("s").tail() == []
+    assert len(memory.working) == 0
+    assert memory.context().text == ""
+    with pytest.raises(NotFound):
+        memory.get(node.id)
+    assert len(memory.timeline(forgotten=True)) == 1
+    memory.restore(node.id)
+    assert memory.recall("code 1234")[0].node.id == node.id
+    assert len(memory.timeline()) == 1
+
+
+def test_forgetting_by_key_and_restoring_by_key(memory: Memory) -> None:
+    memory.remember("blue", key="colour")
+    memory.forget("colour")
+    assert len(memory.recall("blue")) == 0
+    assert memory.restore("colour").content == "blue"
+
+
+def test_forgetting_twice_or_something_unknown_is_not_found(memory: Memory) -> None:
+    node = memory.remember("x")
+    memory.forget(node.id)
+    with pytest.raises(NotFound):
+        memory.forget(node.id)
+    with pytest.raises(NotFound):
+        memory.forget("no such key")
+    with pytest.raises(NotFound):
+        memory.restore("no such key")
+
+
+def test_one_robots_mentions_are_withdrawn_and_the_node_goes_with_the_last(make: Make) -> None:
+    with make("a") as a, make("b") as b:
+        node = a.remember("It is so")
+        b.remember("It is so")
+        a.forget(node.id, robot="a")
+        assert [m.robot for m in a.who_said("it is so")] == ["b"]
+        b.forget(node.id, robot="b")
+        assert len(b.recall("it is so")) == 0
+
+
+def test_saying_forgotten_words_again_is_a_new_mention_and_revives_no_other(memory: Memory) -> None:
+    node = memory.remember("again", session="s1")
+    memory.forget(node.id)
+    memory.remember("again", session="s2")
+    assert [m.session for m in memory.timeline()] == ["s2"]
+    assert memory.recall("again")[0].mentions[0].session == "s2"
+
+
+def test_forgetting_reaches_every_working_memory_of_the_process(make: Make) -> None:
+    with make("a") as a, make("b") as b:
+        node = a.remember("shared thought")
+        b.recall("shared thought")
+        a.forget(node.id)
+        assert len(b.working) == 0
+
+
+def test_a_user_cannot_forget_what_is_shared_or_anothers(make: Make) -> None:
+    with make() as shared, make(user="ann") as ann, make(user="bob") as bob:
+        common = shared.remember("for all")
+        mine = bob.remember("bob's own")
+        for id in (common.id, mine.id):
+            with pytest.raises(NotFound):
+                ann.forget(id)
+        assert shared.get(common.id)
+
+
+def test_purge_erases_what_was_forgotten_longer_ago_and_keeps_the_sequence(make: Make) -> None:
+    moment = [datetime(2026, 1, 1, tzinfo=UTC)]
+    with make(clock=lambda: moment[0]) as memory:
+        memory.remember("one", session="s")
+        old = memory.remember("two", session="s", payload=b"secret", metadata={"a": 1}, tags=["t"])
+        memory.forget(old.id)
+        moment[0] += timedelta(days=40)
+        recent = memory.remember("three", session="s")
+        memory.forget(recent.id)
+        with pytest.raises(InvalidInput, match="confirmed"):
+            memory.purge(timedelta(days=30))
+        assert memory.purge(timedelta(days=30), confirm="confirmed") == 1
+        memory.restore(recent.id)
+        with pytest.raises(NotFound):
+            memory.restore(old.id)
+        memory.remember("four", session="s")
+        assert [(m.seq, m.content) for m in memory.timeline(session="s")] == [(1, "one"), (3, "three"), (4, "four")]
+        assert memory.stats().passages == 3
+
+
+def test_purged_words_can_be_said_again(memory: Memory) -> None:
+    node = memory.remember("phoenix")
+    memory.forget(node.id)
+    assert memory.purge(timedelta(0), confirm="confirmed") == 1
+    assert memory.remember("phoenix").is_new
+    assert memory.recall("phoenix")[0].content == "phoenix"
+
+
+def test_a_key_holds_its_newest_value_and_remembers_the_others(memory: Memory) -> None:
+    first = memory.remember("lives in Paris", key="home")
+    second = memory.revise("home", "lives in Rome", if_version=1)
+    assert isinstance(second, Node)
+    assert (first.version, second.version) == (1, 2)
+    assert memory.get("home").content == "lives in Rome"
+    assert [(node.version, node.content) for node in memory.history("home")] == [
+        (1, "lives in Paris"),
+        (2, "lives in Rome"),
+    ]
+    assert [hit.content for hit in memory.recall("lives in")] == ["lives in Rome"]
+
+
+def test_a_lost_race_is_a_value_with_what_the_key_holds_now(memory: Memory) -> None:
+    memory.remember("a", key="k")
+    memory.revise("k", "b")
+    lost = memory.revise("k", "c", if_version=1)
+    assert isinstance(lost, Conflict)
+    assert lost.current is not None
+    assert lost.current.content == "b"
+    assert memory.get("k").content == "b"
+    assert len(memory.history("k")) == 2
+
+
+def test_a_key_that_holds_nothing_is_at_version_zero(memory: Memory) -> None:
+    """Not yet, or not any more: who believes it at another version has lost a race to whoever forgot."""
+    nothing = memory.revise("k", "a", if_version=3)
+    assert isinstance(nothing, Conflict)
+    assert nothing.current is None
+    first = memory.revise("k", "a", if_version=0)
+    assert isinstance(first, Node)
+    assert isinstance(memory.revise("k", "b", if_version=0), Conflict)
+    memory.forget("k")
+    lost = memory.revise("k", "b", if_version=1)
+    assert isinstance(lost, Conflict)
+    assert lost.current is None
+    again = memory.revise("k", "b", if_version=0)
+    assert isinstance(again, Node)
+    assert (again.version, memory.get("k").content) == (2, "b")
+
+
+def test_a_superseded_value_that_was_also_said_without_the_key_is_still_recalled(memory: Memory) -> None:
+    memory.remember("tea")
+    memory.remember("tea", key="drink")
+    memory.revise("drink", "coffee")
+    assert {hit.content for hit in memory.recall("tea coffee")} == {"tea", "coffee"}
+
+
+def test_a_key_can_return_to_an_old_value(memory: Memory) -> None:
+    memory.remember("on", key="light")
+    memory.revise("light", "off")
+    memory.revise("light", "on")
+    assert [(n.version, n.content) for n in memory.history("light")] == [(1, "on"), (2, "off"), (3, "on")]
+    assert [h.content for h in memory.recall("on off")] == ["on"]
+
+
+def test_keys_of_users_are_their_own_and_come_before_the_shared(make: Make) -> None:
+    with make() as shared, make(user="ann") as ann, make(user="bob") as bob:
+        shared.remember("english", key="language")
+        ann.remember("norsk", key="language")
+        assert ann.get("language").content == "norsk"
+        assert bob.get("language").content == "english"
+
+
+def test_a_key_that_looks_like_a_node_id_is_refused(memory: Memory) -> None:
+    node = memory.remember("x")
+    with pytest.raises(InvalidInput, match="node id"):
+        memory.remember("y", key=node.id)
+
+
+def test_erase_takes_everything_of_a_user_and_counts_it(make: Make) -> None:
+    with make(user="ann", session="s") as ann, make() as admin:
+        ann.remember("one", key="k")
+        ann.remember("two", role="user")
+        ann.flush()
+        admin.remember("shared")
+        with pytest.raises(InvalidInput):
+            admin.erase(user="ann", session="s", confirm="confirmed")
+        receipt = admin.erase(user="ann", confirm="confirmed")
+        assert receipt.counts["nodes"] == 2
+        assert receipt.counts["mentions"] == 2
+        assert receipt.counts["vectors"] == 2
+        assert ann.timeline(forgotten=True, session="s") == []
+        assert len(ann.recall("one two", hold=False)) <= 1
+        assert ann.working.tokens == 0
+        assert admin.recall("shared")[0].content == "shared"
+
+
+def test_erase_of_a_session_spares_what_others_mention(memory: Memory) -> None:
+    memory.remember("both", session="a")
+    memory.remember("both", session="b")
+    memory.remember("only a", session="a")
+    assert memory.erase(session="a", confirm="confirmed").counts["nodes"] == 1
+    assert [m.content for m in memory.timeline()] == ["both"]
+
+
+def test_erase_of_a_key_takes_every_version(memory: Memory) -> None:
+    memory.remember("v1", key="k")
+    memory.revise("k", "v2")
+    memory.remember("other")
+    memory.erase(key="k", confirm="confirmed")
+    assert memory.history("k") == []
+    assert [n.content for n in memory.list()] == ["other"]

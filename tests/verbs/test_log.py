@@ -1,0 +1,147 @@
+"""A session's log is exact and in order; clearing or replacing it never touches long-term memory."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from htm_core import InvalidInput, Memory, anonymous
+
+
+def talk(n: int) -> list[dict[str, object]]:
+    return [{"content": f"message {i}", "role": "user", "id": f"m{i}"} for i in range(n)]
+
+
+def test_messages_come_back_in_order_with_empty_ones_and_their_bytes(memory: Memory) -> None:
+    log = memory.log("s")
+    said = log.append(
+        [{"content": "call it", "role": "user"}, {"content": "", "role": "assistant", "payload": b"\x00{}"}]
+    )
+    assert [(m.content, m.payload, m.node_id is None) for m in said] == [
+        ("call it", None, False),
+        ("", b"\x00{}", True),
+    ]
+    assert log.tail() == said
+    assert log.tail(1) == said[1:]
+    assert log.tail(0) == []
+
+
+def test_a_log_takes_as_many_of_the_last_as_tokens_hold(memory: Memory) -> None:
+    log = memory.log("s")
+    log.append(talk(20))
+    last = log.tail(tokens=12)
+    assert 0 < len(last) < 20
+    assert last[-1].content == "message 19"
+    assert sum(memory._mind.tokens(m.content) for m in last) <= 12
+
+
+def test_appending_known_ids_again_adds_nothing(memory: Memory) -> None:
+    log = memory.log("s")
+    log.append(talk(3))
+    log.append(talk(4))
+    assert [m.content for m in log.tail()] == ["message 0", "message 1", "message 2", "message 3"]
+
+
+def test_clearing_a_log_keeps_long_term_memory(memory: Memory) -> None:
+    log = memory.log("s")
+    log.append(talk(3))
+    log.clear()
+    assert log.tail() == []
+    assert len(memory.timeline(session="s")) == 3
+    assert memory.recall("message 1")[0].content == "message 1"
+    log.append([{"content": "new", "role": "user"}])
+    assert [m.content for m in log.tail()] == ["new"]
+
+
+def test_replacing_a_log_keeps_what_stays_and_drops_the_rest_from_the_record_only(memory: Memory) -> None:
+    log = memory.log("s")
+    log.append(talk(4))
+    log.replace([talk(4)[2], {"content": "fresh", "role": "assistant"}, talk(4)[0]])
+    assert [m.content for m in log.tail()] == ["message 2", "fresh", "message 0"]
+    log.append([{"content": "next", "role": "user"}])
+    assert [m.content for m in log.tail()] == ["message 2", "fresh", "message 0", "next"]
+    assert len(memory.timeline(session="s")) == 6
+
+
+def test_replacing_with_the_same_unnamed_messages_says_nothing_twice(memory: Memory) -> None:
+    log = memory.log("s")
+    messages = [{"content": "a", "role": "user"}, {"content": "b", "role": "assistant"}]
+    log.append(messages)
+    log.replace(messages)
+    assert len(memory.timeline(session="s")) == 2
+    log.replace([])
+    assert log.tail() == []
+
+
+def test_messages_that_repeat_each_other_keep_their_number(memory: Memory) -> None:
+    log = memory.log("s")
+    yes, why = {"content": "yes", "role": "user"}, {"content": "why?", "role": "assistant"}
+    log.replace([yes, why, yes])
+    assert [m.content for m in log.tail()] == ["yes", "why?", "yes"]
+    log.replace([yes, why, yes, yes])
+    assert [m.content for m in log.tail()] == ["yes", "why?", "yes", "yes"]
+    assert len(memory.timeline(session="s")) == 4
+
+
+def test_a_message_of_another_session_is_refused(memory: Memory) -> None:
+    with pytest.raises(InvalidInput, match="session"):
+        memory.log("s").append([{"content": "x", "session": "t"}])
+
+
+def test_the_awaited_log_is_the_same_log(memory: Memory) -> None:
+    async def talked() -> list[str]:
+        await memory.aio.log("s").append(talk(2))
+        return [m.content for m in await memory.aio.log("s").tail()]
+
+    assert asyncio.run(talked()) == ["message 0", "message 1"]
+    assert len(memory.log("s").tail()) == 2
+
+
+def test_archived_messages_stay_in_the_log_and_each_is_archived_once(memory: Memory) -> None:
+    log = memory.log("s")
+    said = log.append(talk(4))
+    assert log.archive(said[:2]) == said[:2]
+    assert log.archive(said[:3]) == said[2:3]
+    assert [mention for _, mention in log.entries(archived=True)] == said[:3]
+    assert [mention for _, mention in log.entries(archived=False)] == said[3:]
+    assert [mention for _, mention in log.entries(2)] == said[2:]
+    assert log.tail() == said
+
+
+def test_removed_messages_leave_the_log_and_stay_in_long_term_memory(memory: Memory) -> None:
+    log = memory.log("s")
+    said = log.append(talk(3))
+    log.archive(said[:1])
+    assert log.remove(said[:2]) == said[:2]
+    assert log.remove(said[:3]) == said[2:]
+    assert log.archive(said) == log.entries() == []
+    assert memory.timeline(session="s") == said
+
+
+def test_a_log_that_is_replaced_has_nothing_archived(memory: Memory) -> None:
+    log = memory.log("s")
+    log.archive(log.append(talk(3)))
+    log.replace(talk(2))
+    assert log.entries(archived=True) == []
+    assert len(log.entries(archived=False)) == 2
+
+
+def test_marking_messages_of_another_session_or_owner_does_nothing(memory: Memory) -> None:
+    said = memory.log("s").append(talk(1))
+    for other in (memory.log("other"), memory.of(user="ada").log("s")):
+        assert other.archive(said) == other.remove(said) == []
+    assert memory.log("s").tail() == said
+
+
+def test_the_conversations_with_a_log_are_listed_and_only_ones_own(memory: Memory) -> None:
+    ada = memory.of(user="ada")
+    for session in ("b", "a"):
+        ada.log(session).append(talk(1))
+    memory.log("everyones").append(talk(1))
+    memory.of(user=anonymous("strangers")).log("strangers").append(talk(1))
+    memory.remember("Said without a log.", session="no log")
+    assert ada.sessions() == ["a", "b"]
+    assert memory.sessions() == ["everyones", "strangers"]
+    ada.log("a").clear()
+    assert ada.sessions() == ["b"]

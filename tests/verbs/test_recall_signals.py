@@ -1,0 +1,220 @@
+"""The signals beside meaning and words: what they bring up, that they can be switched off, and that they add up."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from htm_core import Memory, Settings, Signals
+from tests.conftest import SETTINGS, Make
+
+NOW = datetime(2026, 5, 14, 12, tzinfo=UTC)
+PARTS = {"vector", "words", "context", "session", "speaker", "time", "prior"}
+
+
+def without(*names: str) -> Settings:
+    """The tests' settings without these signals."""
+    return SETTINGS.model_copy(update={"signals": Signals(**dict.fromkeys(names, 0.0))})
+
+
+def talk(memory: Memory, session: str, *said: str, at: datetime = NOW) -> None:
+    """A conversation of Ann and Bo, who take turns."""
+    memory.remember_many(
+        [
+            {"content": text, "session": session, "role": "user", "name": ("Ann", "Bo")[number % 2], "at": at}
+            for number, text in enumerate(said)
+        ]
+    )
+
+
+def contents(memory: Memory, question: str, **options: object) -> list[str]:
+    memory.flush()
+    return [hit.content for hit in memory.recall(question, hold=False, **options)]  # type: ignore[arg-type]
+
+
+def test_the_parts_of_a_score_add_up_to_it(make: Make) -> None:
+    with make(clock=lambda: NOW, settings=SETTINGS.model_copy(update={"signals": Signals(prior=0.3)})) as memory:
+        talk(memory, "s1", "Which colour is the new bicycle?", "Blue, with a bell.", "Lovely, I like blue.")
+        memory.remember("Bicycles need oil in May.", importance=9)
+        memory.flush()
+        for mode in ("hybrid", "vector", "text"):
+            hits = memory.recall("What did Bo say about the bicycle in May 2026?", mode=mode, explain=True)
+            assert hits
+            for hit in hits:
+                assert set(hit.signals) == PARTS
+                assert all(part >= 0 for part in hit.signals.values())
+                assert sum(hit.signals.values()) == pytest.approx(hit.score)
+                assert 0 < hit.score <= 1
+            assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_nothing_is_explained_unless_asked(memory: Memory) -> None:
+    memory.remember("The boiler hums.")
+    assert memory.recall("boiler")[0].signals == {}
+
+
+def test_an_answer_is_found_by_the_words_of_its_question(make: Make) -> None:
+    with make() as memory:
+        talk(memory, "s1", "Which colour did you choose for the bicycle in the end?", "Blue, like the old one.")
+        talk(memory, "s2", "Shall we cook?", "Pasta, please.")
+        assert contents(memory, "colour of the bicycle", mode="text")[:2] == [
+            "Which colour did you choose for the bicycle in the end?",
+            "Blue, like the old one.",
+        ]
+    with make(settings=without("context")) as memory:
+        assert "Blue, like the old one." not in contents(memory, "colour of the bicycle", mode="text")
+
+
+def test_context_does_not_cross_sessions_nor_owners(make: Make) -> None:
+    with make(user="ann") as ann, make(user="bo") as bo:
+        talk(ann, "s1", "Which colour did you choose for the bicycle?")
+        talk(bo, "s1", "Blue, like the old one.")
+        talk(ann, "s2", "Red as always.")
+        assert contents(ann, "colour of the bicycle", mode="text") == ["Which colour did you choose for the bicycle?"]
+        assert contents(bo, "colour of the bicycle", mode="text") == []
+
+
+def test_what_was_forgotten_is_no_context_any_more(make: Make) -> None:
+    with make() as memory:
+        talk(memory, "s1", "Which colour did you choose for the bicycle?", "Blue, like the old one.")
+        [first, second] = memory.recall("colour of the bicycle", mode="text")
+        memory.forget(first.node.id)
+        assert contents(memory, "colour of the bicycle", mode="text") == []
+        assert contents(memory, "blue", mode="text") == [second.content]
+
+
+def test_facts_outside_of_any_conversation_have_no_context(memory: Memory) -> None:
+    memory.remember("Which colour did you choose for the bicycle?")
+    memory.remember("Blue, like the old one.")
+    assert contents(memory, "colour of the bicycle", mode="text") == ["Which colour did you choose for the bicycle?"]
+
+
+def test_neighbours_are_hits_only_where_the_filters_let_them(make: Make) -> None:
+    with make() as memory:
+        said = [
+            {
+                "content": "Which colour did you choose for the bicycle?",
+                "metadata": {"kind": "question"},
+                "tags": ["a"],
+            },
+            {"content": "Blue, like the old one.", "metadata": {"kind": "answer"}, "tags": ["b"]},
+        ]
+        memory.remember_many([each | {"session": "s1", "role": "user"} for each in said])
+        assert len(contents(memory, "colour of the bicycle", mode="text")) == 2
+        assert len(contents(memory, "colour of the bicycle", mode="text", where={"kind": "question"})) == 1
+        assert len(contents(memory, "colour of the bicycle", mode="text", tags=["a"])) == 1
+
+
+def test_a_long_text_speaks_for_itself(make: Make) -> None:
+    long = " ".join(f"word{n} thing{n} place{n}" for n in range(60))
+    with make() as memory:
+        talk(memory, "s1", "Which colour did you choose for the bicycle?", long, "Blue, like the old one.")
+        memory.flush()
+        hits = memory.recall("colour of the bicycle", mode="text", explain=True)
+        context = {hit.content: hit.signals["context"] for hit in hits}
+        assert context["Blue, like the old one."] > 2 * context.get(long, 0.0)
+
+
+def test_whoever_is_asked_about_comes_first(make: Make) -> None:
+    with make() as memory:
+        talk(memory, "s1", "I go swimming on Mondays.", "I go climbing on Mondays.")
+        assert contents(memory, "What does Ann do on Mondays?")[0] == "I go swimming on Mondays."
+        assert contents(memory, "What does Bo do on Mondays?")[0] == "I go climbing on Mondays."
+        assert contents(memory, "what does bo do on mondays?")[0] == "I go climbing on Mondays."
+
+
+def test_a_first_name_is_enough_and_two_speakers_are_no_one(make: Make) -> None:
+    with make() as memory:
+        for name, sport in (("Ann Lee", "swimming"), ("Bo", "climbing")):
+            memory.remember(f"I go {sport} on Mondays.", session="s1", role="user", name=name)
+        memory.flush()
+
+        def speaker(question: str) -> list[float]:
+            return [hit.signals["speaker"] for hit in memory.recall(question, explain=True)]
+
+        assert max(speaker("What does Ann do on Mondays?")) > 0
+        assert max(speaker("What does Ann Lee do on Mondays?")) > 0
+        assert max(speaker("What do Ann and Bo do on Mondays?")) == 0
+        assert max(speaker("What does Zoe do on Mondays?")) == 0
+
+
+def test_another_users_speakers_are_not_known(make: Make) -> None:
+    with make(user="one") as one, make(user="two") as two:
+        one.remember("I go swimming on Mondays.", session="s1", name="Ann")
+        two.remember("I go climbing on Mondays.", session="s1", name="Bo")
+        two.flush()
+        [hit] = two.recall("What does Ann do on Mondays?", explain=True)
+        assert hit.signals["speaker"] == 0
+
+
+def test_a_time_in_the_question_draws_what_was_said_then_and_excludes_nothing(make: Make) -> None:
+    with make(clock=lambda: NOW) as memory:
+        for days in (10, 75, 400):
+            text = f"We went to the lake, {days}."
+            memory.remember(text, session=f"s{days}", role="user", at=NOW - timedelta(days=days))
+        assert contents(memory, "When did we go to the lake in March 2026?")[0] == "We went to the lake, 75."
+        assert len(contents(memory, "When did we go to the lake in March 2026?")) == 3
+    with make(clock=lambda: NOW, settings=without("time")) as memory:
+        memory.flush()
+        hits = memory.recall("When did we go to the lake in March 2026?", explain=True)
+        assert {hit.signals["time"] for hit in hits} == {0.0}
+
+
+def test_the_conversation_that_is_about_it_lifts_what_was_said_in_it(make: Make) -> None:
+    with make() as memory:
+        talk(memory, "sailing", "The sailing course begins.", "Bring a jacket.", "The sailing course ends at six.")
+        talk(memory, "cooking", "The course was salty.", "Then we left.", "Nothing else.")
+        memory.flush()
+        hits = memory.recall("sailing course", explain=True)
+        lifted = {hit.content: hit.signals["session"] for hit in hits}
+        assert lifted["The sailing course begins."] > lifted["The course was salty."]
+
+
+def test_one_word_in_common_may_be_chance_and_two_are_none(make: Make) -> None:
+    question = "violet tiger lantern harvest meadow copper"
+    with make() as memory:
+        memory.remember("A violet stone, flat and round, on the beach.")
+        memory.remember("A tiger and a lantern, seen at night, far away.")
+        memory.flush()
+        words = {hit.content: hit.signals["words"] for hit in memory.recall(question, mode="text", explain=True)}
+    one, two = (
+        words["A violet stone, flat and round, on the beach."],
+        words["A tiger and a lantern, seen at night, far away."],
+    )
+    assert 0 < one < two / 20
+
+
+def test_importance_counts_only_where_it_was_asked_to(make: Make) -> None:
+    with make() as memory:
+        memory.remember("The gate code is 4711.", importance=1)
+        memory.remember("The gate code was 4712.", importance=10)
+        memory.flush()
+        assert {hit.signals["prior"] for hit in memory.recall("gate code", explain=True)} == {0.0}
+    with make(settings=SETTINGS.model_copy(update={"signals": Signals(prior=0.5)})) as memory:
+        assert contents(memory, "gate code")[0] == "The gate code was 4712."
+
+
+def test_without_any_signal_the_arms_are_what_counts(make: Make) -> None:
+    with make(settings=without("corroboration", "context", "session", "speaker", "time", "prior")) as memory:
+        talk(memory, "s1", "Which colour did you choose for the bicycle?", "Blue, like the old one.")
+        memory.flush()
+        [hit] = memory.recall("What did Bo say of the bicycle in May 2026?", mode="text", explain=True)
+        assert hit.score == pytest.approx(hit.signals["words"])
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "question", "found"),
+    [
+        ("german", ["Die Heizungen wurden gewartet.", "Das Boot liegt im Hafen."], "Wer wartet die Heizung?", 0),
+        ("simple", ["東京都に住んでいます。", "猫が好きです。"], "東京のどこに住んで", 0),
+        ("simple", ["彼女は毎朝海で泳ぐ。", "私は猫を飼っている。"], "猫を飼う", 1),
+        ("french", ["Les chaudières ont été réparées.", "Le bateau est au port."], "réparer la chaudière", 0),
+    ],
+)
+def test_words_are_found_in_the_tenants_language(
+    make: Make, language: str, said: list[str], question: str, found: int
+) -> None:
+    with make(settings=SETTINGS.model_copy(update={"language": language})) as memory:
+        memory.remember_many([{"content": text} for text in said])
+        assert contents(memory, question, mode="text")[:1] == [said[found]]

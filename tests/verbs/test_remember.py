@@ -1,0 +1,147 @@
+"""Remembering: once it returns, it is in PostgreSQL; the same words are one node with several mentions."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from htm_core import Draft, InvalidInput, Memory
+from tests.conftest import Make
+
+NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
+
+
+def test_a_memory_has_its_exact_text_tags_importance_and_tokens(memory: Memory) -> None:
+    said = memory.remember(
+        "  The user prefers dark mode.\n", tags=["user:preference"], importance=8, metadata={"a": [1, None]}
+    )
+    again = memory.get(said.id)
+    assert again.content == "  The user prefers dark mode.\n"
+    assert (again.tags, again.importance, again.metadata) == (("user:preference",), 8.0, {"a": [1, None]})
+    assert said.is_new
+    assert again.tokens > 0
+
+
+def test_the_same_words_are_the_same_node_with_another_mention(memory: Memory) -> None:
+    first = memory.remember("Tea, please.", tags=["drink"], importance=3, metadata={"a": 1, "b": 1}, at=NOW)
+    second = memory.remember("Tea, please.", tags=["wish"], metadata={"b": 2}, at=NOW + timedelta(hours=1))
+    assert (first.is_new, second.is_new) == (True, False)
+    assert second.id == first.id
+    assert second.importance == 3.0
+    assert second.tags == ("drink", "wish")
+    assert second.metadata == {"a": 1, "b": 2}
+    assert [mention.metadata for mention in memory.timeline()] == [{"a": 1, "b": 1}, {"b": 2}]
+
+
+def test_metadata_of_the_latest_saying_wins_even_when_it_is_told_first(memory: Memory) -> None:
+    memory.remember("The price", metadata={"is": "new"}, at=NOW)
+    late = memory.remember("The price", metadata={"is": "old", "was": 1}, at=NOW - timedelta(days=1))
+    assert late.metadata == {"is": "new", "was": 1}
+
+
+def test_importance_changes_only_when_given(memory: Memory) -> None:
+    memory.remember("Oslo", importance=7)
+    assert memory.remember("Oslo").importance == 7.0
+    assert memory.remember("Oslo", importance=2).importance == 2.0
+
+
+def test_many_are_remembered_in_one_transaction_or_not_at_all(memory: Memory) -> None:
+    with pytest.raises(InvalidInput, match="white space"):
+        memory.remember_many([{"content": "kept?"}, {"content": "  "}])
+    assert memory.timeline() == []
+    nodes = memory.remember_many([Draft(content=f"thing {n}") for n in range(50)] + [{"content": "thing 0"}])
+    assert len(nodes) == 51
+    assert nodes[0].id == nodes[50].id
+    assert [m.content for m in memory.timeline()][-1] == "thing 0"
+    assert memory.stats().nodes == 50
+
+
+def test_no_drafts_are_no_work(memory: Memory) -> None:
+    assert memory.remember_many([]) == []
+
+
+def test_an_id_said_again_in_its_session_is_the_same_mention(memory: Memory) -> None:
+    memory.remember("hello", id="m1", session="s")
+    memory.remember("hello", id="m1", session="s")
+    memory.remember("hello", id="m1", session="other")
+    assert [(m.session, m.seq) for m in memory.timeline()] == [("s", 1), ("other", 1)] or len(memory.timeline()) == 2
+    assert len(memory.timeline(session="s")) == 1
+
+
+def test_the_same_id_with_new_words_replaces_what_the_mention_says(memory: Memory) -> None:
+    memory.remember("helo", id="m1", session="s", role="user")
+    memory.remember("hello", id="m1", session="s", role="user")
+    assert [(m.content, m.seq) for m in memory.timeline(session="s")] == [("hello", 1)]
+    assert [hit.content for hit in memory.recall("helo", mode="text")] == []
+
+
+def test_a_forgotten_mention_is_not_revived_by_its_id(memory: Memory) -> None:
+    node = memory.remember("my secret", id="m1", session="s", role="user")
+    memory.forget(node.id)
+    memory.remember_many([{"content": "my secret", "id": "m1", "session": "s", "role": "user"}])
+    assert memory.timeline(session="s") == []
+
+
+def test_an_id_twice_in_one_batch_is_one_mention_with_the_last_words(memory: Memory) -> None:
+    nodes = memory.remember_many([{"content": "one", "id": "x"}, {"content": "two", "id": "x"}])
+    assert [m.content for m in memory.timeline()] == ["two"]
+    assert len(nodes) == 2
+
+
+def test_sessions_number_their_mentions_without_gaps(memory: Memory) -> None:
+    memory.remember_many([{"content": f"m{n}", "session": "ab"[n % 2]} for n in range(6)])
+    with pytest.raises(InvalidInput):
+        memory.remember_many([{"content": "x", "session": "a"}, {"content": ""}])
+    memory.remember("last", session="a")
+    assert [(m.seq, m.content) for m in memory.timeline(session="a")] == [(1, "m0"), (2, "m2"), (3, "m4"), (4, "last")]
+
+
+def test_payload_bytes_come_back_exactly(memory: Memory) -> None:
+    raw = bytes(range(256)) + b"\x00\xed\xa0\x80"
+    memory.remember("with bytes", payload=raw)
+    assert memory.timeline()[0].payload == raw
+    hit = memory.recall("with bytes")[0]
+    assert hit.mention is not None
+    assert hit.mention.payload == raw
+
+
+def test_robots_of_a_tenant_share_and_are_told_apart(make: Make) -> None:
+    with make("a") as a, make("b") as b:
+        a.remember("The gate code is 4711.")
+        b.remember("The gate code is 4711.")
+        assert b.recall("gate code")[0].content == "The gate code is 4711."
+        assert sorted(m.robot for m in b.who_said("gate code")) == ["a", "b"]
+        assert [h.content for h in a.recall("gate code", robot="nobody")] == []
+        hit = a.recall("gate code", robot="b")[0]
+        assert [m.robot for m in hit.mentions] == ["b"]
+
+
+def test_users_do_not_see_each_other_and_both_see_what_is_shared(make: Make) -> None:
+    with make(user="ann") as ann, make(user="bob") as bob, make() as shared:
+        ann.remember("Ann's pin is 1234", tags=["pin"])
+        bob.remember("Bob's pin is 9876")
+        shared.remember("The office pin is 5555")
+        assert {h.content for h in ann.recall("pin")} == {"Ann's pin is 1234", "The office pin is 5555"}
+        assert {h.content for h in bob.recall("pin")} == {"Bob's pin is 9876", "The office pin is 5555"}
+        assert {h.content for h in shared.recall("pin")} == {"The office pin is 5555"}
+        assert len(ann.recall("pin", scope="tenant")) == 3
+        assert ann.stats().nodes == 2
+
+
+def test_the_same_words_of_two_users_are_two_nodes(make: Make) -> None:
+    with make(user="ann") as ann, make(user="bob") as bob:
+        mine = ann.remember("I like tea", importance=9, tags=["drink"])
+        theirs = bob.remember("I like tea")
+        assert mine.id != theirs.id
+        assert (theirs.importance, theirs.tags) == (1.0, ())
+        ann.forget(mine.id)
+        assert bob.get(theirs.id).content == "I like tea"
+
+
+def test_sessions_and_ids_of_two_users_do_not_meet(make: Make) -> None:
+    with make(user="ann", session="s") as ann, make(user="bob", session="s") as bob:
+        ann.remember("one", id="1")
+        bob.remember("two", id="1")
+        assert [(m.content, m.seq) for m in ann.timeline(session="s")] == [("one", 1)]
+        assert [(m.content, m.seq) for m in bob.timeline(session="s")] == [("two", 1)]

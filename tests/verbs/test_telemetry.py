@@ -1,0 +1,91 @@
+"""Telemetry is off by default; on, it has a span for each verb and job and counts events, and never says what was said."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from opentelemetry import metrics, trace
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from htm_core import Memory, Settings, telemetry
+from htm_core.errors import ModelError
+from tests.stand_ins import HashEmbedder
+
+Make = Callable[..., Memory]
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[InMemorySpanExporter, InMemoryMetricReader]]:
+    """Providers of this test's own, in place of the process's."""
+    spans, figures = InMemorySpanExporter(), InMemoryMetricReader()
+    tracers, meters = TracerProvider(), MeterProvider([figures])
+    tracers.add_span_processor(SimpleSpanProcessor(spans))
+    monkeypatch.setattr(trace, "get_tracer", tracers.get_tracer)
+    monkeypatch.setattr(metrics, "get_meter", meters.get_meter)
+    telemetry._opened.cache_clear()
+    yield spans, figures
+    telemetry._opened.cache_clear()
+    tracers.shutdown()
+    meters.shutdown()
+
+
+def counted(figures: InMemoryMetricReader, metric: str) -> dict[str, Any]:
+    data = figures.get_metrics_data()
+    found = [m for r in data.resource_metrics for s in r.scope_metrics for m in s.metrics if m.name == metric]
+    return {p.attributes["htm.name"]: p for m in found for p in m.data.data_points}
+
+
+def test_verbs_and_jobs_have_spans_and_events_are_counted(make: Make, told: Any) -> None:
+    spans, figures = told
+    with make(settings=Settings(worker="off", telemetry=True)) as memory:
+        memory.remember_many([{"content": "The secret is marzipan."}, {"content": "Another."}])
+        memory.flush()
+        memory.recall("marzipan")
+    names = [span.name for span in spans.get_finished_spans()]
+    assert [name for name in names if name != "htm.job"] == ["htm.remember", "htm.recall"]
+    assert "htm.job" in names
+    assert counted(figures, "htm.events")["remember"].value == 1
+    assert counted(figures, "htm.duration")["htm.recall"].count == 1
+    assert "marzipan" not in "".join(span.to_json() for span in spans.get_finished_spans())
+
+
+def test_a_failure_is_told_by_its_kind_and_not_by_its_words(make: Make, embedder: HashEmbedder, told: Any) -> None:
+    spans, _ = told
+    with make(settings=Settings(worker="off", telemetry=True)) as memory:
+        memory.remember("The secret is marzipan.")
+        embedder.down = True
+        memory.flush(timeout=1)
+        with pytest.raises(ModelError):
+            memory.recall("marzipan", mode="vector")
+    jobs = [span for span in spans.get_finished_spans() if span.name == "htm.job"]
+    assert "ModelError" in {span.attributes["htm.outcome"] for span in jobs if span.attributes}
+    assert "marzipan" not in "".join(span.to_json() for span in spans.get_finished_spans())
+
+
+def test_it_is_off_by_default(make: Make, told: Any) -> None:
+    spans, figures = told
+    with make() as memory:
+        memory.remember("Quiet.")
+    assert spans.get_finished_spans() == ()
+    assert figures.get_metrics_data() is None or counted(figures, "htm.events") == {}
+
+
+def test_a_missing_extra_is_named(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def gone(name: str, *args: Any, **named: Any) -> Any:
+        if name.startswith("opentelemetry"):
+            raise ImportError(name)
+        return real(name, *args, **named)
+
+    telemetry._opened.cache_clear()
+    monkeypatch.setattr(builtins, "__import__", gone)
+    with pytest.raises(ImportError, match=r"htm-memory\[otel\]"):
+        make(settings=Settings(worker="off", telemetry=True))
