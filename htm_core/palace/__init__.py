@@ -1,0 +1,64 @@
+"""The memory palace: recall before generation.
+
+from htm_core.palace import Enforcer, Palace
+
+palace = Palace(memory)
+palace.file("The API listens on port 8080.", room="projects", drawer="api")
+print(Enforcer(palace).consult("Which port does our API listen on?").text)
+"""
+
+from __future__ import annotations
+
+from ..rules.detection import Detection, Detector, detect
+from ..rules.grounding import MISS, Evidence, Grounding, Layer
+from ..rules.places import Drawer, Placed, Room
+from .audit import Against, Consultation, Decision
+from .enforcer import Enforcer
+from .folder import Exported, FolderConflict, Imported
+from .hands import Hands
+from .judges import ChatJudge, Judge, by_rules
+from .layouts import Layout, for_code_review, for_health_check, for_issue_analysis
+from .palace import Palace
+from .promote import Conflict, Duplicate, Promoted
+from .turns import GROUNDING_KEY, WAKE, Consulted, Enforce, before_answer, checked_enforce, checked_palace
+from .wake import WakeUp
+
+__all__ = [
+    "GROUNDING_KEY",
+    "MISS",
+    "WAKE",
+    "Against",
+    "ChatJudge",
+    "Conflict",
+    "Consultation",
+    "Consulted",
+    "Decision",
+    "Detection",
+    "Detector",
+    "Drawer",
+    "Duplicate",
+    "Enforce",
+    "Enforcer",
+    "Evidence",
+    "Exported",
+    "FolderConflict",
+    "Grounding",
+    "Hands",
+    "Imported",
+    "Judge",
+    "Layer",
+    "Layout",
+    "Palace",
+    "Placed",
+    "Promoted",
+    "Room",
+    "WakeUp",
+    "before_answer",
+    "by_rules",
+    "checked_enforce",
+    "checked_palace",
+    "detect",
+    "for_code_review",
+    "for_health_check",
+    "for_issue_analysis",
+]

@@ -1,0 +1,86 @@
+"""The audit of a palace: what was decided about promotions, and what was consulted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Against:
+    """What a promotion repeats or contradicts: its place, its words, and why."""
+
+    id: str
+    node_id: str
+    content: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What became of one promotion: "promoted", "duplicate", "conflict", or "undone" by a later decision."""
+
+    id: str
+    outcome: str
+    note_id: str
+    placed_id: str | None
+    room: str
+    drawer: str
+    reason: str
+    summary: str
+    against: tuple[Against, ...]
+    undoes: str | None
+    robot: str
+    session: str | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consultation:
+    """One question to an enforcer: what it was taken for, each layer's state and why, and the verdict."""
+
+    id: str
+    prompt: str
+    recall: bool
+    rule: str
+    verdict: str
+    layers: tuple[Mapping[str, Any], ...]
+    robot: str
+    session: str | None
+    at: datetime
+
+
+def decision_of(row: Mapping[str, Any]) -> Decision:
+    """A decision, from its row."""
+    return Decision(
+        id=str(row["id"]),
+        outcome=row["outcome"],
+        note_id=str(row["note_id"]),
+        placed_id=None if row["mention_id"] is None else str(row["mention_id"]),
+        room=row["room"],
+        drawer=row["drawer"],
+        reason=row["reason"],
+        summary=row["summary"],
+        against=tuple(Against(**each) for each in row["against"]),
+        undoes=None if row["undoes"] is None else str(row["undoes"]),
+        robot=row["robot"],
+        session=row["session"] or None,
+        at=row["at"],
+    )
+
+
+def consultation_of(row: Mapping[str, Any]) -> Consultation:
+    """A consultation, from its row."""
+    return Consultation(
+        id=str(row["id"]),
+        prompt=row["prompt"],
+        recall=row["recall"],
+        rule=row["rule"],
+        verdict=row["verdict"],
+        layers=tuple(row["layers"]),
+        robot=row["robot"],
+        session=row["session"] or None,
+        at=row["at"],
+    )

@@ -1,0 +1,69 @@
+"""Layouts: which rooms and drawers a palace has. Three come with it; your own are made the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..errors import InvalidInput
+from ..rules.places import check_part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """The rooms of a palace, each with its drawers; a room without drawers takes any."""
+
+    name: str
+    rooms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.rooms:
+            raise InvalidInput("expected a layout with at least one room; a palace without a layout takes any room")
+        for room, drawers in self.rooms.items():
+            check_part(room, what="room")
+            if isinstance(drawers, str):
+                raise InvalidInput(f"expected the drawers of {room!r} to be a list, got the string {drawers!r}")
+            for drawer in drawers:
+                check_part(drawer, what="drawer")
+
+    def check(self, room: str, drawer: str) -> None:
+        """Refuse a room or a drawer that the layout has not."""
+        if room not in self.rooms:
+            raise InvalidInput(f"expected one of the rooms {', '.join(self.rooms)}, got {room!r}")
+        drawers = self.rooms[room]
+        if drawers and drawer not in drawers:
+            raise InvalidInput(f"expected one of the drawers {', '.join(drawers)} of {room!r}, got {drawer!r}")
+
+
+def for_issue_analysis() -> Layout:
+    """Rooms for working on an issue: what it says, what was seen, what is supposed, what was decided."""
+    return Layout(
+        name="issue analysis",
+        rooms={
+            "issue": ("report", "reproduction", "scope"),
+            "evidence": ("logs", "code", "history"),
+            "hypotheses": ("open", "refuted", "confirmed"),
+            "decisions": ("fix", "follow-up"),
+        },
+    )
+
+
+def for_health_check() -> Layout:
+    """Rooms for watching over systems: what runs where, how it should be, what was found, what was done."""
+    return Layout(
+        name="health check",
+        rooms={"services": (), "baselines": (), "incidents": ("open", "resolved"), "actions": ("done", "due")},
+    )
+
+
+def for_code_review() -> Layout:
+    """Rooms for reviewing code: what changes, the house's rules, what was found, what was answered."""
+    return Layout(
+        name="code review",
+        rooms={
+            "change": ("purpose", "files", "risks"),
+            "conventions": (),
+            "findings": ("blocking", "minor", "praise"),
+            "outcome": ("answered", "accepted"),
+        },
+    )

@@ -1,0 +1,71 @@
+"""What asks for something remembered is told from what does not, on prompts that the rules were not made from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.grounding import counted, prompts, wilson
+from htm_core.palace import detect
+
+
+@pytest.mark.parametrize("half", ["development", "test"])
+def test_nineteen_of_twenty_are_right_and_nineteen_of_twenty_are_found(half: str) -> None:
+    hits, false, missed = counted(prompts(half))
+    assert hits / (hits + false) >= 0.95
+    assert hits / (hits + missed) >= 0.95
+
+
+def test_the_set_has_two_hundred_prompts_of_both_kinds_and_no_prompt_is_in_both_halves() -> None:
+    halves = [prompts("development"), prompts("test")]
+    assert sum(map(len, halves)) >= 200
+    for rows in halves:
+        for level in ("easy", "adversarial"):
+            for recall in (True, False):
+                assert sum(row["level"] == level and row["recall"] is recall for row in rows) >= 25
+    assert not {row["prompt"].lower() for row in halves[0]} & {row["prompt"].lower() for row in halves[1]}
+    assert all(set(row) == {"prompt", "recall", "level"} for rows in halves for row in rows)
+
+
+def test_an_interval_by_wilson_is_the_one_of_the_tables() -> None:
+    low, high = wilson(9, 10)
+    assert (round(low, 4), round(high, 4)) == (0.5958, 0.9821)
+    assert wilson(0, 0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("cue", ["what did we agree on", "status of the migration", "last time we talked about cheese"])
+def test_the_cues_of_the_design_are_known(cue: str) -> None:
+    assert detect(f"{cue}?").recall
+
+
+def test_what_stands_between_quotation_marks_is_not_asked() -> None:
+    assert not detect('Translate "what did we decide last week?" into French.').recall
+    assert not detect("Translate \u201cwhat did we decide last week?\u201d into French.").recall
+
+
+def test_one_sentence_of_several_is_enough_to_ask() -> None:
+    found = detect("Thanks, that helps. What did I say about the garden?")
+    assert found.recall
+    assert found.rule
+    assert found.words
+
+
+@given(st.text(max_size=300))
+def test_any_text_has_an_answer_and_always_the_same(text: str) -> None:
+    assert detect(text) == detect(text)
+
+
+@given(st.sampled_from(prompts("development")), st.sampled_from(["", " ", "\n", "  \t"]))
+def test_white_space_around_a_prompt_changes_nothing(row: dict[str, object], space: str) -> None:
+    prompt = str(row["prompt"])
+    assert detect(f"{space}{prompt}{space}").recall == detect(prompt).recall
+
+
+def test_the_halves_are_lines_of_json() -> None:
+    for file in Path(__file__).parent.glob("prompts_*.jsonl"):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            assert isinstance(json.loads(line)["prompt"], str)

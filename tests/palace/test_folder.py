@@ -1,0 +1,134 @@
+"""A palace is a folder that a person can read, edit and keep in git; what changed on both sides is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from htm_core import InvalidInput, NotFound
+from htm_core.palace import Palace
+from tests.palace.conftest import Build
+
+
+@pytest.fixture
+def folder(palace: Palace, tmp_path: Path) -> Path:
+    palace.identify("I am Atlas.")
+    palace.file_many(["The API is up.", "It listens on\nport 8080."], room="projects", drawer="api")
+    palace.file("Ann likes rivers.", room="people", drawer="ann")
+    palace.export(str(tmp_path / "palace"))
+    return tmp_path / "palace"
+
+
+def edit(file: Path, old: str, new: str) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_an_export_is_plain_files_under_their_names(folder: Path) -> None:
+    files = sorted(str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file())
+    assert files == ["identity.txt", "palace.yaml", "rooms/people/ann.md", "rooms/projects/api.md"]
+    assert (folder / "identity.txt").read_text(encoding="utf-8") == "I am Atlas.\n"
+    assert "It listens on\nport 8080." in (folder / "rooms/projects/api.md").read_text(encoding="utf-8")
+
+
+def test_an_export_that_nobody_edited_changes_nothing_when_it_is_imported(palace: Palace, folder: Path) -> None:
+    before = palace.look()
+    done = palace.load(str(folder))
+    assert (done.added, done.edited, done.unchanged, done.conflicts, done.missing) == ([], [], 3, [], [])
+    assert palace.look() == before
+
+
+def test_two_exports_of_the_same_palace_are_the_same_to_the_byte(palace: Palace, folder: Path, tmp_path: Path) -> None:
+    palace.export(str(tmp_path / "again"))
+    for file in (each for each in folder.rglob("*") if each.is_file()):
+        assert (tmp_path / "again" / file.relative_to(folder)).read_bytes() == file.read_bytes()
+
+
+def test_an_edit_comes_back_as_a_new_mention_and_the_old_one_is_hidden(palace: Palace, folder: Path) -> None:
+    old = palace.look(room="people")[0]
+    edit(folder / "rooms/people/ann.md", "likes rivers", "likes rivers and lakes")
+    done = palace.load(str(folder))
+    assert [each.content for each in done.edited] == ["Ann likes rivers and lakes."]
+    assert [each.id for each in palace.look(room="people")] == [done.edited[0].id]
+    assert old.id in {each.id for each in palace.memory.timeline(forgotten=True)}
+
+
+def test_what_stands_without_a_mark_is_new(palace: Palace, folder: Path) -> None:
+    edit(folder / "rooms/people/ann.md", "<!-- htm", "Ann has a dog.\n\n<!-- htm")
+    (folder / "rooms/people/bob.md").write_text("Bob is new.\n", encoding="utf-8")
+    done = palace.load(str(folder))
+    assert sorted(each.content for each in done.added) == ["Ann has a dog.", "Bob is new."]
+    assert {each.drawer for each in palace.look(room="people")} == {"ann", "bob"}
+
+
+def test_what_changed_on_both_sides_is_shown_and_not_overwritten(palace: Palace, folder: Path) -> None:
+    palace.forget(palace.look(room="people")[0])
+    palace.file("Ann likes the sea.", room="people", drawer="ann")
+    edit(folder / "rooms/people/ann.md", "likes rivers", "likes lakes")
+    done = palace.load(str(folder))
+    assert [(each.path, each.edited, each.there) for each in done.conflicts] == [
+        ("rooms/people/ann.md", "Ann likes lakes.", None)
+    ]
+    assert [each.content for each in palace.look(room="people")] == ["Ann likes the sea."]
+
+
+def test_an_identity_that_changed_on_both_sides_is_a_conflict(palace: Palace, folder: Path) -> None:
+    edit(folder / "identity.txt", "I am Atlas.", "I am Atlas, edited.")
+    assert palace.load(str(folder)).identity
+    assert palace.identity() == "I am Atlas, edited."
+    palace.export(str(folder))
+    palace.identify("I am Atlas, said anew.")
+    edit(folder / "identity.txt", "edited", "edited again")
+    done = palace.load(str(folder))
+    assert [each.path for each in done.conflicts] == ["identity.txt"]
+    assert palace.identity() == "I am Atlas, said anew."
+
+
+def test_what_is_missing_in_the_folder_is_not_forgotten(palace: Palace, folder: Path) -> None:
+    (folder / "rooms/people/ann.md").unlink()
+    placed = palace.look(room="people")[0]
+    done = palace.load(str(folder))
+    assert done.missing == [placed.id]
+    assert palace.look(room="people") == [placed]
+
+
+def test_a_palace_moves_to_another_tenant_by_its_folder(build: Build, folder: Path) -> None:
+    other = build(tenant=f"{build().memory.tenant}-2")
+    (folder / "palace.yaml").unlink()
+    for file in folder.rglob("*.md"):
+        text = "\n".join(line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("<!--"))
+        file.write_text(text, encoding="utf-8")
+    other.load(str(folder))
+    assert other.identity() == "I am Atlas."
+    assert [room.name for room in other.rooms()] == ["people", "projects"]
+
+
+def test_an_export_takes_away_its_own_empty_drawers_and_no_other_file(palace: Palace, folder: Path) -> None:
+    (folder / "rooms/people/mine.txt").write_text("a note of one's own", encoding="utf-8")
+    palace.forget(palace.look(room="people")[0])
+    palace.export(str(folder))
+    assert not (folder / "rooms/people/ann.md").exists()
+    assert (folder / "rooms/people/mine.txt").exists()
+
+
+def test_a_register_that_names_files_outside_takes_none_of_them_away(
+    palace: Palace, folder: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path / "precious.md"
+    outside.write_text("mine", encoding="utf-8")
+    edit(folder / "palace.yaml", "rooms/people/ann.md", "rooms/../../precious.md")
+    palace.export(str(folder))
+    assert outside.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_folder_that_is_none_and_a_register_that_is_broken_are_refused(palace: Palace, folder: Path) -> None:
+    with pytest.raises(NotFound, match="expected a folder"):
+        palace.load(str(folder / "nowhere"))
+    (folder / "palace.yaml").write_text("{broken", encoding="utf-8")
+    with pytest.raises(InvalidInput, match="to be YAML"):
+        palace.load(str(folder))
+    (folder / "palace.yaml").write_text("- a list\n", encoding="utf-8")
+    with pytest.raises(InvalidInput, match=r"as Palace\.export writes it"):
+        palace.load(str(folder))

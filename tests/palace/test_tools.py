@@ -1,0 +1,50 @@
+"""An agent notes, promotes, files and looks by tools that know whose palace it is."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langchain_core")
+
+from htm_core import InvalidInput
+from htm_core.palace import Palace
+from htm_langchain import create_palace_tools
+
+PLACE = {"room": "projects", "drawer": "heron"}
+
+
+def used(palace: Palace, tool: str, *, user: str = "ann", **said: Any) -> str:
+    tools = {each.name: each for each in create_palace_tools(palace)}
+    return str(tools[tool].invoke(said, {"configurable": {"thread_id": "t", "user_id": user}}))
+
+
+def test_a_note_becomes_a_filed_fact_by_promotion_only(palace: Palace) -> None:
+    noted = used(palace, "note", content="The heron was seen in May.")
+    id = re.findall(r"\[(.+)\]", noted)[0]
+    assert "(note) The heron was seen in May." in used(palace, "look_palace")
+    done = PLACE | {"note_id": id, "reason": "Asked for.", "summary": "The heron project ships in May."}
+    assert "Filed in projects/heron" in used(palace, "promote_to_palace", **done)
+    assert "known already" in used(palace, "promote_to_palace", **done)
+    other = done | {"summary": "The heron project ships in June."}
+    assert "it contradicts: The heron project ships in May." in used(palace, "promote_to_palace", **other)
+
+
+def test_what_a_model_says_wrong_is_told_to_it(palace: Palace) -> None:
+    id = re.findall(r"\[(.+)\]", used(palace, "note", content="Something."))[0]
+    raw = PLACE | {"note_id": id, "reason": "Seen.", "summary": '{"a": 1}'}
+    assert "looks like JSON" in used(palace, "promote_to_palace", **raw)
+    assert "That did not work" in used(palace, "file_in_palace", content="x", room="../etc", drawer="d")
+
+
+def test_a_model_touches_the_palace_of_its_user_alone(palace: Palace) -> None:
+    used(palace, "file_in_palace", content="Ann has a dog.", **PLACE)
+    assert "Ann has a dog." in used(palace, "look_palace")
+    assert used(palace, "look_palace", user="bob") == "Nothing is there."
+
+
+def test_the_tools_are_of_a_palace() -> None:
+    with pytest.raises(InvalidInput, match="expected a Palace"):
+        create_palace_tools("palace")

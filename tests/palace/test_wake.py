@@ -1,0 +1,100 @@
+"""A wake-up is selective, within its budget in real tokens, and begins with what seldom changes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from htm_core import InvalidInput
+from htm_core.models.tokenizers import resolve_tokenizer
+from htm_core.palace import Palace
+from tests.palace.conftest import Build, Clock
+
+
+def furnished(palace: Palace, *, facts: int) -> None:
+    palace.identify("I am Atlas.\nI never guess.")
+    for start in range(0, facts, 500):
+        said = [f"Fact number {at} says where thing {at} is kept." for at in range(start, min(facts, start + 500))]
+        palace.file_many(said, room=f"room {start % 7}", drawer="facts")
+
+
+@pytest.mark.parametrize("facts", [0, 10, 500])
+def test_the_budget_is_kept_to_the_token(palace: Palace, facts: int) -> None:
+    furnished(palace, facts=facts)
+    for budget in (0, 12, 120, 900):
+        woken = palace.wake_up(budget=budget)
+        assert woken.tokens <= budget
+        assert woken.tokens == (resolve_tokenizer(None)(woken.text) if woken.text else 0)
+
+
+def test_what_seldom_changes_comes_first_and_notes_come_last(palace: Palace) -> None:
+    furnished(palace, facts=3)
+    palace.note("The build is red.")
+    text = palace.wake_up().text
+    heads = [line for line in text.splitlines() if line.startswith("# ")]
+    assert heads == ["# Who I am", "# My palace", "# New since last time", "# Notes of this session"]
+    assert text.startswith("# Who I am\nI am Atlas.\nI never guess.")
+
+
+def test_two_wake_ups_begin_alike_when_only_a_note_was_added(palace: Palace) -> None:
+    furnished(palace, facts=3)
+    palace.wake_up()
+    first = palace.wake_up().text
+    palace.note("The build is red.")
+    assert palace.wake_up().text.startswith(first)
+
+
+def test_what_was_filed_since_the_last_time_is_new_once(palace: Palace) -> None:
+    palace.file("An old fact.", room="projects", drawer="a")
+    palace.wake_up()
+    note = palace.note("The build is red.")
+    palace.promote(note, room="projects", drawer="ci", reason="To be known.", summary="The build of March was red.")
+    assert [each.content for each in palace.wake_up().new] == ["The build of March was red."]
+    assert palace.wake_up().new == ()
+
+
+def test_each_robot_wakes_up_by_itself(build: Build) -> None:
+    atlas, borg = build("atlas"), build("borg")
+    atlas.file("A fact.", room="projects", drawer="a")
+    assert len(atlas.wake_up().new) == 1
+    assert len(borg.wake_up().new) == 1
+
+
+def test_notes_that_survive_are_told_and_expired_promoted_or_foreign_ones_are_not(build: Build, clock: Clock) -> None:
+    palace = build()
+    palace.note("Gone soon.", ttl=10)
+    kept, done = palace.note("Still true."), palace.note("To be promoted.")
+    build(session="tomorrow").note("Somebody else's.")
+    palace.promote(done, room="projects", drawer="a", reason="Needed.", summary="It was promoted.")
+    clock.passes(seconds=30)
+    assert [each.id for each in palace.wake_up().notes] == [kept.id]
+
+
+def test_never_the_whole_palace_and_it_says_how_much_was_left_out(palace: Palace) -> None:
+    furnished(palace, facts=500)
+    woken = palace.wake_up(budget=300)
+    assert len(woken.new) < 30
+    assert woken.left_out > 0
+
+
+def test_a_note_is_told_even_where_the_palace_would_fill_the_budget(palace: Palace) -> None:
+    furnished(palace, facts=500)
+    note = palace.note("The build is red.")
+    assert [each.id for each in palace.wake_up(budget=100).notes] == [note.id]
+
+
+@pytest.mark.parametrize("budget", [-1, 1.5, True, "900"])
+def test_a_budget_is_a_whole_number_of_tokens(palace: Palace, budget: object) -> None:
+    with pytest.raises(InvalidInput, match="budget"):
+        palace.wake_up(budget=budget)  # type: ignore[arg-type]
+
+
+@given(st.lists(st.text(min_size=1, max_size=200).filter(str.strip), max_size=6), st.integers(0, 200))
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+def test_whatever_is_noted_the_budget_holds(palace: Palace, said: list[str], budget: int) -> None:
+    for text in said:
+        palace.note(text.replace("\x00", " ").encode("utf-8", "replace").decode() or "x", ttl=5)
+    assert palace.wake_up(budget=budget).tokens <= budget
