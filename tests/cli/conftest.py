@@ -1,0 +1,99 @@
+"""The command line as a test runs it: in this process with a stand-in for the model, or as a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from htm_core.cli import app, options
+from htm_core.models.embedders import CheckedEmbedder, resolve
+from tests.stand_ins import HashEmbedder
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command answered."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Its one JSON document."""
+        return json.loads(self.out)
+
+
+Htm = Callable[..., Answer]
+
+
+@pytest.fixture
+def environment(url: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server under test, and a terminal of a known width."""
+    if url:
+        monkeypatch.setenv("HTM_DATABASE_URL", url)
+    if owner := os.environ.get("HTM_TEST_OWNER_URL"):
+        monkeypatch.setenv("HTM_MIGRATE_URL", owner)
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+@pytest.fixture
+def models(monkeypatch: pytest.MonkeyPatch) -> dict[str, HashEmbedder]:
+    """Stand-ins for the models that --embedder names, made when they are asked for."""
+    made: dict[str, HashEmbedder] = {}
+
+    def stand_in(spec: str | None) -> CheckedEmbedder:
+        name = spec or "hash"
+        return resolve(made.setdefault(name, HashEmbedder(name=name)))
+
+    monkeypatch.setattr(options, "resolve", stand_in)
+    return made
+
+
+@pytest.fixture
+def htm(environment: None, models: dict[str, HashEmbedder], tenant: str) -> Htm:
+    """Runs a command in this process, for this test's tenant where it takes one."""
+    runner = CliRunner()
+    whole = ("setup", "migrate", "worker")
+
+    def run(command: str, *arguments: object, input: str | None = None) -> Answer:
+        words = [command, *map(str, arguments)]
+        if command not in whole and "--tenant" not in words:
+            words += ["--tenant", tenant]
+        result = runner.invoke(app, words, input=input)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return Answer(result.exit_code, result.stdout, result.stderr)
+
+    return run
+
+
+@pytest.fixture
+def process(environment: None) -> Htm:
+    """Runs a command as a process of its own, without any model to be had."""
+
+    def run(*arguments: object, input: str | None = None) -> Answer:
+        done = subprocess.run(
+            [sys.executable, "-m", "htm_core.cli", *map(str, arguments)],
+            cwd=ROOT, env=bare(), input=input, capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        return Answer(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+def bare() -> dict[str, str]:
+    """The environment of a process for which the embedded model is out of reach."""
+    hidden = {name: value for name, value in os.environ.items() if name not in ("HTM_MODEL_DIR", "HTM_DEBUG")}
+    return {**hidden, "HTM_MODEL_FETCH": "off", "PYTHONPATH": str(ROOT)}

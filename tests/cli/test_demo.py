@@ -1,0 +1,100 @@
+"""The demonstration: a long talk under a small budget, what left working memory, and questions that bring it back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from htm_core.samples import conversation, questions
+from tests.cli.conftest import Htm
+from tests.stand_ins import HashEmbedder
+
+
+def test_the_sample_goes_in_is_evicted_and_comes_back(htm: Htm) -> None:
+    shown = htm("demo", "--json").json
+    turns = len(conversation())
+    assert (shown["transcript"]["imported"], shown["transcript"]["turns"]) == (turns, turns)
+    assert shown["stats"]["working_tokens"] <= shown["stats"]["budget"] == 1_000
+    assert shown["evicted"] >= 300
+    assert shown["stats"]["pending_jobs"] == 0
+    assert [each["question"] for each in shown["answers"]] == [question.question for question in questions()]
+    assert all(each["recall"]["hits"] for each in shown["answers"])
+    assert 0 < shown["context"]["tokens"] <= 1_000
+
+
+def test_the_second_time_nothing_is_imported_twice(htm: Htm) -> None:
+    first = htm("demo", "--json").json
+    again = htm("demo", "--json").json
+    assert (again["transcript"]["imported"], again["transcript"]["known"]) == (0, len(conversation()))
+    assert again["evicted"] <= 30  # what the recalled ones took the place of, and nothing of the talk
+    assert again["stats"]["mentions"] == first["stats"]["mentions"]
+
+
+def test_people_see_every_part(htm: Htm) -> None:
+    shown = htm("demo", "--ask", "Is Jonas allergic to cashews?", "--limit", 2).out
+    for part in (
+        "in mind",
+        "evicted",
+        "Is Jonas allergic to cashews?",
+        "score",
+        "meaning",
+        "words",
+        "Jonas",
+        "2026-01-11",
+    ):
+        assert part in shown
+    assert "what a model is given" in shown
+    assert 'htm ask "' in shown
+
+
+def test_ask_keeps_asking_what_was_imported_last(htm: Htm, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.txt"
+    mine.write_text(
+        "Ada: Where did we put the spare key to the shed?\nBen: It hangs behind the clock in the hall.\n" * 2
+    )
+    htm("demo")
+    assert "cashews" in htm("ask", "What is Jonas allergic to, cashews?").out
+    shown = htm("demo", mine, "--json").json
+    assert [each["question"] for each in shown["answers"]] == ["Where did we put the spare key to the shed?"] * 2
+    answer = htm("ask", "Where is the spare key?", "--json").json
+    assert answer["robot"] == "mine.txt"
+    assert {hit["content"] for hit in answer["answer"]["recall"]["hits"]} <= {
+        "Where did we put the spare key to the shed?", "It hangs behind the clock in the hall."
+    }  # fmt: skip
+    assert "clock" in answer["context"]["text"]
+    assert "cashews" in htm("ask", "What is Jonas allergic to, cashews?", "--robot", "sample").out
+
+
+def test_ask_before_anything_was_imported_says_what_to_run(htm: Htm) -> None:
+    done = htm("ask", "Anything?")
+    assert done.code == 3
+    assert "htm demo" in done.err
+
+
+def test_without_a_model_it_goes_on_with_words_and_says_so(htm: Htm, models: dict[str, HashEmbedder]) -> None:
+    models["hash"] = HashEmbedder()
+    models["hash"].down = True
+    shown = htm("demo", "--ask", "Jonas allergic cashews", "--json").json
+    [answer] = shown["answers"]
+    assert "Only words were searched" in answer["recall"]["degraded"]
+    assert any("cashews" in hit["content"] for hit in answer["recall"]["hits"])
+    assert "Only words were searched" in htm("demo", "--ask", "Jonas allergic cashews").out
+
+
+def test_a_transcript_that_cannot_be_read_is_refused_before_anything_else(htm: Htm, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text(json.dumps({"neither": "nor"}))
+    done = htm("demo", broken)
+    assert (done.code, done.out) == (2, "")
+    assert "broken.json" in done.err
+
+
+@pytest.mark.parametrize("budget", [1, 50])
+def test_another_budget_holds_as_well(htm: Htm, tmp_path: Path, budget: int) -> None:
+    talk = tmp_path / "talk.txt"
+    talk.write_text("".join(f"Ada: this is what I say in turn number {n}.\n" for n in range(30)))
+    shown = htm("demo", talk, "--budget", budget, "--json").json
+    assert shown["stats"]["working_tokens"] <= budget
+    assert shown["context"]["tokens"] <= budget

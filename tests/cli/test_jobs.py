@@ -1,0 +1,76 @@
+"""`htm jobs` shows what is owed and what was given up; `htm jobs retry` tries that again; `htm worker` does it."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from htm_core.hive.worker import MOST_TRIES
+from htm_core.store import jobs
+from htm_core.store.database import Database
+from tests.cli.conftest import Htm
+from tests.stand_ins import HashEmbedder
+
+
+class Picky(HashEmbedder):
+    """A stand-in for a model that cannot take certain texts, until it is mended."""
+
+    mended = False
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        if not self.mended and any("poison" in text for text in texts):
+            raise ValueError("cannot embed this one")
+        return super().embed_documents(texts)
+
+
+@pytest.fixture
+def picky(models: dict[str, HashEmbedder]) -> Picky:
+    model = Picky(name=f"picky-{uuid.uuid4().hex[:8]}")
+    models[model.model] = model
+    return model
+
+
+def test_what_is_owed_is_listed_given_up_and_retried(htm: Htm, picky: Picky, database: Database, tenant: str) -> None:
+    model = ("--embedder", picky.model)
+    htm("remember", "poison", "--no-wait", "--tags", "a", *model)
+    assert sorted(job["kind"] for job in htm("jobs", "--json", *model).json) == ["embed", "relate"]
+    for _ in range(MOST_TRIES):
+        with database.transaction(tenant) as connection:
+            jobs.hurry(connection)
+        htm("worker", "--once", *model)
+    [parked] = htm("jobs", "--parked", "--json", *model).json
+    assert (parked["kind"], parked["state"], parked["attempts"]) == ("embed", "parked", MOST_TRIES)
+    assert "cannot embed this one" in parked["error"]
+    shown = htm("jobs", *model).out
+    assert parked["id"] in shown
+    assert "parked" in shown
+    picky.mended = True
+    assert htm("jobs", "retry", parked["id"], "--kind", "tag", "--json", *model).json == {"retried": 0}
+    assert "1 jobs are due again" in htm("jobs", "retry", *model).out
+    htm("worker", "--once", *model)
+    assert htm("jobs", "--json", *model).json == []
+    assert "No work is owed" in htm("jobs", *model).err
+    assert "None was given up" in htm("jobs", "retry", *model).out
+
+
+def test_ids_are_for_retry(htm: Htm) -> None:
+    assert htm("jobs", "list", "some-id").code == 2
+    assert htm("jobs", "dance").code == 2
+
+
+def test_a_worker_does_the_jobs_of_the_taggers_it_is_given(htm: Htm, database: Database, tenant: str) -> None:
+    node = htm("remember", "Ann likes coffee.", "--no-wait", "--json").json["id"]
+    with database.transaction(tenant) as connection:
+        jobs.owe_kind(connection, [node], kind="tag", model="keywords")
+    done = htm("worker", "--once", "--tagger", "keywords", "--propositioner", "ollama:gemma3", "--json").json
+    assert "keywords" in done["models"]
+    assert "ollama:gemma3" in done["models"]
+    assert "coffee" in htm("tags").out
+    assert htm("worker", "--once", "--tagger", "gpt").code == 2
+
+
+def test_stats_tell_of_the_breakers(htm: Htm) -> None:
+    htm("remember", "text")
+    assert htm("stats", "--json").json["breakers"]["HashEmbedder:hash"] == "closed"
+    assert "HashEmbedder:hash: closed" in htm("stats").out

@@ -1,0 +1,151 @@
+"""The program: exit codes, one-line messages, no traceback, quiet pipes, and JSON that parses."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import ROOT, Htm, bare
+
+
+def test_the_installed_script_is_this_program() -> None:
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    module, _, name = scripts["htm"].partition(":")
+    assert callable(getattr(importlib.import_module(module), name))
+
+
+def test_the_version_is_the_packages(process: Htm) -> None:
+    from htm_core import __version__
+
+    assert process("--version").out.strip() == f"htm {__version__}"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("recall",),
+        ("recal", "x"),
+        ("recall", "x", "--mode", "psychic"),
+        ("recall", "x", "--limit", "0"),
+        ("recall", "x", "--where", "{a"),
+        ("recall", "x", "--where", "[1]"),
+        ("purge", "--older-than", "1d"),
+        ("erase", "--user", "ines"),
+        ("erase", "--yes"),
+        ("reembed",),
+    ],
+    ids=" ".join,
+)
+def test_a_mistake_of_usage_exits_with_2_and_no_traceback(process: Htm, words: tuple[str, ...]) -> None:
+    done = process(*words)
+    assert (done.code, done.out) == (2, "")
+    assert "Error" in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("recall", "x", "--timeframe", "when pigs fly"),
+        ("recall", "x", "--tags", "::"),
+        ("recall", "x", "--embedder", "psychic"),
+        ("remember", "x", "--at", "2026-01-01T00:00:00"),
+        ("remember", "x", "--at", "yesterday"),
+        ("remember", "", "--no-wait"),
+        ("purge", "--older-than", "a while", "--yes"),
+        ("context", "--order", "random"),
+        ("import", "no-such-file.jsonl"),
+    ],
+    ids=" ".join,
+)
+def test_what_cannot_be_meant_exits_with_2_and_one_line_that_says_why(process: Htm, words: tuple[str, ...]) -> None:
+    done = process(*words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("htm: ")
+    assert len(done.err.splitlines()) == 1
+
+
+def test_a_database_that_is_away_exits_with_1_and_keeps_the_password_to_itself(process: Htm) -> None:
+    url = "postgresql://ines:secret@127.0.0.1:1/nowhere?connect_timeout=2"
+    done = process("stats", "--url", url, "--json")
+    assert (done.code, done.out) == (1, "")
+    assert "htm: " in done.err
+    assert "secret" not in done.err
+    assert "Traceback" not in done.err
+    debugged = process("stats", "--url", url, "--debug")
+    assert debugged.code == 1
+    assert "Traceback" in debugged.err
+
+
+def test_without_a_model_words_answer_and_stderr_says_so(process: Htm, tenant: str) -> None:
+    assert process("remember", "The dog is called Biscuit.", "--tenant", tenant, "--json").code == 0
+    done = process("recall", "dog", "--tenant", tenant)
+    assert done.code == 0
+    assert "Biscuit" in done.out
+    assert "Only words were searched" in done.err
+    found = process("recall", "dog", "--tenant", tenant, "--json").json
+    assert found["hits"][0]["content"] == "The dog is called Biscuit."
+    assert found["degraded"]
+    vectors = process("recall", "dog", "--tenant", tenant, "--mode", "vector")
+    assert (vectors.code, vectors.out) == (1, "")
+
+
+def test_what_is_piped_has_no_colours_nor_escapes(process: Htm, tenant: str) -> None:
+    process("remember", "A \x1b[31m red \x1b[0m word.", "--tenant", tenant, "--no-wait")
+    done = process("recall", "red", "--tenant", tenant, "--mode", "text")
+    assert "red" in done.out
+    assert "\x1b" not in done.out
+    assert "\x1b" not in process("recall", "red", "--tenant", tenant, "--mode", "text", "--json").out
+
+
+@pytest.mark.parametrize("form", [["--json"], []], ids=["json", "table"])
+def test_a_pipe_whose_reader_has_gone_ends_it_quietly(process: Htm, tenant: str, form: list[str]) -> None:
+    assert process("remember", "Somebody said this.", "--tenant", tenant, "--no-wait").code == 0
+    command = [sys.executable, "-m", "htm_core.cli", "timeline", "--tenant", tenant, *form]
+    with subprocess.Popen(command, cwd=ROOT, env=bare(), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        assert running.stderr.read() == b""
+        assert running.wait(60) == 141
+
+
+def test_ctrl_c_ends_a_command_with_130_and_no_traceback(environment: None, tmp_path: Path) -> None:
+    pipe = tmp_path / "talk.jsonl"
+    os.mkfifo(pipe)
+    with (
+        subprocess.Popen(
+            [sys.executable, "-m", "htm_core.cli", "import", str(pipe)],
+            cwd=ROOT,
+            env=bare(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            # As from a terminal: what runs in the background of a script is started deaf to it.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        ) as running,
+        pipe.open("wb"),
+    ):  # opened once the command reads it, where it stays
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+    assert (running.returncode, out) == (130, b"")
+    assert b"Traceback" not in err
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_a_worker_ends_well_when_it_is_told_to(process: Htm, number: signal.Signals) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "htm_core.cli", "worker"], cwd=ROOT, env=bare(), stderr=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stderr is not None
+        while "Working for" not in running.stderr.readline():
+            assert running.poll() is None
+        os.kill(running.pid, number)
+        assert running.wait(60) == 0
+        assert "Traceback" not in running.stderr.read()
