@@ -1,0 +1,76 @@
+"""Memory for LangChain: agents, chat histories and retrievers over one `htm_core.Memory`.
+
+Nothing of LangChain is imported before a name of this package is used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .chains import with_memory
+    from .embedder import HTMEmbeddings
+    from .history import HTMChatMessageHistory
+    from .middleware import HTMMemoryMiddleware
+    from .palace_tools import create_palace_tools
+    from .retriever import HTMRetriever
+    from .store import AsyncHTMStore, HTMStore
+    from .tagger import LangChainPropositioner, LangChainTagger
+    from .tools import create_forget_tool, create_recall_tool, create_remember_tool
+    from .vector_store import HTMVectorStore
+
+__all__ = [
+    "AsyncHTMStore",
+    "HTMChatMessageHistory",
+    "HTMEmbeddings",
+    "HTMMemoryMiddleware",
+    "HTMRetriever",
+    "HTMStore",
+    "HTMVectorStore",
+    "LangChainPropositioner",
+    "LangChainTagger",
+    "create_forget_tool",
+    "create_palace_tools",
+    "create_recall_tool",
+    "create_remember_tool",
+    "with_memory",
+]
+
+# Each name with its module and the extra that brings what the module imports.
+_HOMES = {
+    "AsyncHTMStore": ("store", "agents"),
+    "HTMChatMessageHistory": ("history", "langchain"),
+    "HTMEmbeddings": ("embedder", "langchain"),
+    "HTMMemoryMiddleware": ("middleware", "agents"),
+    "HTMRetriever": ("retriever", "langchain"),
+    "HTMStore": ("store", "agents"),
+    "HTMVectorStore": ("vector_store", "langchain"),
+    "LangChainPropositioner": ("tagger", "langchain"),
+    "LangChainTagger": ("tagger", "langchain"),
+    "create_forget_tool": ("tools", "langchain"),
+    "create_palace_tools": ("palace_tools", "langchain"),
+    "create_recall_tool": ("tools", "langchain"),
+    "create_remember_tool": ("tools", "langchain"),
+    "with_memory": ("chains", "langchain"),
+}
+_FRAMEWORK = {"langchain", "langchain_core", "langgraph"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
+    module, extra = _HOMES[name]
+    try:
+        return getattr(import_module(f".{module}", __name__), name)
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").split(".")[0]
+        if missing not in _FRAMEWORK:
+            raise
+        raise ImportError(
+            f"expected {missing} to be installed for {name}; run: pip install 'htm-memory[{extra}]'", name=error.name
+        ) from error
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

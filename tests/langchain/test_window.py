@@ -1,0 +1,158 @@
+"""The window that a model is shown: within the room, whole, and moving seldom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages.utils import count_tokens_approximately
+
+from htm_langchain.tokens import count
+from htm_langchain.window import fit, grouped
+
+
+def call(*ids: str, text: str = "") -> AIMessage:
+    return AIMessage(text, tool_calls=[{"name": "look", "args": {}, "id": id} for id in ids])
+
+
+def result(id: str, text: str = "found") -> ToolMessage:
+    return ToolMessage(text, tool_call_id=id)
+
+
+words = st.integers(0, 60).map(lambda n: "word " * n)
+
+
+@st.composite
+def turns(draw: st.DrawFn) -> list[AnyMessage]:
+    """Turns of a person, rounds of tools with one or two calls each, and an answer; the last may be unanswered."""
+    said: list[AnyMessage] = []
+    for turn in range(draw(st.integers(1, 8))):
+        said.append(HumanMessage(draw(words)))
+        for round in range(draw(st.integers(0, 3))):
+            ids = [f"{turn}-{round}-{i}" for i in range(draw(st.integers(1, 2)))]
+            said += [call(*ids, text=draw(words)), *(result(id, draw(words)) for id in ids)]
+        said.append(AIMessage(draw(words)))
+    return said[:-1] if draw(st.booleans()) else said
+
+
+def is_valid(messages: Sequence[AnyMessage]) -> bool:
+    open: set[str | None] = set()
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            if message.tool_call_id not in open:
+                return False
+            open.discard(message.tool_call_id)
+        elif open:
+            return False
+        elif isinstance(message, AIMessage):
+            open = {each["id"] for each in message.tool_calls}
+    return not open
+
+
+@settings(max_examples=200, deadline=None)
+@given(turns(), st.integers(1, 1500))
+def test_a_window_is_valid_keeps_the_last_question_and_holds_its_room_where_it_can(
+    said: list[AnyMessage], room: int
+) -> None:
+    window = fit(said, room=room)
+    question = next(m for m in reversed(said) if isinstance(m, HumanMessage))
+    assert is_valid(window)
+    assert isinstance(window[0], HumanMessage)
+    assert any(each is question for each in window)
+    assert [id(m) for m in said if any(m is each for each in window)] == [id(m) for m in window]
+    last = grouped(said)[1][-1]
+    least = count([question]) + (0 if last.opens else last.tokens)
+    assert count(window) <= max(room, least)
+
+
+@given(turns())
+def test_what_fits_is_shown_whole(said: list[AnyMessage]) -> None:
+    assert fit(said, room=100_000) == said
+
+
+def test_the_window_stands_still_for_most_turns() -> None:
+    said: list[AnyMessage] = []
+    moved, past, before = 0, 0, None
+    for turn in range(200):
+        said += [HumanMessage(f"{turn} " + "word " * 30), AIMessage("word " * 20)]
+        window = fit(said, room=2_000)
+        assert count(window) <= 2_000
+        if len(window) < len(said):
+            past += 1
+            moved += before is not None and window[0] is not before
+        before = window[0]
+    assert past > 100
+    assert moved <= 0.2 * past
+
+
+def test_a_turn_too_large_keeps_its_question_and_its_newest_results() -> None:
+    question = HumanMessage("what is there?")
+    rounds = [[call(str(i)), result(str(i), "word " * 200)] for i in range(10)]
+    window = fit([HumanMessage("before"), question, *(m for pair in rounds for m in pair)], room=700)
+    assert window[0] is question
+    assert window[-2:] == rounds[-1]
+    assert count(window) <= 700
+    assert fit([question, *rounds[0]], room=1) == [question, *rounds[0]]
+
+
+def test_results_without_their_call_and_calls_without_all_results_are_left_out() -> None:
+    first, last = HumanMessage("a"), HumanMessage("b")
+    assert fit([result("0"), first, call("1", "2"), result("1"), last], room=1_000) == [first, last]
+
+
+def test_a_call_that_nobody_can_read_needs_its_result_as_well() -> None:
+    cut: Any = {"name": "look", "args": "{", "id": "a", "error": "cut off", "type": "invalid_tool_call"}
+    broken = AIMessage("", invalid_tool_calls=[cut])
+    assert fit([HumanMessage("hi"), broken, HumanMessage("so?")], room=1_000) == [
+        HumanMessage("hi"), HumanMessage("so?"),
+    ]  # fmt: skip
+    answered: list[AnyMessage] = [HumanMessage("hi"), broken, result("a"), HumanMessage("so?")]
+    assert fit(answered, room=1_000) == answered
+
+
+def test_calls_at_the_very_end_stay() -> None:
+    said: list[AnyMessage] = [HumanMessage("a"), call("1", "2"), result("1")]
+    assert fit(said, room=1_000) == said
+
+
+def test_leading_system_messages_stay_and_count() -> None:
+    system = SystemMessage("word " * 100)
+    said: list[AnyMessage] = [system, *(HumanMessage("word " * 20) for _ in range(20))]
+    window = fit(said, room=400)
+    assert window[0] is system
+    assert 1 < len(window) < len(said)
+    assert count(window) <= 400
+
+
+def test_scripts_beyond_ascii_count_a_token_a_letter() -> None:
+    chinese = [HumanMessage("记忆" * 50)]
+    assert count(chinese) >= 100 > count_tokens_approximately(chinese)
+    assert count([HumanMessage("plain")]) == count_tokens_approximately([HumanMessage("plain")])
+
+
+def test_of_two_results_of_one_call_the_last_is_shown() -> None:
+    said: list[AnyMessage] = [
+        HumanMessage("a"),
+        call("1"),
+        result("1", "first"),
+        result("1", "second"),
+        HumanMessage("b"),
+    ]
+    assert fit(said, room=1_000) == [said[0], said[1], said[3], said[4]]
+
+
+def test_where_nothing_leads_a_person_speaks_first() -> None:
+    said: list[AnyMessage] = [AIMessage("Welcome!"), HumanMessage("a"), AIMessage("b")]
+    assert fit(said, room=1_000, led=False) == said[1:]
+    assert fit(said, room=1_000, led=True) == said
+    assert fit([SystemMessage("s"), *said], room=1_000, led=False) == [SystemMessage("s"), *said]
+
+
+def test_a_note_in_a_persons_place_is_not_the_question() -> None:
+    question = HumanMessage("what is there? " * 20)
+    note = HumanMessage("mind the budget", additional_kwargs={"lc_source": "reminder"})
+    window = fit([HumanMessage("before"), question, note, call("1"), result("1", "word " * 400)], room=500)
+    assert window[0] is question
