@@ -1,0 +1,59 @@
+"""Memory for LlamaIndex: chat engines, agents and query engines over one `htm_core.Memory`.
+
+Nothing of LlamaIndex is imported before a name of this package is used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .block import HTMMemoryBlock
+    from .chat_store import HTMChatStore
+    from .embedder import HTMEmbedding
+    from .memory import HTMMemory
+    from .palace_tools import HTMPalaceToolSpec
+    from .retriever import HTMRetriever
+    from .tools import HTMToolSpec
+    from .vector_store import HTMVectorStore
+
+__all__ = [
+    "HTMChatStore",
+    "HTMEmbedding",
+    "HTMMemory",
+    "HTMMemoryBlock",
+    "HTMPalaceToolSpec",
+    "HTMRetriever",
+    "HTMToolSpec",
+    "HTMVectorStore",
+]
+
+_HOMES = {
+    "HTMChatStore": "chat_store",
+    "HTMEmbedding": "embedder",
+    "HTMMemory": "memory",
+    "HTMMemoryBlock": "block",
+    "HTMPalaceToolSpec": "palace_tools",
+    "HTMRetriever": "retriever",
+    "HTMToolSpec": "tools",
+    "HTMVectorStore": "vector_store",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
+    try:
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] != "llama_index":
+            raise
+        raise ImportError(
+            f"expected {error.name} to be installed for {name}; run: pip install 'htm-memory[llamaindex]'",
+            name=error.name,
+        ) from error
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

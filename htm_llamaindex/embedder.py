@@ -1,0 +1,55 @@
+"""A memory's model as LlamaIndex's, for indexes without a key or a server."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Self
+
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from pydantic import PrivateAttr
+
+from htm_core import InvalidInput, Memory
+
+
+class HTMEmbedding(BaseEmbedding):
+    """Embed with the model that a memory uses, such as the embedded all-MiniLM-L6-v2 with its 384 dimensions.
+
+    So that an index needs no key and no server. Nothing is loaded before the first use. Raises `ModelError`.
+    """
+
+    _model: Any = PrivateAttr()
+
+    def __init__(self, memory: Memory, *, embed_batch_size: int = 64) -> None:
+        if not isinstance(memory, Memory):
+            raise InvalidInput(f"expected an htm_core.Memory, got {type(memory).__name__}; make one first: Memory()")
+        model = memory.collection("default").embedder
+        super().__init__(model_name=model.name if model else "none", embed_batch_size=embed_batch_size)
+        self._model = model
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name under which it is known to LlamaIndex."""
+        return "HTMEmbedding"
+
+    def __deepcopy__(self, memo: Any = None) -> Self:
+        return self
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        found: list[float] = self._model.query(query)
+        return found
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return self._get_text_embeddings([text])[0]
+
+    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        found: list[list[float]] = self._model.documents(texts)
+        return found
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return await asyncio.to_thread(self._get_query_embedding, query)
+
+    async def _aget_text_embedding(self, text: str) -> list[float]:
+        return await asyncio.to_thread(self._get_text_embedding, text)
+
+    async def _aget_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        return await asyncio.to_thread(self._get_text_embeddings, texts)

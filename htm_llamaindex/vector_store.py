@@ -1,0 +1,165 @@
+"""A vector store for query engines, on a collection of the memory's database."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Self
+
+from llama_index.core.schema import BaseNode
+from llama_index.core.vector_stores.types import (
+    BasePydanticVectorStore,
+    MetadataFilters,
+    VectorStoreQuery,
+    VectorStoreQueryResult,
+)
+from pydantic import Field, PrivateAttr
+
+from htm_core import Collection, CollectionHit, Memory
+
+from . import handles
+from .filters import where_of
+from .nodes import item_of, node_of
+from .questions import ask
+
+
+class HTMVectorStore(BasePydanticVectorStore):
+    """Keep nodes with their vectors and words: `VectorStoreIndex` and its query engines by vector, text and both.
+
+    Everyone of the tenant who names a `collection` has the same one. Give a `memory` of your own, or what makes one: `url`
+    (default: `HTM_DATABASE_URL`, else the embedded server) and `tenant`; both at once raise `InvalidInput`. `dim` is the
+    dimension that is expected of vectors; the first ones settle it otherwise. A node can be found as soon as `add`
+    returns; one that brings no embedding is embedded by the memory's own model, by which it is then asked for too.
+    Similarities are in [0, 1]. It is serialised as configuration, never with an address; a copy is the same store.
+    """
+
+    stores_text: bool = True
+    is_embedding_query: bool = True
+    flat_metadata: bool = False
+    collection: str = "default"
+    tenant: str = "default"
+    dim: int | None = None
+    handle: str | None = Field(default=None, description="under which name this process knows the memory")
+
+    _memory: Memory | None = PrivateAttr(default=None)
+    _collection: Collection | None = PrivateAttr(default=None)
+
+    def __init__(
+        self,
+        *,
+        collection: str = "default",
+        memory: Memory | None = None,
+        url: str | None = None,
+        tenant: str = "default",
+        dim: int | None = None,
+    ) -> None:
+        handles.check_alone(memory, tenant=tenant, url=url)
+        super().__init__(
+            collection=collection,
+            tenant=tenant if memory is None else memory.tenant,
+            dim=dim,
+            handle=handles.handle_of(memory, url),
+        )  # type: ignore[call-arg]  # fields of this class
+        self._memory = memory
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name under which it is serialised."""
+        return "HTMVectorStore"
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
+        """A store from its configuration."""
+        known = {**data, **kwargs}
+        store = cls(collection=known["collection"], tenant=known["tenant"], dim=known["dim"])
+        store.handle = known.get("handle")
+        return store
+
+    @property
+    def client(self) -> Collection:
+        """The collection behind it."""
+        if self._collection is None:
+            memory = handles.opened(self._memory, self.handle, tenant=self.tenant)
+            self._collection = memory.collection(self.collection, dim=self.dim)
+        return self._collection
+
+    # -- writing ------------------------------------------------------------------------------------------------------
+
+    def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
+        """Put nodes in one transaction and give back their ids; one with a known id takes the place of the old."""
+        return self.client.put([item_of(node, flat=self.flat_metadata) for node in nodes])
+
+    def delete(self, ref_doc_id: str, **_: Any) -> None:
+        """Delete every node of a source document."""
+        self.client.delete(references=[ref_doc_id])
+
+    def delete_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **_: Any) -> None:
+        """Delete nodes by their ids, by filters, or what satisfies both; an empty list deletes nothing."""
+        self.client.delete(node_ids, where=where_of(filters))
+
+    def clear(self) -> None:
+        """Delete every node; afterwards vectors may be of another dimension."""
+        self.client.clear()
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
+        """The nodes of these ids, in their order, or those that satisfy the filters, in order of first adding."""
+        if node_ids is not None and filters is None:
+            return [node_of(item) for item in self.client.get(node_ids)]
+        hits = self.client.query(ids=node_ids, where=where_of(filters), limit=None)
+        return [node_of(hit.item) for hit in hits]
+
+    def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
+        """Find the nodes that answer a query, best first.
+
+        Modes: "default" (by vector), "text_search" and "sparse" (by words), "hybrid" and "semantic_hybrid" (by both;
+        `alpha` is the vector's weight), and "mmr". Raises `InvalidInput` for others, and for filters and options that
+        cannot be meant, by name.
+        """
+        return _result(ask(self.client, query, kwargs))
+
+    # -- awaited: on threads, so that no event loop is ever tied to a connection --------------------------------------
+
+    async def async_add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
+        """`add`, awaited."""
+        return await asyncio.to_thread(self.add, nodes)
+
+    async def adelete(self, ref_doc_id: str, **_: Any) -> None:
+        """`delete`, awaited."""
+        await asyncio.to_thread(self.delete, ref_doc_id)
+
+    async def adelete_nodes(
+        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **_: Any
+    ) -> None:
+        """`delete_nodes`, awaited."""
+        await asyncio.to_thread(self.delete_nodes, node_ids, filters)
+
+    async def aclear(self) -> None:
+        """`clear`, awaited."""
+        await asyncio.to_thread(self.clear)
+
+    async def aget_nodes(
+        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
+    ) -> list[BaseNode]:
+        """`get_nodes`, awaited."""
+        return await asyncio.to_thread(self.get_nodes, node_ids, filters)
+
+    async def aquery(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
+        """`query`, awaited."""
+        return await asyncio.to_thread(self.query, query, **kwargs)
+
+    # -- copies -------------------------------------------------------------------------------------------------------
+
+    def __deepcopy__(self, memo: Any = None) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_dict, (self.to_dict(),)
+
+
+def _result(hits: Sequence[CollectionHit]) -> VectorStoreQueryResult:
+    nodes = [node_of(hit.item) for hit in hits]
+    return VectorStoreQueryResult(
+        nodes=nodes, similarities=[hit.score or 0.0 for hit in hits], ids=[node.node_id for node in nodes]
+    )

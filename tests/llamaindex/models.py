@@ -1,0 +1,50 @@
+"""Stand-ins for LlamaIndex's models: scripted, offline, and with a record of what they were asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llama_index.core.base.llms.types import ChatMessage, TextBlock, ToolCallBlock
+from llama_index.core.llms.mock import MockFunctionCallingLLM
+
+
+class Scripted:
+    """Answer with the next line of a script, and keep a copy of each question; the last line is said again and again."""
+
+    def __init__(self, *script: ChatMessage | str) -> None:
+        self.script = [said(line) if isinstance(line, str) else line for line in script] or [said("Noted.")]
+        self.asked: list[list[ChatMessage]] = []
+        self.llm = MockFunctionCallingLLM(response_generator=self._answer, is_chat_model=True)
+
+    def _answer(self, messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
+        self.asked.append([message.model_copy(deep=True) for message in messages])
+        line = self.script.pop(0) if len(self.script) > 1 else self.script[0]
+        return line.model_copy(deep=True)
+
+    @property
+    def last(self) -> str:
+        """All the text of the last question."""
+        return "\n".join(message.content or "" for message in self.asked[-1])
+
+
+def said(text: str, role: str = "assistant") -> ChatMessage:
+    """A message of one text."""
+    return ChatMessage(role=role, content=text)
+
+
+def calls(name: str, *, id: str | None = "call-1", **arguments: Any) -> ChatMessage:
+    """An assistant's message that calls a tool, in the newer encoding."""
+    block = ToolCallBlock(tool_call_id=id, tool_name=name, tool_kwargs=arguments)
+    return ChatMessage(role="assistant", blocks=[TextBlock(text=""), block])
+
+
+def calls_legacy(name: str, *, id: str = "call-1") -> ChatMessage:
+    """The same in the older encoding."""
+    call = {"id": id, "type": "function", "function": {"name": name, "arguments": "{}"}}
+    return ChatMessage(role="assistant", content="", additional_kwargs={"tool_calls": [call]})
+
+
+def result(text: str, *, id: str | None = "call-1") -> ChatMessage:
+    """A tool's result."""
+    return ChatMessage(role="tool", content=text, additional_kwargs={"tool_call_id": id})

@@ -1,0 +1,53 @@
+"""HTMRetriever: recall under LlamaIndex's query engines."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import MetadataMode
+
+from htm_core import InvalidInput, Memory
+from htm_llamaindex import HTMRetriever
+from tests.llamaindex.models import Scripted
+
+
+@pytest.fixture
+def told(memory: Memory) -> Memory:
+    memory.remember(
+        "The user prefers dark mode.", session="s1", role="user", name="Ada", tags=["ui"], metadata={"app": 1}
+    )
+    memory.remember("The harbour opens at six.", session="s1", role="assistant")
+    memory.flush()
+    return memory
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "vector", "text"])
+def test_what_is_remembered_is_retrieved_with_who_said_it(told: Memory, mode: str) -> None:
+    found = HTMRetriever(told, similarity_top_k=1, mode=mode).retrieve("dark mode")
+    assert [each.get_content() for each in found] == ["The user prefers dark mode."]
+    assert 0 < (found[0].score or 0) <= 1
+    assert found[0].metadata["app"] == 1
+    about = found[0].metadata["htm"]
+    assert (about["name"], about["session"], about["tags"]) == ("Ada", "s1", ["ui"])
+
+
+def test_it_is_awaitable_in_one_event_loop_after_the_other(told: Memory) -> None:
+    retriever = HTMRetriever(told)
+    first, second = (asyncio.run(retriever.aretrieve("dark mode")) for _ in range(2))
+    assert [each.node_id for each in first] == [each.node_id for each in second]
+
+
+def test_a_query_engine_over_memories_answers_without_showing_the_model_our_bookkeeping(told: Memory) -> None:
+    model = Scripted("Dark.")
+    answer = RetrieverQueryEngine.from_args(HTMRetriever(told), llm=model.llm).query("dark mode or light mode?")
+    assert str(answer) == "Dark."
+    assert "The user prefers dark mode." in model.last
+    assert "text_rank" not in model.last
+    assert "text_rank" not in answer.source_nodes[0].get_content(MetadataMode.EMBED)
+
+
+def test_an_unknown_mode_is_refused_by_name(memory: Memory) -> None:
+    with pytest.raises(InvalidInput, match="semantic"):
+        HTMRetriever(memory, mode="semantic")
