@@ -1,0 +1,75 @@
+"""A synthetic corpus: Zipf-distributed words, vectors in clusters; the same for the same seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+from numpy.typing import NDArray
+
+DIMENSION = 384
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One text with its vector, moment and tag."""
+
+    content: str
+    vector: list[float]
+    at: datetime
+    tag: str
+
+
+class Corpus:
+    """`size` documents of about ten words, in as many clusters as there are square roots of them, over 90 days."""
+
+    def __init__(self, size: int, *, seed: int = 7) -> None:
+        self._random = np.random.default_rng(seed)
+        self.size = size
+        words = max(2_000, size // 2)
+        self._names = [f"w{number:x}" for number in range(words)]
+        weights = 1.0 / np.arange(1, words + 1) ** 0.9
+        self._weights = weights / weights.sum()
+        self._centres = self._random.standard_normal((max(8, int(size**0.5)), DIMENSION)).astype(np.float32)
+
+    def documents(self) -> Iterator[Document]:
+        """Every document, in order of time."""
+        for number in range(self.size):
+            yield Document(
+                content=self.sentence(),
+                vector=self.vector().tolist(),
+                at=START + timedelta(days=90 * number / self.size),
+                tag=f"topic:{min(9, int(self._random.exponential(2.0)))}",
+            )
+
+    def sentence(self, words: int = 10) -> str:
+        """Some words, the common ones commonly."""
+        picks = self._random.choice(len(self._names), size=words, p=self._weights)
+        return " ".join(self._names[pick] for pick in picks) + f" n{self._random.integers(1 << 40):x}"
+
+    def vector(self) -> NDArray[np.float32]:
+        """A unit vector near one of the centres."""
+        centre = self._centres[self._random.integers(len(self._centres))]
+        point = centre + self._random.standard_normal(DIMENSION).astype(np.float32) * 0.7
+        return np.asarray(point / np.linalg.norm(point), dtype=np.float32)
+
+
+class Ready:
+    """An embedder whose answers are ready: a stand-in, so that what is timed is the database and not a model."""
+
+    model = "ready-384"
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """A vector for each text."""
+        return [self._corpus.vector().tolist() for _ in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        """A vector for a question."""
+        del text  # the answer was ready before the question
+        return [float(number) for number in self._corpus.vector()]

@@ -1,0 +1,206 @@
+"""Measure the memory palace: what its detector takes for a question of memory, and what its answers rest on.
+
+    python benchmarks/grounding.py detector                 # the labelled prompts of tests/palace
+    python benchmarks/grounding.py detector LOCOMO.json.gz  # and the questions of a published set, which all ask for memory
+    python benchmarks/grounding.py locomo LOCOMO.json.gz    # grounding over the threshold; no model writes anything
+    python benchmarks/grounding.py wake [SIZE ...]          # a wake-up of palaces of 10, 1,000 and 100,000 memories
+
+Shares come with 95 % intervals by Wilson. LoCoMo is CC BY-NC 4.0 and not part of this repository: give its path.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import re
+import statistics
+import sys
+import time
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from htm_core import Draft, Memory, Settings, shutdown
+from htm_core.palace import Palace, detect
+from htm_core.palace.layers import filed
+
+PROMPTS = Path(__file__).parent.parent / "tests" / "palace"
+
+
+def wilson(hits: int, of: int, z: float = 1.959964) -> tuple[float, float]:
+    """The 95 % interval of a share by Wilson's score (1927), which stays within [0, 1] and is right for few."""
+    if not of:
+        return 0.0, 1.0
+    share, square = hits / of, z * z / of
+    middle = (share + square / 2) / (1 + square)
+    half = z * math.sqrt(share * (1 - share) / of + square / (4 * of)) / (1 + square)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def share(hits: int, of: int) -> str:
+    """A share with its interval, as tables show it."""
+    low, high = wilson(hits, of)
+    return f"{hits / of if of else 0:.3f} [{low:.3f}, {high:.3f}] ({hits}/{of})"
+
+
+def prompts(half: str) -> list[dict[str, Any]]:
+    """The labelled prompts of one half."""
+    with (PROMPTS / f"prompts_{half}.jsonl").open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def counted(rows: Iterable[dict[str, Any]]) -> tuple[int, int, int]:
+    """True positives, false positives and false negatives of the detector."""
+    hits = false = missed = 0
+    for row in rows:
+        said = detect(row["prompt"]).recall
+        hits += said and row["recall"]
+        false += said and not row["recall"]
+        missed += row["recall"] and not said
+    return hits, false, missed
+
+
+def detector(paths: Sequence[str]) -> None:
+    """Print precision and recall of each half, and how many questions of a published set are known for what they are."""
+    for half in ("development", "test"):
+        rows = prompts(half)
+        hits, false, missed = counted(rows)
+        print(
+            f"{half:<12} precision {share(hits, hits + false)}   recall {share(hits, hits + missed)}   {len(rows)} prompts"
+        )
+    for path in paths:
+        questions = [str(qa["question"]) for sample in published(path) for qa in sample["qa"]]
+        known = sum(detect(question).recall for question in questions)
+        print(f"{Path(path).name}: questions taken for recall {share(known, len(questions))}")
+
+
+def published(path: str) -> list[dict[str, Any]]:
+    """The conversations of a file as LoCoMo is published, plain or gzipped."""
+    opened = gzip.open if path.endswith(".gz") else open
+    with opened(path, "rt", encoding="utf-8") as file:
+        samples: list[dict[str, Any]] = json.load(file)
+    return samples
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question to one palace: which turns would be its evidence, with their scores, and which hold the answer."""
+
+    kind: str  # "answerable", "adversarial" or "foreign"
+    conversation: int
+    found: tuple[tuple[str, float], ...]
+    gold: frozenset[str]
+
+    def best(self) -> float:
+        return max((score for _, score in self.found), default=0.0)
+
+    def grounded(self, threshold: float) -> bool:
+        return any(score >= threshold and turn in self.gold for turn, score in self.found)
+
+
+def turns(sample: dict[str, Any]) -> list[tuple[str, str]]:
+    """The turns of a conversation: the id of each, and what was said by whom."""
+    talk = sample["conversation"]
+    sessions = sorted((key for key in talk if re.fullmatch(r"session_\d+", key)), key=lambda key: int(key[8:]))
+    return [
+        (
+            turn["dia_id"],
+            f"{turn['speaker']}: {turn['text']}" + (f" [{turn['blip_caption']}]" if turn.get("blip_caption") else ""),
+        )
+        for key in sessions
+        for turn in talk[key]
+    ]
+
+
+def gold(evidence: Sequence[str]) -> frozenset[str]:
+    """Evidence ids as the turns have them: several in one text, and zeros or colons too many, are put right."""
+    return frozenset(
+        f"D{int(day)}:{int(turn)}" for each in evidence for day, turn in re.findall(r"D:?(\d+):(\d+)", each)
+    )
+
+
+def asked(samples: Sequence[dict[str, Any]]) -> list[Asked]:
+    """Every question put to the palace of its conversation, and the answerable ones also to the next conversation's."""
+    tenant, answers = f"grounding-{uuid.uuid4().hex[:8]}", list[Asked]()
+    for number, sample in enumerate(samples):
+        with Memory("bench", tenant=f"{tenant}-{number}", embed="now") as memory:
+            palace, said = Palace(memory), turns(sample)
+            for start in range(0, len(said), 200):
+                drafts = [Draft(content=text, metadata={"turn": id}) for id, text in said[start : start + 200]]
+                palace.file_many(drafts, room="conversation", drawer="turns")
+            ids = {text: id for id, text in said}
+            others = [qa for qa in samples[(number + 1) % len(samples)]["qa"] if qa["category"] != 5]
+            for kind, questions in (("own", sample["qa"]), ("foreign", others)):
+                for qa in questions:
+                    found = filed(palace, str(qa["question"]), 0.0, 5).evidence
+                    called = kind if kind == "foreign" else "adversarial" if qa["category"] == 5 else "answerable"
+                    scored = tuple((ids[each.content], each.score) for each in found)
+                    answers.append(Asked(called, number, scored, gold(qa.get("evidence", []))))
+    return answers
+
+
+def locomo(paths: Sequence[str]) -> None:
+    """Print what is grounded and what is refused, over the threshold."""
+    answers = [each for path in paths for each in asked(published(path))]
+    of = {kind: [each for each in answers if each.kind == kind] for kind in ("answerable", "adversarial", "foreign")}
+    answerable = [each for each in of["answerable"] if each.gold]
+    print(
+        f"{'threshold':>9}  {'a gold turn in the grounding':<34}{'refused: adversarial':<34}"
+        f"{'refused: of another conversation':<34}"
+    )
+    for step in range(21):
+        t = step / 20
+        held = sum(each.grounded(t) for each in answerable)
+        rows = [share(held, len(answerable))]
+        rows += [share(sum(each.best() < t for each in of[kind]), len(of[kind])) for kind in ("adversarial", "foreign")]
+        print(f"{t:>9.2f}  " + "".join(f"{row:<34}" for row in rows))
+
+
+def wake(sizes: Sequence[str]) -> None:
+    """Print time and tokens of a wake-up, the median of nine."""
+    idle = Settings(worker="off")
+    print(f"{'memories':>9}{'tokens':>8}{'ms':>9}{'left out':>10}")
+    for size in [int(each) for each in sizes] or [10, 1_000, 100_000]:
+        with Memory(
+            "bench", tenant=f"wake-{uuid.uuid4().hex[:8]}", session="s", embedder=_Flat(), settings=idle
+        ) as memory:
+            palace = Palace(memory)
+            palace.identify("I am the robot of a benchmark. I answer from what I know and say so when I do not.")
+            for start in range(0, size, 1_000):
+                said = [
+                    f"Fact {at:,} of this palace says that item {at} lies in row {at % 97}."
+                    for at in range(start, min(size, start + 1_000))
+                ]
+                palace.file_many(said, room=f"room {start // 1_000 % 20}", drawer=f"drawer {start // 20_000}")
+            palace.note("The session is measuring how long a wake-up takes.")
+            palace.wake_up()
+            palace.file("One more fact came since.", room="room 0", drawer="new")
+            times = []
+            for _ in range(9):
+                started = time.perf_counter()
+                woken = palace.wake_up(budget=900)
+                times.append((time.perf_counter() - started) * 1e3)
+            print(f"{size:>9,}{woken.tokens:>8}{statistics.median(times):>9.1f}{woken.left_out:>10}")
+
+
+class _Flat:
+    """A stand-in for a model, since waking up asks none: one vector for every text."""
+
+    model = "flat"
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[1.0, 0.0] for _ in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+if __name__ == "__main__":
+    what, given = (sys.argv[1:2] or ["detector"])[0], sys.argv[2:]
+    try:
+        {"detector": detector, "locomo": locomo, "wake": wake}[what](given)
+    finally:
+        shutdown()

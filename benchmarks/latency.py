@@ -1,0 +1,250 @@
+"""Latency of the verbs, each beside its floor in the same run.
+
+    python -m benchmarks.latency --nodes 10000 100000
+
+Prints p50 and p95 in milliseconds. Floors: `SELECT 1`, the bare HNSW query, a bare insert into an indexed table.
+The embedder is a stand-in whose vectors are ready, so embedding time is listed apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+from pgvector import HalfVector
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from benchmarks.corpus import START, Corpus, Ready
+from htm_core import Draft, Memory, Settings, shutdown
+from htm_core.process import household
+from htm_core.store import indexes
+from htm_core.types import Window
+
+BATCH = 1_000
+TENANT = "bench"
+
+
+def main() -> None:
+    """Measure every size and print a table for each."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--calls", type=int, default=200)
+    arguments = parser.parse_args()
+    for nodes in arguments.nodes:
+        with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as home:
+            os.environ["HTM_HOME"] = os.environ.get("HTM_BENCH_HOME", home)
+            Console(width=110).print(Latency(nodes, arguments.calls).table())
+            shutdown()
+
+
+class Latency:
+    """One size: filled, indexed, measured."""
+
+    def __init__(self, nodes: int, calls: int) -> None:
+        self._nodes = nodes
+        self._calls = calls
+        self._corpus = Corpus(nodes)
+        self._settings = Settings(worker="off", max_drafts=1_000_000)
+        self._database = household(None, self._settings).database
+        self._rows: list[tuple[str, float, float]] = []
+        self._extra: list[tuple[str, str]] = []
+
+    def table(self) -> Table:
+        """Fill, measure, and give the table."""
+        with self._memory() as memory:
+            self._fill(memory)
+            self._index(memory)
+            self._floors()
+            self._verbs(memory)
+            self._recalls(memory)
+            self._bulk(memory)
+        return self._drawn()
+
+    def _memory(self, **options: Any) -> Memory:
+        options = {
+            "tenant": TENANT,
+            "embedder": Ready(self._corpus),
+            "settings": self._settings,
+            "budget": 20_000,
+        } | options
+        return Memory("bench", **options)
+
+    def _drafts(self, documents: list[Any]) -> list[Draft]:
+        return [
+            Draft(content=each.content, vector=each.vector, at=each.at, tags=[each.tag], role="user")
+            for each in documents
+        ]
+
+    def _fill(self, memory: Memory) -> None:
+        documents = list(self._corpus.documents())
+        began = time.perf_counter()
+        for start in track(range(0, self._nodes, BATCH), description=f"fill {self._nodes:,}"):
+            memory.remember_many(self._drafts(documents[start : start + BATCH]))
+        rate = self._nodes / (time.perf_counter() - began)
+        self._extra.append(("remember_many before the HNSW index is built", f"{rate:,.0f} rows/s"))
+
+    def _index(self, memory: Memory) -> None:
+        began = time.perf_counter()
+        memory.flush()
+        built = indexes.build_wanted(self._database)
+        with self._database.owner() as connection:
+            connection.execute("vacuum analyze")
+        self._extra.append(
+            (f"statistics and HNSW build ({len(built)} indexes)", f"{time.perf_counter() - began:,.1f} s")
+        )
+
+    def _floors(self) -> None:
+        with self._database.transaction(TENANT) as connection:
+            self._time("floor: SELECT 1", lambda: connection.execute("select 1").fetchone())
+        with self._database.owner() as connection:
+            space = connection.execute("select id from spaces").fetchone()
+            assert space is not None
+            connection.execute("set hnsw.ef_search = 100")
+            query = (
+                "select passage_id from vectors where space = %s "
+                "order by embedding::halfvec(384) <=> %s::halfvec(384) limit 60"
+            )
+            bare = query.replace("%s", str(space["id"]), 1).replace("%s", "%b")
+            self._time(
+                "floor: bare HNSW query, 60 nearest",
+                lambda: connection.execute(bare, [HalfVector(self._corpus.vector().tolist())], binary=True).fetchall(),
+            )
+            connection.execute(
+                "create unlogged table if not exists floor_insert (id bigserial primary key, content text)"
+            )
+            connection.execute("create table if not exists floor_logged (id bigserial primary key, content text)")
+            self._time(
+                "floor: bare insert, committed",
+                lambda: connection.execute("insert into floor_logged (content) values (%s)", [self._corpus.sentence()]),
+            )
+
+    def _verbs(self, memory: Memory) -> None:
+        self._time("remember (queued embedding)", lambda: memory.remember(self._corpus.sentence(), role="user"))
+        self._time("context, 20,000 tokens", lambda: memory.context())
+        newest = memory.list(limit=1)[0].id
+        self._time("get", lambda: memory.get(newest))
+        self._time("timeline, 100 mentions", lambda: memory.timeline())
+        users = iter(range(1_000_000))
+        self._time("a memory for a new user, made", lambda: self._memory(user=f"user-{next(users)}"))
+
+    def _recalls(self, memory: Memory) -> None:
+        week = Window(start=START, stop=START.replace(day=8))
+        options: dict[str, dict[str, Any]] = {
+            "hybrid": {},
+            "hybrid, scope tenant": {"scope": "tenant"},
+            "vector": {"mode": "vector"},
+            "text": {"mode": "text"},
+            "hybrid, one week of 90 days": {"timeframe": week},
+            "hybrid, tag (40 %)": {"tags": ["topic:0"]},
+            "hybrid, tag (1 %)": {"tags": ["topic:9"]},
+            "hybrid, where": {"where": {"absent": 1}},
+        }
+        for name, given in options.items():
+            embedding: list[float] = []
+            self._time(
+                f"recall {name}",
+                lambda given=given, into=embedding: into.append(
+                    memory.recall(self._corpus.sentence(6), hold=False, **given).timings.embedding
+                ),
+                less=embedding,
+            )
+        self._time("recall hybrid, held in working memory", lambda: memory.recall(self._corpus.sentence(6)))
+
+    def _bulk(self, memory: Memory) -> None:
+        """`remember_many` beside a plain batched INSERT into the same indexed tables."""
+        ours, plain = [], []
+        for _ in range(3):
+            drafts = self._drafts(list(itertools.islice(self._corpus.documents(), BATCH)))
+            began = time.perf_counter()
+            memory.remember_many(drafts)
+            ours.append(BATCH / (time.perf_counter() - began))
+            plain.append(BATCH / self._plain_insert())
+        rate, floor = statistics.median(ours), statistics.median(plain)
+        self._extra.append(("remember_many, given vectors, into the indexed tables", f"{rate:,.0f} rows/s"))
+        self._extra.append(("plain batched INSERT into the same tables", f"{floor:,.0f} rows/s"))
+        self._extra.append(("share of the plain rate", f"{rate / floor:.0%}"))
+
+    def _plain_insert(self) -> float:
+        """Seconds for a batch of ready rows, under new ids and with new vectors, into the tables that a memory fills."""
+        vectors = [HalfVector(self._corpus.vector().tolist()) for _ in range(BATCH)]
+        with self._database.owner() as connection, connection.transaction():
+            connection.execute(PICK, [TENANT, BATCH])
+            began = time.perf_counter()
+            for statement in PLAIN:
+                connection.execute(statement)
+            connection.execute(PLAIN_VECTORS, [vectors], binary=True)
+        return time.perf_counter() - began
+
+    def _time(self, name: str, call: Callable[[], Any], *, less: list[float] | None = None) -> None:
+        for _ in range(10):
+            call()
+        if less is not None:
+            less.clear()
+        taken = []
+        for _ in range(self._calls):
+            began = time.perf_counter()
+            call()
+            taken.append((time.perf_counter() - began) * 1e3)
+        if less is not None:
+            taken = [total - embedding for total, embedding in zip(taken, less, strict=True)]
+        self._rows.append((name, statistics.median(taken), sorted(taken)[int(0.95 * len(taken))]))
+
+    def _drawn(self) -> Table:
+        table = Table(title=f"{self._nodes:,} nodes of 384 dimensions, {self._calls} calls each")
+        table.add_column("what")
+        table.add_column("p50 ms", justify="right")
+        table.add_column("p95 ms", justify="right")
+        for name, middle, high in self._rows:
+            table.add_row(name, f"{middle:.2f}", f"{high:.2f}")
+        table.add_section()
+        for name, value in self._extra:
+            table.add_row(name, value, "")
+        return table
+
+
+PICK = """
+create temporary table picked on commit drop as
+select gen_random_uuid() as new_node, gen_random_uuid() as new_passage, gen_random_uuid() as new_mention,
+       n.id as node, p.id as passage, row_number() over () as number
+from (select * from nodes where tenant = %s order by created_at desc limit %s) n
+join passages p on p.tenant = n.tenant and p.node_id = n.id
+join vectors v on v.tenant = n.tenant and v.passage_id = p.id
+"""
+PLAIN = (
+    """insert into nodes (tenant, id, owner, content, tokens, created_at)
+       select tenant, new_node, owner, content, tokens, created_at from nodes join picked on id = node""",
+    """insert into node_state (tenant, node_id, importance, metadata, accessed_at)
+       select tenant, new_node, importance, metadata, accessed_at from node_state join picked on node_id = node""",
+    """insert into mentions (tenant, id, node_id, owner, robot, session, seq, role, at)
+       select m.tenant, new_mention, new_node, m.owner, 'plain', 'plain', number + (random() * 1e12)::bigint, m.role, m.at
+       from mentions m join picked on m.node_id = node""",
+    """insert into passages (tenant, id, node_id, ordinal, owner, starts, stops, length, lexemes, weights, version)
+       select tenant, new_passage, new_node, ordinal, owner, starts, stops, length, lexemes, weights, version
+       from passages join picked on id = passage""",
+    """insert into tags (tenant, tag, node_id, explicit)
+       select tenant, tag, new_node, explicit from tags join picked on node_id = node""",
+    """with held as (insert into working_sets as s (tenant, owner, shared, holder, session)
+                     values ('bench', '', false, 'plain', '')
+                     on conflict (tenant, owner, shared, holder, session) do update set version = s.version + 1
+                     returning id, version)
+       insert into working_items (tenant, set_id, node_id, version, added_at, accessed_at)
+       select 'bench', held.id, new_node, held.version, now(), now() from picked, held""",
+)
+PLAIN_VECTORS = """
+insert into vectors (tenant, space, passage_id, node_id, owner, embedding)
+select v.tenant, v.space, new_passage, new_node, v.owner, f.embedding
+from vectors v join picked on v.passage_id = passage
+join unnest(%b::halfvec[]) with ordinality f(embedding, number) on f.number = picked.number
+"""
+
+
+if __name__ == "__main__":
+    main()

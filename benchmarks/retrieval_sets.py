@@ -1,0 +1,167 @@
+"""The sets that retrieval is measured on, brought to one form: memories to fill, and questions with their evidence.
+
+None of them is part of this project; a path to the published files is given on the command line. `paraphrases.jsonl`
+beside this file is our own.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+TURN, SESSION, DOCUMENT = "turn", "session", "document"
+PARAPHRASES = Path(__file__).with_name("paraphrases.jsonl")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """What is remembered; `unit` is its own name in the set, `session` its conversation's."""
+
+    unit: str
+    content: str
+    session: str | None = None
+    role: str | None = None
+    name: str | None = None
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question, what kind it is, and its evidence in each of the units that the set is measured by."""
+
+    id: str
+    text: str
+    kind: str
+    gold: Mapping[str, frozenset[str]]
+    weights: Mapping[str, int] = field(default_factory=dict)  # graded relevance, where a set has it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One memory of its own: what is said into it, the moment at which it is asked, and the questions."""
+
+    name: str
+    messages: list[Message]
+    questions: list[Asked]
+    now: datetime
+
+
+def opened(path: Path) -> Any:
+    """A JSON file, gzipped or not."""
+    raw = path.read_bytes()
+    return json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
+
+
+def locomo(path: Path) -> Iterator[Case]:
+    """LoCoMo: a memory per conversation, categories 1 to 4, by turn and by session."""
+    kinds = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
+    for sample in opened(path):
+        messages = list(_turns(sample["conversation"]))
+        known = {message.unit: message for message in messages}
+        questions = []
+        for number, asked in enumerate(sample["qa"]):
+            gold = frozenset(_evidence(asked.get("evidence", []))) & known.keys()
+            if gold and asked["category"] in kinds:
+                sessions = frozenset(str(known[unit].session) for unit in gold)
+                questions.append(
+                    Asked(
+                        id=f"{sample['sample_id']}:{number}", text=asked["question"], kind=kinds[asked["category"]],
+                        gold={TURN: gold, SESSION: sessions},
+                    )
+                )  # fmt: skip
+        last = max(message.at for message in messages if message.at)
+        yield Case(name=sample["sample_id"], messages=messages, questions=questions, now=last + timedelta(days=1))
+
+
+def _turns(conversation: Mapping[str, Any]) -> Iterator[Message]:
+    numbers = sorted(int(key.split("_")[1]) for key, value in conversation.items() if _is_session(key) and value)
+    for number in numbers:
+        spoken = re.sub(r"\s+", " ", conversation[f"session_{number}_date_time"].strip()).upper()
+        at = datetime.strptime(spoken, "%I:%M %p ON %d %B, %Y").replace(tzinfo=UTC)
+        for turn in conversation[f"session_{number}"]:
+            photo = f" [shares a photo: {turn['blip_caption']}]" if turn.get("blip_caption") else ""
+            [unit] = _evidence([turn["dia_id"]])
+            yield Message(
+                unit=unit, content=turn["text"] + photo, session=str(number), role="user", name=turn["speaker"], at=at
+            )
+
+
+def _is_session(key: str) -> bool:
+    return re.fullmatch(r"session_\d+", key) is not None
+
+
+def _evidence(raw: Any) -> list[str]:
+    """Turn ids in one form: the set also has "D8:6; D9:17", "D:11:26" and "D30:05"."""
+    listed = raw if isinstance(raw, list) else [raw]
+    return [f"D{int(a)}:{int(b)}" for each in listed for a, b in re.findall(r"D:?(\d+):(\d+)", str(each))]
+
+
+def longmemeval(path: Path) -> Iterator[Case]:
+    """LongMemEval: a memory per question, a message each, by session and by turn."""
+    for asked in opened(path):
+        messages, evidence, latest = [], set(), datetime.min.replace(tzinfo=UTC)
+        days = zip(asked["haystack_session_ids"], asked["haystack_dates"], asked["haystack_sessions"], strict=True)
+        for session, day, turns in days:
+            at = _day(day)
+            latest = max(latest, at)
+            for number, turn in enumerate(turns):
+                unit = f"{session}:{number}"
+                if turn["content"].strip():
+                    messages.append(
+                        Message(unit=unit, content=turn["content"], session=session, role=turn["role"], at=at)
+                    )
+                    evidence |= {unit} if turn.get("has_answer") else set()
+        sessions = frozenset(asked["answer_session_ids"]) & {message.session for message in messages}
+        kind = "abstention" if asked["question_id"].endswith("_abs") else asked["question_type"]
+        question = Asked(
+            id=asked["question_id"], text=asked["question"], kind=kind,
+            gold={SESSION: frozenset(filter(None, sessions)), TURN: frozenset(evidence)},
+        )  # fmt: skip
+        yield Case(name=asked["question_id"], messages=messages, questions=[question], now=_day(asked["question_date"]))
+
+
+def _day(text: str) -> datetime:
+    return datetime.strptime(re.sub(r"\(\w+\) ", "", text), "%Y/%m/%d %H:%M").replace(tzinfo=UTC)
+
+
+def beir(path: Path, split: str = "test") -> Iterator[Case]:
+    """A set in BEIR's layout: corpus.jsonl, queries.jsonl, qrels/<split>.tsv."""
+    wanted: dict[str, dict[str, int]] = {}
+    for line in (path / "qrels" / f"{split}.tsv").read_text("utf-8").splitlines()[1:]:
+        query, document, grade = line.split("\t")
+        if int(grade) > 0:
+            wanted.setdefault(query, {})[document] = int(grade)
+    documents = [
+        Message(unit=row["_id"], content=f"{row.get('title', '')}\n\n{row['text']}".strip() or row["_id"])
+        for row in _lines(path / "corpus.jsonl")
+    ]
+    questions = [
+        Asked(
+            id=row["_id"], text=row["text"], kind="all",
+            gold={DOCUMENT: frozenset(wanted[row["_id"]])}, weights=wanted[row["_id"]],
+        )
+        for row in _lines(path / "queries.jsonl") if row["_id"] in wanted
+    ]  # fmt: skip
+    yield Case(name=path.name, messages=documents, questions=questions, now=datetime.now(UTC))
+
+
+def paraphrases(path: Path = PARAPHRASES) -> Iterator[Case]:
+    """Facts and questions that share almost no words: what is found is found by meaning."""
+    rows = list(_lines(path))
+    facts = [Message(unit=str(number), content=row["fact"]) for number, row in enumerate(rows)]
+    questions = [
+        Asked(id=str(number), text=row["question"], kind="all", gold={DOCUMENT: frozenset([str(number)])})
+        for number, row in enumerate(rows)
+    ]
+    yield Case(name="paraphrases", messages=facts, questions=questions, now=datetime.now(UTC))
+
+
+def _lines(path: Path) -> Iterator[Any]:
+    with path.open(encoding="utf-8") as file:
+        yield from (json.loads(line) for line in file if line.strip())
