@@ -1,0 +1,62 @@
+"""A database of its own for each page, and the real model, so that examples run as a reader would run them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from htm_core import ModelError
+from htm_core.models import weights
+from tests.docs.markdown import ROOT
+
+Run = Callable[[str, Path], "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="session")
+def weights_dir() -> Path:
+    """Where the embedded model's weights lie; fetched into the user's cache on a fresh machine."""
+    found = weights.find()
+    if found is not None:
+        return found
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "htm-memory-tests"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HTM_HOME", str(cache))
+        patch.delenv("HTM_MODEL_FETCH", raising=False)
+        try:
+            return weights.fetch()
+        except ModelError as error:
+            pytest.skip(f"the examples need the embedded model: {error}")
+
+
+@pytest.fixture
+def empty_database(database_url: str) -> Iterator[str]:
+    """The DSN of a new database on the server under test, dropped afterwards."""
+    name = f"htm_docs_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute(f"create database {name}")
+        yield make_conninfo(database_url, dbname=name)
+        connection.execute(f"drop database {name} with (force)")
+
+
+@pytest.fixture
+def run(empty_database: str, weights_dir: Path, tmp_path: Path) -> Run:
+    """Runs a page's program in a process of its own, with an empty database and the real model."""
+
+    def running(source: str, page: Path) -> subprocess.CompletedProcess[str]:
+        script = tmp_path / f"page_{page.stem}.py"  # its line numbers are the page's
+        script.write_text(source, encoding="utf-8")
+        own = {"HTM_DATABASE_URL": empty_database, "HTM_HOME": str(tmp_path), "HTM_MODEL_DIR": str(weights_dir)}
+        environment = {**os.environ, **own, "PYTHONPATH": str(ROOT)}
+        return subprocess.run(
+            [sys.executable, str(script)], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=240
+        )
+
+    return running
