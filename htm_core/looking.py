@@ -57,9 +57,12 @@ def robots(mind: Mind) -> list[Robot]:
 def page(
     mind: Mind, *, tags: Sequence[str] | None, where: Mapping[str, Any] | None, limit: int, after: str | None
 ) -> list[Node]:
-    """One page of nodes, newest first."""
+    """One page of nodes, newest first; raises `NotFound` when the node that it is to follow was erased."""
     compiled = compile_where(where)
+    cursor = None if after is None else recalling.checked_id(after, what="after")
     with mind.transaction() as connection:
+        if cursor is not None and not nodes.exists(connection, cursor, owners=mind.owners):
+            raise _gone("after", cursor)
         ids = nodes.page(
             connection,
             owners=mind.owners,
@@ -67,7 +70,7 @@ def page(
             equal=compiled.equalities,
             metadata=compiled.json or None,
             limit=recalling.checked_limit(limit),
-            after=None if after is None else recalling.checked_id(after, what="after"),
+            after=cursor,
         )
         found = nodes.read(connection, ids, owners=mind.owners)
     return [found[id] for id in ids if id in found]
@@ -84,19 +87,28 @@ def timeline(
     after: Cursor,
     forgotten: bool,
 ) -> list[Mention]:
-    """Mentions, ascending: the latest, or those before or after one."""
+    """Mentions, ascending: the latest, or those before or after one; raises `NotFound` when that one was erased."""
     windows = recalling.windows_of(mind, timeframe, now=mind.clock())
+    owners = mind.owners if session is None else mind.owners_of(session)
+    strangers = None if mind.owner else ANONYMOUS
+    cursors = {"before": _cursor(before, what="before"), "after": _cursor(after, what="after")}
+    asked = {what: id for what, id in cursors.items() if id is not None}
     with mind.transaction() as connection:
+        if asked:
+            known = mentions.existing(connection, list(asked.values()), owners=owners, strangers=strangers)
+            for what, id in asked.items():
+                if id not in known:
+                    raise _gone(what, id)
         return mentions.timeline(
             connection,
-            owners=mind.owners if session is None else mind.owners_of(session),
-            strangers=None if mind.owner else ANONYMOUS,
+            owners=owners,
+            strangers=strangers,
             session=None if session is None else drafts.check_name(session, what="session"),
             robot=None if robot is None else drafts.check_name(robot, what="robot"),
             windows=windows,
             limit=recalling.checked_limit(limit),
-            before=_cursor(before, what="before"),
-            after=_cursor(after, what="after"),
+            before=cursors["before"],
+            after=cursors["after"],
             forgotten=forgotten,
         )
 
@@ -120,3 +132,7 @@ def _cursor(cursor: Cursor, *, what: str) -> UUID | None:
     if cursor is None:
         return None
     return recalling.checked_id(cursor.id if isinstance(cursor, Mention) else cursor, what=what)
+
+
+def _gone(what: str, id: UUID) -> NotFound:
+    return NotFound(f"expected {what} to be the id of something that is there, got {id}; it was erased: start again without it")

@@ -122,6 +122,14 @@ def timeline(
     return found if after is not None else found[::-1]
 
 
+def existing(
+    connection: Connection, ids: Sequence[UUID], *, owners: Sequence[str], strangers: str | None
+) -> set[UUID]:
+    """Which of these mentions are there, forgotten or not."""
+    values = {"ids": list(ids), "owners": list(owners), "strangers": strangers}
+    return {row["id"] for row in connection.execute(load("mentions")["existing"], values)}
+
+
 def of_nodes(connection: Connection, nodes: Sequence[UUID], *, owners: Sequence[str]) -> list[Mention]:
     """Every mention of these nodes that is not forgotten, newest first."""
     values = {"nodes": list(nodes), "owners": list(owners)}

@@ -62,6 +62,11 @@ where tenant = this_tenant() and not purged
     select at, session, seq from mentions where tenant = this_tenant() and id = %(before)s::uuid))
 order by at, session, seq limit %(limit)s
 
+-- name: existing
+select id from mentions
+where tenant = this_tenant() and id = any(%(ids)s::uuid[])
+  and (owner = any(%(owners)s::text[]) or starts_with(owner, %(strangers)s::text))
+
 -- name: latest_in_session
 select * from said
 where tenant = this_tenant() and owner = any(%(owners)s::text[]) and not purged

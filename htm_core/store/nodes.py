@@ -150,6 +150,12 @@ def page(
     return [row["id"] for row in connection.execute(load("nodes")["list"], filters)]
 
 
+def exists(connection: Connection, id: UUID, *, owners: Sequence[str]) -> bool:
+    """Whether a node is there, live or not."""
+    row = connection.execute(load("nodes")["exists"], {"id": id, "owners": list(owners)}).fetchone()
+    return row is not None and bool(row["there"])
+
+
 def containing(connection: Connection, text: str, *, owners: Sequence[str]) -> list[UUID]:
     """The live nodes that contain a text, whatever its letter case and white space; looks at every one."""
     rows = connection.execute(load("nodes")["containing"], {"text": text, "owners": list(owners)})

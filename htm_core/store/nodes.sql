@@ -53,6 +53,10 @@ where n.tenant = this_tenant() and n.id = any(%(ids)s::uuid[]) and n.owner = any
   and (%(hidden)s or exists (
     select 1 from mentions m where m.tenant = n.tenant and m.node_id = n.id and m.forgotten_at is null))
 
+-- name: exists
+select exists (
+  select 1 from nodes where tenant = this_tenant() and id = %(id)s and owner = any(%(owners)s::text[])) as there
+
 -- name: list
 select l.id from unnest(%(owners)s::text[]) as o(owner), lateral (   -- each owner by the index, then merged
   select n.id, n.created_at from nodes n

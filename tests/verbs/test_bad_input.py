@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from htm_core import Draft, InvalidInput, Memory, Settings
+from htm_core import Draft, InvalidInput, Memory, NotFound, Settings
 from tests.conftest import Make
 
 BAD: list[tuple[dict[str, Any], str]] = [
@@ -150,3 +150,25 @@ def test_a_language_that_the_server_does_not_know_is_named_with_where_to_look(ma
         pytest.raises(InvalidInput, match=r"language.*klingon.*pg_ts_config"),
     ):
         memory.remember("nuqneH")
+
+
+def test_a_page_after_something_erased_is_refused_and_not_empty(make: Make) -> None:
+    with make(user="ann") as ann, make(user="ben") as ben:
+        ann.remember_many([{"content": f"number {n}", "session": "s"} for n in range(4)])
+        theirs, other = ann.timeline()[1], ben.remember("Ben's")
+        (said,) = ben.timeline()
+        gone = ann.remember("to be erased", key="k")
+        last = ann.timeline()[-1]
+        assert len(ann.list(after=gone.id)) == 4
+        ann.erase(key="k", confirm="confirmed")
+        ann.erase(session="s", confirm="confirmed")
+        for id in (gone.id, other.id):
+            with pytest.raises(NotFound, match="after"):
+                ann.list(after=id)
+        for mention in (theirs, said):
+            with pytest.raises(NotFound, match="start again"):
+                ann.timeline(before=mention)
+            with pytest.raises(NotFound, match="start again"):
+                ann.timeline(after=mention, session="s")
+        assert [each.content for each in ben.timeline(before=said)] == []
+        assert last.content == "to be erased"
