@@ -13,7 +13,7 @@ from uuid import UUID
 from .errors import InvalidInput
 from .rules import drafts
 from .rules.json_values import plain, plain_text
-from .rules.passages import searchable, split
+from .rules.passages import findable, split
 from .store.collections import Document, Part
 from .types import CollectionItem
 
@@ -140,9 +140,9 @@ def _parts(item: CollectionItem, longest: int) -> Iterator[Part]:
     for text, vector in _units(item, longest):
         pieces = [text[span.start : span.stop] for span in split(text)]
         if vector is None:
-            yield from (Part(words=searchable(piece), text=piece) for piece in pieces)
+            yield from (Part(words=findable(piece), text=piece) for piece in pieces)
         else:
-            words = [searchable(piece) for piece in pieces] or [""]
+            words = [findable(piece) for piece in pieces] or [""]
             yield Part(words=words[0], vector=check_vector(vector))
             yield from (Part(words=more) for more in words[1:])
 

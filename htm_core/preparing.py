@@ -11,7 +11,7 @@ from uuid import UUID
 from .errors import InvalidInput
 from .rules import drafts, tags
 from .rules.identity import node_id
-from .rules.passages import searchable, split
+from .rules.passages import findable, split
 from .store.entries import Entry, Piece
 from .types import Draft, TokenCounter
 
@@ -56,9 +56,7 @@ class Preparer:
 
     def _pieces(self, content: str) -> tuple[Piece, ...]:
         return tuple(
-            Piece(
-                id=self.new_id(), starts=span.start, stops=span.stop, words=searchable(content[span.start : span.stop])
-            )
+            Piece(id=self.new_id(), starts=span.start, stops=span.stop, words=findable(content[span.start : span.stop]))
             for span in split(content)
         )
 

@@ -15,10 +15,12 @@ from tzlocal import get_localzone
 
 from .errors import DimensionMismatch, InvalidInput, ModelError
 from .mind import Mind
+from .ranking import by_ranks, diverse
 from .rules import drafts, signals, tags
 from .rules.filters import compile_where
 from .rules.passages import searchable
 from .rules.timeframe import TimeframeLike, extract, parse
+from .settings import Signals
 from .store import search
 from .store.search import Filters
 from .types import Hit, Recall, Timings, Window
@@ -30,6 +32,7 @@ SCOPES = ("user", "session", "tenant")
 # How much the vector's score counts beside the words'; measured in docs/why/fusion.md.
 VECTOR_SHARE = 0.4
 LARGEST_LIMIT = 1_000
+SILENT = Signals(**dict.fromkeys(Signals.model_fields, 0.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,20 +112,29 @@ def answer(mind: Mind, question: Question, *, query: str, explain: bool = False)
 def _searched(
     mind: Mind, question: Question, speakers: Sequence[str], text: str | None, vector: Sequence[float] | None
 ) -> list[Hit]:
+    signals, ranked = mind.settings.signals, mind.settings.fusion == "ranks"
+    pool = max(40, 2 * question.limit)
     with mind.telemetry.span("htm.recall", mode=question.mode), mind.transaction() as connection:
-        return search.recall(
-            connection,
-            text=text,
-            vector=vector,
-            model=mind.embedder.name,
-            filters=question.filters,
-            pool=max(60, 2 * question.limit),
-            limit=question.limit,
-            share=VECTOR_SHARE,
-            lowest=question.lowest,
-            speakers=speakers,
-            moments=question.moments,
-            signals=mind.settings.signals,
+
+        def found(limit: int) -> list[Hit]:
+            hits = search.recall(
+                connection,
+                text=text,
+                vector=vector,
+                model=mind.embedder.name,
+                filters=question.filters,
+                pool=pool,
+                limit=2 * pool if ranked else limit,
+                share=VECTOR_SHARE,
+                lowest=0.0 if ranked else question.lowest,
+                speakers=speakers,
+                moments=question.moments,
+                signals=SILENT if ranked else signals,
+            )
+            return by_ranks(hits, arms=(text is not None) + (vector is not None))[:limit] if ranked else hits
+
+        return diverse(
+            found, limit=question.limit, most=LARGEST_LIMIT, weight=signals.diversity, lowest=question.lowest
         )
 
 

@@ -16,10 +16,12 @@ class Signals(BaseModel):
 
     corroboration: float = Field(default=1.0, ge=0, le=1, description="a lone word of the question may be chance")
     context: float = Field(default=1.0, ge=0, le=1, description="words said right before and after a message")
-    session: float = Field(default=0.5, ge=0, le=10, description="how well the best of its conversation answers")
-    speaker: float = Field(default=0.15, ge=0, le=10, description="said by the one speaker whom the question names")
+    tags: float = Field(default=0.5, ge=0, le=1, description="words of its tags that the question has")
+    session: float = Field(default=0.6, ge=0, le=10, description="how well the best of its conversation answers")
+    speaker: float = Field(default=0.2, ge=0, le=10, description="said by the one speaker whom the question names")
     time: float = Field(default=0.2, ge=0, le=10, description="said at, or near to, a time that the question names")
     prior: float = Field(default=0.0, ge=0, le=10, description="importance and use, whatever was asked")
+    diversity: float = Field(default=1.0, ge=0, le=1, description="how much less a copy of a better hit is worth")
 
 
 class Settings(BaseModel):
@@ -40,7 +42,7 @@ class Settings(BaseModel):
     )
     worker_batch: int = Field(default=64, ge=1, description="jobs claimed at once")
     model_rates: tuple[tuple[str, Annotated[float, Field(gt=0)]], ...] = Field(
-        default=(), description="calls a minute that the worker makes of the models whose names begin so"
+        default=(), description="calls a minute that all workers together make of the models whose names begin so"
     )
     schema_: str = Field(
         default="htm", alias="schema", pattern=r"^[a-z_][a-z0-9_]{0,40}$", description="the PostgreSQL schema"
@@ -53,6 +55,9 @@ class Settings(BaseModel):
     max_content: int = Field(default=1_000_000, ge=1, description="characters of one memory at most")
     max_drafts: int = Field(default=100_000, ge=1, description="drafts of one remember_many at most")
     signals: Signals = Field(default=Signals(), description="what counts in recall beside meaning and words")
+    fusion: Literal["scores", "ranks"] = Field(
+        default="scores", description="how meaning and words become one score; by ranks no signal but diversity counts"
+    )
     timezone: str | None = Field(default=None, description="IANA zone of timeframes; None is the machine's")
     week_start: Literal["monday", "sunday"] = "monday"
     telemetry: bool = Field(default=False, description="spans and metrics through OpenTelemetry; extra otel")

@@ -17,15 +17,17 @@ from typing import Any
 import hypothesis
 import pytest
 
-from htm_core import Memory, Settings, shutdown
+from htm_core import Memory, Settings, process, shutdown
 from htm_core.process import household
 from htm_core.store.database import Database
 from tests.stand_ins import HashEmbedder
 
-# A gate is repeatable: with CI set the same examples come each time. Without it every run looks elsewhere.
-hypothesis.settings.register_profile("gate", derandomize=True, deadline=None)
-if os.environ.get("CI"):
-    hypothesis.settings.load_profile("gate")
+# A gate is repeatable: with CI set the same examples come each time. Without it every run looks elsewhere. Neither looks at
+# the time that an example takes, which on a busy machine says nothing of the code.
+unhurried: dict[str, Any] = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("gate", derandomize=True, **unhurried)
+hypothesis.settings.register_profile("search", **unhurried)
+hypothesis.settings.load_profile("gate" if os.environ.get("CI") else "search")
 
 SETTINGS = Settings(
     statement_timeout=20.0,
@@ -92,9 +94,21 @@ def tenant() -> str:
 
 
 @pytest.fixture
-def embedder() -> HashEmbedder:
-    """A stand-in for a model: deterministic, offline, and able to fail."""
-    return HashEmbedder()
+def embedder() -> Iterator[HashEmbedder]:
+    """A stand-in for a model: deterministic, offline, and able to fail; well again after its test.
+
+    Workers that still know it then do what is owed: else they would keep its breaker open, which all tests share.
+    """
+    made = HashEmbedder()
+    yield made
+    made.down, made.lie = False, None
+
+
+@pytest.fixture
+def alone() -> None:
+    """No worker of an earlier test is awake in this process: jobs that need no model, it would do for anybody."""
+    for each in list(process._households.values()):
+        each.worker.stop()
 
 
 Make = Callable[..., Memory]

@@ -92,7 +92,7 @@ def recalled(found: Recall, *, marked: str | None = None) -> Table:
         if hit.before is not None:
             text = Text.assemble((f"{speaker(hit.before)}: {shown(hit.before.content)}\n", "dim"), text)
         if hit.signals:
-            added = " + ".join(f"{name} {value:.2f}" for name, value in hit.signals.items() if value >= 0.005)
+            added = " + ".join(f"{name} {value:.2f}" for name, value in hit.signals.items() if abs(value) >= 0.005)
             text = Text.assemble(text, (f"\n{added}", "dim"))
         made.add_row(f"{hit.score:.2f}", _rank(hit.vector_rank), _rank(hit.text_rank), _said(hit), text)
     return made

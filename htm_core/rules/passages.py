@@ -61,13 +61,22 @@ def split(text: str, *, limit: int = LIMIT, overlap: int = OVERLAP) -> list[Span
 
 
 def searchable(text: str) -> str:
-    """Shape a text, or a query, for the lexical index: folded, and runs of unspaced scripts as pairs of characters.
+    """Shape a query for the lexical index: folded, and runs of unspaced scripts as pairs of characters.
 
     "東京都" becomes "東京 京都", so that any two characters in a row are a word; a single one stays. A character takes
     the marks that follow it along. The rest is left to PostgreSQL's parser and its dictionaries.
     """
     folded = fold(text)
     return folded if folded.isascii() else _RUN.sub(_pairs, folded)
+
+
+def findable(text: str) -> str:
+    """Shape a text for the lexical index: as a query, but each character of a run is a word by itself, too.
+
+    So a question of a single character finds it within a run; longer ones ask for pairs alone.
+    """
+    folded = fold(text)
+    return folded if folded.isascii() else _RUN.sub(_pairs_and_letters, folded)
 
 
 def _cut(text: str, start: int, stop: int, limit: int, overlap: int) -> tuple[int, int]:
@@ -114,9 +123,22 @@ def _clings(character: str) -> bool:
 
 
 def _pairs(run: re.Match[str]) -> str:
-    text, start, stop = run.string, run.start(), run.end()
     letters = _letters(run.group())
-    words = [left + right for left, right in pairwise(letters)] or letters
+    return _apart(run, _paired(letters) or letters)
+
+
+def _pairs_and_letters(run: re.Match[str]) -> str:
+    letters = _letters(run.group())
+    return _apart(run, _paired(letters) + letters)
+
+
+def _paired(letters: list[str]) -> list[str]:
+    return [left + right for left, right in pairwise(letters)]
+
+
+def _apart(run: re.Match[str], words: list[str]) -> str:
+    """Words in the place of a run, with spaces around them."""
+    text, start, stop = run.string, run.start(), run.end()
     before = "" if start == 0 or text[start - 1].isspace() else " "
     after = "" if stop == len(text) or text[stop].isspace() else " "
     return before + " ".join(words) + after

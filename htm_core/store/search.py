@@ -67,6 +67,7 @@ def recall(
         "time": signals.time,
         "standing": signals.prior,
         "corroboration": signals.corroboration,
+        "labels": signals.tags,
     }
     rows = connection.execute(load("search")["recall"], question | _columns(filters))
     return [_hit(row) for row in rows]
@@ -101,6 +102,7 @@ def _hit(row: Mapping[str, Any]) -> Hit:
             "vector": row["vector_part"],
             "words": row["text_part"],
             "context": row["context_part"],
+            "tags": row["tags_part"],
             "session": row["session_part"],
             "speaker": row["speaker_part"],
             "time": row["time_part"],

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from htm_core.errors import InvalidInput
-from htm_core.rules.passages import LIMIT, Span, searchable, split
+from htm_core.rules.passages import LIMIT, Span, findable, searchable, split
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 PIECES = st.sampled_from(
@@ -167,7 +167,21 @@ def test_any_piece_of_two_characters_or_more_is_found_in_its_text(text: str, dat
     assert set(searchable(text[start:stop]).split()) <= set(searchable(text).split())
 
 
+@given(st.text(alphabet="東京都大阪府のにをアイウ", min_size=1, max_size=30), st.data())
+@PATIENT
+def test_any_piece_down_to_a_single_character_finds_its_text(text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text) - 1))
+    stop = data.draw(st.integers(start + 1, len(text)))
+    assert set(searchable(text[start:stop]).split()) <= set(findable(text).split())
+
+
+@given(TEXTS)
+@PATIENT
+def test_a_text_is_found_by_itself(text: str) -> None:
+    assert set(searchable(text).split()) <= set(findable(text).split())
+
+
 @given(st.text(alphabet=st.characters(max_codepoint=0x7F), max_size=60))
 @PATIENT
 def test_ascii_is_only_put_in_lower_case(text: str) -> None:
-    assert searchable(text) == text.lower()
+    assert searchable(text) == findable(text) == text.lower()

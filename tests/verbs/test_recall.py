@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -11,6 +12,12 @@ from tests.conftest import Make
 from tests.stand_ins import HashEmbedder
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def embedder() -> HashEmbedder:
+    """A model that only this test's memories have: no worker of other settings in this process does its jobs meanwhile."""
+    return HashEmbedder(name=f"hash-{uuid.uuid4().hex[:8]}")
 
 
 SAME = {"automobile": "car", "auto": "car", "vehicle": "car"}

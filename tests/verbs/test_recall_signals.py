@@ -10,7 +10,7 @@ from htm_core import Memory, Settings, Signals
 from tests.conftest import SETTINGS, Make
 
 NOW = datetime(2026, 5, 14, 12, tzinfo=UTC)
-PARTS = {"vector", "words", "context", "session", "speaker", "time", "prior"}
+PARTS = {"vector", "words", "context", "tags", "session", "speaker", "time", "prior", "diversity"}
 
 
 def without(*names: str) -> Settings:
@@ -196,25 +196,8 @@ def test_importance_counts_only_where_it_was_asked_to(make: Make) -> None:
 
 
 def test_without_any_signal_the_arms_are_what_counts(make: Make) -> None:
-    with make(settings=without("corroboration", "context", "session", "speaker", "time", "prior")) as memory:
+    with make(settings=without(*Signals.model_fields)) as memory:
         talk(memory, "s1", "Which colour did you choose for the bicycle?", "Blue, like the old one.")
         memory.flush()
         [hit] = memory.recall("What did Bo say of the bicycle in May 2026?", mode="text", explain=True)
         assert hit.score == pytest.approx(hit.signals["words"])
-
-
-@pytest.mark.parametrize(
-    ("language", "said", "question", "found"),
-    [
-        ("german", ["Die Heizungen wurden gewartet.", "Das Boot liegt im Hafen."], "Wer wartet die Heizung?", 0),
-        ("simple", ["東京都に住んでいます。", "猫が好きです。"], "東京のどこに住んで", 0),
-        ("simple", ["彼女は毎朝海で泳ぐ。", "私は猫を飼っている。"], "猫を飼う", 1),
-        ("french", ["Les chaudières ont été réparées.", "Le bateau est au port."], "réparer la chaudière", 0),
-    ],
-)
-def test_words_are_found_in_the_tenants_language(
-    make: Make, language: str, said: list[str], question: str, found: int
-) -> None:
-    with make(settings=SETTINGS.model_copy(update={"language": language})) as memory:
-        memory.remember_many([{"content": text} for text in said])
-        assert contents(memory, question, mode="text")[:1] == [said[found]]

@@ -97,9 +97,14 @@ language sql immutable strict parallel safe set search_path from current as $$
 $$;
 
 -- The lexemes of a text. What a language calls noise is kept when there is nothing else, so that every text can be found.
+-- Where no stemmer is known, the beginnings of words are lexemes, too, so that inflected forms meet.
 create function cut(config regconfig, body text) returns tsvector language plpgsql immutable strict parallel safe as $$
 declare words tsvector := to_tsvector(config, body); bare constant text := left(lower(btrim(body)), 200);
 begin
+  if config = 'pg_catalog.simple'::regconfig then
+    words := words || array_to_tsvector(array(
+      select distinct left(l, 4) from unnest(tsvector_to_array(words)) l where length(l) > 4 and l !~ '[0-9]'));
+  end if;
   if words = ''::tsvector then words := to_tsvector('simple', body); end if;
   if words = ''::tsvector and bare <> '' then words := array_to_tsvector(array[bare]); end if;
   return words;

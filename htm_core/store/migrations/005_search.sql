@@ -12,23 +12,13 @@ create type filters as (
   metadata jsonb                                -- a compiled filter, for matches()
 );
 
+-- Whose an owner's rows may be: of these owners, or everybody's. A session's notes are nobody else's, so not even everybody's.
+create function sees(owners text[], owner text) returns boolean language sql immutable parallel safe as
+$$ select case when owners is null then not starts_with(owner, 'htm:notes:') else owner = any(owners) end $$;
+
 create function asks_of_mentions(f filters) returns boolean language sql immutable parallel safe as
 $$ select (f).robots is not null or (f).session is not null or (f).windows is not null
           or (f).equal is not null or (f).metadata is not null $$;
-
--- The mentions of a node that satisfy the filters, newest first.
-create function fitting_mentions(node uuid, f filters, most integer) returns setof mentions
-language sql stable parallel safe rows 3 set search_path from current as $$
-  select m.* from mentions m
-  where m.tenant = this_tenant() and m.node_id = node and m.forgotten_at is null
-    and (f.owners is null or m.owner = any(f.owners))
-    and (f.robots is null or m.robot = any(f.robots))
-    and (f.session is null or m.session = f.session)
-    and (f.windows is null or m.at <@ f.windows)
-    and (f.equal is null or m.metadata @> f.equal)
-    and (f.metadata is null or matches(m.metadata, f.metadata))
-  order by m.at desc, m.seq desc limit most
-$$;
 
 create function fits(node uuid, f filters) returns boolean
 language plpgsql stable parallel safe set search_path from current as $$
@@ -40,7 +30,7 @@ begin
   return not asks_of_mentions(f) or exists (
     select 1 from mentions m
     where m.tenant = me and m.node_id = node and m.forgotten_at is null
-      and (f.owners is null or m.owner = any(f.owners))
+      and sees(f.owners, m.owner)
       and (f.robots is null or m.robot = any(f.robots))
       and (f.session is null or m.session = f.session)
       and (f.windows is null or m.at <@ f.windows)
@@ -58,7 +48,10 @@ declare
 begin
   if f.tags is not null then
     select array_agg(x.node_id) into tagged from (
-      select t.node_id from tags t where t.tenant = me and t.tag = f.tags[1] limit most + 1) x;
+      select t.node_id from tags t                -- with the rest of them, lest many have one and none has all
+      where t.tenant = me and t.tag = f.tags[1] and (cardinality(f.tags) = 1 or cardinality(f.tags) = (
+        select count(*) from tags u where u.tenant = me and u.node_id = t.node_id and u.tag = any(f.tags)))
+      limit most + 1) x;
     tagged := coalesce(tagged, '{}');
     if cardinality(tagged) <= few then
       select array_agg(n) into found from unnest(tagged) n where fits(n, f);
@@ -73,7 +66,7 @@ begin
     select array_agg(x.node_id) into found from (
       select m.node_id from mentions m
       where m.tenant = me and m.node_id is not null and m.forgotten_at is null
-        and (f.owners is null or m.owner = any(f.owners))
+        and sees(f.owners, m.owner)
         and (f.robots is null or m.robot = any(f.robots))
         and (f.session is null or m.session = f.session)
         and (f.windows is null or (m.at >= lowest and m.at <= highest and m.at <@ f.windows))
@@ -90,20 +83,23 @@ begin
   return coalesce(found, '{}');
 end $$;
 
--- A query for any of these lexemes.
-create function any_of(lexemes text[]) returns tsquery language sql immutable strict parallel safe as $$
-  select string_agg('''' || replace(replace(l, '\', '\\'), '''', '''''') || '''', '|')::tsquery from unnest(lexemes) l
-$$;
+-- A lexeme as a query writes it.
+create function quoted(lexeme text) returns text language sql immutable parallel safe as
+$$ select '''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''' $$;
 
--- A question as its words weigh in this tenant: rarest first, with how many passages have each.
-create type question as (lexemes text[], documents bigint[], weights sparsevec, best float8);
+-- A query for any of these lexemes.
+create function any_of(lexemes text[]) returns tsquery language sql immutable strict parallel safe as
+$$ select string_agg(quoted(l), '|')::tsquery from unnest(lexemes) l $$;
+
+-- A question as its words weigh in this tenant: rarest first, with how many passages have each; all of them in one vector,
+-- and the heaviest each in one of its own, so that what passages say can be compared word by word.
+create type question as (lexemes text[], documents bigint[], weights sparsevec, best float8, apart sparsevec[]);
 
 create function weigh(asked text) returns question
-language plpgsql stable set search_path from current set plan_cache_mode = force_custom_plan as $$
+language plpgsql stable set search_path from current set plan_cache_mode = force_generic_plan as $$
 declare
-  few constant integer := 2000; rare constant integer := 200;
-  lex lexicon; total bigint; word text; df bigint; answer question;
-  words text[] := '{}'; counts bigint[] := '{}';
+  few constant integer := 2000; rare constant integer := 200; compared constant integer := 16;
+  lex lexicon; total bigint; answer question;
 begin
   select * into lex from lexicon l where l.tenant = this_tenant();
   if not found then return null; end if;
@@ -111,132 +107,140 @@ begin
   if total < few then
     select greatest(count(*), total) into total from (select 1 from passages p where p.tenant = lex.tenant limit few) x;
   end if;
-  for word in select unnest(tsvector_to_array(cut(lex.config, asked))) loop
-    df := null;
-    if lex.documents >= few then
-      select t.documents into df from terms t where t.tenant = lex.tenant and t.lexeme = word;
-    end if;
-    if df is null then
-      execute 'select count(*) from (select 1 from passages where lexemes @@ $1 and tenant = $2 limit $3) x' into df
-      using any_of(array[lex.code || word]), lex.tenant, case when lex.documents >= few then rare else few end;
-    end if;
-    words := words || word; counts := counts || df;
-  end loop;
+  with counted as (                             -- those that are too rare to be listed are counted now
+    select w as word, coalesce(
+             (select t.documents from terms t where lex.documents >= few and t.tenant = lex.tenant and t.lexeme = w),
+             (select count(*) from (
+                select 1 from (select p.tenant from passages p where p.lexemes @@ quoted(lex.code || w)::tsquery offset 0) p
+                where p.tenant = lex.tenant limit case when lex.documents >= few then rare else few end) x)) as n
+    from unnest(tsvector_to_array(cut(lex.config, asked))) w),
   -- Inverse document frequency as in Lucene: ln(1 + (N - n + 0.5) / (n + 0.5)).
-  with terms as (
-    select w as word, n, ln(1 + (greatest(total, n) - n + 0.5::float8) / (n + 0.5::float8)) as idf
-    from unnest(words, counts) u(w, n)),
-  entries as (select dimension_of(t.word) as d, max(idf)::real as w from terms t group by 1)
+  terms as materialized (
+    select c.word, c.n, dimension_of(c.word) as d,
+           ln(1 + (greatest(total, c.n) - c.n + 0.5::float8) / (c.n + 0.5::float8)) as idf
+    from counted c),
+  entries as (
+    select e.d || ':' || e.w as entry, row_number() over (order by e.w desc, e.d) as place
+    from (select t.d, max(t.idf)::real as w from terms t group by t.d) e),
+  sparse as materialized (
+    select ('{' || string_agg(e.entry, ',') || '}/268435456')::sparsevec as together,
+           array_agg(('{' || e.entry || '}/268435456')::sparsevec order by e.place) filter (where e.place <= compared) as apart
+    from entries e)
   select array_agg(lex.code || t.word order by t.n, t.word), array_agg(t.n order by t.n, t.word),
-         (select ('{' || string_agg(d || ':' || w, ',') || '}/268435456')::sparsevec from entries),
-         sum(t.idf) * (lex.k1 + 1)
+         (select s.together from sparse s), sum(t.idf) * (lex.k1 + 1), (select s.apart from sparse s)
     into answer from terms t;
   return answer;
 end $$;
-
--- Candidates of one arm, best first.
-create type candidate as (node_id uuid, passage_id uuid, place bigint);
 
 -- How the arms look: through chosen nodes one by one, through all rows of the owners, or through the index; and then,
 -- where there are filters, either for chosen nodes or checking each.
 create type route as (chosen uuid[], probe boolean, small boolean, narrow boolean, enough integer);
 
-create function vector_arm(meaning halfvec, space spaces, f filters, way route, pool integer)
-returns setof candidate
-language plpgsql stable rows 60 set search_path from current set plan_cache_mode = force_custom_plan as $$
+-- The nodes whose passages mean what a question means, nearest first, each with its nearest passage and how far that is.
+create type nearest as (nodes uuid[], passages uuid[], distances float8[]);
+
+create function vector_arm(meaning halfvec, space spaces, f filters, way route, pool integer) returns nearest
+language plpgsql stable set search_path from current set plan_cache_mode = force_custom_plan as $$
 declare
   me constant text := this_tenant(); owners constant text[] := f.owners; chosen constant uuid[] := way.chosen;
-  narrow constant boolean := way.narrow and way.chosen is null; found candidate[];
+  narrow constant boolean := way.narrow and way.chosen is null; answer nearest;
 begin
   if not way.probe and not way.small and space.indexed then
     -- Only integers of the space's row are formatted: a cast needs a literal dimension, a partial index a literal space.
     perform set_config('hnsw.iterative_scan', 'relaxed_order', true),
-            set_config('hnsw.ef_search', least(1000, greatest(100, pool))::text, true);
+            set_config('hnsw.ef_search', least(1000, greatest(64, pool * 5 / 3))::text, true);
     execute format(
-      'select array_agg(row(n, p, place)::candidate) from ('
-      'select n, p, row_number() over (order by d) as place from ('
+      'select array_agg(n order by d, n), array_agg(p order by d, n), array_agg(d order by d, n) from ('
       'select distinct on (n) n, p, d from ('
       'select node_id n, passage_id p, embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) d from vectors '
-      'where space = %2$s and tenant = $2 and live and ($4 is null or owner = any($4)) '
-      'and ($7 is null or node_id = any($7)) and (not $6 or fits(node_id, $5)) '
-      'order by embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) limit $3) near order by n, d) best) x',
+      'where space = %2$s and tenant = $2 and live and sees($4, owner) '
+      'and ($7 is null or (node_id in (select unnest($7))) is true) and (not $6 or fits(node_id, $5)) '
+      'order by embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) limit $3) near order by n, d) x',
       space.dimension, space.id)
-    into found using meaning, me, pool, owners, f, narrow, chosen;
-    if cardinality(found) >= pool / 2 then return query select * from unnest(found); return; end if;
+    into answer.nodes, answer.passages, answer.distances using meaning, me, pool, owners, f, narrow, chosen;
+    if cardinality(answer.nodes) >= pool / 2 then return answer; end if;
     -- Others' vectors, or one node's many passages, stood in front: ours alone are looked at, one by one.
   end if;
-  return query select x.n, x.p, row_number() over (order by x.d) from (
-    select distinct on (v.node_id) v.node_id n, v.passage_id p, v.embedding <=> meaning d from vectors v
-    where v.tenant = me and v.space = space.id and v.live and (owners is null or v.owner = any(owners))
-      and (chosen is null or v.node_id = any(chosen)) and (not narrow or fits(v.node_id, f))
-    order by v.node_id, (v.embedding <=> meaning) + 0) x order by x.d limit pool;
+  select array_agg(x.n order by x.d, x.n), array_agg(x.p order by x.d, x.n), array_agg(x.d order by x.d, x.n)
+    into answer.nodes, answer.passages, answer.distances from (
+    select y.* from (
+      select distinct on (v.node_id) v.node_id n, v.passage_id p, v.embedding <=> meaning d from vectors v
+      where v.tenant = me and v.space = space.id and v.live and sees(owners, v.owner)
+        and (chosen is null or v.node_id = any(chosen)) and (not narrow or fits(v.node_id, f))
+      order by v.node_id, (v.embedding <=> meaning) + 0) y
+    order by y.d, y.n limit pool) x;
+  return answer;
 end $$;
 
 -- The words that drive the index, as queries to try in turn. The rarest come first, as many as have `enough` passages
 -- between them; where one that half of the passages have is needed for a pool, it drives together with another word first.
 create function driving(asked question, enough integer, pool integer) returns tsquery[]
-language sql immutable set search_path from current as $$
-  with words as (
-    select l, n, sum(n) over sorted as through, sum(n) over sorted - n as before
-    from unnest(asked.lexemes, asked.documents) t(l, n) window sorted as (order by n, l)),
-  drivers as (select l, through > enough as common from words where through <= enough or before < pool),
-  parts as (
-    select (select any_of(array_agg(l)) from drivers where not common) as rare,
-           (select any_of(array_agg(l)) from drivers where common) as common,
-           (select any_of(array_agg(l)) from words where l not in (select l from drivers)) as others)
-  select array_remove(array[
-    case when common is not null and others is not null then coalesce(rare || (common && others), common && others) end,
-    coalesce(rare || common, rare, common)], null) from parts
-$$;
+language plpgsql immutable set search_path from current as $$
+declare rare text; common text; others text; before bigint := 0; through bigint; word text;
+begin
+  for i in 1 .. cardinality(asked.lexemes) loop
+    through := before + asked.documents[i]; word := quoted(asked.lexemes[i]);
+    if through <= enough then rare := concat_ws('|', rare, word);
+    elsif before < pool then common := concat_ws('|', common, word);
+    else others := concat_ws('|', others, word);
+    end if;
+    before := through;
+  end loop;
+  if common is null then return array[rare::tsquery]; end if;
+  if others is null then return array[concat_ws('|', rare, common)::tsquery]; end if;
+  return array[concat_ws('|', rare, '(' || common || ')&(' || others || ')')::tsquery, concat_ws('|', rare, common)::tsquery];
+end $$;
 
-create function text_arm(asked question, f filters, way route, pool integer)
-returns setof candidate
-language plpgsql stable rows 60 set search_path from current set plan_cache_mode = force_custom_plan as $$
+-- The nodes whose passages have the words of a question, the best first.
+create function text_arm(asked question, f filters, way route, pool integer) returns uuid[]
+language plpgsql stable set search_path from current set plan_cache_mode = force_generic_plan as $$
 declare
   me constant text := this_tenant(); owners constant text[] := f.owners; chosen constant uuid[] := way.chosen;
   narrow constant boolean := way.narrow and way.chosen is null; pattern constant sparsevec := asked.weights;
-  wanted tsquery := any_of(asked.lexemes); most integer := case when narrow then null else 4 * pool end;
-  found candidate[]; seen bigint;
-  -- All words score. Filters that are checked one by one are checked best candidate first, until there are enough.
-  best_of constant text :=
-    'select array_agg(row(n, p, place)::candidate), max(seen) from ('
-    'select n, p, row_number() over (order by d) as place, seen from ('
-    'select * from ('
-    'select distinct on (n) n, p, d, seen from ('
-    'select *, count(*) over () as seen from ('
-    'select node_id n, id p, weights <#> $1 d from passages '
-    'where lexemes @@ $2 and tenant = $3 and live and ($5 is null or owner = any($5)) and ($8 is null or node_id = any($8)) '
-    'order by d limit $9) near) counted order by n, d) best order by d offset 0) ordered '
-    'where not $7 or fits(n, $6) limit $4) x';
+  most constant integer := case when narrow then null else 4 * pool end; told uuid[]; seen bigint; wanted tsquery;
 begin
   if way.probe or way.small then
-    return query select x.n, x.p, row_number() over (order by x.d) from (
-      select distinct on (p.node_id) p.node_id n, p.id p, p.weights <#> pattern d from passages p
-      where p.tenant = me and (owners is null or p.owner = any(owners)) and p.live and p.lexemes @@ wanted
-        and (chosen is null or p.node_id = any(chosen)) and (not narrow or fits(p.node_id, f))
-      order by p.node_id, p.weights <#> pattern) x order by x.d limit pool;
-    return;
+    -- Planned for what is asked, since few nodes may be looked up, or few rows of the owners.
+    execute 'select array_agg(x.n order by x.d, x.n) from ('
+      'select p.node_id n, min(p.weights <#> $1) d from passages p '
+      'where p.tenant = $2 and sees($4, p.owner) and p.live and p.lexemes @@ $3 '
+      'and ($5 is null or p.node_id = any($5)) and (not $6 or fits(p.node_id, $7)) '
+      'group by p.node_id order by 2, 1 limit $8) x'
+    into told using pattern, me, any_of(asked.lexemes), owners,
+                    chosen, narrow, f, pool;
+    return told;
   end if;
   foreach wanted in array driving(asked, way.enough, pool) loop
-    execute best_of into found, seen using pattern, wanted, me, pool, owners, f, narrow, chosen, most;
-    exit when cardinality(found) >= pool / 2;
+    for round in 1 .. 2 loop
+      -- All words score. The lexemes carry the tenant's code: alone in there, so that nothing but their index is taken.
+      with near as (
+        select p.node_id as n, p.weights <#> pattern as d from (
+          select q.tenant, q.node_id, q.owner, q.live, q.weights from passages q where q.lexemes @@ wanted offset 0) p
+        where p.tenant = me and p.live and sees(owners, p.owner)
+          and (chosen is null or p.node_id in (select unnest(chosen)))
+        order by d limit case when round = 1 then most end),
+      best as (                                 -- filters that are checked one by one are checked best candidate first
+        select b.n, b.d from (select n.n, min(n.d) as d from near n group by n.n order by 2, 1 offset 0) b
+        where not narrow or fits(b.n, f) limit pool)
+      select array_agg(b.n order by b.d, b.n), (select count(*) from near) into told, seen from best b;
+      exit when cardinality(told) >= pool / 2 or seen < most or most is null;
+      -- One node's many passages stood in front.
+    end loop;
+    exit when cardinality(told) >= pool / 2;
   end loop;
-  if coalesce(cardinality(found), 0) < pool / 2 and seen = most then  -- one node's many passages stood in front
-    execute best_of into found, seen using pattern, wanted, me, pool, owners, f, narrow, chosen, null::integer;
-  end if;
-  return query select * from unnest(found);
+  return told;
 end $$;
 
 -- The vector space of the tenant's model; another model than the question's is refused.
 create function space_of(model text, meaning halfvec) returns spaces
-language plpgsql stable set search_path from current as $$
+language plpgsql stable set search_path from current set plan_cache_mode = force_generic_plan as $$
 declare known text; answer spaces;
 begin
-  select m.name into known from models m where m.tenant = this_tenant() and m.active;
+  select m.name, s.id, s.name, s.dimension, s.indexed into known, answer.id, answer.name, answer.dimension, answer.indexed
+  from models m left join spaces s on s.id = m.space where m.tenant = this_tenant() and m.active;
   if known <> model then
     raise exception 'these memories are embedded with %, the question with %', known, model using errcode = 'HT001';
   end if;
-  select s.* into answer from models m join spaces s on s.id = m.space where m.tenant = this_tenant() and m.active;
   if answer.dimension <> vector_dims(meaning) then
     raise exception 'the stored vectors have % dimensions, the question''s has %', answer.dimension, vector_dims(meaning)
       using errcode = 'HT001';
@@ -246,12 +250,12 @@ end $$;
 
 -- Where the arms look, and how.
 create function route_of(f filters, pool integer) returns route
-language plpgsql stable set search_path from current set plan_cache_mode = force_custom_plan as $$
+language plpgsql stable set search_path from current set plan_cache_mode = force_generic_plan as $$
 declare
-  me constant text := this_tenant();
+  me constant text := this_tenant(); owners constant text[] := f.owners;
   few constant integer := 5000;                 -- so many are scanned exactly about as fast as through an index
   many constant integer := 20000;               -- so many filtered nodes are gathered before the scans
-  way route; total bigint;
+  way route; total bigint; said bigint;
 begin
   way.narrow := f.tags is not null or asks_of_mentions(f);
   select greatest(l.documents, 1) into total from lexicon l where l.tenant = me;
@@ -259,54 +263,21 @@ begin
   -- Looking c nodes up costs c; an index among n has to be followed for pool * n / c. The lesser of the two is taken.
   way.probe := way.chosen is not null and (cardinality(way.chosen) <= 1000
                or cardinality(way.chosen)::float8 ^ 2 < pool::float8 * total);
-  way.enough := greatest(2000, least(20000, 2000 * coalesce(total::float8 / nullif(cardinality(way.chosen), 0), 1)))::int;
-  way.small := true;
-  if not way.probe then
-    select count(*) <= few into way.small from (
-      select 1 from passages p where p.tenant = me and (f.owners is null or p.owner = any(f.owners)) limit few + 1) x;
+  way.enough := greatest(2000, least(8000, 2000 * coalesce(total::float8 / nullif(cardinality(way.chosen), 0), 1)))::int;
+  way.small := not way.probe;
+  if way.small and owners is null then
+    way.small := total <= 2 * few;
+  elsif way.small then
+    -- Who has said so much has more passages than few; only of the others they are counted.
+    select sum(s.last_seq) into said from (
+      select s.last_seq from sessions s where s.tenant = me and s.owner = any(owners) limit 20) s;
+    way.small := coalesce(said, 0) <= 4 * few;
+  end if;
+  if way.small then
+    execute 'select count(*) <= $3 from ('
+      'select 1 from passages p where p.tenant = $1 and sees($2, p.owner) limit $3 + 1) x' into way.small using me, owners, few;
   end if;
   return way;
-end $$;
-
--- A candidate of either arm, with the best of its passages, its place in each arm, what each arm makes of it, and how many
--- words it has in all.
-create type found as (
-  node_id uuid, passage_id uuid, near bigint, told bigint, vector float8, words float8, length bigint);
-
--- The candidates of both arms, `pool` of each, scored by both. Scores are normalised absolutely, so that they compare
--- between questions: a cosine counts in full from 0.8, words against the best that any passage could score for this
--- question. `share` is the vector's weight where the best passage of a node is picked.
-create function candidates(asked question, meaning halfvec, space spaces, f filters, pool integer, share float8)
-returns setof found
-language plpgsql stable rows 100 set search_path from current set plan_cache_mode = force_generic_plan set jit = off as $$
-declare
-  me constant text := this_tenant(); pattern constant sparsevec := asked.weights; best constant float8 := nullif(asked.best, 0);
-  way constant route := route_of(f, pool); within constant integer := space.id;
-begin
-  return query
-  with arms as (
-    select 1 as arm, v.node_id as n, v.place from vector_arm(meaning, space, f, way, pool) v where within is not null
-    union all
-    select 2, t.node_id, t.place from text_arm(asked, f, way, pool) t where pattern is not null),
-  nodes_found as materialized (
-    select n, min(place) filter (where arm = 1) as near, min(place) filter (where arm = 2) as told from arms group by n),
-  parts as (
-    select r.n, r.near, r.told, p.id as p,
-           case when v.distance is null then w.t    -- what waits for its vector is taken to mean what its words say
-                else coalesce(least(1, greatest(0, 1 - nullif(v.distance, 'NaN')) / 0.8), 0) end as v,   -- zeroes have no cosine
-           w.t, sum(p.length) over (partition by r.n) as length
-    from nodes_found r, lateral (
-      select q.id, q.weights, q.length from passages q where q.tenant = me and q.node_id = r.n offset 0) p
-    left join lateral (
-      select e.embedding <=> meaning as distance from vectors e
-      where e.tenant = me and e.space = within and e.passage_id = p.id offset 0) v on true
-    cross join lateral (select coalesce(greatest(0, least(1, -(p.weights <#> pattern) / best)), 0) as t) w),
-  picked as (                                   -- a node scores by its best passage
-    select distinct on (x.n) x.* from parts x order by x.n, share * x.v + (1 - share) * x.t desc, x.p)
-  select x.n, x.p, case when x.near is not null then dense_rank() over (order by x.near) end,
-         case when x.told is not null then dense_rank() over (order by x.told) end, x.v, x.t,
-         x.length
-  from picked x where share * x.v + (1 - share) * x.t > 0;
 end $$;
 
 -- Counts a tenant's passages, their mean length and its commoner lexemes, for the weights of words.

@@ -3,7 +3,7 @@
 
 -- How much each signal counts beside the two arms; 0 switches it off.
 create type signals as (context float8, session float8, speaker float8, moment float8, standing float8,
-                        corroboration float8);
+                        corroboration float8, tags float8);
 
 -- Which of these forms of a name a speaker has, as a whole or as the first part of it.
 create index mentions_by_name on mentions (tenant, name collate "C") where name is not null;
@@ -15,15 +15,7 @@ language sql stable security definer set search_path from current as $$
     select 1 from mentions m
     where m.tenant = this_tenant() and m.name is not null and m.forgotten_at is null
       and m.name collate "C" >= form and m.name collate "C" < form || '!'      -- the sign after the space
-      and (f.owners is null or m.owner = any(f.owners)))
-$$;
-
--- Each word of a question alone, heaviest first, so that what passages say can be compared word by word.
-create function words_apart(asked question, most integer) returns sparsevec[]
-language sql immutable set search_path from current as $$
-  select array_agg(('{' || entry || '}/268435456')::sparsevec) from (
-    select entry from string_to_table(trim('{}' from split_part((asked.weights)::text, '/', 1)), ',') entry
-    order by split_part(entry, ':', 2)::float8 desc, entry limit most) x
+      and sees(f.owners, m.owner))
 $$;
 
 -- Days between a moment and the nearest of some windows of time.
@@ -46,133 +38,204 @@ language sql immutable parallel safe as $$
   select coalesce(greatest(0, least(1, covered) - 0.999 * heft * least(0.3, heaviest)) / (1 - 0.999 * heft * least(0.3, heaviest)), 0)
 $$;
 
--- What the signals make of the arms' candidates. The parts of a hit add up to its score, which is in [0, 1]:
--- (arms + context + sum of weight * signal) / (1 + sum of weights), over the signals that this question asks for.
-create function weighed(
-  base found[], asked question, meaning halfvec, space integer, f filters, narrow boolean, share float8,
-  who text[], moments tstzmultirange, heft signals, widest integer)
-returns table (node_id uuid, passage_id uuid, near bigint, told bigint, vector float8, words float8, context float8,
-               session float8, speaker float8, moment float8, standing float8)
-language plpgsql stable set search_path from current set plan_cache_mode = force_generic_plan set jit = off as $$
+-- Recall: the candidates of both arms, `pool` of each, scored by both, and what the signals make of them; `most` hits, and
+-- what a hit shows. Scores are normalised absolutely, so that they compare between questions: a cosine counts in full from 0.8,
+-- words against the best that any passage could score for this question. `share` is the vector's weight beside the words';
+-- `who` are the speakers that the question names, `moments` the times. The parts of a hit add up to its score, which is in
+-- [0, 1]: (arms + context + sum of weight * signal) / (1 + sum of weights), over the signals that this question asks for.
+create function recall(
+  asked text, meaning halfvec, model text, f filters, pool integer, most integer, share float8, lowest float8,
+  who text[], moments tstzmultirange, heft signals)
+returns table (
+  id uuid, score float8, vector_rank bigint, text_rank bigint, vector_part float8, text_part float8, context_part float8,
+  tags_part float8, session_part float8, speaker_part float8, time_part float8, standing_part float8, content text, tokens integer,
+  created_at timestamptz, owner text, importance float8, metadata jsonb, access_count bigint, accessed_at timestamptz,
+  passage text, tags text[], keys text[], version integer, mentions jsonb)
+language plpgsql stable security definer rows 10 set search_path from current
+set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_memoize = off as $$
+#variable_conflict use_column
 declare
-  me constant text := this_tenant(); pattern constant sparsevec := asked.weights; best constant float8 := asked.best;
-  apart constant sparsevec[] := words_apart(asked, 16);
-  told_by constant boolean := cardinality(who) = 1;
-  whole constant float8 := 1 + heft.session + case when told_by then heft.speaker else 0 end
+  me constant text := this_tenant(); space spaces; way route; terms question; near nearest; told uuid[];
+  part float8 := share; within integer; pattern sparsevec; best float8; apart sparsevec[]; lex lexicon; beginnings text[];
+  narrow constant boolean := f.tags is not null or asks_of_mentions(f);
+  owners constant text[] := f.owners; robots constant text[] := f.robots; within_session constant text := f.session;
+  windows constant tstzmultirange := f.windows; equal constant jsonb := f.equal; filter constant jsonb := f.metadata;
+  named constant text := case when cardinality(who) = 1 then who[1] end;
+  widest constant integer := greatest(20, most);          -- of so many it is looked at what was said around them
+  whole constant float8 := 1 + heft.session + case when named is not null then heft.speaker else 0 end
                            + case when moments is not null then heft.moment else 0 end + heft.standing;
 begin
+  if meaning is not null then space := space_of(model, meaning); within := space.id; end if;
+  if asked is not null then terms := weigh(asked); pattern := terms.weights; end if;
+  if within is null then part := 0; elsif pattern is null then part := 1; end if;
+  best := nullif(terms.best, 0); apart := terms.apart;
+  if heft.tags > 0 and pattern is not null and exists (select 1 from tags g where g.tenant = me) then
+    select * into lex from lexicon l where l.tenant = me;
+    -- What begins no word of the question is left out before it is cut: most tags are.
+    beginnings := array(select '%' || substr(l, length(lex.code) + 1, 3) || '%' from unnest(terms.lexemes) l);
+  end if;
+  way := route_of(f, pool);
+  if within is not null then near := vector_arm(meaning, space, f, way, pool); end if;
+  if pattern is not null then told := text_arm(terms, f, way, pool); end if;
   return query
   with
-  arms as materialized (
-    select b.*, row_number() over (order by share * b.vector + (1 - share) * b.words desc, b.node_id) as place
-    from unnest(base) b),
+  brought as (
+    select coalesce(a.n, b.n) as n, a.place as near, b.place as told, a.p, a.d
+    from unnest(near.nodes, near.passages, near.distances) with ordinality a(n, p, d, place)
+    full join unnest(told) with ordinality b(n, place) on b.n = a.n),
+  parts as (
+    select r.n, r.near, r.told, p.id as p, p.weights, w.t,
+           case when p.id is distinct from r.p and v.d is null then w.t   -- what waits for its vector means what its words say
+                else coalesce(least(1, greatest(0, 1 - nullif(coalesce(v.d, r.d), 'NaN')) / 0.8), 0) end as v,   -- zeroes have none
+           sum(p.length) over (partition by r.n) as length
+    from brought r, lateral (
+      select q.id, q.weights, q.length from passages q where q.tenant = me and q.node_id = r.n offset 0) p
+    left join lateral (
+      select e.embedding <=> meaning as d from vectors e
+      where e.tenant = me and e.space = within and e.passage_id = p.id and p.id is distinct from r.p offset 0) v on true
+    cross join lateral (select coalesce(greatest(0, least(1, -(p.weights <#> pattern) / best)), 0) as t) w),
+  arms as materialized (                        -- a node scores by its best passage
+    select x.*, row_number() over (order by x.main desc, x.n) as place from (
+      select distinct on (y.n) y.*, part * y.v + (1 - part) * y.t as main from parts y
+      order by y.n, part * y.v + (1 - part) * y.t desc, y.p) x
+    where x.main > 0),
   places as materialized (                      -- where the candidates were said
-    select a.node_id, a.place, m.id, m.owner, m.session, m.seq, m.name, m.at, m.talk
+    select a.n, a.place, m.id, m.owner, m.session, m.seq, m.name, m.at, m.talk
     from arms a, lateral (
       select m.id, m.owner, m.session, m.seq, m.name, m.at,
              m.role is not null or m.name is not null or m.session <> '' as talk
       from mentions m
-      where m.tenant = me and m.node_id = a.node_id and m.forgotten_at is null
-        and (f.owners is null or m.owner = any(f.owners))
-        and (f.robots is null or m.robot = any(f.robots))
-        and (f.session is null or m.session = f.session)
-        and (f.windows is null or m.at <@ f.windows)
-        and (f.equal is null or m.metadata @> f.equal)
-        and (f.metadata is null or matches(m.metadata, f.metadata))
+      where m.tenant = me and m.node_id = a.n and m.forgotten_at is null and sees(owners, m.owner)
+        and (robots is null or m.robot = any(robots))
+        and (within_session is null or m.session = within_session)
+        and (windows is null or m.at <@ windows)
+        and (equal is null or m.metadata @> equal)
+        and (filter is null or matches(m.metadata, filter))
       order by m.at desc limit 3) m),
   around as (                                   -- what was said around the best of them
     select n.* from places p, lateral (
-      select m.node_id, m.id, m.owner, m.session, m.seq, m.name, m.at from mentions m
+      select m.node_id as n, m.id, m.owner, m.session, m.seq, m.name, m.at from mentions m
       where m.tenant = me and m.owner = p.owner and m.session = p.session and m.seq between p.seq - 2 and p.seq + 2
         and m.forgotten_at is null and m.node_id is not null and m.id <> p.id
         and (m.role is not null or m.name is not null or m.session <> '') offset 0) n
     where p.place <= widest and p.talk and heft.context > 0 and apart is not null),
   said as materialized (
     select distinct on (s.id) s.* from (
-      select p.node_id, p.id, p.owner, p.session, p.seq, p.name, p.at, p.talk, true as fits from places p
+      select p.n, p.id, p.owner, p.session, p.seq, p.name, p.at, p.talk, true as fits from places p
       union all
-      select n.node_id, n.id, n.owner, n.session, n.seq, n.name, n.at, true, false from around n) s
+      select n.n, n.id, n.owner, n.session, n.seq, n.name, n.at, true, false from around n) s
     order by s.id, s.fits desc),
-  others as (select distinct s.node_id from said s where not s.fits and not exists (
-    select 1 from arms a where a.node_id = s.node_id)),
+  others as (select distinct s.n from said s where not s.fits and not exists (select 1 from arms a where a.n = s.n)),
   scored as (                                   -- their passages, as the arms would score them
-    select o.node_id, p.id, p.weights, coalesce(least(1, greatest(0, 1 - nullif(v.distance, 'NaN')) / 0.8), 0) as vector,
-           coalesce(least(1, -(p.weights <#> pattern) / nullif(best, 0)), 0) as words,
-           sum(p.length) over (partition by o.node_id) as length
+    select o.n, p.id as p, p.weights, coalesce(least(1, greatest(0, 1 - nullif(v.distance, 'NaN')) / 0.8), 0) as v,
+           coalesce(least(1, -(p.weights <#> pattern) / best), 0) as t, sum(p.length) over (partition by o.n) as length
     from others o, lateral (
-      select q.id, q.weights, q.length from passages q where q.tenant = me and q.node_id = o.node_id and q.live offset 0) p
+      select q.id, q.weights, q.length from passages q where q.tenant = me and q.node_id = o.n and q.live offset 0) p
     left join lateral (
       select e.embedding <=> meaning as distance from vectors e
-      where e.tenant = me and e.space = weighed.space and e.passage_id = p.id offset 0) v on true),
+      where e.tenant = me and e.space = within and e.passage_id = p.id offset 0) v on true),
   met as materialized (                         -- each node with the best of its passages
-    select a.node_id, a.passage_id, a.near, a.told, a.vector, p.weights, brevity(a.length) as brief
-    from arms a, lateral (select q.weights from passages q where q.tenant = me and q.id = a.passage_id offset 0) p
+    select a.n, a.p, a.near, a.told, a.v, a.t, a.weights, brevity(a.length) as brief, true as brought from arms a
     union all
     select b.* from (
-      select distinct on (x.node_id) x.node_id, x.id, null::bigint, null::bigint, x.vector, x.weights, brevity(x.length)
-      from scored x order by x.node_id, share * x.vector + (1 - share) * x.words desc, x.id) b),
+      select distinct on (x.n) x.n, x.p, null::bigint, null::bigint, x.v, x.t, x.weights, brevity(x.length), false
+      from scored x order by x.n, part * x.v + (1 - part) * x.t desc, x.p) b),
   heavy as materialized (                       -- each word of the question in the best passage of each
-    select m.node_id, m.brief, k.k, -(m.weights <#> k.word) / best as weight
-    from met m, unnest(apart) with ordinality k(word, k) where m.weights <#> k.word < 0),
+    select m.n, m.brief, k.k, -(m.weights <#> k.word) / best as weight
+    from met m, unnest(apart) with ordinality k(word, k) where m.t > 0 and m.weights <#> k.word < 0),
   own as (
-    select h.node_id, corroborated(sum(h.weight), max(h.weight), heft.corroboration) as words from heavy h group by 1),
+    select h.n, corroborated(sum(h.weight), max(h.weight), heft.corroboration) as words from heavy h group by 1),
   spread as (                                   -- a word said before or after is heard, a little lower
     select s.owner, s.session, s.seq + o.later as seq, h.k,
            max(h.weight) filter (where o.later = 0) as here,
            max(h.weight * o.loud * h.brief) filter (where o.later <> 0) as near_by
-    from said s join heavy h on h.node_id = s.node_id, (values (0, 1.0::float8), (1, 0.9), (2, 0.8), (-1, 0.7)) o(later, loud)
+    from said s join heavy h on h.n = s.n, (values (0, 1.0::float8), (1, 0.9), (2, 0.8), (-1, 0.7)) o(later, loud)
     where s.talk and heft.context > 0 group by 1, 2, 3, 4),
+  hearing as materialized (
+    select s.id, t.k, greatest(t.here, heft.context * m.brief * t.near_by) as weight
+    from said s join met m on m.n = s.n
+    join spread t on t.owner = s.owner and t.session = s.session and t.seq = s.seq
+    where s.talk),
   heard as (
+    select x.id, corroborated(sum(x.weight), max(x.weight), heft.corroboration) as words from hearing x group by 1),
+  wordings as materialized (                    -- the words of the question as they stand in tags
+    select x.word, k.k, -(k.word <#> x.alone) / best as weight
+    from (select w as word, ('{' || dimension_of(w) || ':1}/268435456')::sparsevec as alone
+          from unnest(terms.lexemes) l, substr(l, length(lex.code) + 1) w) x, unnest(apart) with ordinality k(word, k)
+    where beginnings is not null and k.word <#> x.alone < 0),
+  marked as materialized (                      -- tags say what a text is about: their words are heard, lower still
+    select s.id, s.n, w.k, heft.tags * w.weight as weight
+    from arms a
+    cross join lateral (
+      select string_agg(translate(g.tag, ':-_', '   '), ' ') as words from tags g
+      where g.tenant = me and g.node_id = a.n and g.explicit and g.tag like any(beginnings) offset 0) x
+    cross join lateral unnest(to_tsvector(lex.config, x.words)) u
+    join wordings w on w.word = u.lexeme join said s on s.n = a.n
+    where beginnings is not null and a.place <= widest),
+  filed as (
     select x.id, corroborated(sum(x.weight), max(x.weight), heft.corroboration) as words from (
-      select s.id, greatest(t.here, heft.context * m.brief * t.near_by) as weight
-      from said s join met m on m.node_id = s.node_id
-      join spread t on t.owner = s.owner and t.session = s.session and t.seq = s.seq
-      where s.talk) x
-    group by 1),
+      select y.id, y.k, max(y.weight) as weight from (
+        select m.id, m.k, m.weight from marked m
+        union all
+        select m.id, h.k, h.weight from (select distinct m.id, m.n from marked m) m join heavy h on h.n = m.n
+        union all
+        select h.id, h.k, h.weight from hearing h where h.id in (select m.id from marked m)) y
+      where y.weight > 0 group by 1, 2) x
+    where beginnings is not null group by 1),
   main as materialized (
-    select s.*, n.passage_id, n.near, n.told, share * n.vector as v, (1 - share) * coalesce(w.words, 0) as w,
-           (1 - share) * greatest(0, coalesce(h.words, 0) - coalesce(w.words, 0)) as c
-    from said s join met n on n.node_id = s.node_id
-    left join own w on w.node_id = s.node_id left join heard h on h.id = s.id),
+    select s.*, m.p, m.near, m.told, m.brought, part * m.v as v, (1 - part) * coalesce(w.words, 0) as w,
+           (1 - part) * greatest(0, coalesce(h.words, 0) - coalesce(w.words, 0)) as c,
+           (1 - part) * greatest(0, coalesce(g.words, 0) - greatest(h.words, w.words, 0)) as g
+    from said s join met m on m.n = s.n
+    left join own w on w.n = s.n left join heard h on h.id = s.id left join filed g on g.id = s.id),
   sittings as (
-    select x.owner, x.session, avg(x.v + x.w + x.c) as s from (
-      select m.*, row_number() over (partition by m.owner, m.session order by m.v + m.w + m.c desc) as r
+    select x.owner, x.session, avg(x.v + x.w + x.c + x.g) as s from (
+      select m.*, row_number() over (partition by m.owner, m.session order by m.v + m.w + m.c + m.g desc) as r
       from main m where m.session <> '' and heft.session > 0) x
     where x.r <= 2 group by 1, 2),
   summed as (
-    select m.*, heft.session * coalesce(t.s, m.v + m.w + m.c) as s,
-           case when told_by and (m.name = who[1] or starts_with(m.name, who[1] || ' ')) then heft.speaker else 0 end as p,
+    select m.*, heft.session * coalesce(t.s * sqrt(least(1, (m.v + m.w + m.c + m.g) / nullif(t.s, 0))), m.v + m.w + m.c + m.g) as s,
+           case when m.name = named or starts_with(m.name, named || ' ') then heft.speaker else 0 end as l,
            case when moments is not null then heft.moment * exp(-days_off(m.at, moments) / 7) else 0 end as d
     from main m left join sittings t on t.owner = m.owner and t.session = m.session),
   chosen as (
-    select distinct on (x.node_id) x.* from summed x
-    order by x.node_id, x.v + x.w + x.c + x.s + x.p + x.d desc, x.at desc)
-  select c.node_id, c.passage_id, c.near, c.told, c.v / whole, c.w / whole, c.c / whole, c.s / whole, c.p / whole,
-         c.d / whole, heft.standing * coalesce((
-           select 0.05 * n.importance + 0.5 * least(1, ln(1 + n.access_count) / ln(101)) from node_state n
-           where heft.standing > 0 and n.tenant = me and n.node_id = c.node_id), 0) / whole
-  from chosen c where exists (select 1 from arms a where a.node_id = c.node_id) or not narrow or fits(c.node_id, f);
-end $$;
-
--- Recall: the arms' candidates, weighed. `pool` candidates an arm, `most` hits; `share` is the vector's weight beside the
--- words'; `who` are the speakers that the question names, `moments` the times.
-create function recall(
-  asked text, meaning halfvec, model text, f filters, pool integer, most integer, share float8, lowest float8,
-  who text[], moments tstzmultirange, heft signals)
-returns table (node_id uuid, score float8, vector_rank bigint, text_rank bigint, passage_id uuid, vector_part float8,
-               text_part float8, context_part float8, session_part float8, speaker_part float8, time_part float8,
-               standing_part float8)
-language plpgsql stable security definer rows 10 set search_path from current set jit = off as $$
-declare space spaces; terms question; base found[]; portion float8 := share;
-begin
-  if meaning is not null then space := space_of(model, meaning); end if;
-  if asked is not null then terms := weigh(asked); end if;
-  if space.id is null then portion := 0; elsif terms.weights is null then portion := 1; end if;
-  base := array(select c from candidates(terms, meaning, space, f, pool, portion) c);
-  return query
-  select w.node_id, w.total, w.near, w.told, w.passage_id, w.vector, w.words, w.context, w.session, w.speaker, w.moment, w.standing
-  from (select x.*, x.vector + x.words + x.context + x.session + x.speaker + x.moment + x.standing as total
-        from weighed(base, terms, meaning, space.id, f, f.tags is not null or asks_of_mentions(f), portion, who, moments, heft,
-                     greatest(40, most)) x) w
-  where w.total > 0 and w.total >= lowest order by w.total desc, w.node_id limit most;
+    select distinct on (x.n) x.* from summed x order by x.n, x.v + x.w + x.c + x.g + x.s + x.l + x.d desc, x.at desc),
+  weighed as (
+    select c.*, heft.standing * coalesce((
+             select 0.05 * n.importance + 0.5 * least(1, ln(1 + n.access_count) / ln(101)) from node_state n
+             where heft.standing > 0 and n.tenant = me and n.node_id = c.n), 0) as i
+    from chosen c where c.brought or not narrow or fits(c.n, f) offset 0),
+  hits as materialized (
+    select x.* from (select y.*, (y.v + y.w + y.c + y.g + y.s + y.l + y.d + y.i) / whole as total from weighed y) x
+    where x.total > 0 and x.total >= lowest order by x.total desc, x.n limit most)
+  select h.n, h.total, h.near, h.told, h.v / whole, h.w / whole, h.c / whole, h.g / whole, h.s / whole, h.l / whole,
+         h.d / whole, h.i / whole,
+         n.content, n.tokens, n.created_at, n.owner, t.importance, t.metadata, t.access_count, t.accessed_at,
+         (select coalesce(p.body, nullif(substr(n.content, p.starts + 1, p.stops - p.starts), '')) from passages p
+          where p.tenant = me and p.id = h.p),
+         coalesce((select array_agg(g.tag order by g.tag) from tags g
+                   where g.tenant = me and g.node_id = h.n and g.explicit), '{}'),
+         coalesce(k.names, '{}'), k.version,
+         (select coalesce(jsonb_agg(jsonb_build_object(
+                   'id', m.id, 'robot', m.robot, 'session', m.session, 'role', m.role, 'name', m.name, 'seq', m.seq, 'at', m.at,
+                   'metadata', m.metadata, 'payload', encode(m.payload, 'base64')) order by m.at desc, m.seq desc), '[]')
+          from (
+            select m.* from mentions m
+            where m.tenant = me and m.node_id = h.n and m.forgotten_at is null and sees(owners, m.owner)
+              and (robots is null or m.robot = any(robots))
+              and (within_session is null or m.session = within_session)
+              and (windows is null or m.at <@ windows)
+              and (equal is null or m.metadata @> equal)
+              and (filter is null or matches(m.metadata, filter))
+            order by m.at desc, m.seq desc limit 20) m)
+  from hits h
+  cross join lateral (
+    select n.content, n.tokens, n.created_at, n.owner from nodes n where n.tenant = me and n.id = h.n offset 0) n
+  cross join lateral (
+    select t.importance, t.metadata, t.access_count, t.accessed_at from node_state t
+    where t.tenant = me and t.node_id = h.n offset 0) t
+  cross join lateral (
+    select array_agg(k.key order by k.key) as names, max(k.version) as version from keys k
+    where k.tenant = me and k.node_id = h.n and k.current) k
+  order by h.total desc, h.n;
 end $$;

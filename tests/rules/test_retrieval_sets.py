@@ -1,0 +1,75 @@
+"""A set in BEIR's layout, byte for byte as BEIR publishes them, and its graded measure."""
+
+from __future__ import annotations
+
+import json
+from math import isclose, log2
+from pathlib import Path
+
+import pytest
+
+from benchmarks.retrieval_measures import measured
+from benchmarks.retrieval_sets import DOCUMENT, beir
+
+CORPUS = [
+    {"_id": "4983", "title": "Microstructural development of newborn brain", "text": "Alterations…", "metadata": {}},
+    {"_id": "5836", "title": "", "text": "Myelodysplastic syndromes are age-dependent.", "metadata": {}},
+    {"_id": "MED-10", "title": "Statins", "text": "", "metadata": {"url": "http://example.org/10"}},
+    {"_id": "empty", "title": "", "text": ""},
+]
+QUERIES = [
+    {"_id": "0", "text": "0-dimensional biomaterials show inductive properties.", "metadata": {}},
+    {"_id": "PLAIN-2", "text": "Do statins cause breast cancer?", "metadata": {"url": "http://example.org/2"}},
+    {"_id": "7", "text": "asked in another split", "metadata": {}},
+]
+QRELS = "query-id\tcorpus-id\tscore\n0\t4983\t1\nPLAIN-2\tMED-10\t2\nPLAIN-2\t5836\t1\nPLAIN-2\t4983\t0\n7\t4983\t0\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, rows in (("corpus", CORPUS), ("queries", QUERIES)):
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        (tmp_path / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    (tmp_path / "qrels").mkdir()
+    for split, text in (("test", QRELS), ("train", QRELS.replace("\n0\t4983\t1", "") + "7\t5836\t1\n")):
+        (tmp_path / "qrels" / f"{split}.tsv").write_text(text, encoding="utf-8", newline="")
+    return tmp_path
+
+
+def test_documents_questions_and_grades_are_read(folder: Path) -> None:
+    [case] = beir(folder)
+    assert [message.unit for message in case.messages] == ["4983", "5836", "MED-10", "empty"]
+    assert case.messages[0].content == "Microstructural development of newborn brain\n\nAlterations…"
+    assert case.messages[1].content == "Myelodysplastic syndromes are age-dependent."
+    assert all(message.content.strip() for message in case.messages)
+    first, second = case.questions
+    assert (first.id, dict(first.weights)) == ("0", {"4983": 1})
+    assert (second.id, dict(second.weights)) == ("PLAIN-2", {"MED-10": 2, "5836": 1})
+    assert (first.gold[DOCUMENT], second.gold[DOCUMENT]) == (frozenset(["4983"]), frozenset(["MED-10", "5836"]))
+
+
+def test_a_question_without_evidence_in_the_split_is_not_asked(folder: Path) -> None:
+    assert [question.id for case in beir(folder) for question in case.questions] == ["0", "PLAIN-2"]
+    assert [question.id for case in beir(folder, "train") for question in case.questions] == ["PLAIN-2", "7"]
+
+
+def test_grades_count_in_the_gain_and_in_its_ideal(folder: Path) -> None:
+    question = next(beir(folder)).questions[1]
+    gold, grades = question.gold[DOCUMENT], question.weights
+    ideal = 2 / log2(2) + 1 / log2(3)
+    for ranking, gain in (
+        (["MED-10", "5836"], ideal),
+        (["5836", "MED-10"], 1 / log2(2) + 2 / log2(3)),
+        (["4983", "MED-10"], 2 / log2(3)),
+        (["5836"], 1.0),
+        (["4983"], 0.0),
+    ):
+        values = measured(gold, [[unit] for unit in ranking], weights=grades)
+        assert isclose(values["ndcg@10"], gain / ideal, abs_tol=1e-12)
+
+
+def test_the_ideal_has_ten_places_and_all_of_the_gold() -> None:
+    grades = {str(number): 1 + number % 3 for number in range(15)}
+    best = sorted(grades, key=lambda unit: -grades[unit])
+    assert isclose(measured(frozenset(grades), [[unit] for unit in best], weights=grades)["ndcg@10"], 1.0)
+    assert measured(frozenset(grades), [[unit] for unit in best[:5]], weights=grades)["ndcg@10"] < 1.0

@@ -1,0 +1,50 @@
+"""Words are found in the tenant's language: by its stemmer, by pairs of characters, or by the beginnings of words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SETTINGS, Make
+
+INFLECTIONS = Path(__file__).parents[2] / "benchmarks/inflections.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "question", "found"),
+    [
+        ("german", ["Die Heizungen wurden gewartet.", "Das Boot liegt im Hafen."], "Wer wartet die Heizung?", 0),
+        ("french", ["Les chaudières ont été réparées.", "Le bateau est au port."], "réparer la chaudière", 0),
+        ("simple", ["東京都に住んでいます。", "猫が好きです。"], "東京のどこに住んで", 0),
+        ("simple", ["彼女は毎朝海で泳ぐ。", "私は猫を飼っている。"], "猫を飼う", 1),
+        ("simple", ["她每天早上在海里游泳。", "我家里有一只猫。"], "猫", 1),
+        ("simple", ["우리 집에 고양이가 있다.", "바다에서 헤엄친다."], "집", 0),
+        ("english", ["她每天早上在海里游泳。", "我家里有一只猫。"], "海", 0),
+    ],
+)
+def test_words_are_found_in_the_tenants_language(
+    make: Make, language: str, said: list[str], question: str, found: int
+) -> None:
+    with make(settings=SETTINGS.model_copy(update={"language": language})) as memory:
+        memory.remember_many([{"content": text} for text in said])
+        assert [hit.content for hit in memory.recall(question, mode="text", hold=False)][:1] == [said[found]]
+
+
+@pytest.mark.parametrize("language", ["polish", "czech", "finnish"])
+def test_inflected_words_are_found_without_a_stemmer(make: Make, language: str) -> None:
+    rows = [row for row in map(json.loads, INFLECTIONS.read_text("utf-8").splitlines()) if row["language"] == language]
+    with make(settings=SETTINGS.model_copy(update={"language": "simple"})) as memory:
+        memory.remember_many([{"content": row["fact"]} for row in rows])
+        first = sum(memory.recall(row["question"], mode="text", hold=False)[0].content == row["fact"] for row in rows)
+    assert len(rows) == 12
+    assert first >= 11
+
+
+def test_numbers_and_short_words_are_whole_words_without_a_stemmer(make: Make) -> None:
+    with make(settings=SETTINGS.model_copy(update={"language": "simple"})) as memory:
+        memory.remember("Kod do bramy: 471100.")
+        memory.remember("Dom stoi.")
+        assert not memory.recall("471199", mode="text", hold=False)
+        assert not memory.recall("domy", mode="text", hold=False)
