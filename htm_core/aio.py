@@ -184,9 +184,11 @@ class AsyncMemory(_Twin[Memory]):
         """A chat's own record, awaited."""
         return AsyncLog(self._of.log(session), self._threads)
 
-    def collection(self, name: str, *, dim: int | None = None, embedder: object | None = None) -> AsyncCollection:
+    def collection(
+        self, name: str, *, dim: int | None = None, embedder: object | None = None, kind: str = "documents"
+    ) -> AsyncCollection:
         """Documents of a vector store, awaited."""
-        return AsyncCollection(self._of.collection(name, dim=dim, embedder=embedder), self._threads)
+        return AsyncCollection(self._of.collection(name, dim=dim, embedder=embedder, kind=kind), self._threads)
 
     def of(self, *, user: str | None = None, session: str | None = None) -> AsyncMemory:
         """The same robot's memory of another user or conversation, awaited."""

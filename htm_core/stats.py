@@ -10,7 +10,7 @@ from .types import Stats
 
 
 def collect(mind: Mind, *, breakers: Mapping[str, str]) -> Stats:
-    """The counts of what a memory's owner sees; `breakers` are those of this process's models."""
+    """The counts of what a memory's owner sees; `breakers` are those of the models that this process asks."""
     working = mind.in_mind()
     with mind.transaction() as connection:
         row = statistics.count(connection, owners=mind.owners)

@@ -1,89 +1,99 @@
-"""How many jobs of each model may be claimed now: by its breaker, and by its rate."""
+"""How many jobs of each model may be claimed now: by its breaker, and by its rate. All workers of a database share both."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
+from uuid import uuid4
 
-from .breaker import CLOSED, Breaker, Rate
+from ..store import paces
+from ..store.database import Connection
+from ..store.paces import Pace
+from . import breaker
+from .breaker import HALF_OPEN, Rate
 
 
 class Pacing:
-    """The breakers and rates of a process's models, by name; "" is no model, which is never away.
+    """The breakers and rates of models, by name, as one worker keeps to them; "" is no model, which is never away.
 
     `rates` are pairs of the beginning of a model's name and the calls a minute that it may get; the longest that fits
-    counts.
+    counts. `dice` is from 0 to 1.
     """
 
-    def __init__(
-        self, *, rates: Sequence[tuple[str, float]], now: Callable[[], float], dice: Callable[[], float]
-    ) -> None:
-        self._given = rates
-        self._now = now
+    def __init__(self, *, rates: Sequence[tuple[str, float]], dice: Callable[[], float]) -> None:
+        self._rates = rates
         self._dice = dice
-        self._lock = threading.Lock()
-        self._breakers: dict[str, Breaker] = {}
-        self._rates: dict[str, Rate | None] = {}
+        self._doubtful: set[str] = set()  # models that had failed when they were last looked at
+        self._me = uuid4()
 
-    def state(self, model: str) -> str:
-        """ "closed", "open" or "half-open"."""
-        return self._breaker(model).state if model else CLOSED
+    def states(self, connection: Connection, models: Sequence[str]) -> dict[str, str]:
+        """Each model's breaker: "closed", "open" or "half-open"."""
+        known = paces.look(connection, models)
+        return {model: breaker.state(known.get(model, Pace())) for model in models}
 
-    def wait(self, model: str) -> float:
-        """Seconds until the model may be asked."""
+    def waits(self, connection: Connection, models: Sequence[str]) -> dict[str, float]:
+        """Seconds until each model may be asked."""
+        known = paces.look(connection, models)
+        return {model: self._wait(model, known.get(model, Pace())) for model in models}
+
+    def admit(self, connection: Connection, model: str, wanted: int, *, each: bool, lease: float) -> int:
+        """How many jobs may be claimed in this transaction; `each` of them is a call, or all of them together are one.
+
+        A probe is one job, and nobody else's for as long as its lease.
+        """
+        if not model:
+            return wanted
         rate = self._rate(model)
-        return max(self._breaker(model).wait if model else 0.0, 0.0 if rate is None else rate.wait)
-
-    def admit(self, model: str, wanted: int, *, each: bool) -> int:
-        """How many jobs may be claimed; `each` of them is a call, or all of them together are one."""
-        rate = self._rate(model)
-        if rate is not None and rate.room < 1:
+        pace = paces.look(connection, [model]).get(model, Pace())
+        (self._doubtful.add if pace.failures else self._doubtful.discard)(model)
+        if rate is not None or breaker.state(pace) == HALF_OPEN:
+            pace = paces.hold(connection, model)
+        if self._wait(model, pace):
             return 0
-        most = wanted if rate is None or not each else min(wanted, rate.room)
-        return self._breaker(model).admit(most) if model else most
+        if breaker.state(pace) == HALF_OPEN:
+            paces.probe(connection, model, prober=self._me, seconds=lease)
+            return 1
+        return min(wanted, rate.room(pace.ahead)) if rate is not None and each else wanted
 
-    def taken(self, model: str, jobs: int, *, each: bool) -> None:
-        """Note how many jobs there were after all."""
+    def taken(self, connection: Connection, model: str, jobs: int, *, each: bool) -> None:
+        """Note, in the transaction that admitted them, how many jobs there were after all."""
         rate = self._rate(model)
-        if rate is not None and jobs:
-            rate.take(jobs if each else 1)
         if model and not jobs:
-            self.withdraw(model)
+            self.withdraw(connection, model)
+        elif rate is not None:
+            pace = paces.hold(connection, model)
+            paces.spend(connection, model, ahead=rate.after(pace.ahead, jobs if each else 1))
 
-    def withdraw(self, model: str) -> None:
-        """A probe came to nothing."""
-        if model:
-            self._breaker(model).withdraw()
+    def withdraw(self, connection: Connection, model: str) -> None:
+        """A probe came to nothing: there was no work for it, or it was not begun."""
+        if model in self._doubtful:
+            paces.withdraw(connection, model, prober=self._me)
 
-    def succeeded(self, model: str) -> bool:
+    def doubts(self, model: str) -> bool:
+        """Whether the model had failed when it was last looked at, so that its answer is news."""
+        return model in self._doubtful
+
+    def answered(self, connection: Connection, model: str) -> bool:
         """The model answered; whether it had not before."""
-        return self._breaker(model).succeeded()
+        self._doubtful.discard(model)
+        return paces.answered(connection, model)
 
-    def failed(self, model: str) -> float:
-        """The model did not answer; the seconds for which it is best left alone."""
-        return self._breaker(model).failed()
+    def failed(self, connection: Connection, model: str, *, lasted: float) -> float:
+        """The model did not answer a call of so many seconds; the seconds for which it is best left alone."""
+        self._doubtful.add(model)
+        failures = paces.failed(connection, model, lasted=lasted)
+        pause = breaker.pause(failures, self._dice())
+        if failures >= breaker.FAILURES:
+            paces.open(connection, model, seconds=pause)
+        return pause
 
-    def hurry(self) -> None:
-        """Let every model be tried now: somebody is waiting."""
-        for breaker in list(self._breakers.values()):
-            breaker.hurry()
+    def renew(self) -> None:
+        """After a fork: what the parent tries is the parent's."""
+        self._me = uuid4()
 
-    def renew_locks(self) -> None:
-        """After a fork: other threads of the parent may have held them."""
-        self._lock = threading.Lock()
-        for breaker in self._breakers.values():
-            breaker.renew_lock()
-
-    def _breaker(self, model: str) -> Breaker:
-        with self._lock:
-            if model not in self._breakers:
-                self._breakers[model] = Breaker(now=self._now, dice=self._dice)
-            return self._breakers[model]
+    def _wait(self, model: str, pace: Pace) -> float:
+        rate = self._rate(model)
+        return max(breaker.wait(pace), 0.0 if rate is None else rate.wait(pace.ahead))
 
     def _rate(self, model: str) -> Rate | None:
-        with self._lock:
-            if model not in self._rates:
-                fitting = [pair for pair in self._given if model and model.startswith(pair[0])]
-                most = max(fitting, key=lambda pair: len(pair[0]))[1] if fitting else None
-                self._rates[model] = None if most is None else Rate(most, now=self._now)
-            return self._rates[model]
+        fitting = [pair for pair in self._rates if model and model.startswith(pair[0])]
+        return Rate(max(fitting, key=lambda pair: len(pair[0]))[1]) if fitting else None

@@ -15,7 +15,7 @@ def settle(mind: Mind, worker: Worker, *, timeout: float | None) -> bool:
     """Write access counts and wait for the tenant's jobs; False when time is up, or what is left keeps failing or is not ours."""
     mind.touches.write()
     end = None if timeout is None else time.monotonic() + timeout
-    worker.pacing.hurry()
+    worker.hurry()
     with mind.transaction() as connection:
         jobs.hurry(connection)
     _work(mind, worker, end)
@@ -35,8 +35,9 @@ def _work(mind: Mind, worker: Worker, end: float | None) -> None:
 
 
 def _left(mind: Mind, worker: Worker) -> tuple[int, int]:
+    asked = worker.asked()
     with mind.transaction() as connection:
-        return jobs.waiting(connection, worker.asked)
+        return jobs.waiting(connection, asked)
 
 
 def _over(end: float | None) -> bool:

@@ -9,11 +9,12 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from itertools import groupby
+from operator import attrgetter
 
 from ..errors import DatabaseUnavailable, HTMError, ModelError
 from ..forking import renewed_after_fork
 from ..models.embedders import CheckedEmbedder
-from ..store import jobs
+from ..store import jobs, paces
 from ..store.database import Database
 from ..store.jobs import Claimed, Lane
 from ..store.translate import contended
@@ -44,7 +45,7 @@ class Worker:
         self._database = database
         self._touches = touches
         self._duties: dict[Lane, Duty] = {}
-        self.pacing = Pacing(rates=database.settings.model_rates, now=time.monotonic, dice=random.random)
+        self.pacing = Pacing(rates=database.settings.model_rates, dice=random.random)
         self._looked: float | None = None
         self._stopping = threading.Event()
         self._wanted = {False: threading.Event(), True: threading.Event()}
@@ -72,18 +73,25 @@ class Worker:
         """The kinds and models whose jobs it does."""
         return list(self._duties)
 
-    @property
     def asked(self) -> list[Lane]:
         """Those of them whose model is not known to be away."""
-        return [lane for lane in self.lanes if self.pacing.state(lane[1]) != OPEN]
+        breakers = self.breakers()
+        return [lane for lane in self.lanes if breakers.get(lane[1]) != OPEN]
 
     def breakers(self) -> dict[str, str]:
         """Each model's breaker: "closed", "open" while the model is away, "half-open" while it is tried again."""
-        return {model: self.pacing.state(model) for _, model in self.lanes if model}
+        models = [model for _, model in self.lanes if model]
+        with self._database.transaction("", role="htm_worker") as connection:
+            return self.pacing.states(connection, models)
+
+    def hurry(self) -> None:
+        """Let models be tried now that are away: somebody is waiting."""
+        with self._database.transaction("", role="htm_worker") as connection:
+            paces.hurry(connection, [model for _, model in self.lanes if model])
 
     def wake(self) -> None:
         """Say that there may be work; starts the threads the first time, and again after a fork."""
-        for slow in self._paces():
+        for slow in self._speeds():
             self._wanted[slow].set()
             if not self._runs(slow):
                 with self._lock:
@@ -116,7 +124,7 @@ class Worker:
         """After a fork: the threads are the parent's, and its locks may have been held by them."""
         self._lock, self._stopping, self._threads = threading.Lock(), threading.Event(), {}
         self._wanted = {False: threading.Event(), True: threading.Event()}
-        self.pacing.renew_locks()
+        self.pacing.renew()
 
     def _drain(self, slow: bool, until: Callable[[], bool]) -> int:
         taken = 0
@@ -132,7 +140,7 @@ class Worker:
         self._do(batch, slow, until)
         return len(batch)
 
-    def _paces(self) -> list[bool]:
+    def _speeds(self) -> list[bool]:
         """Whether there is quick work to do, always, and slow."""
         return [False, True] if any(duty.slow for duty in list(self._duties.values())) else [False]
 
@@ -165,10 +173,10 @@ class Worker:
 
     def _pause(self, slow: bool) -> float:
         lanes = [lane for lane, duty in list(self._duties.items()) if duty.slow == slow]
-        ready = [lane for lane in lanes if not self.pacing.wait(lane[1])]
-        held = [self.pacing.wait(model) for _, model in lanes if self.pacing.wait(model)]
         with self._database.transaction("", role="htm_worker") as connection:
-            due = jobs.next_due(connection, ready)
+            waits = self.pacing.waits(connection, [model for _, model in lanes if model])
+            due = jobs.next_due(connection, [lane for lane in lanes if not waits.get(lane[1])])
+        held = [wait for wait in waits.values() if wait]
         return min([IDLE_SECONDS, *(max(0.05, each) for each in (*held, *([] if due is None else [due])))])
 
     def _claim(self, slow: bool) -> list[Claimed]:
@@ -179,15 +187,11 @@ class Worker:
             most, lease = min(SLOW_BATCH, most), lease * SLOW_LEASES
         batch: list[Claimed] = []
         with self._database.transaction("", role="htm_worker") as connection:
-            for lane, duty in list(self._duties.items()):
-                if duty.slow != slow or not (room := self.pacing.admit(lane[1], most, each=slow)):
-                    continue
-                found: list[Claimed] = []
-                try:
+            for lane in sorted(lane for lane, duty in list(self._duties.items()) if duty.slow == slow):
+                if room := self.pacing.admit(connection, lane[1], most, each=slow, lease=lease):
                     found = jobs.claim(connection, lane, limit=room, lease=lease)
-                finally:
-                    self.pacing.taken(lane[1], len(found), each=slow)
-                batch += found
+                    self.pacing.taken(connection, lane[1], len(found), each=slow)
+                    batch += found
         return batch
 
     def _owe_counts(self) -> int:
@@ -200,13 +204,11 @@ class Worker:
             return jobs.owe_counts(connection)
 
     def _do(self, batch: Sequence[Claimed], slow: bool, until: Callable[[], bool]) -> None:
-        def kind(job: Claimed) -> tuple[str, str, str]:
-            return (job.tenant, job.kind, job.model)
-
+        kind = attrgetter("tenant", "kind", "model")
         for (tenant, name, model), group in groupby(sorted(batch, key=kind), key=kind):
             owed, duty = list(group), self._duties.get((name, model))
             if duty is None:  # left to others meanwhile
-                self._give_back(tenant, owed)
+                self._give_back(model, tenant, owed)
             elif slow:
                 self._one_by_one(duty, tenant, owed, until)
             else:
@@ -215,36 +217,43 @@ class Worker:
     def _one_by_one(self, duty: Duty, tenant: str, owed: Sequence[Claimed], until: Callable[[], bool]) -> None:
         """Jobs that take long, each kept when it is done, until the model is away."""
         for at, job in enumerate(owed):
-            if until() or self.pacing.state(duty.model) == OPEN:
-                self._give_back(tenant, owed[at:])
+            if until() or (at and not self._kept(duty.model, tenant, owed[at:])):
+                self._give_back(duty.model, tenant, owed[at:])
                 return
-            if at:
-                with self._database.transaction(tenant, role="htm_worker") as connection:
-                    jobs.renew(connection, owed[at:], lease=self._database.settings.worker_lease * SLOW_LEASES)
             self._attempt(duty, tenant, [job])
 
+    def _kept(self, model: str, tenant: str, owed: Sequence[Claimed]) -> bool:
+        """Whether the model is there, and if so the jobs are ours for another lease."""
+        with self._database.transaction(tenant, role="htm_worker") as connection:
+            if self.pacing.states(connection, [model])[model] == OPEN:
+                return False
+            jobs.renew(connection, owed, lease=self._database.settings.worker_lease * SLOW_LEASES)
+            return True
+
     def _attempt(self, duty: Duty, tenant: str, owed: Sequence[Claimed]) -> None:
-        telling = telemetry(on=self._database.settings.telemetry)
+        telling, begun = telemetry(on=self._database.settings.telemetry), time.monotonic()
         try:
             with telling.span("htm.job", kind=owed[0].kind, count=len(owed)):
                 duty.do(tenant, owed)
             self._answered(duty)
         except DatabaseUnavailable:
-            self.pacing.withdraw(duty.model)
             raise  # no job's fault; who claimed them is gone for the database too, when the lease ends
         except Exception as error:
-            self._failed(duty, tenant, owed, error)
+            self._failed(duty, tenant, owed, error, begun)
 
     def _answered(self, duty: Duty) -> None:
         """Note that a model answers; what waited for it need wait no longer."""
-        if duty.model and self.pacing.succeeded(duty.model):
+        if self.pacing.doubts(duty.model):
             with self._database.transaction("", role="htm_worker") as connection:
-                jobs.revive(connection, model=duty.model)
+                if self.pacing.answered(connection, duty.model):
+                    jobs.revive(connection, model=duty.model)
 
-    def _failed(self, duty: Duty, tenant: str, owed: Sequence[Claimed], error: Exception) -> None:
+    def _failed(self, duty: Duty, tenant: str, owed: Sequence[Claimed], error: Exception, begun: float) -> None:
         """Tell a model that is down, which costs no job a try, from work that cannot be done, which ends parked."""
         if isinstance(error, ModelError) and not duty.answers():
-            self._put_off(tenant, owed, error=_told(error), seconds=self.pacing.failed(duty.model))
+            with self._database.transaction("", role="htm_worker") as connection:
+                pause = self.pacing.failed(connection, duty.model, lasted=time.monotonic() - begun)
+            self._put_off(tenant, owed, error=_told(error), seconds=pause)
             return
         self._answered(duty)
         if contended(error):
@@ -272,8 +281,9 @@ class Worker:
         with self._database.transaction(tenant, role="htm_worker") as connection:
             jobs.later(connection, owed, error=error, seconds=seconds, tried=tried)
 
-    def _give_back(self, tenant: str, owed: Sequence[Claimed]) -> None:
+    def _give_back(self, model: str, tenant: str, owed: Sequence[Claimed]) -> None:
         with self._database.transaction(tenant, role="htm_worker") as connection:
+            self.pacing.withdraw(connection, model)
             jobs.release(connection, owed)
 
 

@@ -74,13 +74,14 @@ def test_ask_before_anything_was_imported_says_what_to_run(htm: Htm) -> None:
 
 
 def test_without_a_model_it_goes_on_with_words_and_says_so(htm: Htm, models: dict[str, HashEmbedder]) -> None:
-    models["hash"] = HashEmbedder()
-    models["hash"].down = True
-    shown = htm("demo", "--ask", "Jonas allergic cashews", "--json").json
+    apart = ("--embedder", "away-in-the-demo")  # a model that no other test has
+    models[apart[1]] = HashEmbedder(name=apart[1])
+    models[apart[1]].down = True
+    shown = htm("demo", "--ask", "Jonas allergic cashews", "--json", *apart).json
     [answer] = shown["answers"]
     assert "Only words were searched" in answer["recall"]["degraded"]
     assert any("cashews" in hit["content"] for hit in answer["recall"]["hits"])
-    assert "Only words were searched" in htm("demo", "--ask", "Jonas allergic cashews").out
+    assert "Only words were searched" in htm("demo", "--ask", "Jonas allergic cashews", *apart).out
 
 
 def test_a_transcript_that_cannot_be_read_is_refused_before_anything_else(htm: Htm, tmp_path: Path) -> None:

@@ -147,7 +147,9 @@ def test_work_that_was_given_up_is_shown_with_its_error(owned: str) -> None:
 def test_memories_that_nobody_owes_a_vector_are_found_and_reembed_mends_it(
     htm: Htm, make: Make, tenant: str, url: str | None
 ) -> None:
-    make(embedder=HashEmbedder(), settings=SETTINGS).remember("Tea.")
+    memory = make(embedder=HashEmbedder(), settings=SETTINGS)
+    memory.remember("Tea.")
+    assert memory.flush(timeout=30), "no worker is at it any more"
     database = household(url, SETTINGS).database
     with database.transaction(tenant) as connection:
         connection.execute("delete from jobs")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -114,19 +115,21 @@ def test_a_long_file_is_read_line_by_line_with_the_same_outcome(
 
 
 def test_without_waiting_the_vectors_are_owed(htm: Htm, talk: Path) -> None:
-    done = htm("import", talk, "--no-wait")
+    apart = ("--embedder", f"apart-{uuid.uuid4().hex[:8]}")  # a model that no other test's worker knows
+    done = htm("import", talk, "--no-wait", *apart)
     assert done.code == 0
     assert "htm worker" in done.err
-    assert htm("stats", "--json").json["pending_jobs"] == 24
+    assert htm("stats", "--json", *apart).json["pending_jobs"] == 24
 
 
 def test_a_model_that_is_down_does_not_keep_an_import_up(htm: Htm, talk: Path, models: dict[str, HashEmbedder]) -> None:
-    models["hash"] = HashEmbedder()
-    models["hash"].down = True
-    done = htm("import", talk)
+    name = f"away-{uuid.uuid4().hex[:8]}"
+    models[name] = HashEmbedder(name=name)
+    models[name].down = True
+    done = htm("import", talk, "--embedder", name)
     assert done.code == 0
     assert "by their words only" in done.err
-    assert htm("recall", "turn number 7", "--json").json["hits"][0]["content"] == "Turn number 7."
+    assert htm("recall", "turn number 7", "--json", "--embedder", name).json["hits"][0]["content"] == "Turn number 7."
 
 
 def test_what_a_user_imports_is_theirs(htm: Htm, talk: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import uuid
 from datetime import UTC, datetime
 
 import pytest
@@ -68,12 +69,13 @@ def test_nothing_found_is_exit_code_3_and_an_empty_document(htm: Htm) -> None:
 
 
 def test_a_vector_that_could_not_be_made_is_told_and_owed(htm: Htm, models: dict[str, HashEmbedder]) -> None:
-    models["hash"] = HashEmbedder()
-    models["hash"].down = True
-    done = htm("remember", "The dog is called Biscuit.")
+    name = f"away-{uuid.uuid4().hex[:8]}"  # no other test's worker knows it
+    models[name] = HashEmbedder(name=name)
+    models[name].down = True
+    done = htm("remember", "The dog is called Biscuit.", "--embedder", name)
     assert done.code == 0
     assert "htm worker" in done.err
-    assert htm("stats", "--json").json["pending_jobs"] == 1
+    assert htm("stats", "--json", "--embedder", name).json["pending_jobs"] == 1
 
 
 def test_recall_takes_every_filter(htm: Htm) -> None:

@@ -10,6 +10,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ def give_up(memory: Memory) -> None:
         memory.flush(timeout=30)
 
 
-def test_what_is_owed_is_listed_with_its_kind_model_node_and_state(make: Make, picky: Picky) -> None:
+def test_what_is_owed_is_listed_with_its_kind_model_node_and_state(alone: None, make: Make, picky: Picky) -> None:
     with make(embedder=picky, settings=IDLE, tagger="keywords") as memory:
         node = memory.remember("text", tags=["a"])
         owed = memory.jobs.list()
@@ -81,6 +82,24 @@ def test_what_was_given_up_has_its_error_and_may_be_retried(make: Make, picky: P
         assert (memory.jobs.list(), memory.stats().vectors) == ([], 3)
 
 
+def test_a_job_that_fails_by_its_own_fault_waits_twice_as_long_each_time_and_never_with_the_others(
+    make: Make, picky: Picky
+) -> None:
+    with make(embedder=picky, settings=IDLE) as memory:
+        memory.remember_many([{"content": f"poison {n}"} for n in range(6)])
+        for failures in range(1, MOST_TRIES):
+            begun = datetime.now(UTC)
+            memory._household.worker.drain()
+            ended = datetime.now(UTC)
+            owed = memory.jobs.list()
+            assert {(job.state, job.attempts) for job in owed} == {("waiting", failures)}
+            wait = timedelta(seconds=2.0 ** (failures - 1))
+            assert all(begun + 0.5 * wait <= job.run_at <= ended + 1.5 * wait for job in owed)
+            assert len({job.run_at for job in owed}) == len(owed)
+            with memory._mind.transaction() as connection:
+                connection.execute("update jobs set run_at = now()")
+
+
 def test_jobs_of_other_users_are_neither_seen_nor_retried(make: Make, picky: Picky) -> None:
     with make(user="ann", embedder=picky, settings=IDLE) as ann, make(user="ben", embedder=picky, settings=IDLE) as ben:
         ann.remember("poison")
@@ -105,18 +124,21 @@ def test_what_cannot_be_meant_is_refused(memory: Memory, ask: Callable[[Memory],
 
 
 def test_a_tag_that_changes_while_it_is_being_related_is_related_again(
-    make: Make, database: Database, tenant: str
+    alone: None, make: Make, database: Database, tenant: str
 ) -> None:
     """What a worker is at may have been read before the change: its job is not taken for the new one's."""
     from htm_core.store import jobs
 
     with make(settings=IDLE) as memory:
         node = memory.remember("text", tags=["a"])
-        with database.transaction("", role="htm_worker") as connection:
-            [claimed] = jobs.claim(connection, ("relate", ""), limit=1, lease=30)
+        with database.transaction("", role="htm_worker") as connection:  # and what others have left behind
+            claimed = [
+                job for job in jobs.claim(connection, ("relate", ""), limit=1_000, lease=30) if job.tenant == tenant
+            ]
+        assert len(claimed) == 1
         memory.tags.add(node.id, ["b"])
         with database.transaction(tenant, role="htm_worker") as connection:
-            assert jobs.done(connection, [claimed]) == set()
+            assert jobs.done(connection, claimed) == set()
         assert [(job.kind, job.state) for job in memory.jobs.list(kind="relate")] == [("relate", "waiting")]
 
 

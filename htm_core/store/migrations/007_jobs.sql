@@ -25,6 +25,19 @@ create unique index jobs_once on jobs (tenant, kind, model, coalesce(node_id, '0
 create index jobs_due on jobs (kind, model, run_at) where parked_at is null;
 create index jobs_by_node on jobs (tenant, node_id);
 
+-- How each model may be asked, for all workers of the database: its breaker, and how far its rate is used up. A row comes with the
+-- first failure or the first counted call. Names of models, and nothing of any tenant's.
+create table paces (
+  model       text primary key,
+  failures    integer not null default 0,       -- in a row
+  failed_at   timestamptz not null default 'epoch',
+  open_until  timestamptz not null default 'epoch',   -- a model that failed often is not asked before
+  prober      uuid,                             -- the worker that tries it
+  probe_until timestamptz not null default 'epoch',   -- and from when on that one is taken for dead
+  spent_until timestamptz not null default 'epoch'    -- the calls that were made are worth the time until then
+) with (fillfactor = 50);
+grant select, insert, update on paces to htm_worker;
+
 -- Owes a count to each tenant that has far more passages than when last counted, whoever wrote them. About 200,000 rows
 -- are looked at: tenants are drawn at random where all would be more.
 create function owe_counts() returns bigint language plpgsql security definer set search_path from current as $$
