@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any, TextIO
 from uuid import UUID
 
+from .documents import uid_of
 from .errors import InvalidInput
 from .mind import Mind
 from .rules.backup import check_header, check_owner, check_row
@@ -41,8 +42,8 @@ class Backup:
         """Write all of it, as it is at one moment, a line at a time; `progress` is told now and then how many were written.
 
         Memories with what was forgotten and not yet purged, attribution, keys, tags, relations, files, places of a palace,
-        words and vectors.
-        Not collections, working memories, groups, and what is owed.
+        words and vectors; collections with their documents, and what frameworks keep in them. Not working memories, groups,
+        and what is owed.
         """
         counts: Counter[str] = Counter()
         with self._mind.transaction() as connection:
@@ -61,7 +62,7 @@ class Backup:
 
         `source` is an open file or its lines. The tenant may have another name than the one that was written; vectors of
         another model than its own are made anew. Raises `InvalidInput` for what is no backup, for a tenant whose words
-        are cut by another language, and for one in which a session or key has something else.
+        are cut by another language, and for one in which a session, key or collection has something else.
         """
         lines, mind = iter(source), self._mind
         head = _header(next(lines, ""))
@@ -104,6 +105,7 @@ class _Filling:
         self._space: int | None = None  # taken with the first vector, which then is of that dimension
         self._owners: dict[str, str] = {}  # by node, of those that were read
         self._known: set[UUID] = set()  # of these, those that were here already, wholly or in part
+        self._collections: dict[str, int | None] = {}  # the dimension of each that was read
 
     def put(self, part: str, rows: list[dict[str, Any]]) -> None:
         """Write rows of one part; raises `InvalidInput` for what is not this tenant's to have."""
@@ -114,11 +116,15 @@ class _Filling:
                 self._space = backup.space(self._connection, model=self._model, dimension=self._dimension)
         for row in rows:
             check_row(part, row, dimension=self._dimension)
+            if part == "documents":
+                _check_document(row, self._collections)
             if part == "nodes":
                 self._owners[row["id"]] = sys.intern(row["owner"])
             check_owner(part, row, owners=self._owners)
             self._adopt(part, row)
         known, name = backup.put(self._connection, part, rows)
+        if part == "collections":
+            self._gather(rows)
         self._known |= known
         if name is not None:
             what = "session" if part == "mentions" else "key"
@@ -126,6 +132,17 @@ class _Filling:
                 f"expected a tenant in which the {what} {name!r} has nothing else, but it has; nothing was read: "
                 "read it into a tenant of its own"
             )
+
+    def _gather(self, rows: list[dict[str, Any]]) -> None:
+        """Keep collections of the same name apart that are not the same."""
+        other = backup.other_collection(self._connection, rows)
+        if other is not None:
+            raise InvalidInput(
+                f"expected a tenant in which the collection {other['name']!r} is as it was written, but its words are cut as "
+                f"{other['language']} and its vectors are of {other['model']} with {other['dimension']} dimensions; nothing was "
+                "read: read it into a tenant of its own"
+            )
+        self._collections |= {row["name"]: row["dimension"] for row in rows}
 
     def settled(self) -> list[UUID]:
         """See to it that what was read is as live as its mentions here say, and say which nodes there are of it.
@@ -151,6 +168,21 @@ class _Filling:
         """Lexemes behind this tenant's code; each stands in quotes, and a code has none."""
         before, after = self._codes
         return lexemes if before == after else lexemes.replace(f"'{before}", f"'{after}")
+
+
+def _check_document(row: Mapping[str, Any], collections: Mapping[str, int | None]) -> None:
+    """Refuse a document under another's uid, of no collection that was read, or with vectors of another length."""
+    try:
+        dimension = collections[row["collection"]]
+        if row["uid"] != str(uid_of(row["collection"], row["namespace"], row["id"])):
+            raise ValueError("its uid is not that of its collection, namespace and id")
+        for passage in row["passages"] or []:
+            given = [vector for vector in (passage["embedding"], passage["exact"]) if vector is not None]
+            if any(vector.count(",") + 1 != dimension for vector in given):
+                raise ValueError(f"a vector of another length than {dimension}")
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        said = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise InvalidInput(f"expected a row of documents as a backup has them, got {said}; nothing was read") from None
 
 
 def is_backup(first: str) -> bool:

@@ -14,6 +14,9 @@ from uuid import UUID
 from . import documents, kinds, questions
 from .errors import InvalidInput
 from .kinds import Embedding, Kind
+from .mind import Mind
+from .models.embedders import resolve
+from .process import Handle
 from .rules import drafts
 from .rules.fusion import VECTOR_WEIGHT
 from .rules.identity import moment_id
@@ -27,6 +30,8 @@ from .types import CollectionHit, CollectionItem
 
 # One document in so many looks whether its collection has outgrown exact search.
 SELDOM = 256
+# Whose items a collection holds: anybody's documents, or what an adapter keeps for itself (LangGraph's store).
+KINDS = ("documents", "langgraph")
 # An id, in the namespace that goes with it; or one of its own.
 Id = str | tuple[Sequence[str], str]
 
@@ -39,7 +44,7 @@ def _new_id() -> str:
     return str(moment_id(time.time(), secrets.token_bytes(10)))
 
 
-class Collection:
+class Collection(Handle):
     """Documents of a vector store, or items of a key-value store: never merged, never evicted, no part of recall.
 
     Everyone of the tenant who names it has the same collection; it is made by the first `put`. Its first vector says of
@@ -69,6 +74,18 @@ class Collection:
 
     def __repr__(self) -> str:
         return f"Collection({self.name!r}, tenant={self.tenant!r})"
+
+    @staticmethod
+    def check_name(name: object) -> str:
+        """The name of a collection of documents; raises `InvalidInput` for one that an adapter's own items have."""
+        checked = drafts.check_name(name, what="name")
+        kept = next((kind for kind in KINDS[1:] if checked.startswith(f"{kind}:")), None)
+        if kept is not None:
+            raise InvalidInput(
+                f"expected a collection's name that does not begin with {kept + ':'!r}, got {name!r:.80}: such names are "
+                "kept for what an adapter stores for itself; choose another"
+            )
+        return checked
 
     def put(
         self,
@@ -327,3 +344,18 @@ class Collection:
             replace(hit, item=replace(hit.item, expires_at=at + hit.item.ttl)) if hit.item.ttl is not None else hit
             for hit in hits
         ]
+
+
+def opened(
+    mind: Mind, name: str, *, dim: int | None = None, embedder: object | None = None, kind: str = "documents"
+) -> Collection:
+    """A memory's collection; without an embedder of its own by the memory's."""
+    questions.one_of(kind, KINDS, what="kind")
+    return Collection(
+        mind.database,
+        tenant=mind.tenant,
+        name=Collection.check_name(name) if kind == "documents" else f"{kind}:{name}",
+        embedder=mind.embedder if embedder is None else resolve(embedder),
+        dim=dim,
+        clock=mind.clock,
+    )

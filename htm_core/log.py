@@ -10,6 +10,7 @@ from uuid import UUID
 
 from .errors import InvalidInput
 from .mind import Mind
+from .process import Handle
 from .rules import drafts
 from .store import mentions
 from .store.database import Connection
@@ -19,7 +20,7 @@ from .types import Draft, Mention
 Message = Draft | Mapping[str, Any]
 
 
-class Log:
+class Log(Handle):
     """The messages of a session. Clearing or replacing the log changes the record, never long-term memory."""
 
     def __init__(self, mind: Mind, session: str) -> None:

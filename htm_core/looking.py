@@ -135,4 +135,6 @@ def _cursor(cursor: Cursor, *, what: str) -> UUID | None:
 
 
 def _gone(what: str, id: UUID) -> NotFound:
-    return NotFound(f"expected {what} to be the id of something that is there, got {id}; it was erased: start again without it")
+    return NotFound(
+        f"expected {what} to be the id of something that is there, got {id}; it was erased: start again without it"
+    )

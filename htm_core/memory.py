@@ -18,7 +18,6 @@ from .hive.settling import settle
 from .jobs import Jobs
 from .log import Log
 from .mind import Clock, utc_now
-from .models.embedders import resolve
 from .opening import Options, opened
 from .rules.context import assemble
 from .rules.policies import Policy
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from .ties import Related, Relation
 
 
-class Memory:
+class Memory(process.Handle):
     """A robot's memory: what it holds in mind, within a budget of tokens, before what it never forgets.
 
     Making one is cheap: memories of one process share a connection pool, an embedder and a worker for each url. Nothing
@@ -197,14 +196,16 @@ class Memory:
         """A chat's own record: the messages of a session, exact and in order."""
         return Log(self._mind, session or self._mind.session or "default")
 
-    def collection(self, name: str, *, dim: int | None = None, embedder: object | None = None) -> Collection:
-        """Documents of a vector store: ids of your own, never merged, out of `recall`'s sight."""
-        from .collection import Collection  # an edge of its own, which most memories never open
+    def collection(
+        self, name: str, *, dim: int | None = None, embedder: object | None = None, kind: str = "documents",
+    ) -> Collection:  # fmt: skip
+        """Documents of a vector store: ids of your own, never merged, out of `recall`'s sight.
 
-        checked = self._mind.embedder if embedder is None else resolve(embedder)
-        return Collection(
-            self._mind.database, tenant=self.tenant, name=name, embedder=checked, dim=dim, clock=self._mind.clock
-        )
+        A `kind` other than "documents" is what an adapter keeps for itself, under names that no documents have.
+        """
+        from .collection import opened as collected  # an edge of its own, which most memories never open
+
+        return collected(self._mind, name, dim=dim, embedder=embedder, kind=kind)
 
     # -- asking -------------------------------------------------------------------------------------------------------
 
@@ -262,7 +263,7 @@ class Memory:
         self, *, tags: Sequence[str] | None = None, where: Mapping[str, Any] | None = None, limit: int = 100,
         after: str | None = None,
     ) -> list[Node]:  # fmt: skip
-        """Nodes, newest first, page by page: `after` is the id of the last one of the page before."""
+        """Nodes, newest first: `after` is the id of the page before's last one, `NotFound` if that was erased since."""
         return looking.page(self._mind, tags=tags, where=where, limit=limit, after=after)
 
     def timeline(
@@ -273,7 +274,7 @@ class Memory:
         """What was said, ascending: the latest `limit` mentions, or those before or after a mention.
 
         Within a session the order is that of saying; across sessions it is by time. `forgotten` shows what was forgotten
-        and not yet purged as well.
+        and not yet purged as well; an erased `before` or `after` is `NotFound`.
         """
         return looking.timeline(
             self._mind, session=session, robot=robot, timeframe=timeframe, limit=limit, before=before, after=after,

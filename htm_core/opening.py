@@ -15,6 +15,7 @@ from .models.propositioners import resolve_propositioner
 from .models.taggers import resolve_tagger
 from .models.tokenizers import resolve_tokenizer
 from .rules import drafts
+from .rules.places import not_of_notes
 from .rules.policies import Policy
 from .sets import working_set
 from .settings import Settings
@@ -45,6 +46,7 @@ class Options:
     settings: Settings
     clock: Clock
     group: str | None = None  # whose working memory it holds instead of the robot's own
+    notes: bool = False  # whether its user may be the owner of a session's notes
 
 
 def opened(options: Options) -> tuple[process.Household, Mind]:
@@ -87,6 +89,8 @@ def opened(options: Options) -> tuple[process.Household, Mind]:
 def _check(options: Options) -> None:
     if options.embed not in EMBED:
         raise InvalidInput(f"expected embed to be one of {', '.join(EMBED)}, got {options.embed!r}")
+    if not options.notes:
+        not_of_notes(options.user)
 
 
 def _key(options: Options) -> SetKey:

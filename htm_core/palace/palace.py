@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 KINDS = ("identity", "filed", "note", "artifact", "procedure")
 
 
-class Palace:
+class Palace(process.Handle):
     """A memory's palace: the same memories, with a place for what is to be known for sure.
 
     As cheap to make as the memory that it belongs to, and bound by the same walls: its tenant, its user, its session.
@@ -248,7 +248,8 @@ class Palace:
     def scratchpad(self) -> Memory:
         """The memory of this session's notes."""
         if self._notes is None:
-            self._notes = self.memory.of(user=self._note_owner())
+            self._notes = Memory.__new__(Memory)
+            self._notes._open(replace(self.memory._options, user=self._note_owner(), notes=True))
         return self._notes
 
     def _note_owner(self) -> str:

@@ -18,6 +18,7 @@ _TIMES = (
     "loaded_at",
     "filed_at",
     "expires_at",
+    "updated_at",
     "promoted_at",
 )
 _OWNED = ("mentions", "passages", "vectors", "keys")
@@ -52,6 +53,10 @@ def check_row(part: str, row: Mapping[str, Any], *, dimension: int) -> None:
             raise ValueError(f"a vector of another length than {dimension}")
         if part == "node_state" and not 0 <= row["importance"] <= 10:
             raise ValueError("importance is not from 0 to 10")
+        if part == "collections" and not all(isinstance(row[name], str) for name in ("name", "language")):
+            raise TypeError("its name or language is no text")
+        if part == "collections" and (row["model"] is None) is not (row["dimension"] is None):
+            raise ValueError("a model without a dimension, or a dimension without a model")
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         said = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise InvalidInput(f"expected a row of {part} as a backup has them, got {said}; nothing was read") from None

@@ -115,3 +115,11 @@ def note_owner(user: str, session: str) -> str:
         if len(name) <= LONGEST
         else notes_of(user) + hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()
     )
+
+
+def not_of_notes(user: str | None) -> None:
+    """Raises `InvalidInput` for a user named like the owner of a session's notes, who is nobody."""
+    if isinstance(user, str) and user.startswith(NOTES):
+        raise InvalidInput(
+            f"expected a user's own name, got {user!r:.120}, which is kept for the notes of sessions; see Palace.notes()"
+        )

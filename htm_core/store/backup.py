@@ -34,6 +34,8 @@ PARTS = (
     "decisions",
     "consultations",
     "wakings",
+    "collections",
+    "documents",
 )
 AT_ONCE = 500
 
@@ -104,6 +106,12 @@ def settle_nodes(connection: Connection, ids: Sequence[UUID]) -> set[UUID]:
     for name in ("refresh", "live_passages", "live_vectors"):
         connection.execute(statements[name], {"nodes": sorted(set(ids) - bare)})
     return bare
+
+
+def other_collection(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> Row | None:
+    """A collection that has something else here than in these rows, with what it has; the others are ready for their documents."""
+    with _named("collections"):
+        return connection.execute(load("backup")["other_collections"], {"rows": Jsonb(list(rows))}).fetchone()
 
 
 @contextmanager

@@ -20,7 +20,18 @@ select 'file_chunks', to_jsonb(t) - 'tenant' from file_chunks t where t.tenant =
 select 'places', to_jsonb(t) - 'tenant' from places t where t.tenant = this_tenant() union all
 select 'decisions', to_jsonb(t) - 'tenant' from decisions t where t.tenant = this_tenant() union all
 select 'consultations', to_jsonb(t) - 'tenant' from consultations t where t.tenant = this_tenant() union all
-select 'wakings', to_jsonb(t) - 'tenant' from wakings t where t.tenant = this_tenant()
+select 'wakings', to_jsonb(t) - 'tenant' from wakings t where t.tenant = this_tenant() union all
+select 'collections', jsonb_build_object(
+         'name', c.name, 'language', c.config::text, 'model', s.name, 'dimension', s.dimension, 'created_at', c.created_at)
+from collections c left join spaces s on s.id = c.space where c.tenant = this_tenant() union all
+-- A document with what it is found by, and its collection by name: numbers of collections are each server's own.
+select 'documents', to_jsonb(d) - 'tenant' || jsonb_build_object('collection', c.name, 'passages', (
+         select jsonb_agg(jsonb_build_object(
+                  'ordinal', p.ordinal, 'length', p.length, 'weights', p.weights, 'embedding', p.embedding, 'exact', p.exact,
+                  'words', (select jsonb_agg(substr(l, length(c.id || ':') + 1)) from unnest(tsvector_to_array(p.lexemes)) l))
+                order by p.ordinal)
+         from document_passages p where p.tenant = d.tenant and p.document = d.uid))
+from documents d join collections c on c.tenant = d.tenant and c.id = d.collection where d.tenant = this_tenant()
 
 -- name: moment
 select pg_current_xact_id()::text as xid
@@ -148,3 +159,39 @@ insert into consultations select * from jsonb_populate_recordset(null::consultat
 -- name: put_wakings
 insert into wakings as w select * from jsonb_populate_recordset(null::wakings, %(rows)s::jsonb)
 on conflict (tenant, owner, robot) do update set at = greatest(w.at, excluded.at)
+
+-- name: put_collections
+insert into collections (tenant, name, config, created_at)
+select this_tenant(), r.name, r.language::regconfig, r.created_at
+from jsonb_to_recordset(%(rows)s::jsonb) as r(name text, language text, created_at timestamptz) on conflict do nothing
+
+-- name: other_collections
+-- Those of these names that have something else here: words that are cut otherwise, or vectors of another model.
+select r.name, c.config::text as language, s.name as model, s.dimension
+from jsonb_to_recordset(%(rows)s::jsonb) as r(name text, language text, model text, dimension integer)
+cross join lateral take_collection(r.name, r.language::regconfig, r.model, r.dimension) c
+left join spaces s on s.id = c.space
+where c.config <> r.language::regconfig or (r.model is not null and (s.name, s.dimension) is distinct from (r.model, r.dimension))
+limit 1
+
+-- name: put_documents
+-- A document that was here already has its passages.
+with given as materialized (
+  select r.*, c.id as of, c.space
+  from jsonb_to_recordset(%(rows)s::jsonb) as r(
+    collection text, uid uuid, namespace text[], id text, content text, value jsonb, metadata jsonb, payload bytea, reference text,
+    created_at timestamptz, place integer, updated_at timestamptz, ttl interval, expires_at timestamptz, passages jsonb)
+  join collections c on c.tenant = this_tenant() and c.name = r.collection),
+put as (
+  insert into documents (tenant, uid, collection, namespace, id, content, value, metadata, payload, reference, created_at, place,
+                         updated_at, ttl, expires_at)
+  select this_tenant(), g.uid, g.of, g.namespace, g.id, g.content, g.value, g.metadata, g.payload, g.reference, g.created_at,
+         g.place, g.updated_at, g.ttl, g.expires_at
+  from given g order by g.uid on conflict do nothing returning uid)
+insert into document_passages (tenant, document, ordinal, collection, space, length, lexemes, weights, embedding, exact)
+select this_tenant(), g.uid, p.ordinal, g.of, case when num_nonnulls(p.embedding, p.exact) > 0 then g.space end, p.length,
+       coalesce((select array_to_tsvector(array_agg(g.of || ':' || w)) from jsonb_array_elements_text(p.words) w), ''),
+       p.weights, p.embedding, p.exact
+from given g join put on put.uid = g.uid,
+     jsonb_to_recordset(g.passages) as p(ordinal integer, length integer, words jsonb, weights sparsevec, embedding halfvec,
+                                         exact vector)

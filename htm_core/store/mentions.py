@@ -122,9 +122,7 @@ def timeline(
     return found if after is not None else found[::-1]
 
 
-def existing(
-    connection: Connection, ids: Sequence[UUID], *, owners: Sequence[str], strangers: str | None
-) -> set[UUID]:
+def existing(connection: Connection, ids: Sequence[UUID], *, owners: Sequence[str], strangers: str | None) -> set[UUID]:
     """Which of these mentions are there, forgotten or not."""
     values = {"ids": list(ids), "owners": list(owners), "strangers": strangers}
     return {row["id"] for row in connection.execute(load("mentions")["existing"], values)}

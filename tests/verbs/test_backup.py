@@ -294,3 +294,128 @@ def test_a_message_without_words_is_not_lost_in_silence(make: Make) -> None:
         with pytest.raises(InvalidInput, match="session 's'"):
             other.backup.read(io.StringIO(written(memory)))
         assert [each.payload for each in other.timeline(session="s")] == [b"2"]
+
+
+# -- collections --------------------------------------------------------------------------------------------------------
+
+
+def shelved(memory: Memory) -> Memory:
+    """A memory beside which documents and items are kept, with everything that one may have."""
+    books = memory.collection("it's: a \\ shelf")
+    books.put(
+        [
+            {"id": "a", "content": "The cat sat on the mat.", "metadata": {"n": 1.5, "deep": {"a": [None, True]}}},
+            {
+                "id": "東京",
+                "content": "Quotes 'and' \u201cmore\u201d 12:34",
+                "reference": "file.md",
+                "namespace": ("x", "y"),
+            },
+            {"id": "bytes", "content": "", "value": {"whole": 2**80, "text": "naïve"}, "payload": b"\x00\xff"},
+        ]
+    )
+    books.put([{"id": "late", "content": "A dog came later.", "ttl": timedelta(days=3)}])
+    books.put([{"id": "a", "content": "The cat slept on the mat."}])
+    memory.collection("words alone", embedder=None).put([{"id": "w", "content": "Only words find this."}])
+    toys = memory.collection("toys", dim=3)
+    toys.put([{"id": "t", "content": "toy", "vector": [0.1, -0.2, 0.3]}], model="given:3")
+    return memory
+
+
+def on_the_shelves(memory: Memory) -> Any:
+    """What can be seen of those collections."""
+    books, toys = memory.collection("it's: a \\ shelf"), memory.collection("toys", dim=3)
+    return [
+        [(hit.item, hit.vector) for hit in books.query(limit=None, with_vectors=True)],
+        [(hit.item.id, round(hit.score, 6), hit.vector_rank, hit.text_rank) for hit in books.query("a cat on mats")],
+        [(hit.item.id, round(hit.score, 6)) for hit in books.query("quotes 12:34", mode="text")],
+        books.namespaces(),
+        [hit.item for hit in memory.collection("words alone").query("words", mode="text")],
+        [(hit.item, hit.vector, hit.cosine) for hit in toys.query(vector=[0.1, -0.2, 0.2], with_vectors=True)],
+    ]
+
+
+def test_collections_are_read_back_with_their_documents_words_and_vectors(make: Make) -> None:
+    with make() as memory, make(tenant=elsewhere()) as other:
+        text = written(shelved(memory))
+        other.collection("made here before").put([{"id": "x", "content": "so that its number is another"}])
+        done = other.backup.read(io.StringIO(text))
+        assert (done.counts["collections"], done.counts["documents"]) == (3, 6)
+        assert on_the_shelves(other) == on_the_shelves(memory)
+        assert len(on_the_shelves(memory)[1]) > 1
+        assert {json.loads(line).get("part") for line in text.splitlines()} >= {"collections", "documents"}
+
+
+def test_reading_collections_again_changes_nothing_and_what_changed_here_stays(make: Make) -> None:
+    with make() as memory:
+        text = written(shelved(memory))
+        before = on_the_shelves(memory)
+        memory.backup.read(io.StringIO(text))
+        assert on_the_shelves(memory) == before
+        books = memory.collection("it's: a \\ shelf")
+        books.put([{"id": "a", "content": "A bird."}])
+        memory.backup.read(io.StringIO(text))
+        assert [hit.item.content for hit in books.query("bird cat mat", mode="text")] == ["A bird."]
+        assert len(books.query(limit=None)) == 4
+
+
+def test_a_collection_that_is_another_here_is_refused_and_nothing_is_read(make: Make) -> None:
+    with make() as memory, make(tenant=elsewhere()) as other:
+        text = written(shelved(memory))
+        other.collection("toys", dim=2).put([{"id": "t", "content": "toy", "vector": [1.0, 2.0]}], model="given:2")
+        with pytest.raises(InvalidInput, match="collection 'toys' is as it was written"):
+            other.backup.read(io.StringIO(text))
+        assert other.collection("it's: a \\ shelf").query(limit=None) == []
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("documents", {"uid": "00000000-0000-8000-8000-000000000000"}),
+        ("documents", {"collection": "nobody's"}),
+        ("documents", {"content": None}),
+        ("documents", {"namespace": None}),
+        ("documents", {"updated_at": "infinity"}),
+        ("documents", {"passages": [{"ordinal": 0, "length": 1, "words": ["a"], "weights": "{}/268435456",
+                                     "embedding": "[1,2]", "exact": None}]}),
+        ("documents", {"passages": [{"ordinal": 0}]}),
+        ("documents", {"passages": 3}),
+        ("collections", {"name": None}),
+        ("collections", {"dimension": None}),
+        ("collections", {"language": "klingon"}),
+    ],
+)  # fmt: skip
+def test_documents_that_no_backup_has_are_refused_and_nothing_is_read(
+    make: Make, part: str, change: dict[str, Any]
+) -> None:
+    with make() as memory, make(tenant=elsewhere()) as other:
+        text = written(shelved(memory))
+
+        def spoil(kind: str, row: dict[str, Any]) -> None:
+            if kind == part and row.get("name") != "words alone":
+                row.update(change)
+
+        with pytest.raises(InvalidInput, match=r"nothing was read|klingon"):
+            other.backup.read(rows(text, spoil))
+        assert other.collection("it's: a \\ shelf").query(limit=None) == []
+
+
+def test_items_that_a_framework_keeps_are_read_back(make: Make) -> None:
+    from htm_langchain import HTMStore
+
+    with make() as memory, make(tenant=elsewhere()) as other:
+        HTMStore(memory=memory).put(("users", "ann"), "likes", {"what": "tea", "cups": 3})
+        other.backup.read(io.StringIO(written(memory)))
+        item = HTMStore(memory=other).get(("users", "ann"), "likes")
+        assert item is not None
+        assert item.value == {"what": "tea", "cups": 3}
+        assert [found.key for found in HTMStore(memory=other).search(("users",), query="tea")] == ["likes"]
+
+
+def test_what_is_written_comes_a_few_hundred_rows_at_a_time(make: Make) -> None:
+    """However much there is, no more of it is in memory than that."""
+    with make() as memory:
+        memory.collection("many").put([{"id": str(n), "content": f"document {n}"} for n in range(1_200)])
+        target, steps = io.StringIO(), []
+        memory.backup.write(target, progress=steps.append)
+        assert steps[:2] == [500, 1000]
