@@ -46,9 +46,9 @@ def share(hits: int, of: int) -> str:
     return f"{hits / of if of else 0:.3f} [{low:.3f}, {high:.3f}] ({hits}/{of})"
 
 
-def prompts(half: str) -> list[dict[str, Any]]:
-    """The labelled prompts of one half."""
-    with (PROMPTS / f"prompts_{half}.jsonl").open(encoding="utf-8") as lines:
+def prompts(part: str) -> list[dict[str, Any]]:
+    """The labelled prompts of one part: "development", "test" or "fresh"."""
+    with (PROMPTS / f"prompts_{part}.jsonl").open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 
@@ -64,12 +64,12 @@ def counted(rows: Iterable[dict[str, Any]]) -> tuple[int, int, int]:
 
 
 def detector(paths: Sequence[str]) -> None:
-    """Print precision and recall of each half, and how many questions of a published set are known for what they are."""
-    for half in ("development", "test"):
-        rows = prompts(half)
+    """Print precision and recall of each part, and how many questions of a published set are known for what they are."""
+    for part in ("development", "test", "fresh"):
+        rows = prompts(part)
         hits, false, missed = counted(rows)
         print(
-            f"{half:<12} precision {share(hits, hits + false)}   recall {share(hits, hits + missed)}   {len(rows)} prompts"
+            f"{part:<12} precision {share(hits, hits + false)}   recall {share(hits, hits + missed)}   {len(rows)} prompts"
         )
     for path in paths:
         questions = [str(qa["question"]) for sample in published(path) for qa in sample["qa"]]
@@ -93,12 +93,17 @@ class Asked:
     conversation: int
     found: tuple[tuple[str, float], ...]
     gold: frozenset[str]
+    elsewhere: bool  # whether what fits the question is about somebody else than whom it names
 
     def best(self) -> float:
         return max((score for _, score in self.found), default=0.0)
 
-    def grounded(self, threshold: float) -> bool:
-        return any(score >= threshold and turn in self.gold for turn, score in self.found)
+    def grounded(self, threshold: float, *, persons: bool) -> bool:
+        held = any(score >= threshold and turn in self.gold for turn, score in self.found)
+        return held and not (persons and self.elsewhere)
+
+    def refused(self, threshold: float, *, persons: bool) -> bool:
+        return self.best() < threshold or (persons and self.elsewhere)
 
 
 def turns(sample: dict[str, Any]) -> list[tuple[str, str]]:
@@ -135,28 +140,31 @@ def asked(samples: Sequence[dict[str, Any]]) -> list[Asked]:
             others = [qa for qa in samples[(number + 1) % len(samples)]["qa"] if qa["category"] != 5]
             for kind, questions in (("own", sample["qa"]), ("foreign", others)):
                 for qa in questions:
-                    found = filed(palace, str(qa["question"]), 0.0, 5).evidence
+                    said_to = filed(palace, str(qa["question"]), 0.0, 5)
                     called = kind if kind == "foreign" else "adversarial" if qa["category"] == 5 else "answerable"
-                    scored = tuple((ids[each.content], each.score) for each in found)
-                    answers.append(Asked(called, number, scored, gold(qa.get("evidence", []))))
+                    scored = tuple((ids[each.content], each.score) for each in said_to.evidence)
+                    answers.append(Asked(called, number, scored, gold(qa.get("evidence", [])), bool(said_to.whom)))
     return answers
 
 
 def locomo(paths: Sequence[str]) -> None:
-    """Print what is grounded and what is refused, over the threshold."""
+    """Print what is grounded and what is refused, over the threshold, without and with the check of persons."""
     answers = [each for path in paths for each in asked(published(path))]
     of = {kind: [each for each in answers if each.kind == kind] for kind in ("answerable", "adversarial", "foreign")}
     answerable = [each for each in of["answerable"] if each.gold]
-    print(
-        f"{'threshold':>9}  {'a gold turn in the grounding':<34}{'refused: adversarial':<34}"
-        f"{'refused: of another conversation':<34}"
-    )
-    for step in range(21):
-        t = step / 20
-        held = sum(each.grounded(t) for each in answerable)
-        rows = [share(held, len(answerable))]
-        rows += [share(sum(each.best() < t for each in of[kind]), len(of[kind])) for kind in ("adversarial", "foreign")]
-        print(f"{t:>9.2f}  " + "".join(f"{row:<34}" for row in rows))
+    refusing = {"answerable": answerable, "adversarial": of["adversarial"], "foreign": of["foreign"]}
+    for persons in (False, True):
+        print(f"\n{'with' if persons else 'without'} the check of persons")
+        print(
+            f"{'threshold':>9}  {'a gold turn in the grounding':<34}"
+            + "".join(f"refused: {kind:<25}" for kind in refusing)
+        )
+        for step in range(10, 61):
+            t = step / 100
+            held = sum(each.grounded(t, persons=persons) for each in answerable)
+            rows = [share(held, len(answerable))]
+            rows += [share(sum(q.refused(t, persons=persons) for q in each), len(each)) for each in refusing.values()]
+            print(f"{t:>9.2f}  " + "".join(f"{row:<34}" for row in rows))
 
 
 def wake(sizes: Sequence[str]) -> None:

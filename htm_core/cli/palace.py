@@ -45,6 +45,7 @@ class Given:
     budget: int
     threshold: float
     strict: bool
+    persons: bool
     limit: int
 
     def text(self) -> str:
@@ -74,12 +75,15 @@ def palace(
     budget: Annotated[int, typer.Option("--budget", "-b", min=0, help="For wake: tokens.")] = 900,
     threshold: Annotated[float, typer.Option("--threshold", help="For consult: from which score on.")] = THRESHOLD,
     strict: Annotated[bool, typer.Option("--strict", help="For consult: fail when a layer cannot be asked.")] = False,
+    persons: Annotated[
+        bool, typer.Option("--persons/--no-persons", help="For consult: tell whom it was said of from somebody else.")
+    ] = True,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 20,
 ) -> None:
     """Keep what is to be known for sure in rooms and drawers, and consult it before anything is generated."""
     given = Given(
         words=words or [], room=room, drawer=drawer, reason=reason, summary=summary, ttl=ttl, budget=budget,
-        threshold=threshold, strict=strict, limit=limit,
+        threshold=threshold, strict=strict, persons=persons, limit=limit,
     )  # fmt: skip
     _check(act, given)
     with whose.memory(embed="now") as memory:
@@ -119,7 +123,8 @@ def _promote(palace: Palace, given: Given) -> Any:
 
 
 def _consult(palace: Palace, given: Given) -> Grounding:
-    return Enforcer(palace, threshold=given.threshold, strict=given.strict).consult(given.text())
+    enforcer = Enforcer(palace, threshold=given.threshold, strict=given.strict, persons=given.persons)
+    return enforcer.consult(given.text())
 
 
 def _audit(palace: Palace, given: Given) -> list[Decision | Consultation]:

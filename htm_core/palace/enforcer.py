@@ -33,13 +33,13 @@ class Enforcer:
     """Consults a palace before anything is generated.
 
     `detector` says whether a prompt asks for something remembered: rules unless given; any callable that answers a
-    `Detection` or a bool. Evidence is what scores at least `threshold`. With `strict` a layer that could not be asked
-    raises `Ungrounded`.
+    `Detection` or a bool. Evidence is what scores at least `threshold`, and with `persons` no layer has any whose best fit
+    names somebody else than the question. With `strict` a layer that could not be asked raises `Ungrounded`.
     """
 
     def __init__(
         self, palace: Palace, *, detector: Detector = detect, threshold: float = THRESHOLD, strict: bool = False,
-        limit: int = MOST,
+        limit: int = MOST, persons: bool = True,
     ) -> None:  # fmt: skip
         number = isinstance(threshold, int | float) and not isinstance(threshold, bool)
         if not number or not math.isfinite(threshold) or not 0 < threshold <= 1:
@@ -55,6 +55,7 @@ class Enforcer:
         self.threshold = float(threshold)
         self.strict = strict
         self.limit = limit
+        self.persons = persons
 
     @property
     def aio(self) -> AsyncEnforcer:
@@ -111,6 +112,8 @@ class Enforcer:
             answer = ask(self.palace, text, self.threshold, self.limit)
         except HTMError as error:
             return _failed(layer, error)
+        if answer.evidence and answer.whom and self.persons:
+            answer = replace(answer, evidence=(), why=f"what fits it is about somebody else than {answer.whom}")
         if answer.evidence:
             best = max(each.score for each in answer.evidence)
             return Layer(layer=layer, state="hit", why=f"scored {best:.2f} of at least {self.threshold:g}{answer.but}",

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from .palace import Palace
 
 FORMAT = 1
-_MARK = re.compile(r"^<!-- htm ([0-9a-f-]{36}) -->[ \t]*$", re.MULTILINE)
+_MARK = re.compile(r"^<!-- htm ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}) -->[ \t]*$", re.MULTILINE)
+_LIKE_A_MARK = re.compile(r"^(\\*<!-- htm )", re.MULTILINE)
+_SET_APART = re.compile(r"^\\(\\*<!-- htm )", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +77,7 @@ def export(palace: Palace, folder: str) -> Exported:
         drawers.setdefault((each.room, each.drawer), []).append(each)
     for (room, drawer), held in sorted(drawers.items()):
         path = f"rooms/{room}/{drawer}.md"
-        _write(root / path, "\n".join(f"<!-- htm {each.id} -->\n{each.content}\n" for each in held))
+        _write(root / path, "\n".join(f"<!-- htm {each.id} -->\n{_apart(each.content)}\n" for each in held))
         register[path] = {each.id: _digest(each.content) for each in held}
     _clear_others(root, register)
     _write(root / "identity.txt", identity + "\n" if identity else "")
@@ -152,10 +154,19 @@ def _entries(text: str) -> Iterator[tuple[str | None, str]]:
     """The texts of a drawer's file, each with its id, or None for what is new."""
     first, *rest = _MARK.split(text)
     if first.strip():
-        yield None, first.strip("\n")
+        yield None, _plain(first)
     for id, said in zip(rest[::2], rest[1::2], strict=True):
         if said.strip():
-            yield id, said.strip("\n")
+            yield id, _plain(said)
+
+
+def _apart(text: str) -> str:
+    """A text as it stands in a file: a line of it that reads like a mark has a backslash before it."""
+    return _LIKE_A_MARK.sub(r"\\\1", text)
+
+
+def _plain(text: str) -> str:
+    return _SET_APART.sub(r"\1", text.strip("\n"))
 
 
 def _register(root: Path) -> dict[str, Any]:
@@ -190,7 +201,7 @@ def _clear_others(root: Path, register: dict[str, dict[str, str]]) -> None:
 
 def _read(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidInput(f"expected {file} in UTF-8; nothing of it was imported. Save it as UTF-8") from None
 
@@ -210,4 +221,6 @@ def _write(file: Path, text: str) -> None:
 
 
 def _digest(text: str) -> str:
-    return hashlib.sha256(text.strip("\n").encode("utf-8", "surrogatepass")).hexdigest()
+    """The digest of a text, however its lines end: editors and git change that."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+    return hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()

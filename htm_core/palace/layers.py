@@ -10,6 +10,7 @@ from uuid import UUID
 
 from ..memory import Memory
 from ..rules.grounding import Evidence
+from ..rules.grounding_persons import Told, somebody_else
 from ..rules.places import Placed
 from ..store import places
 from ..types import Recall
@@ -25,12 +26,16 @@ LONGEST_ARTIFACT = 8_000  # characters of what a source answered that are given 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A layer's evidence; or why there is none, or why that cannot be said. `but` is what evidence came without."""
+    """A layer's evidence; or why there is none, or why that cannot be said. `but` is what evidence came without.
+
+    `whom` is who was asked about, where what fits the question speaks of somebody else.
+    """
 
     evidence: tuple[Evidence, ...] = ()
     why: str = ""
     failed: str = ""
     but: str = ""
+    whom: str = ""
 
 
 def filed(palace: Palace, text: str, threshold: float, limit: int) -> Answer:
@@ -118,7 +123,10 @@ def _recalled(
         else f"the best scored {best:.2f}, below {threshold:g}"
     )
     degraded = recall.degraded or ""
-    return Answer(enough, why=why, failed=degraded, but=f"; {degraded}" if degraded else "")
+    told = [Told(each.content, f"{each.room} {each.drawer} {each.robot}") for each, _ in found[:limit]]
+    return Answer(
+        enough, why=why, failed=degraded, but=f"; {degraded}" if degraded else "", whom=somebody_else(text, told) or ""
+    )
 
 
 def _placed_hits(

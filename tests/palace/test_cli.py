@@ -25,6 +25,14 @@ def test_a_palace_is_furnished_looked_at_and_consulted(htm: Htm) -> None:
     assert {"grounded", "miss"} <= set(htm("palace", "audit").out.split())
 
 
+def test_whom_a_question_names_can_be_left_unchecked(htm: Htm) -> None:
+    htm("palace", "file", "Ann: The key to the red boat hangs in the kitchen.", *WHERE)
+    htm("palace", "file", "Bob: I never row.", *WHERE)
+    ask = ("palace", "consult", "Where did Bob say the key to the red boat hangs?", "--threshold", "0.1")
+    assert "somebody else than Bob" in htm(*ask).out
+    assert "hangs in the kitchen" in htm(*ask, "--no-persons").out
+
+
 def test_a_note_is_promoted_with_a_reason_and_a_summary(htm: Htm) -> None:
     note = htm("palace", "note", "The heron was seen.", "--session", "s", "--json").json
     refused = htm("palace", "promote", note["id"], *WHERE, "--session", "s")

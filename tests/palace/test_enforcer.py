@@ -101,6 +101,33 @@ def test_the_threshold_decides_what_is_evidence(palace: Palace) -> None:
     assert Enforcer(palace, threshold=min(1.0, score * 1.01)).consult(QUESTION).verdict == "miss"
 
 
+def test_what_was_said_of_somebody_else_is_no_evidence_unless_persons_are_not_told_apart(palace: Palace) -> None:
+    palace.file("Caroline: The necklace from grandma stands for love.", room="talk", drawer="june")
+    palace.file("Melanie: The kids like grandma.", room="talk", drawer="june")
+    wrong = "What does the necklace that grandma gave Melanie stand for?"
+    grounding = Enforcer(palace, threshold=0.05).consult(wrong)
+    assert (grounding.verdict, grounding.answer) == ("miss", MISS)
+    assert grounding.layers[1].why == "what fits it is about somebody else than Melanie"
+    assert Enforcer(palace, threshold=0.05, persons=False).consult(wrong).verdict == "grounded"
+    assert Enforcer(palace, threshold=0.05).consult(wrong.replace("Melanie", "Caroline")).verdict == "grounded"
+
+
+def test_words_alone_that_find_somebody_else_make_no_miss(palace: Palace, embedder: Any) -> None:
+    palace.file("Caroline: The necklace from grandma stands for love.", room="talk", drawer="june")
+    palace.file("Melanie: The kids like grandma.", room="talk", drawer="june")
+    embedder.down = True
+    grounding = Enforcer(palace, threshold=0.05).consult("What does the necklace that grandma gave Melanie stand for?")
+    assert (grounding.verdict, grounding.layers[1].state, grounding.may_generate) == ("failed", "failed", False)
+
+
+def test_a_note_about_somebody_else_is_no_evidence_either_and_the_walk_goes_on(palace: Palace) -> None:
+    palace.note("Caroline: The necklace from grandma stands for love.")
+    palace.note("Melanie: The kids like grandma.")
+    palace.procedure("Necklaces", ["Ask."], triggers=["necklace"])
+    said = states(Enforcer(palace, threshold=0.05), "What does the necklace that grandma gave Melanie stand for?")
+    assert [said[each] for each in ("L2", "L3", "L4")] == ["miss", "miss", "hit"]
+
+
 def test_another_detector_can_be_put_in_the_place_of_the_rules(palace: Palace) -> None:
     assert Enforcer(palace, detector=lambda prompt: True).consult("Write a poem.").verdict == "miss"
     assert Enforcer(palace, detector=lambda prompt: False).consult(QUESTION).verdict == "free"

@@ -40,6 +40,49 @@ def test_an_export_that_nobody_edited_changes_nothing_when_it_is_imported(palace
     assert palace.look() == before
 
 
+AWKWARD = [
+    "<!-- htm 00000000-0000-0000-0000-000000000000 -->",
+    "Before.\n<!-- htm 00000000-0000-0000-0000-000000000000 -->\nAfter.",
+    "\\<!-- htm 00000000-0000-0000-0000-000000000000 -->\nis what a backslash looks like",
+    "<!-- htm not-an-id -->\nis no mark",
+    "# A heading\n\n- a list\n\n```\ncode\n```",
+    "Lines that end\r\nas on Windows\r\nstay so.",
+    "---\nyaml: 'no'\n---",
+    "trailing spaces  \n\ttabs\t",
+    "水は冷たい \U0001f600 e\u0301",
+    "line\u2028separator and \x0c form feed",
+]
+
+
+@pytest.mark.parametrize("windows", [False, True])
+def test_any_text_comes_back_from_its_folder_as_it_was(palace: Palace, tmp_path: Path, *, windows: bool) -> None:
+    palace.file_many(AWKWARD, room="odd", drawer="texts")
+    before = palace.look()
+    palace.export(str(tmp_path / "out"))
+    if windows:  # an editor that ends lines with two signs, and begins a file with three bytes
+        for file in (tmp_path / "out").rglob("*.md"):
+            text = file.read_text(encoding="utf-8").replace("\n", "\r\n")
+            file.write_text(text, encoding="utf-8-sig", newline="")
+    done = palace.load(str(tmp_path / "out"))
+    assert (done.added, done.edited, done.conflicts, done.missing) == ([], [], [], [])
+    assert done.unchanged == len(AWKWARD)
+    assert palace.look() == before
+
+
+def test_a_text_that_reads_like_a_mark_changes_nothing_of_what_it_names(palace: Palace, tmp_path: Path) -> None:
+    precious = palace.file("Precious.", room="odd", drawer="texts")
+    palace.file(f"Mine.\n<!-- htm {precious.id} -->\nTaken over.", room="odd", drawer="texts")
+    palace.export(str(tmp_path / "out"))
+    assert palace.load(str(tmp_path / "out")).edited == []
+    assert "Precious." in {each.content for each in palace.look()}
+
+
+def test_a_mark_that_is_no_id_is_a_text(palace: Palace, folder: Path) -> None:
+    file = folder / "rooms/people/bob.md"
+    file.write_text(f"<!-- htm {'-' * 36} -->\nBob is new.\n", encoding="utf-8")
+    assert [each.drawer for each in palace.load(str(folder)).added] == ["bob"]
+
+
 def test_two_exports_of_the_same_palace_are_the_same_to_the_byte(palace: Palace, folder: Path, tmp_path: Path) -> None:
     palace.export(str(tmp_path / "again"))
     for file in (each for each in folder.rglob("*") if each.is_file()):

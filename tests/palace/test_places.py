@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from htm_core import InvalidInput, NotFound
+from htm_core import Draft, InvalidInput, NotFound
 from htm_core.palace import Layout, Palace, for_code_review, for_health_check, for_issue_analysis
 from htm_core.rules.places import check_part, lifetime, note_owner
 from tests.palace.conftest import Build, Clock
@@ -81,6 +83,15 @@ def test_a_note_lives_for_an_hour_unless_told_otherwise(palace: Palace) -> None:
     assert (note.expires_at - note.filed_at).total_seconds() == pytest.approx(3600, abs=0.01)
 
 
+def test_a_note_is_only_added_to_and_can_be_neither_moved_nor_rewritten(palace: Palace) -> None:
+    note = palace.note("The build is red.")
+    palace.note("The build is green.")
+    with pytest.raises(NotFound, match=r"see Palace\.look"):
+        palace.move(note, room="projects", drawer="ci")
+    assert [each.content for each in palace.notes()] == ["The build is green.", "The build is red."]
+    assert palace.look() == []
+
+
 def test_the_same_note_twice_lives_until_the_later_time(palace: Palace, clock: Clock) -> None:
     palace.note("The build is red.", ttl=60)
     later = palace.note("The build is red.", ttl=600)
@@ -110,6 +121,76 @@ def test_a_note_is_seen_by_its_session_only(build: Build) -> None:
     assert other.timeline() == []
     with pytest.raises(NotFound):
         other.get(note.node_id)
+
+
+ASKED: list[dict[str, Any]] = [
+    {}, {"mode": "text"}, {"mode": "vector"}, {"where": {"palace": "note"}}, {"robot": "atlas"}, {"session": "today"},
+    {"tags": ["secret"]}, {"timeframe": "2026"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("how", ASKED, ids=str)
+def test_not_even_who_asks_for_everybodys_memories_sees_a_note(build: Build, how: dict[str, Any]) -> None:
+    ann = build(user="ann")
+    ann.note("The password hint is a river.")
+    ann.scratchpad().remember("The password hint is a lake.", tags=["secret"])
+    shared = build(user="cid", session="today").memory.remember("The river is wide.", tags=["secret"])
+    if "where" in how:
+        build(user="cid", session="today").memory.remember("The river is wide.", metadata={"palace": "note"})
+    for palace in (ann, build(user="bob"), build("borg", session="tomorrow"), build()):
+        found = palace.memory.recall("password hint river", scope="tenant", **how)
+        assert {hit.node.id for hit in found} == {shared.id}
+
+
+def test_what_was_promoted_is_seen_and_its_note_still_is_not(build: Build) -> None:
+    palace = build(user="ann")
+    note = palace.note("The sluice was open at nine.")
+    palace.promote(note, room="river", drawer="sluice", reason="Needed.", summary="The sluice is open by day.")
+    found = build("borg", user="bob", session="tomorrow").memory.recall("sluice open", scope="tenant")
+    assert [hit.node.content for hit in found] == ["The sluice is open by day."]
+
+
+def test_among_thousands_of_passages_a_note_is_no_hit_either(build: Build) -> None:
+    palace = build(user="ann")
+    said = [Draft(content=f"Gauge {at} of the river reads {at % 97}.") for at in range(5_100)]
+    for start in range(0, len(said), 1_000):
+        palace.memory.remember_many(said[start : start + 1_000])
+    note = palace.note("Gauge 7 of the river reads 7, says a password.")
+    for mode in ("text", "vector"):
+        found = build(user="bob").memory.recall("password gauge 7 of the river", scope="tenant", mode=mode, limit=100)
+        assert len(found.hits) == 100
+        assert note.node_id not in {hit.node.id for hit in found}
+
+
+def test_what_is_counted_told_or_named_does_not_give_a_note_away(build: Build, tmp_path: Path) -> None:
+    ann = build(user="ann")
+    ann.scratchpad().remember("Wrenfield is the password hint.", role="user", name="Wrenfield", tags=["secret:hint"])
+    ann.note("The password hint is a river.")
+    for palace in (build(user="bob"), build(), build("borg", session="tomorrow")):
+        memory = palace.memory
+        told = memory.stats()
+        assert (told.nodes, told.mentions) == (0, 0)
+        assert memory.list() == []
+        assert memory.timeline() == memory.timeline(session="today") == []
+        assert memory.who_said("password hint") == []
+        assert memory.sessions() == []
+        assert memory.tags.popular() == []
+        assert palace.look() == palace.notes() == []
+        assert palace.rooms() == []
+        assert palace.export(str(tmp_path / "out")).places == 0
+
+
+@pytest.mark.parametrize("user", ["", "ann"])
+def test_nobody_can_pass_for_the_owner_of_a_sessions_notes(build: Build, user: str) -> None:
+    palace = build(user=user) if user else build()
+    palace.note("The password hint is a river.")
+    owner = note_owner(user, "today")
+    with pytest.raises(InvalidInput, match="kept for the notes of sessions"):
+        build(user=owner)
+    with pytest.raises(InvalidInput, match="kept for the notes of sessions"):
+        palace.memory.of(user=owner)
+    with pytest.raises(InvalidInput, match="kept for the notes of sessions"):
+        palace.of(user=owner)
 
 
 def test_users_of_one_session_do_not_see_each_others_notes(build: Build) -> None:

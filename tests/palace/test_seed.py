@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 from htm_core import InvalidInput
@@ -66,15 +69,44 @@ def test_l5_free_generation_only_when_l0_to_l4_are_exhausted(palace: Palace) -> 
 
 
 def test_the_key_principle_free_generation_is_never_reached_when_a_layer_has_relevant_data(build: Build) -> None:
-    for at, put in enumerate((
+    furnish: list[Callable[[Palace], object]] = [
         lambda palace: palace.file(HERON, room="projects", drawer="heron"),
         lambda palace: palace.note(HERON),
         lambda palace: palace.artifact("file:///heron", fetch=lambda uri: HERON),
         lambda palace: palace.procedure("Heron", [HERON]),
-    )):  # fmt: skip
+    ]
+    for at, put in enumerate(furnish):
         palace = build(user=f"user-{at}")
         put(palace)
         assert not Enforcer(palace, threshold=0.2).consult(ASK).may_generate
+
+
+# -- storage layout ---------------------------------------------------------------------------------------------------
+
+
+def test_storage_layout_is_an_identity_rooms_with_drawers_and_a_configuration_as_plain_files(
+    palace: Palace, tmp_path: Path
+) -> None:
+    palace.identify("I am Atlas.")
+    for room, drawer in (("projects", "heron-config"), ("people", "alexander"), ("architecture", "fleet")):
+        palace.file(f"What is known about {drawer}.", room=room, drawer=drawer)
+    palace.note("Only of this session.")
+    palace.export(str(tmp_path))
+    files = {str(file.relative_to(tmp_path)): file.read_text(encoding="utf-8") for file in tmp_path.rglob("*.*")}
+    assert sorted(files) == [
+        "identity.txt", "palace.yaml", "rooms/architecture/fleet.md", "rooms/people/alexander.md",
+        "rooms/projects/heron-config.md",
+    ]  # fmt: skip
+    assert files["identity.txt"] == "I am Atlas.\n"
+    assert "Only of this session." not in "".join(files.values())
+
+
+def test_storage_layout_keeps_a_scratchpad_for_each_session(build: Build) -> None:
+    for session in ("monday", "tuesday"):
+        build(session=session).note(f"A note of {session}.")
+    assert [[each.content for each in build(session=session).notes()] for session in ("monday", "tuesday")] == [
+        ["A note of monday."], ["A note of tuesday."],
+    ]  # fmt: skip
 
 
 # -- components -------------------------------------------------------------------------------------------------------
@@ -133,6 +165,9 @@ def test_component_5_wake_up_loads_identity_rooms_promoted_memories_and_survivin
     assert [room.name for room in woken.rooms] == ["people", "projects"]
     assert [each.content for each in woken.new] == ["Heron ships in May."]
     assert [each.id for each in woken.notes] == [kept.id]
+    told = ("I am Atlas.", "- people: ann (1)", "Heron ships in May.", "Still open: the build.")  # L0, L1, L1.5, L2
+    places = [woken.text.index(line) for line in told]
+    assert places == sorted(places)
 
 
 # -- data flow --------------------------------------------------------------------------------------------------------

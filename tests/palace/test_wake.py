@@ -19,7 +19,7 @@ def furnished(palace: Palace, *, facts: int) -> None:
         palace.file_many(said, room=f"room {start % 7}", drawer="facts")
 
 
-@pytest.mark.parametrize("facts", [0, 10, 500])
+@pytest.mark.parametrize("facts", [0, 10, 1_000])
 def test_the_budget_is_kept_to_the_token(palace: Palace, facts: int) -> None:
     furnished(palace, facts=facts)
     for budget in (0, 12, 120, 900):

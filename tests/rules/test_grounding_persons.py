@@ -1,0 +1,72 @@
+"""Who was asked about is told from somebody else of whom the same was said; where that cannot be told, nothing is refused."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from htm_core.rules.grounding_persons import Told, somebody_else
+
+NECKLACE = "Caroline: This necklace is a gift from my grandma, it stands for love and strength."
+SWIMMING = "Melanie: I take the kids swimming."
+
+
+def asked(question: str, *texts: str) -> str | None:
+    return somebody_else(question, [Told(text) for text in texts])
+
+
+def test_what_was_said_of_one_person_answers_no_question_about_another() -> None:
+    question = "What does the necklace that grandma gave Melanie stand for?"
+    assert asked(question, NECKLACE, SWIMMING) == "Melanie"
+    assert asked(question.replace("Melanie", "Caroline"), NECKLACE, SWIMMING) is None
+
+
+def test_the_third_person_names_as_the_speaker_does() -> None:
+    facts = ("The red bicycle in the shed belongs to Ann since May.", "Everybody knows Bob, who likes olives.")
+    assert asked("Since when does the red bicycle in the shed belong to Bob?", *facts) == "Bob"
+    assert asked("Since when does the red bicycle in the shed belong to Ann?", *facts) is None
+
+
+@pytest.mark.parametrize(
+    ("why", "question", "texts"),
+    [
+        ("nobody is named", "What does the necklace from grandma stand for?", (NECKLACE, SWIMMING)),
+        ("two are named", "Did Melanie see the necklace that grandma gave Caroline?", (NECKLACE, SWIMMING)),
+        ("she is not spoken of here", "What does the necklace that grandma gave Zoe stand for?", (NECKLACE, SWIMMING)),
+        ("the question is too short to compare", "Has Melanie a necklace?", (NECKLACE, SWIMMING)),
+        ("the other text names nobody", "What does the necklace that grandma gave Melanie stand for?",
+         ("The necklace from grandma stands for love.", SWIMMING)),
+        ("both fit alike", "What does the necklace that grandma gave Melanie stand for?",
+         (NECKLACE, "Melanie: My necklace from grandma stands for luck.")),
+        ("a day is no person", "Which bicycle in the red shed belongs to whom since Monday?",
+         ("Ann has a bicycle in the red shed that belongs to Bob.", "We met on Monday.")),
+        ("a place the world knows is no person", "Which red bicycle in the shed was bought in Berlin?",
+         ("He told Ann which red bicycle in the shed was bought.", "They live in Berlin.")),
+        ("a place is no person", "Which red bicycle in the shed was bought by him in Sezana?",
+         ("He told Ann which red bicycle in the shed he bought.", "They met in Sezana.")),
+        ("nothing was found", "What does the necklace that grandma gave Melanie stand for?", ()),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)  # fmt: skip
+def test_nothing_is_refused_where_it_cannot_be_told(why: str, question: str, texts: tuple[str, ...]) -> None:
+    assert asked(question, *texts) is None
+
+
+def test_the_drawer_and_the_speaker_say_whom_a_text_is_about() -> None:
+    question = "What does the necklace that grandma gave Melanie stand for?"
+    other = Told(SWIMMING)
+    bare = "It was Caroline who saw the necklace from grandma; it stands for love."
+    assert somebody_else(question, [Told(bare, "people caroline atlas"), other]) == "Melanie"
+    assert somebody_else(question, [Told(bare, "people melanie atlas"), other]) is None
+
+
+@given(st.text(max_size=120), st.lists(st.text(max_size=120), max_size=4))
+def test_any_texts_can_be_compared_and_who_is_named_was_asked_about(question: str, texts: list[str]) -> None:
+    found = asked(question, *texts)
+    assert found is None or found.lower() in question.lower()
+
+
+@given(st.permutations([NECKLACE, SWIMMING, "Ann: Hello there.", "The door is blue."]))
+def test_the_order_of_what_was_found_does_not_matter(texts: list[str]) -> None:
+    assert asked("What does the necklace that grandma gave Melanie stand for?", *texts) == "Melanie"
