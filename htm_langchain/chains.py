@@ -21,7 +21,7 @@ from .options import memory_given, named, score, seconds, whole
 from .recalled import block, shown_in
 from .recalling import Asking
 from .tokens import count
-from .window import fit
+from .window import fit, leading
 
 _log = logging.getLogger("htm.langchain")
 
@@ -98,7 +98,7 @@ class Keys:
 
     def filled(self, given: Any, history: Sequence[BaseMessage], question: Sequence[BaseMessage]) -> Any:
         """An input with its history."""
-        lead = next((at for at, each in enumerate(question) if each.type != "system"), len(question))
+        lead = leading(question)
         together = [*question[:lead], *history, *question[lead:]]
         if not isinstance(given, Mapping):
             return together
@@ -146,8 +146,8 @@ class ChainWithMemory(Runnable[Any, Any]):
         budget: int,
         recall: int,
     ) -> None:
-        self.bound = bound
         self.memory = memory
+        self.bound = bound
         self._keys = keys
         self._whose = whose
         self._asking = asking

@@ -18,6 +18,7 @@ from .answers import INTERRUPTED
 from .messages import draft_of, kept_as, message_of
 from .recalled import asks, is_note
 from .tokens import print_of
+from .window import leading
 
 # How far back a window is restored, and on which multiples it begins, so that it begins at the same message for many
 # turns and a provider's cache of the prefix lives.
@@ -81,8 +82,10 @@ class Conversation:
     def before(self, messages: Sequence[BaseMessage]) -> list[AnyMessage]:
         """What the log has before messages that hold no more than one new turn; nothing where they hold more.
 
-        A tool's results that are brought along alone go on with the turn that called it.
+        System messages that lead are no part of it. A tool's results that are brought along alone go on with the turn
+        that called it.
         """
+        messages = messages[leading(messages) :]
         one_turn = bool(messages) and asks(messages[0]) and sum(map(asks, messages)) == 1
         results = bool(messages) and all(isinstance(each, ToolMessage) for each in messages)
         if not self.restores or not (one_turn or results) or any(map(is_note, messages)):

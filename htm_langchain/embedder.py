@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from langchain_core.embeddings import Embeddings
 
@@ -26,6 +26,9 @@ class HTMEmbeddings(Embeddings):
 
     def __repr__(self) -> str:
         return f"HTMEmbeddings({self.model!r})"
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # a model's weights are many, and its runtime cannot be copied
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """One vector per text that is to be found, in order."""

@@ -16,7 +16,7 @@ from .options import memory_given, whole
 from .recalled import block, is_note, shown_in
 from .recalling import Asking
 from .tokens import count
-from .window import fit
+from .window import fit, leading
 
 Entries = list[tuple[str | None, Mention]]
 # Of what memory knows about the last question: passages, how good they are at least, their tokens, their share of the
@@ -120,7 +120,7 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         if self.budget is not None:
             reserve = min(reserve, self.budget - count(window))
         note = block(recalled, shown=shown_in(window), limit=RECALLED, room=reserve)
-        lead = next((at for at, each in enumerate(window) if each.type != "system"), len(window))
+        lead = leading(window)
         return [*window[:lead], *([] if note is None else [note]), *window[lead:]]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired, Self
 from uuid import uuid4
 
 from langchain.agents.middleware import (
@@ -26,13 +26,13 @@ from htm_core import InvalidInput, Memory, anonymous
 from .conversation import Conversation, Conversations, Facts
 from .grounding import Consulting
 from .keeping import akeep, keep
-from .options import SCOPES, memory_given, named, one_of, score, seconds, whole
+from .options import SCOPES, called, memory_given, named, one_of, score, seconds, whole
 from .recalled import appended, block, placed, shown_in
 from .recalling import Asking
 from .tokens import Counters
 from .tools import create_forget_tool, create_recall_tool, create_remember_tool
 from .whose import Named, session_of, subagent_of, user_of
-from .window import fit
+from .window import fit, leading
 
 _log = logging.getLogger("htm.langchain")
 
@@ -102,8 +102,8 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         name: str = "HTMMemoryMiddleware",
     ) -> None:
         super().__init__()
-        self._consulting = None if palace is None else Consulting(palace, enforce=enforce)
         self.memory = memory_given(memory)
+        self._consulting = None if palace is None else Consulting(palace, enforce=enforce)
         self._user = named(user, what="user")
         self._session = named(session, what="session")
         self._budget = None if budget is None else whole(budget, least=1, what="budget")
@@ -117,11 +117,14 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         )
         self._inject = one_of(inject, ("human", "system"), what="inject")
         self._subagents = subagents
-        self._name = name
+        self._name = called(name)
         self.tools = _tools(tools, memory, user=user, session=session, scope=scope)
         self._conversations = Conversations()
         self._counters = Counters()
         self._warned = False
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # a handle, as the memory behind it, with what it knows of each conversation
 
     @property
     def name(self) -> str:
@@ -204,7 +207,9 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         system = [request.system_message] if request.system_message else []
         room = budget - counts(system, tools=[*request.tools, *_answers_as(request.response_format)])
         reserve = min(self._recall_budget, int(budget * RECALL_SHARE))
-        window = fit([*facts.before, *request.messages], room=max(0, room - reserve), led=bool(system), counts=counts)
+        lead = leading(request.messages)
+        together = [*request.messages[:lead], *facts.before, *request.messages[lead:]]
+        window = fit(together, room=max(0, room - reserve), led=bool(system), counts=counts)
         reserve = min(reserve, room - counts(window))
         note = block(facts.recalled, shown=shown_in(window), limit=self._asking.limit, room=reserve, counts=counts)
         if self._inject == "system":

@@ -24,6 +24,13 @@ def named(value: Any, *, what: str) -> Any:
     raise InvalidInput(f"expected {what} to be a name, a callable that finds one, or None; got {value!r:.80}")
 
 
+def called(value: Any) -> str:
+    """What something is called among others: a text that says something."""
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidInput(f"expected name to be a text that is not empty, got {value!r:.80}")
+    return value
+
+
 def one_of(value: Any, known: Sequence[Any], *, what: str) -> Any:
     """One of the values that there are."""
     if value not in known:

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from langgraph.store.base import (
     BaseStore,
@@ -40,8 +40,8 @@ from .store_items import (
 )
 from .store_sweeping import Sweeper
 
-# The collection that all stores of a tenant share, as they share their items.
-COLLECTION = "langgraph:store"
+# The collection that all stores of a tenant share, as they share their items: of a kind that no vector store can open.
+COLLECTION, KIND = "store", "langgraph"
 USUAL_INTERVAL = 5  # minutes between sweeps, as of PostgresStore
 
 
@@ -69,12 +69,12 @@ class HTMStore(BaseStore):
         index: IndexConfig | bool | None = None,
         ttl: TTLConfig | None = None,
     ) -> None:
+        self.memory = Memory(url=url, tenant=tenant) if memory is None else _alone(memory, tenant=tenant, url=url)
+        self._is_owner = memory is None
         self.index_config = index
         self._index = index_of(index)
         self.ttl_config = check_ttl(ttl)
-        self._is_owner = memory is None
-        self.memory = Memory(url=url, tenant=tenant) if memory is None else _alone(memory, tenant=tenant, url=url)
-        self._items = self.memory.collection(COLLECTION, dim=self._index.dim, embedder=self._index.embedder)
+        self._items = self.memory.collection(COLLECTION, kind=KIND, dim=self._index.dim, embedder=self._index.embedder)
         self._sweeper = Sweeper(self._items.sweep)
         weakref.finalize(self, self._sweeper.ask_to_stop)
 
@@ -101,6 +101,9 @@ class HTMStore(BaseStore):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(tenant={self.memory.tenant!r})"
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # a handle, as the memory behind it; there is one sweeper
 
     # -- operations ---------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
 
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableConfig
@@ -166,6 +166,16 @@ class _Whose:
         return memory_of(self.given, trusted, user=self.user, session=self.session)
 
 
+class MemoryTool(StructuredTool):
+    """A tool over a memory; a deep copy of it has the same memory, and it does not leave its process."""
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"cannot pickle the tool {self.name!r}: it holds a memory's connections; make it in each process, of the "
+            "Memory(…) there"
+        )
+
+
 def _running(config: RunnableConfig) -> Any:
     """What runs a tool that was handed no runtime: the graph around it, else only its configuration."""
     if "langgraph.runtime" in sys.modules:
@@ -189,7 +199,7 @@ def _tool(
     async def awaited(*said: Any, runtime: Hidden = None, config: RunnableConfig, **given: Any) -> Any:
         return await whose.given.aio.run(verb, *said, runtime=runtime, config=config, **given)
 
-    return StructuredTool.from_function(
+    return MemoryTool.from_function(
         func=verb,
         coroutine=awaited,
         name=name,

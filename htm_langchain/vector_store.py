@@ -50,6 +50,9 @@ class HTMVectorStore(VectorStore):
     def __repr__(self) -> str:
         return f"HTMVectorStore(collection={self._items.name!r}, tenant={self._items.tenant!r})"
 
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # a handle, as the memory behind it
+
     @property
     def embeddings(self) -> Embeddings:
         """The model that its vectors are of."""

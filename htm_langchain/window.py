@@ -77,7 +77,7 @@ def fit(
 
 def grouped(messages: Sequence[AnyMessage], *, counts: Counts = count) -> tuple[list[AnyMessage], list[Group]]:
     """The system messages that lead, and the rest in groups, without those that no model accepts."""
-    lead = next((at for at, each in enumerate(messages) if not isinstance(each, SystemMessage)), len(messages))
+    lead = leading(messages)
     parts: list[list[AnyMessage]] = []
     for message in messages[lead:]:
         if isinstance(message, ToolMessage) and parts and _answers(message, parts[-1]):
@@ -90,6 +90,11 @@ def grouped(messages: Sequence[AnyMessage], *, counts: Counts = count) -> tuple[
         group for at, group in enumerate(groups)
         if group.whole or (at == last and not isinstance(group.messages[0], ToolMessage))
     ]  # fmt: skip
+
+
+def leading(messages: Sequence[BaseMessage]) -> int:
+    """How many system messages lead."""
+    return next((at for at, each in enumerate(messages) if not isinstance(each, SystemMessage)), len(messages))
 
 
 def _answers(result: ToolMessage, part: Sequence[AnyMessage]) -> bool:

@@ -22,7 +22,17 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 from htm_core import InvalidInput, anonymous, recalling
 from htm_core.store.database import Database
-from htm_langchain import HTMChatMessageHistory, HTMMemoryMiddleware, with_memory
+from htm_langchain import (
+    HTMChatMessageHistory,
+    HTMMemoryMiddleware,
+    HTMRetriever,
+    HTMStore,
+    HTMVectorStore,
+    create_forget_tool,
+    create_recall_tool,
+    create_remember_tool,
+    with_memory,
+)
 from htm_langchain.messages import decode
 from htm_langchain.recalled import is_note
 from htm_langchain.tokens import count
@@ -82,7 +92,9 @@ def least(request: Sequence[BaseMessage]) -> int:
     return count(head) + question.tokens + (0 if groups[-1] is question else groups[-1].tokens)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(turns=turns, budget=st.integers(120, 1_200), saver=st.booleans(), prompt=st.booleans())
 def test_whatever_is_said_the_request_is_valid_and_within_budget_and_all_of_it_is_kept(
     make: Make, turns: list[Any], budget: int, saver: bool, prompt: bool
@@ -126,7 +138,9 @@ odd = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(history=odd, budget=st.integers(200, 600))
 def test_a_history_that_no_model_accepts_is_mended_in_the_request(make: Make, history: list[Any], budget: int) -> None:
     """Orphaned results, unanswered and unreadable calls, answers twice, an assistant who speaks first."""
@@ -408,6 +422,21 @@ def test_nothing_blocks_the_event_loop(make: Make, monkeypatch: pytest.MonkeyPat
         assert len(await history.aget_messages()) == 5
         await history.aadd_messages([HumanMessage("bye")])
         await history.aclear(erase=True)
+        store = HTMStore(memory=make())
+        await store.aput(("users", "ann"), "1", {"text": "hens"})
+        assert len(await store.asearch(("users",), query="hens")) == len(await store.alist_namespaces()) == 1
+        documents = HTMVectorStore(memory=make())
+        await documents.aadd_texts(["word"], ids=["x"])
+        assert len(await documents.asimilarity_search("word")) == len(await documents.aget_by_ids(["x"])) == 1
+        assert len(await documents.amax_marginal_relevance_search("word")) == 1
+        await documents.adelete(["x"])
+        assert FACT in str(await HTMRetriever(memory=make(user="ann")).ainvoke(QUESTION))
+        for create, said_by_model in (
+            (create_recall_tool, {"query": "Clara"}),
+            (create_remember_tool, {"content": "Clara likes figs."}),
+            (create_forget_tool, {"memory_id": "nobody's"}),
+        ):
+            await create(make(user="ann")).ainvoke(said_by_model)
 
     for _ in range(2):  # two event loops, one after the other
         asyncio.run(everything())

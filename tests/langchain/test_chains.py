@@ -302,7 +302,9 @@ def test_recall_and_keeping_are_runs_within_the_chains(make: Make, colour: str) 
 words = st.integers(1, 60).map(lambda n: "word " * n)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(said=st.lists(words, min_size=1, max_size=8), budget=st.integers(200, 900))
 def test_history_and_recall_hold_their_budget_and_nothing_said_is_lost(
     make: Make, said: list[str], budget: int

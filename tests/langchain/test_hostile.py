@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
-import pickle
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -24,7 +22,6 @@ from pydantic import BaseModel
 from htm_core import InvalidInput, Memory, anonymous
 from htm_langchain import (
     HTMChatMessageHistory,
-    HTMEmbeddings,
     HTMMemoryMiddleware,
     HTMRetriever,
     HTMStore,
@@ -58,6 +55,9 @@ WRONG: dict[str, Callable[[Memory], object]] = {
     "middleware: a memory that is none": lambda _: HTMMemoryMiddleware("postgresql://…"),  # type: ignore[arg-type]
     "middleware: a user that is no name": lambda m: HTMMemoryMiddleware(m, user=5),  # type: ignore[arg-type]
     "middleware: a session that is no name": lambda m: HTMMemoryMiddleware(m, session=5),  # type: ignore[arg-type]
+    "middleware: no name": lambda m: HTMMemoryMiddleware(m, name=""),
+    "middleware: a name of white space": lambda m: HTMMemoryMiddleware(m, name=" "),
+    "middleware: a name that is none": lambda m: HTMMemoryMiddleware(m, name=None),  # type: ignore[arg-type]
     "chain: a memory that is none": lambda _: with_memory(RunnableLambda(str), None),  # type: ignore[arg-type]
     "chain: a user that is no name": lambda m: with_memory(RunnableLambda(str), m, user=5),  # type: ignore[arg-type]
     "chain: limit": lambda m: with_memory(RunnableLambda(str), m, recall_limit=-1),
@@ -74,6 +74,13 @@ WRONG: dict[str, Callable[[Memory], object]] = {
     "tool: score": lambda m: create_recall_tool(m, min_score=9),
     "tool: a user that is no name": lambda m: create_recall_tool(m, user=5),  # type: ignore[arg-type]
     "vector store: one text": lambda m: HTMVectorStore(memory=m).add_texts("hello"),
+    "vector store: a name that the store's items have": lambda m: HTMVectorStore(
+        memory=m, collection="langgraph:store"
+    ),
+    "vector store: a name that is kept for items": lambda m: HTMVectorStore(memory=m, collection="langgraph:mine"),
+    "collection: a name that is kept for items": lambda m: m.collection("langgraph:store"),
+    "awaited collection: a name that is kept for items": lambda m: m.aio.collection("langgraph:store"),
+    "collection: a kind that nobody knows": lambda m: m.collection("store", kind="mine"),
     "vector store: fetch_k": lambda m: HTMVectorStore(memory=m).max_marginal_relevance_search("x", fetch_k="9"),  # type: ignore[arg-type]
 }
 
@@ -99,6 +106,14 @@ def test_a_namespace_that_is_one_text_is_no_namespace(make: Make) -> None:
     for ask in asked:
         with pytest.raises(InvalidInput, match="a tuple of labels"):
             ask()
+
+
+def test_names_with_a_colon_that_nobody_keeps_are_anybodys(make: Make) -> None:
+    HTMStore(memory=make()).put(("users", "ann"), "pin", {"is": 1234})
+    for name in ("docs:2025", "documents:store", "store", "Langgraph:store", "langgraph"):
+        store = HTMVectorStore(memory=make(), collection=name)
+        assert store.similarity_search("pin") == []
+        assert store.client.name == name
 
 
 def test_nobody_can_pick_the_name_of_a_strangers_session_by_any_way(make: Make) -> None:
@@ -127,20 +142,6 @@ def test_a_user_whose_name_is_zero_is_a_user(make: Make) -> None:
     with_memory(model, make(user="ann")).invoke("What is my pin?", config("s", 0))
     assert "1234" not in str(model.seen)
     assert [each.content for each in make(user="0").timeline(session="s")] == ["What is my pin?", "Noted."]
-
-
-def test_nothing_that_holds_a_memory_can_be_pickled_and_its_address_with_it(make: Make) -> None:
-    memory = make()
-    for each in (
-        memory, HTMEmbeddings(memory), HTMVectorStore(memory=memory), HTMStore(memory=memory), create_recall_tool(memory),
-        HTMRetriever(memory=memory), HTMMemoryMiddleware(memory), HTMChatMessageHistory("s", memory),
-        with_memory(RunnableLambda(str), memory),
-    ):  # fmt: skip
-        with pytest.raises((TypeError, AttributeError, pickle.PicklingError)):
-            pickle.dumps(each)
-        copy.copy(each)
-    memory.remember("The key is under the stairs.")
-    assert "stairs" in copy.deepcopy(create_recall_tool(memory)).invoke({"query": "key"})
 
 
 # -- messages that nobody expects -------------------------------------------------------------------------------------
@@ -391,7 +392,7 @@ def test_an_answer_that_other_middleware_gives_is_kept_too(make: Make) -> None:
 def test_batches_of_several_users_never_mix(make: Make) -> None:
     for user, pin in (("ann", "1111"), ("bob", "2222")):
         make(user=user).remember(f"The pin of {user} is {pin}.", session="long ago")
-    make().flush()
+    assert make().flush()
     model = scripted()
     agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), tools=("recall",))])
     states = [said(f"What is the pin? asks {user}") for user in ("ann", "bob")] * 3

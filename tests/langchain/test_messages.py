@@ -165,6 +165,22 @@ def test_a_chunk_is_kept_as_the_message_it_is_a_chunk_of() -> None:
     assert back.text == "half"
 
 
+def test_what_looks_like_a_serialised_object_of_langchains_is_data(memory: Memory) -> None:
+    """`load()` would make objects of it, or read the environment."""
+    secret = {"lc": 1, "type": "secret", "id": ["HOME"]}
+    made = {
+        "lc": 1,
+        "type": "constructor",
+        "id": ["langchain_core", "messages", "AIMessage"],
+        "kwargs": {"content": "x"},
+    }
+    message = AIMessage("x", additional_kwargs={"a": secret, "b": [made]}, response_metadata={"c": made}, id="1")
+    [said] = memory.log("s").append([draft_of(message, id="1")])
+    back = message_of(said)
+    assert back.additional_kwargs == {"a": secret, "b": [made]}
+    assert back.response_metadata == {"c": made}
+
+
 def test_bytes_of_others_are_refused() -> None:
     for payload in (b'{"type": "human", "data": {"content": "x"}}', b"null", b"\x80pickle"):
         with pytest.raises(ValueError):  # noqa: PT011 - JSON's own errors are ValueErrors too

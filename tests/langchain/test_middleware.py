@@ -398,6 +398,8 @@ def test_two_of_them_need_two_names(make: Make) -> None:
     both = [HTMMemoryMiddleware(make("a"), name="first"), HTMMemoryMiddleware(make("b"), name="second")]
     create_agent(model, middleware=both).invoke(said("hello"), config())
     assert [mention.content for mention in make(user="ann").timeline(session="t1")] == ["hello", "Noted."]
+    with pytest.raises(AssertionError, match="duplicate middleware"):
+        create_agent(model, middleware=[HTMMemoryMiddleware(make("a")), HTMMemoryMiddleware(make("b"))])
 
 
 @pytest.mark.parametrize(

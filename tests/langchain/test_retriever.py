@@ -42,7 +42,7 @@ def test_documents_say_where_they_come_from(memory: Memory) -> None:
 
 def test_awaited_it_finds_the_same(memory: Memory) -> None:
     tell(memory)
-    memory.flush(20)
+    assert memory.flush()
     retriever = HTMRetriever(memory=memory)
     found = asyncio.run(retriever.ainvoke("peanuts", k=1))
     assert [document.id for document in found] == [document.id for document in retriever.invoke("peanuts", k=1)]
@@ -62,7 +62,7 @@ def test_awaited_it_finds_the_same(memory: Memory) -> None:
 )
 def test_what_recall_filters_by_it_filters_by(memory: Memory, options: dict[str, object], expected: set[str]) -> None:
     tell(memory)
-    memory.flush(20)
+    assert memory.flush()
     found = HTMRetriever(memory=memory, **options).invoke("peanuts car Clara")
     assert {document.page_content for document in found} == expected
 

@@ -154,3 +154,16 @@ class TestHTMEmbeddingsUnit(Embeddings, EmbeddingsUnitTests):
 
 class TestHTMEmbeddingsIntegration(Embeddings, EmbeddingsIntegrationTests):
     pass
+
+
+STANDARD = [each for each in list(globals().values()) if isinstance(each, type) and each.__name__.startswith("Test")]
+
+
+@pytest.mark.parametrize("suite", STANDARD, ids=lambda suite: suite.__name__)
+def test_none_of_the_standard_tests_is_changed_or_switched_off(suite: type) -> None:
+    """A suite runs what LangChain wrote, in both colours: whatever would skip a test is as LangChain has it."""
+    theirs = next(each for each in suite.__mro__ if each.__module__.startswith("langchain_tests"))
+    names = {name for name in dir(theirs) if name.startswith(("test_", "has_"))}
+    assert any(name.startswith("test_") for name in names)
+    for name in names:
+        assert getattr(suite, name) is getattr(theirs, name), name

@@ -115,6 +115,15 @@ def test_words_find_what_the_meaning_does_not(make: Make) -> None:
     assert keys(store.search(NS, query="Could you tell me what xyzzy13 opens?", limit=1)) == ["13"]
 
 
+def test_a_question_that_is_a_book_and_one_of_signs_alone_are_answered(store: HTMStore) -> None:
+    """PostgreSQL's parser of queries takes neither 40,000 words nor none."""
+    store.put(NS, "z", {"text": "a zebra on the plain"})
+    store.put(NS, "w", {"text": "a wolf in the wood"})
+    assert keys(store.search(NS, query="zebra " + " ".join(f"word{n}" for n in range(40_000))))[0] == "z"
+    for signs in ("?! … --", "'", "\x00", ":* & |"):
+        assert sorted(keys(store.search(NS, query=signs))) == ["w", "z"]
+
+
 def test_a_long_value_is_found_by_its_last_words(store: HTMStore) -> None:
     """A model sees a few hundred tokens of a text: a value is embedded in passages, not as a whole."""
     text = "Some ordinary filler sentence. " * 300 + "The parrot is green."
@@ -220,7 +229,7 @@ def test_the_fields_of_the_index_are_what_items_are_found_by(memory: Memory) -> 
 
 
 def test_without_an_index_nothing_is_embedded_and_queries_are_not_looked_at(make: Make) -> None:
-    embedder = HashEmbedder()
+    embedder = HashEmbedder(name=f"hash-{uuid.uuid4().hex[:8]}")  # of nobody else's jobs
     embedder.down = True
     store = HTMStore(memory=make(embedder=embedder), index=False)
     store.setup()
@@ -231,7 +240,7 @@ def test_without_an_index_nothing_is_embedded_and_queries_are_not_looked_at(make
 
 
 def test_a_failing_embedder_leaves_everything_as_it_was(make: Make) -> None:
-    embedder = HashEmbedder()
+    embedder = HashEmbedder(name=f"hash-{uuid.uuid4().hex[:8]}")
     store = HTMStore(memory=make(embedder=embedder))
     store.put(NS, "1", {"text": "hens"})
     embedder.down = True

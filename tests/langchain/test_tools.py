@@ -100,7 +100,7 @@ def test_recall_is_bounded_and_by_time_and_holds_nothing(make: Make) -> None:
 def test_only_what_scores_is_recalled(make: Make) -> None:
     memory = make()
     memory.remember("The car is on level 3.")
-    memory.flush(20)
+    assert memory.flush()
     assert create_recall_tool(memory, min_score=0.9).invoke("elephants") == "Nothing is remembered about that."
 
 

@@ -43,6 +43,10 @@ def test_the_session_is_the_one_given_then_the_contexts_then_the_thread_then_the
     assert session_of(everywhere, given="fixed", default="own") == "fixed"
     assert session_of(everywhere, given=lambda run: None, default="own") == "own"
     assert session_of(everywhere, given=None, default="own") == "s"
+    configured = {"configurable": {"thread_id": "configured"}}
+    assert session_of(runtime(execution_info=thread, config=configured), given=None, default="own") == "t"
+    assert session_of(runtime(context={"session_id": "s"}, config=configured), given=None, default="own") == "s"
+    assert session_of(runtime(config=configured), given=None, default="own") == "configured"
     assert session_of(runtime(context=SimpleNamespace(thread_id="c")), given=None, default="own") == "c"
     assert session_of(runtime(execution_info=thread), given=None, default="own") == "t"
     assert session_of(runtime(), given=None, default="own") == "own"
@@ -59,6 +63,26 @@ def test_an_agents_context_says_who_is_speaking(make: Make) -> None:
     agent = create_agent(scripted(), middleware=[HTMMemoryMiddleware(make())], context_schema=Context)
     agent.invoke({"messages": [HumanMessage("hello")]}, context=Context(user_id="cleo", session_id="s9"))
     assert [mention.content for mention in make(user="cleo").timeline(session="s9")] == ["hello", "Noted."]
+
+
+class Served:
+    """A user whom LangGraph's server has let in."""
+
+    identity = "served"
+
+
+@pytest.mark.parametrize(
+    ("context", "told", "whose"),
+    [(None, {}, "served"), (None, {"user_id": "told"}, "served"), (Context("cleo", "t1"), {"user_id": "told"}, "cleo")],
+    ids=["the server's alone", "the server's before the config's", "the context's before the server's"],
+)
+def test_an_agent_on_a_server_is_its_authenticated_users(
+    make: Make, context: Context | None, told: dict[str, str], whose: str
+) -> None:
+    agent = create_agent(scripted(), middleware=[HTMMemoryMiddleware(make())], context_schema=Context)
+    config: Any = {"configurable": {"thread_id": "t1", "langgraph_auth_user": Served(), **told}}
+    agent.invoke({"messages": [HumanMessage("hello")]}, config, context=context)  # type: ignore[arg-type]
+    assert [mention.content for mention in make(user=whose).timeline(session="t1")] == ["hello", "Noted."]
 
 
 def test_a_memory_of_one_user_is_that_users_without_further_words(make: Make) -> None:
