@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from pydantic import PrivateAttr
@@ -33,6 +33,13 @@ class HTMEmbedding(BaseEmbedding):
 
     def __deepcopy__(self, memo: Any = None) -> Self:
         return self
+
+    def __reduce__(self) -> NoReturn:
+        # LlamaIndex would leave the model out, and what came back could embed nothing.
+        raise TypeError(
+            "cannot pickle an HTMEmbedding: it holds a model that is loaded in this process; make it anew in the other one, "
+            "HTMEmbedding(Memory(…)), or embed in this process (num_workers=None)"
+        )
 
     def _get_query_embedding(self, query: str) -> list[float]:
         found: list[float] = self._model.query(query)

@@ -316,13 +316,13 @@ class HTMMemory(BaseMemory):
 
 
 def _question(entries: Entries, given: str | ChatMessage | None) -> tuple[str, str | None]:
-    """What is asked, and the user's last message in the log, which tells this asking from others."""
+    """What is asked, which may have no words, and the user's last message in the log, which tells this asking from others."""
     users = (mention for _, mention in reversed(entries) if mention.role == MessageRole.USER.value)
     last = next(users, None)
-    text = given if isinstance(given, str) or given is None else given.content
-    if text:
-        return searchable(text), last.id if last else None
-    return (last.content, last.id) if last else ("", None)
+    if given is None:
+        return (last.content, last.id) if last else ("", None)
+    text = given if isinstance(given, str) else given.content or ""
+    return searchable(text), last.id if last else None
 
 
 def _quoted(consulted: palaces.Consulted | None) -> set[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -20,6 +21,10 @@ FORMAT = "llamaindex/1"
 LONGEST_SEARCHED = 100_000
 
 _TAG = "$htm"
+# Two surrogates side by side, which are two characters here and would be read from JSON as one.
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+# How far into arguments it is looked for what cannot be written down, so that what stands beside it is.
+_DEEP = 3
 _ROLES = {
     MessageRole.USER: "user",
     MessageRole.ASSISTANT: "assistant",
@@ -37,10 +42,18 @@ _KINDS: dict[str, tuple[type[Any], Callable[[Any], Any], Callable[[Any], Any]]] 
     "datetime": (datetime, datetime.isoformat, datetime.fromisoformat),
     "date": (date, date.isoformat, date.fromisoformat),
     "time": (time, time.isoformat, time.fromisoformat),
+    "timedelta": (
+        timedelta,
+        lambda value: [value.days, value.seconds, value.microseconds],
+        lambda parts: timedelta(*parts),
+    ),
     "decimal": (Decimal, str, Decimal),
     "uuid": (UUID, str, UUID),
     "tuple": (tuple, lambda value: [_plain(each) for each in value], tuple),
     "set": (set, lambda value: [_plain(each) for each in value], set),
+    "frozenset": (frozenset, lambda value: [_plain(each) for each in value], frozenset),
+    # Last, since no value is of it: texts are looked at before.
+    "text": (type(None), str, lambda of: base64.b64decode(of).decode("utf-8", "surrogatepass")),
 }
 
 
@@ -48,12 +61,16 @@ def encode(message: ChatMessage) -> bytes:
     """Write a message down with its role, every content block and its additional arguments.
 
     ASCII JSON, so that NUL, NaN and lone surrogates survive; bytes, times, tuples and sets are marked. Models of
-    pydantic among the arguments become mappings, as LlamaIndex keeps them too; nothing is pickled. The legacy argument
+    pydantic among the arguments become mappings, as LlamaIndex keeps them too; nothing is pickled. What cannot be written
+    down at all (it holds itself, or is nested without end) costs no more than its own argument. The legacy argument
     `images` is left out: LlamaIndex has made blocks of them.
     """
-    data = message.model_dump(exclude={"additional_kwargs"}, warnings=False)
-    data["additional_kwargs"] = {key: value for key, value in message.additional_kwargs.items() if key != "images"}
-    return json.dumps({"htm": FORMAT, "data": _plain(data)}, separators=(",", ":")).encode("ascii")
+    more = {key: value for key, value in message.additional_kwargs.items() if key != "images"}
+    try:
+        return _written(message.model_dump(exclude={"additional_kwargs"}, warnings=False), more)
+    except Exception:  # a value's own `str` may raise anything
+        blocks = [{name: _writable(value) for name, value in block} for block in message.blocks]
+        return _written({"role": message.role, "blocks": blocks}, _writable(more))
 
 
 def decode(payload: bytes) -> ChatMessage:
@@ -90,13 +107,38 @@ def searchable(text: str) -> str:
     return clean if clean.strip() else ""
 
 
+def _written(data: dict[str, Any], more: Any) -> bytes:
+    whole = _plain({**data, "additional_kwargs": more})
+    return json.dumps({"htm": FORMAT, "data": whole}, separators=(",", ":")).encode("ascii")
+
+
+def _writable(value: Any, deep: int = _DEEP) -> Any:
+    """A value that can be written down, as it is; of one that cannot its `repr`, or what it is."""
+    try:
+        json.dumps(_plain(value))
+    except Exception:
+        if isinstance(value, dict) and deep:
+            return {key: _writable(each, deep - 1) for key, each in value.items()}
+        return _told(value)
+    return value
+
+
+def _told(value: Any) -> str:
+    try:
+        return repr(value)
+    except Exception:
+        return f"<{type(value).__name__}>"
+
+
 def _plain(value: Any) -> Any:
+    if isinstance(value, str) and _PAIR.search(value):
+        return {_TAG: "text", "of": base64.b64encode(value.encode("utf-8", "surrogatepass")).decode()}
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, list):
         return [_plain(each) for each in value]
     if isinstance(value, dict):
-        if all(isinstance(key, str) for key in value) and _TAG not in value:
+        if all(isinstance(key, str) and not _PAIR.search(key) for key in value) and _TAG not in value:
             return {key: _plain(each) for key, each in value.items()}
         return {_TAG: "dict", "of": [[_plain(key), _plain(each)] for key, each in value.items()]}
     if isinstance(value, BaseModel):

@@ -55,7 +55,7 @@ class HTMVectorStore(BasePydanticVectorStore):
     ) -> None:
         handles.check_alone(memory, tenant=tenant, url=url)
         super().__init__(
-            collection=collection,
+            collection=Collection.check_name(collection),
             tenant=tenant if memory is None else memory.tenant,
             dim=dim,
             handle=handles.handle_of(memory, url),

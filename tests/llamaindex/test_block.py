@@ -8,7 +8,7 @@ import pickle
 from typing import Any
 
 import pytest
-from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.base.llms.types import ChatMessage, ImageBlock
 from llama_index.core.memory import InsertMethod
 from llama_index.core.memory import Memory as TheirMemory
 from llama_index.core.utils import get_tokenizer
@@ -52,7 +52,7 @@ def test_a_fact_that_has_left_the_short_term_memory_is_shown_when_it_is_asked_fo
     chat.put_messages([said(FACT, "user"), said("How lovely.")])
     for at in range(60):
         chat.put_messages(turn(at))
-    memory.flush()
+    assert memory.flush()
     shown = chat.get(QUESTION)
     assert FACT in "".join(message.content or "" for message in shown)
     assert FACT not in "".join(message.content or "" for message in chat.get("What else?"))
@@ -107,6 +107,15 @@ def test_what_the_history_shows_is_not_recalled_as_well(block: HTMMemoryBlock) -
     assert asyncio.run(block.aget(shown, session_id="s1", initial_token_count=3)) == ""
     assert FACT in get(block, QUESTION)
     assert asyncio.run(block.aget(None, session_id="s1")) == ""
+
+
+def test_a_question_without_words_is_not_answered_with_what_was_recalled_for_the_one_before(
+    block: HTMMemoryBlock,
+) -> None:
+    put(block, said(FACT, "user"))
+    image = ChatMessage(role="user", blocks=[ImageBlock(image=b"\x89PNG\r\n\x1a\n1234")])
+    assert FACT in get(block, QUESTION)
+    assert asyncio.run(block.aget([said(QUESTION, "user"), said("The cello."), image], session_id="s1")) == ""
 
 
 def test_truncating_drops_the_last_items_until_enough_is_spared(block: HTMMemoryBlock) -> None:

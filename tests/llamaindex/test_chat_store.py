@@ -14,6 +14,7 @@ from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
 
 from htm_core import InvalidInput, Memory
 from htm_llamaindex import HTMChatStore
+from tests.conftest import SETTINGS, Make
 from tests.llamaindex.models import calls, result, said
 
 ACTIVE, ARCHIVED = MessageStatus.ACTIVE, MessageStatus.ARCHIVED
@@ -114,6 +115,18 @@ def test_messages_of_every_kind_come_back_equal_and_belong_to_the_caller(store: 
         assert await store.get_messages("k") == EVERY_KIND
 
     asyncio.run(there_and_back())
+
+
+def test_messages_are_added_all_or_none(make: Make) -> None:
+    """A call of a tool is never kept without its result because the result was refused."""
+    store = HTMChatStore(make(settings=SETTINGS.model_copy(update={"max_content": 50})))
+
+    async def add() -> None:
+        with pytest.raises(InvalidInput, match="at most 50 characters"):
+            await store.add_messages("k", [said("look", "user"), calls("look"), result("x" * 60)])
+        assert await store.get_messages("k", status=None) == []
+
+    asyncio.run(add())
 
 
 def test_set_keeps_the_messages_that_were_there(store: HTMChatStore, memory: Memory) -> None:

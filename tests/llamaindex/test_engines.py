@@ -73,7 +73,7 @@ def talked(request: pytest.FixtureRequest, url: str | None) -> Iterator[tuple[Ba
     with Memory("atlas", url=url, tenant=tenant, embedder=HashEmbedder(), settings=SETTINGS) as memory:
         opened: BaseMemory = request.param(memory, LIMIT)
         opened.put_messages(conversation(TURNS))
-        memory.flush()
+        assert memory.flush()
         yield opened, memory
 
 
@@ -137,7 +137,7 @@ def test_a_chat_engine_that_talks_two_hundred_turns_is_shown_a_fact_of_the_third
     engine = SimpleChatEngine.from_defaults(llm=model.llm, memory=ours(memory, LIMIT))
     for at in range(TURNS):
         engine.chat(FACT if at == 2 else f"Question {at} about tariffs and ports?")
-    memory.flush()
+    assert memory.flush()
     engine.chat(QUESTION)
     assert FACT in model.last
     assert len(model.asked) == TURNS + 1
@@ -223,7 +223,7 @@ def test_an_agent_that_uses_a_tool_in_each_of_two_hundred_turns_is_shown_a_fact_
     async def talk() -> str:
         for question in told[TURNS - runs :]:
             await agent.run(user_msg=question, memory=chat)
-        await memory.aio.flush()
+        assert await memory.aio.flush()
         return str(await agent.run(user_msg=QUESTION, memory=chat))
 
     assert asyncio.run(talk()) == "The cello."

@@ -17,7 +17,8 @@ from workflows.events import StartEvent, StopEvent
 from htm_core import InvalidInput, Memory
 from htm_llamaindex import HTMMemory
 from htm_llamaindex.recalled import CLOSING, OPENING
-from tests.llamaindex.models import calls, result, said
+from tests.conftest import SETTINGS
+from tests.llamaindex.models import calls, calls_legacy, result, said
 from tests.stand_ins import HashEmbedder
 
 Make = Callable[..., Memory]
@@ -61,6 +62,13 @@ def test_every_message_is_in_the_database_once_put_returns(chat: HTMMemory, make
     assert [mention.content for mention in make("another").timeline(session="s1")] == [FACT]
 
 
+def test_messages_of_one_moment_keep_their_order(chat: HTMMemory) -> None:
+    """Ordered by number and not by time, which all messages of one call share."""
+    many = [said(str(at), "user") for at in range(300)]
+    chat.put_messages(many)
+    assert chat.get_all() == many
+
+
 def test_what_the_window_shows_is_not_recalled_as_well(chat: HTMMemory) -> None:
     chat.put_messages([said(FACT, "user"), said("How lovely.")])
     assert texts(chat.get("Does Ada play the cello on Thursdays?")) == [FACT, "How lovely."]
@@ -78,17 +86,17 @@ def test_without_input_the_users_last_message_is_the_question_and_stays_last(cha
 
 def test_a_question_is_recalled_once_however_often_an_agent_asks(chat: HTMMemory, embedder: HashEmbedder) -> None:
     chat.put(said(FACT, "user"))
-    chat.memory.flush()
+    assert chat.memory.flush()
     before = embedder.calls
     chat.put(said("What does Ada play?", "user"))
-    chat.memory.flush()
+    assert chat.memory.flush()
     between = embedder.calls
     for _ in range(3):
         chat.get("What does Ada play?")
         chat.get()
     assert embedder.calls == between + 1
     chat.put(said("What does Ada play?", "user"))
-    chat.memory.flush()
+    assert chat.memory.flush()
     chat.get()
     assert embedder.calls == between + 2 > before
 
@@ -121,9 +129,12 @@ def test_the_users_last_message_stays_even_when_it_is_longer_than_the_limit(chat
     assert texts(chat.get())[-1] == long
 
 
-def test_a_call_and_its_results_are_shown_together_or_not_at_all(chat: HTMMemory) -> None:
+@pytest.mark.parametrize("call", [calls, calls_legacy], ids=["as blocks", "as arguments"])
+def test_a_call_and_its_results_are_shown_together_or_not_at_all(
+    chat: HTMMemory, call: Callable[..., ChatMessage]
+) -> None:
     for at in range(40):
-        chat.put_messages([said(f"Look up port {at}.", "user"), calls("look", id=f"c{at}", port=at),
+        chat.put_messages([said(f"Look up port {at}.", "user"), call("look", id=f"c{at}"),
                            result("harbour " * 8, id=f"c{at}"), said(f"Port {at} is open.")])  # fmt: skip
     shown = [message for message in chat.get() if not (message.content or "").startswith(OPENING)]
     assert shown[0].role.value == "user"
@@ -142,6 +153,67 @@ def test_messages_of_every_kind_come_back_equal(chat: HTMMemory) -> None:
     ]
     chat.put_messages(messages)
     assert chat.get_all() == messages
+
+
+def image_only() -> ChatMessage:
+    return ChatMessage(role="user", blocks=[ImageBlock(image=b"\x89PNG\r\n\x1a\n1234")])
+
+
+def test_a_question_without_words_is_not_answered_with_what_was_recalled_for_the_one_before(chat: HTMMemory) -> None:
+    chat.put_messages([said(FACT, "user"), said("How lovely.")])
+    talk(chat, 60)
+    chat.put_messages([said("What does Ada play on Thursdays, the cello?", "user"), said("The cello.")])
+    assert any((message.content or "").startswith(OPENING) for message in chat.get())
+    for wordless in (image_only(), "", " ", ChatMessage(role="user", content=None)):
+        shown = chat.get(wordless)
+        assert not any((message.content or "").startswith(OPENING) for message in shown)
+        assert texts(shown)[-1] == "The cello."
+    chat.put(image_only())
+    for asked in (None, image_only(), ""):
+        shown = chat.get(asked)
+        assert not any((message.content or "").startswith(OPENING) for message in shown)
+        assert isinstance(shown[-1].blocks[0], ImageBlock)
+    for worded in ("What does Ada play, the cello?", said("What does Ada play, the cello?", "user")):
+        assert any((message.content or "").startswith(OPENING) for message in chat.get(worded))
+
+
+def test_a_tools_result_that_cannot_be_written_down_costs_no_message(chat: HTMMemory) -> None:
+    endless: dict[str, object] = {}
+    endless["self"] = endless
+    odd = result("21 degrees")
+    odd.additional_kwargs["raw_output"] = endless
+    chat.put_messages([said("How warm is it?", "user"), calls("look"), odd, said("Warm.")])
+    assert texts(chat.get_all()) == ["How warm is it?", "", "21 degrees", "Warm."]
+    assert chat.get_all()[2].additional_kwargs["tool_call_id"] == "call-1"
+    assert [message.role.value for message in chat.get()] == ["user", "assistant", "tool", "assistant"]
+    assert odd.additional_kwargs["raw_output"] is endless
+
+
+def test_messages_are_put_all_or_none_and_left_as_they_were(make: Make) -> None:
+    """A call of a tool is never kept without its result because the result was refused."""
+    strict = make(settings=SETTINGS.model_copy(update={"max_content": 50}))
+    chat = HTMMemory.from_defaults("s1", memory=strict)
+    given = [said("look", "user"), calls("look"), result("x" * 60)]
+    before = [message.model_copy(deep=True) for message in given]
+    with pytest.raises(InvalidInput, match="at most 50 characters"):
+        chat.put_messages(given)
+    with pytest.raises(InvalidInput, match="at most 50 characters"):
+        asyncio.run(chat.aput_messages(given))
+    assert chat.get_all() == []
+    assert given == before
+    chat.put_messages([*given[:2], result("21")])
+    assert len(chat.get_all()) == 3
+    assert given == before
+
+
+def test_a_question_that_is_a_book_and_one_of_signs_alone_are_answered(
+    chat: HTMMemory, caplog: pytest.LogCaptureFixture
+) -> None:
+    """PostgreSQL's parser of queries takes neither 40,000 words nor none."""
+    chat.put_messages([said(FACT, "user"), said("How lovely.")])
+    for question in ("cello " + " ".join(f"word{n}" for n in range(40_000)), "?! … --", "'", "\x00"):
+        assert texts(chat.get(question))[-2:] == [FACT, "How lovely."]
+    assert not [record for record in caplog.records if record.name == "htm.llamaindex"]
 
 
 def test_set_replaces_the_log_and_long_term_memory_keeps_what_was_in_it(chat: HTMMemory) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -80,6 +81,11 @@ def test_what_has_no_form_in_json_keeps_its_type() -> None:
         "t": (1, "a"),
         "b": b"\x00",
         "k": {3: "three"},
+        "td": timedelta(days=1, microseconds=5),
+        "f": frozenset({"a"}),
+        "pair": "two lone halves \ud83d\ude00",
+        "\ud83d\ude00": 1,
+        "nested": {"$htm": "not ours", "\ud83d\ude00": float("inf")},
     }
     assert decode(encode(ChatMessage(content="x", additional_kwargs=more))).additional_kwargs == more
 
@@ -93,6 +99,50 @@ class Call(BaseModel):
 def test_a_clients_own_objects_become_mappings() -> None:
     message = ChatMessage(role="assistant", content="", additional_kwargs={"tool_calls": [Call(id="c1")]})
     assert decode(encode(message)).additional_kwargs == {"tool_calls": [{"id": "c1"}]}
+
+
+class Rude:
+    """Cannot even say what it is."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+
+def endless() -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    found["self"] = found
+    return found
+
+
+def bottomless() -> list[Any]:
+    found: list[Any] = []
+    for _ in range(3_000):
+        found = [found]
+    return found
+
+
+UNWRITABLE: dict[str, Callable[[], Any]] = {
+    "holds itself": endless, "without end": bottomless, "rude": Rude, "too many digits": lambda: 10**5_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", UNWRITABLE.values(), ids=UNWRITABLE)
+def test_what_cannot_be_written_down_costs_no_more_than_its_own_argument(make: Callable[[], Any]) -> None:
+    more = {"tool_call_id": "c1", "raw_output": make(), "deep": {"kept": 1, "lost": make()}, "at": datetime.now(UTC)}
+    block = ToolCallBlock(tool_call_id="c2", tool_name="look", tool_kwargs={"at": "garden", "odd": make()})
+    found = decode(
+        encode(ChatMessage(role="tool", blocks=[TextBlock(text="21 degrees"), block], additional_kwargs=more))
+    )
+    assert (found.role, found.content) == (MessageRole.TOOL, "21 degrees")
+    assert found.additional_kwargs["tool_call_id"] == "c1"
+    assert found.additional_kwargs["at"] == more["at"]
+    assert found.additional_kwargs["deep"]["kept"] == 1
+    assert isinstance(found.additional_kwargs["raw_output"], str | dict)
+    call = found.blocks[1]
+    assert isinstance(call, ToolCallBlock)
+    assert (call.tool_call_id, call.tool_name) == ("c2", "look")
+    assert isinstance(call.tool_kwargs, dict)
+    assert call.tool_kwargs["at"] == "garden"
 
 
 def test_legacy_images_come_back_once_as_the_blocks_that_they_became() -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 
 import pytest
+from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode
 
 from htm_core import InvalidInput, Memory
-from htm_llamaindex import HTMRetriever
+from htm_llamaindex import HTMEmbedding, HTMRetriever
+from tests.conftest import Make
 from tests.llamaindex.models import Scripted
 
 
@@ -19,7 +22,7 @@ def told(memory: Memory) -> Memory:
         "The user prefers dark mode.", session="s1", role="user", name="Ada", tags=["ui"], metadata={"app": 1}
     )
     memory.remember("The harbour opens at six.", session="s1", role="assistant")
-    memory.flush()
+    assert memory.flush()
     return memory
 
 
@@ -46,6 +49,28 @@ def test_a_query_engine_over_memories_answers_without_showing_the_model_our_book
     assert "The user prefers dark mode." in model.last
     assert "text_rank" not in model.last
     assert "text_rank" not in answer.source_nodes[0].get_content(MetadataMode.EMBED)
+
+
+class Spelling(BaseEmbedding):
+    """An embedding of LlamaIndex's kind: how often each letter is in a text."""
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return [text.lower().count(letter) + 0.01 for letter in "abcdefghijklmnopqrstuvwxyz"]
+
+    _get_query_embedding = _get_text_embedding
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return self._get_text_embedding(query)
+
+
+def test_any_embedding_of_llamaindexs_is_a_memorys_own(make: Make) -> None:
+    memory = make(embedder=Spelling(model_name=f"spelling-{uuid.uuid4().hex[:8]}"), embed="now")
+    for text in ("The harbour opens at six.", "zzz zzz zzz"):
+        memory.remember(text)
+    found = HTMRetriever(memory, similarity_top_k=1, mode="vector").retrieve("zz z")
+    assert [each.get_content() for each in found] == ["zzz zzz zzz"]
+    assert memory.stats().pending_jobs == 0
+    assert HTMEmbedding(memory).get_query_embedding("b")[1] > 1
 
 
 def test_an_unknown_mode_is_refused_by_name(memory: Memory) -> None:

@@ -65,9 +65,12 @@ def ids(store: HTMVectorStore, **query: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("mode", ["default", "hybrid", "semantic_hybrid", "mmr", "text_search", "sparse"])
-def test_a_query_engine_finds_the_right_node_in_each_mode(index: VectorStoreIndex, mode: str) -> None:
+def test_a_query_engine_finds_the_right_node_in_each_mode(index: VectorStoreIndex, memory: Memory, mode: str) -> None:
     model = Scripted("At six.")
-    engine = index.as_query_engine(llm=model.llm, vector_store_query_mode=mode, similarity_top_k=2)
+    opened = VectorStoreIndex.from_vector_store(
+        HTMVectorStore(collection="library", memory=memory), embed_model=HTMEmbedding(memory)
+    )
+    engine = opened.as_query_engine(llm=model.llm, vector_store_query_mode=mode, similarity_top_k=2)
     answer = engine.query("When does the harbour open?")
     assert str(answer) == "At six."
     assert answer.source_nodes[0].node.node_id == "harbour"
@@ -159,6 +162,23 @@ def test_the_numbers_of_candidates_are_honoured(store: HTMVectorStore) -> None:
     assert len(ids(store, query_str="zebra", mode=Mode.SPARSE, similarity_top_k=2, sparse_top_k=5)) == 5
 
 
+def test_the_numbers_and_the_weight_of_hybrid_reach_it_through_an_index(index: VectorStoreIndex) -> None:
+    def found(question: str, **options: Any) -> list[str]:
+        hits = index.as_retriever(vector_store_query_mode="hybrid", **options).retrieve(question)
+        return [each.node.node_id for each in hits]
+
+    assert found("E4711", similarity_top_k=1, alpha=0.0) == ["error"]
+    assert len(found("the harbour", similarity_top_k=2, sparse_top_k=1, hybrid_top_k=4)) in (2, 3)
+    assert len(found("the harbour", similarity_top_k=5, sparse_top_k=5, hybrid_top_k=2)) == 2
+    assert len(found("the harbour", similarity_top_k=3)) == 3
+    diverse = index.as_retriever(
+        vector_store_query_mode="mmr",
+        similarity_top_k=2,
+        vector_store_kwargs={"mmr_threshold": 0.5, "mmr_prefetch_k": 5},
+    )
+    assert len(diverse.retrieve("the harbour")) == 2
+
+
 def test_mmr_prefers_what_is_unlike_what_it_has(store: HTMVectorStore) -> None:
     store.add(
         [node("a", vector=[1.0, 0.1, 0.0]), node("a2", vector=[1.0, 0.11, 0.0]), node("b", vector=[0.7, 0.0, 0.7])]
@@ -201,6 +221,19 @@ def test_unknown_options_and_missing_questions_are_refused_by_name(store: HTMVec
         store.query(VectorStoreQuery(query_embedding=[1.0]), hnsw_ef=3)
     with pytest.raises(InvalidInput, match="query_str"):
         ids(store, mode=Mode.TEXT_SEARCH)
+
+
+@pytest.mark.parametrize("mode", [Mode.TEXT_SEARCH, Mode.HYBRID, Mode.SPARSE, Mode.SEMANTIC_HYBRID])
+def test_a_question_that_is_a_book_and_one_of_signs_alone_are_answered(
+    store: HTMVectorStore, mode: VectorStoreQueryMode
+) -> None:
+    """PostgreSQL's parser of queries takes neither 40,000 words nor none."""
+    store.add([node("a", "a zebra"), node("b", "a wolf", [0.0, 1.0])])
+    book = "zebra " + " ".join(f"word{at}" for at in range(40_000))
+    assert ids(store, query_str=book, mode=mode)[0] == "a"
+    words_alone = mode in (Mode.TEXT_SEARCH, Mode.SPARSE)
+    for signs in ("?! … --", "'", "\x00", ":* & |"):
+        assert ids(store, query_str=signs, mode=mode) == ([] if words_alone else ["a", "b"])
 
 
 def test_node_ids_and_doc_ids_are_honoured(store: HTMVectorStore) -> None:

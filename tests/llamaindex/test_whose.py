@@ -48,7 +48,7 @@ def test_users_hear_themselves_in_both_sessions_and_strangers_only_in_their_own(
     for user, _, session in talks():
         engine = SimpleChatEngine.from_defaults(llm=Scripted().llm, memory=opened(memory, session, user))
         ask(engine, f"The code of door {session} is {session}-code.")
-    memory.flush()
+    assert memory.flush()
     for user, number, session in talks():
         model = Scripted()
         engine = SimpleChatEngine.from_defaults(llm=model.llm, memory=opened(memory, session, user))
