@@ -18,7 +18,7 @@ from htm_core.models.embedders import MINILM, resolve
 from htm_core.process import household
 from htm_core.rules.fusion import reciprocal_rank
 
-SILENT = Signals(corroboration=0, context=0, session=0, speaker=0, time=0, prior=0)
+SILENT = Signals(**dict.fromkeys(Signals.model_fields, 0.0))
 DEPTH = 100
 HTM, VECTOR, BM25, ARMS, RRF, PLAIN = "htm", "vector", "bm25", "arms", "rrf", "ts_rank"
 

@@ -1,0 +1,118 @@
+"""How much of the embedding model's own speed is left when memories are written with it.
+
+    python -m benchmarks.ingestion
+    python -m benchmarks.ingestion --passages 2000 --batch 250
+
+The same texts go three ways, batch by batch in turns, so that other work on the machine falls on all of them alike: through the
+model alone, in one call a batch; through `remember_many` and `flush`, where the worker embeds; and through `remember_many` of a
+memory that embeds at once (`embed="now"`). Counted in vectors a second. The texts are made of the sample conversation's
+sentences, one to `--sentences` of them each, no two alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from htm_core import Memory, Settings, shutdown
+from htm_core.models import weights
+from htm_core.models.embedders import resolve
+
+SAMPLE = Path(__file__).resolve().parents[1] / "htm_core/samples/conversation.jsonl"
+MODEL, QUEUE, NOW = "the model alone", "remember_many, flush", 'remember_many, embed="now"'
+
+
+def main() -> None:
+    """Measure, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--passages", type=int, default=10_000)
+    parser.add_argument("--batch", type=int, default=1_000, help="texts of one call")
+    parser.add_argument("--sentences", type=int, default=6, help="of a text at most")
+    given = parser.parse_args()
+    os.environ["HTM_MODEL_DIR"] = str(weights.obtain())
+    with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as home:
+        Path(home).chmod(0o755)
+        os.environ["HTM_HOME"] = home
+        batches = list(texts(given.passages, given.batch, given.sentences))
+        seconds = measured(batches)
+        shutdown()
+    Console(width=120).print(table(batches, seconds))
+
+
+def texts(passages: int, batch: int, sentences: int) -> Iterator[list[str]]:
+    """Batches of different texts, each short enough to be one passage."""
+    said = [json.loads(line)["content"] for line in SAMPLE.read_text("utf-8").splitlines()]
+    dice, seen = random.Random(7), set[str]()
+    while len(seen) < passages:
+        made: list[str] = []
+        while len(made) < batch and len(seen) < passages:
+            text = " ".join(dice.sample(said, dice.randint(1, sentences)))[:800].strip() + f" ({len(seen)})"
+            seen.add(text)
+            made.append(text)
+        yield made
+
+
+def measured(batches: Sequence[Sequence[str]]) -> dict[str, list[float]]:
+    """The seconds that each way takes for each batch; which goes first changes."""
+    embedder = resolve(None)
+    embedder.documents(["ready"])
+    settings = Settings(max_drafts=1_000_000)
+    queued = Memory("bench", tenant="queued", settings=settings)
+    at_once = Memory("bench", tenant="at-once", settings=settings, embed="now")
+    ways = {MODEL: embedder.documents, QUEUE: saying(queued), NOW: saying(at_once)}
+    for say in (ways[QUEUE], ways[NOW]):
+        say(["The server is there, and the tenant."])
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    for number, batch in enumerate(track(batches, transient=True, console=Console(stderr=True))):
+        names = list(ways)
+        for name in names[number % 3 :] + names[: number % 3]:
+            began = time.perf_counter()
+            ways[name](batch)
+            seconds[name].append(time.perf_counter() - began)
+    for memory in (queued, at_once):
+        kept = memory.stats()
+        if kept.vectors != sum(map(len, batches)) + 1:
+            raise SystemExit(f"expected a vector for each text, got {kept.vectors}: see the log")
+    return seconds
+
+
+def saying(memory: Memory) -> Callable[[Sequence[str]], object]:
+    """What remembers texts and waits until they are embedded."""
+
+    def say(batch: Sequence[str]) -> object:
+        memory.remember_many([{"content": text} for text in batch])
+        return memory.flush()
+
+    return say
+
+
+def table(batches: Sequence[Sequence[str]], seconds: dict[str, list[float]]) -> Table:
+    """Vectors a second of each way, and its share of the model's; as a whole, and the batches' median."""
+    count = sum(map(len, batches))
+    drawn = Table(title=f"{count:,} texts, {len(batches)} batches, {os.cpu_count()} cores")
+    for column in ("way", "vectors a second", "share of the model's", "median of the batches"):
+        drawn.add_column(column, justify="left" if column == "way" else "right")
+    for name, spent in seconds.items():
+        shares = [alone / own for alone, own in zip(seconds[MODEL], spent, strict=True)]
+        drawn.add_row(
+            name,
+            f"{count / sum(spent):,.0f}",
+            f"{sum(seconds[MODEL]) / sum(spent):.0%}",
+            f"{statistics.median(shares):.0%}",
+        )
+    return drawn
+
+
+if __name__ == "__main__":
+    main()
