@@ -28,7 +28,7 @@ LAYERS = {
     "rules": 1, "samples": 1,
     "models": 2,
     "store": 3,
-    "preparing": 4, "sets": 4, "touches": 4, "mind": 4, "recalling": 4, "spending": 4, "stats": 4, "looking": 4, "forgetting": 4, "revising": 4,
+    "preparing": 4, "sets": 4, "touches": 4, "mind": 4, "recalling": 4, "ranking": 4, "spending": 4, "stats": 4, "looking": 4, "forgetting": 4, "revising": 4,
     "hive": 5,
     "files": 5, "backup": 5, "documents": 4, "kinds": 5, "questions": 5,
     "tags": 5, "jobs": 5, "relating": 5,

@@ -78,4 +78,6 @@ def test_it_tells_a_newcomer_what_to_do_before_the_first_code(path: Path) -> Non
 
 
 def test_the_tutorials_are_there() -> None:
-    assert {"01_langchain_agent", "02_langchain_chain"} <= {path.stem for path in NOTEBOOKS}
+    assert {
+        "01_langchain_agent", "02_langchain_chain", "03_llamaindex_chat", "04_llamaindex_query_engine",
+    } <= {path.stem for path in NOTEBOOKS}  # fmt: skip
