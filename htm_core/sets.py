@@ -126,7 +126,7 @@ class WorkingSet:
             at = written.at
         with self._order:
             evictions = memory.apply(plan, now=now)
-            left = left or turn != self._turns
+            left = left or turn != self._turns or not self._came(plan)
             if not left and not (self._loaded and self._seen and at and self._seen.covers(at)):
                 self._seen, self._loaded = at, True
         return left, evictions
@@ -157,8 +157,10 @@ class WorkingSet:
         with self._order:
             if written is not None:
                 self.memory.drop(written.refused)
-                self._carried_out(written.at)
             evictions = self.memory.apply(plan, now=now)
+            if written is not None:
+                self._carried_out(written.at)
+                self._loaded = self._loaded and self._came(plan, besides=written.refused)
         return evictions + (() if written is None else self._caught_up(written.at, now=now))
 
     def hold(self, items: Sequence[Item], *, now: float) -> tuple[Eviction, ...]:
@@ -184,6 +186,10 @@ class WorkingSet:
                 # As which version is not known here, and another thread may have brought one of them back by now.
                 self._turns += 1
                 self._loaded = False
+
+    def _came(self, plan: Plan, *, besides: Container[str] = ()) -> bool:
+        """Whether all that a plan was to bring is held; what was removed since it was planned is not, and may be in the table."""
+        return all(item.id in self.memory or item.id in besides for item in plan.admitted)
 
     def _carried_out(self, at: Seen) -> None:
         """Take it that a change of this process is in memory as of its version `at`; the caller holds `_order`."""

@@ -495,6 +495,21 @@ def test_what_another_process_let_go_before_it_was_carried_out_here_goes(
     assert held(one) == held(far) == rows(memory) == [items[0].content]
 
 
+@pytest.mark.parametrize("held_before", [True, False])
+def test_what_is_removed_between_its_plan_and_its_commit_is_what_the_table_says(
+    library: Callable[[str], tuple[Memory, list[Item]]], tenant: str, held_before: bool
+) -> None:
+    memory, items = library(tenant)
+    one = memory._mind.working
+    one.hold(items[: 1 + held_before], now=time.time())
+    plan = one.load(now=time.time()).plan(items[1:2], now=time.time())
+    assert one.memory.remove(items[1].id) == held_before
+    with memory._mind.transaction() as connection:
+        written = one.write(connection, plan)
+    one.apply(plan, written, now=time.time())
+    assert held(one) == rows(memory)
+
+
 def test_looking_when_nothing_is_new_reads_one_row(
     make: Make, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
