@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterator
+import uuid
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,11 +15,16 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from htm_core import Memory, Settings, telemetry
+from htm_core import Settings, telemetry
 from htm_core.errors import ModelError
+from tests.conftest import Make
 from tests.stand_ins import HashEmbedder
 
-Make = Callable[..., Memory]
+
+@pytest.fixture
+def embedder() -> HashEmbedder:
+    """A model that no other test's worker knows, so that the spans of its jobs are this test's."""
+    return HashEmbedder(name=f"told-{uuid.uuid4().hex[:8]}")
 
 
 @pytest.fixture
