@@ -13,9 +13,8 @@ from typing import Any
 
 from langchain_core.documents import Document
 
-from htm_core import CollectionItem, InvalidInput
+from htm_core import CollectionItem, InvalidInput, exact
 
-from .exact import marked, unmarked
 from .store_values import harmless_number, harmless_text
 
 FORMAT = "langchain-document/1"
@@ -75,7 +74,7 @@ def _told(value: Any) -> str:
 
 
 def _exact(text: str, metadata: Metadata) -> bytes:
-    whole = {"htm": FORMAT, "text": marked(text), "metadata": marked(metadata)}
+    whole = {"htm": FORMAT, "text": exact.marked(text), "metadata": exact.marked(metadata)}
     return json.dumps(whole, separators=(",", ":")).encode("ascii")
 
 
@@ -87,4 +86,4 @@ def _kept(payload: bytes | None) -> tuple[str, dict[Any, Any]] | None:
         return None
     if not isinstance(found, dict) or found.get("htm") != FORMAT:
         return None
-    return unmarked(found["text"]), unmarked(found["metadata"])
+    return exact.unmarked(found["text"]), exact.unmarked(found["metadata"])

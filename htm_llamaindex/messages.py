@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import re
-from collections.abc import Callable
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 from typing import Any
-from uuid import UUID
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from pydantic import BaseModel
 
-from htm_core import Draft, Mention
+from htm_core import Draft, Mention, exact
 
 FORMAT = "llamaindex/1"
 # Words beyond this are not searched; the payload has them.
 LONGEST_SEARCHED = 100_000
 
-_TAG = "$htm"
-# Two surrogates side by side, which are two characters here and would be read from JSON as one.
-_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 # How far into arguments it is looked for what cannot be written down, so that what stands beside it is.
 _DEEP = 3
 _ROLES = {
@@ -34,26 +25,6 @@ _ROLES = {
     MessageRole.DEVELOPER: "system",
     MessageRole.TOOL: "tool",
     MessageRole.FUNCTION: "tool",
-}
-
-# What JSON has no word for: how it is written, and how it is read. A datetime is a date too, so it comes first.
-_KINDS: dict[str, tuple[type[Any], Callable[[Any], Any], Callable[[Any], Any]]] = {
-    "bytes": (bytes, lambda value: base64.b64encode(value).decode(), base64.b64decode),
-    "datetime": (datetime, datetime.isoformat, datetime.fromisoformat),
-    "date": (date, date.isoformat, date.fromisoformat),
-    "time": (time, time.isoformat, time.fromisoformat),
-    "timedelta": (
-        timedelta,
-        lambda value: [value.days, value.seconds, value.microseconds],
-        lambda parts: timedelta(*parts),
-    ),
-    "decimal": (Decimal, str, Decimal),
-    "uuid": (UUID, str, UUID),
-    "tuple": (tuple, lambda value: [_plain(each) for each in value], tuple),
-    "set": (set, lambda value: [_plain(each) for each in value], set),
-    "frozenset": (frozenset, lambda value: [_plain(each) for each in value], frozenset),
-    # Last, since no value is of it: texts are looked at before.
-    "text": (type(None), str, lambda of: base64.b64decode(of).decode("utf-8", "surrogatepass")),
 }
 
 
@@ -80,7 +51,7 @@ def decode(payload: bytes) -> ChatMessage:
         raise ValueError(
             f"expected a message that htm_llamaindex wrote ({FORMAT}), got other bytes; read Mention.content"
         )
-    return ChatMessage.model_validate(_whole(found["data"]))
+    return ChatMessage.model_validate(exact.unmarked(found["data"]))
 
 
 def message_of(mention: Mention) -> ChatMessage:
@@ -131,30 +102,9 @@ def _told(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, str) and _PAIR.search(value):
-        return {_TAG: "text", "of": base64.b64encode(value.encode("utf-8", "surrogatepass")).decode()}
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if isinstance(value, list):
-        return [_plain(each) for each in value]
-    if isinstance(value, dict):
-        if all(isinstance(key, str) and not _PAIR.search(key) for key in value) and _TAG not in value:
-            return {key: _plain(each) for key, each in value.items()}
-        return {_TAG: "dict", "of": [[_plain(key), _plain(each)] for key, each in value.items()]}
-    if isinstance(value, BaseModel):
-        return _plain(value.model_dump(warnings=False))
-    for kind, (known, write, _) in _KINDS.items():
-        if isinstance(value, known):
-            return {_TAG: kind, "of": write(value)}
-    return str(value)  # an address or a path, of which pydantic makes one again
+    return exact.marked(value, otherwise=_otherwise)
 
 
-def _whole(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_whole(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    if _TAG not in value:
-        return {key: _whole(each) for key, each in value.items()}
-    kind, of = value[_TAG], _whole(value["of"])
-    return {key: each for key, each in of} if kind == "dict" else _KINDS[kind][2](of)  # noqa: C416 - pairs of anything
+def _otherwise(value: Any) -> Any:
+    """A model as a mapping; for anything else its text: an address or a path, of which pydantic makes one again."""
+    return _plain(value.model_dump(warnings=False)) if isinstance(value, BaseModel) else str(value)

@@ -15,29 +15,38 @@ _TAG = "$htm"
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
-def marked(value: Any) -> Any:
+def as_repr(value: object) -> Any:
+    """What stands for an object that has no form of its own, such as a data frame as an artifact: its `repr`."""
+    return {_TAG: "repr", "of": repr(value)}
+
+
+def marked(value: Any, *, otherwise: Callable[[Any], Any] = as_repr) -> Any:
     """A value in JSON's own types, as `json.dumps` takes it; bytes, times, tuples and sets are marked.
 
-    An object that has no form of its own (a data frame as an artifact) is kept as its `repr`.
+    `otherwise` gives what is written for an object that has no form of its own.
     """
     if isinstance(value, str) and _PAIR.search(value):
         return {_TAG: "text", "of": base64.b64encode(value.encode("utf-8", "surrogatepass")).decode()}
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, list):
-        return [marked(each) for each in value]
+        return [marked(each, otherwise=otherwise) for each in value]
     if isinstance(value, dict):
         if all(_is_plain_key(key) for key in value) and _TAG not in value:
-            return {key: marked(each) for key, each in value.items()}
-        return {_TAG: "dict", "of": [[marked(key), marked(each)] for key, each in value.items()]}
+            return {key: marked(each, otherwise=otherwise) for key, each in value.items()}
+        pairs = [[marked(each, otherwise=otherwise) for each in pair] for pair in value.items()]
+        return {_TAG: "dict", "of": pairs}
+    for kind, many in _MANY.items():
+        if isinstance(value, many):
+            return {_TAG: kind, "of": [marked(each, otherwise=otherwise) for each in value]}
     for kind, (known, write, _) in _KINDS.items():
         if isinstance(value, known):
             return {_TAG: kind, "of": write(value)}
-    return {_TAG: "repr", "of": repr(value)}
+    return otherwise(value)
 
 
 def unmarked(value: Any) -> Any:
-    """The value that `marked` was given; an object without a form of its own is the text that its `repr` was."""
+    """The value that `marked` was given; what `as_repr` stands for is the text that its `repr` was."""
     if isinstance(value, list):
         return [unmarked(each) for each in value]
     if not isinstance(value, dict):
@@ -47,6 +56,8 @@ def unmarked(value: Any) -> Any:
     kind, of = value[_TAG], unmarked(value["of"])
     if kind == "dict":
         return {key: each for key, each in of}  # noqa: C416 - pairs may hold anything, and mypy reads this better
+    if kind in _MANY:
+        return _MANY[kind](of)
     return of if kind == "repr" else _KINDS[kind][2](of)
 
 
@@ -54,6 +65,7 @@ def _is_plain_key(key: object) -> bool:
     return isinstance(key, str) and not _PAIR.search(key)
 
 
+_MANY: dict[str, type[Any]] = {"tuple": tuple, "set": set, "frozenset": frozenset}
 # How each kind is written, and how it is read. A datetime is a date too, so it comes first.
 _KINDS: dict[str, tuple[type[Any], Callable[[Any], Any], Callable[[Any], Any]]] = {
     "bytes": (bytes, lambda value: base64.b64encode(value).decode(), base64.b64decode),
@@ -67,9 +79,6 @@ _KINDS: dict[str, tuple[type[Any], Callable[[Any], Any], Callable[[Any], Any]]] 
     ),
     "decimal": (Decimal, str, Decimal),
     "uuid": (UUID, str, UUID),
-    "tuple": (tuple, lambda value: [marked(each) for each in value], tuple),
-    "set": (set, lambda value: [marked(each) for each in value], set),
-    "frozenset": (frozenset, lambda value: [marked(each) for each in value], frozenset),
     # Last, since no value is of it: texts are looked at before.
     "text": (type(None), str, lambda of: base64.b64decode(of).decode("utf-8", "surrogatepass")),
 }
