@@ -1,4 +1,4 @@
-"""Backup: a tenant's memories as JSON lines, everything of them, and back."""
+"""Backup: all of a tenant's as JSON lines, and back."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from .mind import Mind
 from .rules.backup import check_header, check_owner, check_row
 from .store import backup, jobs
 from .store.database import Connection
+from .store.working import Seen
 
 FORMAT = "htm-backup"
-VERSION = 1
+VERSION = 2  # since groups, working memories and work are in it; what is older has all the rest
 
 Progress = Callable[[int], None]
 
@@ -33,7 +34,7 @@ class BackedUp:
 
 
 class Backup:
-    """Everything that a tenant remembers, whoever's it is: written as JSON lines, and read back."""
+    """Everything that a tenant remembers and holds in mind, whoever's it is: written as JSON lines, and read back."""
 
     def __init__(self, mind: Mind) -> None:
         self._mind = mind
@@ -42,9 +43,10 @@ class Backup:
         """Write all of it, as it is at one moment, a line at a time; `progress` is told now and then how many were written.
 
         Memories with what was forgotten and not yet purged, attribution, keys, tags, relations, files, places of a palace,
-        words and vectors; collections with their documents, and what frameworks keep in them. Not working memories, groups,
-        and what is owed.
+        words and vectors; collections with their documents, and what frameworks keep in them; groups with their members, what
+        each robot and group holds in mind and has held, and the work that is owed or was given up.
         """
+        self._mind.touches.write()
         counts: Counter[str] = Counter()
         with self._mind.transaction() as connection:
             known = backup.header(connection) or {}
@@ -61,8 +63,10 @@ class Backup:
         """Put back what was written, all of it or on any error none; what is here already stays, and is not said twice.
 
         `source` is an open file or its lines. The tenant may have another name than the one that was written; vectors of
-        another model than its own are made anew. Raises `InvalidInput` for what is no backup, for a tenant whose words
-        are cut by another language, and for one in which a session, key or collection has something else.
+        another model than its own are made anew. A group that is here already keeps its rules and members; the members of
+        others are lost until they join again. A working memory that holds something here stays as it is, and one that is
+        opened with a smaller budget keeps what its policy keeps. Raises `InvalidInput` for what is no backup, for a tenant
+        whose words are cut by another language, and for one in which a session, key or collection has something else.
         """
         lines, mind = iter(source), self._mind
         head = _header(next(lines, ""))
@@ -77,6 +81,7 @@ class Backup:
                     progress(counts.total())
             owed = backup.owe_vectors(connection, filling.settled(), model=mind.embedder.name)
             jobs.owe_count(connection)
+        mind.in_mind()
         mind.catch_up_everywhere()
         mind.wake()
         return BackedUp(counts=dict(counts), vectors_owed=owed)
@@ -88,6 +93,7 @@ class _Filling:
     def __init__(self, mind: Mind, connection: Connection, head: Mapping[str, Any]) -> None:
         self._connection = connection
         self._tenant = mind.tenant
+        self._embedder = mind.embedder.name
         self._xid = backup.moment(connection)
         language = head["language"] or "english"
         here = backup.settle(connection, language=language)
@@ -105,6 +111,9 @@ class _Filling:
         self._space: int | None = None  # taken with the first vector, which then is of that dimension
         self._owners: dict[str, str] = {}  # by node, of those that were read
         self._known: set[UUID] = set()  # of these, those that were here already, wholly or in part
+        self._unsettled: set[UUID] = set()  # of those, the ones that may not be as live as they should be
+        self._gone: set[UUID] = set()  # and the ones that are not brought back
+        self._sets: dict[str, tuple[str, Seen | None]] = {}  # by id as read: whose, and what it is filled as, if it is
         self._collections: dict[str, int | None] = {}  # the dimension of each that was read
 
     def put(self, part: str, rows: list[dict[str, Any]]) -> None:
@@ -114,24 +123,56 @@ class _Filling:
                 return
             if self._space is None:
                 self._space = backup.space(self._connection, model=self._model, dimension=self._dimension)
+        if part == "working_sets":
+            self._settle()  # nodes before sets, as all writers lock them
         for row in rows:
             check_row(part, row, dimension=self._dimension)
             if part == "documents":
                 _check_document(row, self._collections)
             if part == "nodes":
                 self._owners[row["id"]] = sys.intern(row["owner"])
+            if part == "working_items":
+                row["owner"] = self._owner_of(row.get("set_id"))
             check_owner(part, row, owners=self._owners)
             self._adopt(part, row)
+        if part == "working_sets":
+            self._open(rows)
+        else:
+            self._put(part, [row for row in rows if self._wanted(part, row)])
+
+    def _put(self, part: str, rows: list[dict[str, Any]]) -> None:
         known, name = backup.put(self._connection, part, rows)
         if part == "collections":
             self._gather(rows)
         self._known |= known
+        self._unsettled |= known
         if name is not None:
             what = "session" if part == "mentions" else "key"
             raise InvalidInput(
                 f"expected a tenant in which the {what} {name!r} has nothing else, but it has; nothing was read: "
                 "read it into a tenant of its own"
             )
+
+    def _open(self, rows: list[dict[str, Any]]) -> None:
+        """See which working sets are filled, and as which version of theirs."""
+        filled = backup.open_sets(self._connection, rows)
+        self._sets |= {row["id"]: (row["owner"], filled.get(row["id"])) for row in rows}
+
+    def _owner_of(self, name: object) -> str:
+        if not isinstance(name, str) or name not in self._sets:
+            raise InvalidInput(
+                f"expected rows of working_items to be of sets that were read, got {name!r:.80}; nothing was read"
+            )
+        return self._sets[name][0]
+
+    def _wanted(self, part: str, row: Mapping[str, Any]) -> bool:
+        """Whether a row says something new: what holds something here stays as it is, and what was here has its work."""
+        if part == "working_items":
+            return row["set_id"] is not None
+        if part == "jobs":
+            own = row["kind"] != "embed" or row["model"] == self._embedder
+            return own and UUID(row["node_id"]) not in self._known
+        return True
 
     def _gather(self, rows: list[dict[str, Any]]) -> None:
         """Keep collections of the same name apart that are not the same."""
@@ -145,15 +186,15 @@ class _Filling:
         self._collections |= {row["name"]: row["dimension"] for row in rows}
 
     def settled(self) -> list[UUID]:
-        """See to it that what was read is as live as its mentions here say, and say which nodes there are of it.
+        """See to it that what was read is as live as its mentions here say, and say which nodes there are of it."""
+        self._settle()
+        return [node for node in map(UUID, self._owners) if node not in self._gone]
 
-        A node whose every mention was purged here since is not brought back.
-        """
-        known = sorted(self._known)
+    def _settle(self) -> None:
+        """Settle what was here already. A node whose every mention was purged here since is not brought back."""
+        known, self._unsettled = sorted(self._unsettled), set()
         for at in range(0, len(known), backup.AT_ONCE):
-            self._known -= backup.settle_nodes(self._connection, known[at : at + backup.AT_ONCE])
-        gone = set(known) - self._known
-        return [node for node in map(UUID, self._owners) if node not in gone]
+            self._gone |= backup.settle_nodes(self._connection, known[at : at + backup.AT_ONCE])
 
     def _adopt(self, part: str, row: dict[str, Any]) -> None:
         row["tenant"] = self._tenant
@@ -163,6 +204,9 @@ class _Filling:
             row["lexemes"] = self._recoded(row["lexemes"])
         elif part == "vectors":
             row["space"] = self._space
+        elif part == "working_items":
+            seen = self._sets[row["set_id"]][1]
+            row["set_id"], row["version"] = (None, None) if seen is None else (str(seen.id), seen.version)
 
     def _recoded(self, lexemes: str) -> str:
         """Lexemes behind this tenant's code; each stands in quotes, and a code has none."""
@@ -198,9 +242,9 @@ def _header(first: str) -> dict[str, Any]:
     if not is_backup(first):
         raise InvalidInput(f"expected a backup, whose first line has the format {FORMAT!r}, got {first[:80]!r}")
     head: dict[str, Any] = json.loads(first)
-    if head.get("version") != VERSION:
+    if head.get("version") not in range(1, VERSION + 1):
         raise InvalidInput(
-            f"expected a backup of version {VERSION}, got {head.get('version')!r}; use a newer htm-memory"
+            f"expected a backup of version {VERSION} or older, got {head.get('version')!r}; use a newer htm-memory"
         )
     return check_header(head)
 

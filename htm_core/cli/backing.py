@@ -1,4 +1,4 @@
-"""Backups from the command line: a tenant's memories written to a file, and read back."""
+"""Backups from the command line: all of a tenant's written to a file, and read back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .setup import have_model
 def export(
     whose: Whose, file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write; - is stdout.")]
 ) -> None:
-    """Write everything that the tenant remembers as JSON lines; htm import reads it back."""
+    """Write everything that the tenant remembers and holds in mind as JSON lines; htm import reads it back."""
     with whose.memory() as memory:
         if str(file) == "-":
             memory.backup.write(sys.stdout)

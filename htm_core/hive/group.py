@@ -9,6 +9,7 @@ from typing import Self, cast
 from ..errors import InvalidInput, NotFound
 from ..mind import Mind
 from ..rules import drafts
+from ..rules.measures import LONGEST_LEASE, SHORTEST_LEASE
 from ..sets import WorkingSet, working_set
 from ..store import groups
 from ..store.database import Connection, Database
@@ -20,7 +21,6 @@ from .listener import Listener
 
 ROLES = ("active", "passive")
 LEASE = 10.0  # seconds, of a group whose first member names none
-SHORTEST, LONGEST = 0.2, 86_400.0
 
 
 class Group:
@@ -248,6 +248,6 @@ def _successor(members: dict[str, Member]) -> str | None:
 
 def _checked(lease: object) -> float:
     number = isinstance(lease, int | float) and not isinstance(lease, bool)
-    if not number or not math.isfinite(lease) or not SHORTEST <= lease <= LONGEST:  # type: ignore[arg-type,operator]
-        raise InvalidInput(f"expected lease to be seconds from {SHORTEST} to {LONGEST:,.0f}, got {lease!r}")
+    if not number or not math.isfinite(lease) or not SHORTEST_LEASE <= lease <= LONGEST_LEASE:  # type: ignore[arg-type,operator]
+        raise InvalidInput(f"expected lease to be seconds from {SHORTEST_LEASE} to {LONGEST_LEASE:,.0f}, got {lease!r}")
     return float(lease)  # type: ignore[arg-type]

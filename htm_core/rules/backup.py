@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from htm_core.errors import InvalidInput
-from htm_core.rules.identity import node_id
+from htm_core.rules.identity import is_anonymous, node_id
+from htm_core.rules.measures import LONGEST_LEASE, SHORTEST_LEASE, whole
 
 _TIMES = (
     "at",
@@ -20,8 +21,16 @@ _TIMES = (
     "expires_at",
     "updated_at",
     "promoted_at",
+    "added_at",
+    "evicted_at",
+    "joined_at",
+    "heartbeat_at",
+    "run_at",
+    "parked_at",
 )
 _OWNED = ("mentions", "passages", "vectors", "keys")
+_WORK = ("embed", "tag", "propose", "relate")
+_MOST = 2**31 - 2  # of what is counted: one more of it must fit, too
 _HEADER = {"language": str, "code": str, "model": str, "dimension": int}
 
 
@@ -42,9 +51,7 @@ def check_header(head: Mapping[str, Any]) -> dict[str, Any]:
 def check_row(part: str, row: Mapping[str, Any], *, dimension: int) -> None:
     """Refuse a row that the database would take and others would fall over: its times, its words, its name."""
     try:
-        for name in _TIMES:
-            if row.get(name) is not None:
-                datetime.fromisoformat(row[name])
+        _check_times(row)
         if part == "nodes" and row["id"] != str(node_id(row["owner"], row["content"])):
             raise ValueError("its id is not that of its owner and content")
         if part == "passages" and not isinstance(row["lexemes"], str):
@@ -57,21 +64,69 @@ def check_row(part: str, row: Mapping[str, Any], *, dimension: int) -> None:
             raise TypeError("its name or language is no text")
         if part == "collections" and (row["model"] is None) is not (row["dimension"] is None):
             raise ValueError("a model without a dimension, or a dimension without a model")
+        _check_kept(part, row)
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         said = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise InvalidInput(f"expected a row of {part} as a backup has them, got {said}; nothing was read") from None
 
 
+def _check_times(row: Mapping[str, Any]) -> None:
+    for name in _TIMES:
+        if row.get(name) is not None:
+            datetime.fromisoformat(row[name])
+
+
+def _check_kept(part: str, row: Mapping[str, Any]) -> None:
+    """What groups agree on, what is held in mind, and work: numbers that can be counted on, names that can be looked up."""
+    if part == "groups":
+        _check_group(row)
+    if part == "working_sets" and not isinstance(row["id"], str):
+        raise TypeError("id is no text")
+    if part == "working_items":
+        _check_count(row, "access_count")
+    if part == "jobs":
+        _check_count(row, "attempts")
+        if row["kind"] not in _WORK:
+            raise ValueError(f"its kind is none of {', '.join(_WORK)}")
+
+
+def _check_group(row: Mapping[str, Any]) -> None:
+    _check_count(row, "budget", least=1)
+    _check_count(row, "term")
+    if isinstance(row["lease"], bool) or not SHORTEST_LEASE <= row["lease"] <= LONGEST_LEASE:
+        raise ValueError(f"its lease is not from {SHORTEST_LEASE} to {LONGEST_LEASE:,.0f} seconds")
+    for member in row["members"]:
+        _check_times(member)
+
+
+def _check_count(row: Mapping[str, Any], name: str, *, least: int = 0) -> None:
+    number = whole(row[name])
+    if number is None or not least <= number <= _MOST:
+        raise ValueError(f"{name} is no whole number from {least} to {_MOST:,}")
+
+
 def check_owner(part: str, row: Mapping[str, Any], *, owners: Mapping[str, str]) -> None:
-    """Refuse a row that would show one owner what is another's; `owners` are those of the nodes that were read, by id."""
-    if part == "relations":
-        nodes, allowed = [row.get("source"), row.get("target")], [row.get("owner"), ""]
-    elif part in _OWNED and row.get("node_id") is not None:
-        nodes, allowed = [row["node_id"]], [row.get("owner")]
-    else:
-        return
-    for node in nodes:
-        if not isinstance(node, str) or owners.get(node) not in allowed:
+    """Refuse a row that would show one owner what is another's; `owners` are those of the nodes that were read, by id.
+
+    The owner of an item in mind is its set's.
+    """
+    for node in _nodes_of(part, row):
+        if not isinstance(node, str) or node not in owners or not _may_have(part, row.get("owner"), owners[node]):
             raise InvalidInput(
                 f"expected rows of {part} to be of what their owner has, got {node!r:.80}; nothing was read"
             )
+
+
+def _nodes_of(part: str, row: Mapping[str, Any]) -> list[object]:
+    if part == "relations":
+        return [row.get("source"), row.get("target")]
+    if part in ("working_items", "jobs") or (part in _OWNED and row.get("node_id") is not None):
+        return [row.get("node_id")]
+    return []
+
+
+def _may_have(part: str, owner: object, of: str) -> bool:
+    """Whether a row of an owner may be of another's node: what all share is joined and held; work is nobody's."""
+    if part == "working_items" and owner == "" and is_anonymous(of):
+        return True  # without a user, any session in which nobody is known may be looked at
+    return part == "jobs" or owner == of or (of == "" and part in ("relations", "working_items"))

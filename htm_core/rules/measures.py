@@ -12,6 +12,8 @@ from htm_core.types import Item
 
 Score = Callable[[Item, float], float]
 
+SHORTEST_LEASE, LONGEST_LEASE = 0.2, 86_400.0  # seconds within which a lost active robot has a successor
+
 
 def token_budget(budget: object, *, least: int = 1) -> int:
     """Read a budget: a whole number of tokens, `least` or more.

@@ -13,9 +13,11 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from ..errors import InvalidInput
+from ..rules.identity import ANONYMOUS
 from . import jobs
 from .database import Connection, Row
 from .queries import load
+from .working import Seen
 
 PARTS = (
     "robots",
@@ -36,6 +38,10 @@ PARTS = (
     "wakings",
     "collections",
     "documents",
+    "groups",
+    "working_sets",
+    "working_items",
+    "jobs",
 )
 AT_ONCE = 500
 
@@ -49,7 +55,7 @@ def rows(connection: Connection, *, space: int | None) -> Iterator[tuple[str, di
     """Every row of the tenant with the part that it belongs to, read a few hundred at a time."""
     with connection.cursor(name="htm_export", row_factory=dict_row) as cursor:
         cursor.itersize = AT_ONCE
-        cursor.execute(load("backup")["rows"], {"space": space})
+        cursor.execute(load("backup")["rows"], {"space": space, "anonymous": ANONYMOUS})
         for row in cursor:
             yield row["part"], row["row"]
 
@@ -97,6 +103,16 @@ def put(connection: Connection, part: str, rows: Sequence[Mapping[str, Any]]) ->
     return known, None
 
 
+def open_sets(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> dict[str, Seen]:
+    """Make the working sets of these rows that are missing, and say which may be filled, by their ids in the rows.
+
+    A set that holds something here is none of them.
+    """
+    with _named("working_sets"):
+        found = connection.execute(load("backup")["open_sets"], {"rows": Jsonb(list(rows))}).fetchall()
+    return {row["read"]: Seen(row["id"], row["version"]) for row in found}
+
+
 def settle_nodes(connection: Connection, ids: Sequence[UUID]) -> set[UUID]:
     """Make nodes as live as their mentions say, and drop those of which there is no mention; answers with the latter."""
     statements = load("backup")
@@ -125,7 +141,7 @@ def _named(part: str) -> Iterator[None]:
 
 
 def owe_vectors(connection: Connection, nodes: Sequence[UUID], *, model: str) -> int:
-    """Owe the vectors that these nodes lack, and say of how many nodes."""
+    """Owe the vectors that these nodes lack, and say of how many nodes; what was given up stays given up."""
     lacking = [row["id"] for row in connection.execute(load("backup")["without_vectors"], {"nodes": list(nodes)})]
     jobs.owe(connection, lacking, kind="embed", model=model)
     return len(lacking)

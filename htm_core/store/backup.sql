@@ -31,7 +31,23 @@ select 'documents', to_jsonb(d) - 'tenant' || jsonb_build_object('collection', c
                   'words', (select jsonb_agg(substr(l, length(c.id || ':') + 1)) from unnest(tsvector_to_array(p.lexemes)) l))
                 order by p.ordinal)
          from document_passages p where p.tenant = d.tenant and p.document = d.uid))
-from documents d join collections c on c.tenant = d.tenant and c.id = d.collection where d.tenant = this_tenant()
+from documents d join collections c on c.tenant = d.tenant and c.id = d.collection where d.tenant = this_tenant() union all
+-- Who is in a group, not which process speaks for it.
+select 'groups', to_jsonb(g) - '{tenant,id}'::text[] || jsonb_build_object('members', coalesce((
+         select jsonb_agg(to_jsonb(m) - '{tenant,group_name,instance}'::text[] order by m.joined_at, m.robot)
+         from members m where m.tenant = g.tenant and m.group_name = g.name), '[]'))
+from groups g where g.tenant = this_tenant() union all
+select 'working_sets', to_jsonb(s) - '{tenant,version,pruned}'::text[] from working_sets s where s.tenant = this_tenant() union all
+-- What somebody who may see everybody's recalled of another user stays out: nobody else may have it in a set of theirs.
+select 'working_items', to_jsonb(w) - '{tenant,version}'::text[] from working_items w
+join working_sets s on s.tenant = w.tenant and s.id = w.set_id
+join nodes n on n.tenant = w.tenant and n.id = w.node_id
+  and (n.owner in (s.owner, '') or (s.owner = '' and starts_with(n.owner, %(anonymous)s)))
+where w.tenant = this_tenant() union all
+-- Vectors that are missing are owed anew by whoever reads them missing; that one was given up is a row of its own.
+select 'jobs', to_jsonb(j) - '{tenant,id,claimed_until}'::text[] from jobs j
+where j.tenant = this_tenant() and j.node_id is not null and (j.kind <> 'embed' or (
+  j.parked_at is not null and j.model = (select m.name from models m where m.tenant = j.tenant and m.active)))
 
 -- name: moment
 select pg_current_xact_id()::text as xid
@@ -109,6 +125,9 @@ select distinct p.node_id as id from passages p
 where p.tenant = this_tenant() and p.node_id = any(%(nodes)s::uuid[])
   and p.id not in (select v.passage_id from vectors v where v.tenant = this_tenant()
                    and v.space = (select m.space from models m where m.tenant = this_tenant() and m.active))
+  and p.node_id not in (select j.node_id from jobs j where j.tenant = this_tenant() and j.kind = 'embed' and j.parked_at is not null
+                        and j.node_id is not null
+                        and j.model = (select m.name from models m where m.tenant = this_tenant() and m.active))
 
 -- name: count_on
 -- A session's numbers go on after the highest that was read.
@@ -195,3 +214,47 @@ select this_tenant(), g.uid, p.ordinal, g.of, case when num_nonnulls(p.embedding
 from given g join put on put.uid = g.uid,
      jsonb_to_recordset(g.passages) as p(ordinal integer, length integer, words jsonb, weights sparsevec, embedding halfvec,
                                          exact vector)
+
+-- name: put_groups
+-- A group that is here already stays as it is, and with it who is in it. Those who come have no process yet that speaks for them.
+with given as materialized (
+  select * from jsonb_to_recordset(%(rows)s::jsonb) as r(
+    name text, budget integer, policy text, lease double precision, term bigint, created_at timestamptz, members jsonb)),
+put as (
+  insert into groups (tenant, name, budget, policy, lease, term, created_at)
+  select this_tenant(), g.name, g.budget, g.policy, g.lease, g.term, g.created_at
+  from given g order by g.name on conflict do nothing returning name)
+insert into members (tenant, group_name, robot, role, joined_at, heartbeat_at)
+select this_tenant(), g.name, m.robot, m.role, m.joined_at, m.heartbeat_at
+from given g join put on put.name = g.name,
+     jsonb_to_recordset(g.members) as m(robot text, role text, joined_at timestamptz, heartbeat_at timestamptz)
+
+-- name: open_sets
+-- The sets that items may be put into, by the ids that the rows have: a set that holds something here stays as it is.
+with given as materialized (
+  select * from jsonb_to_recordset(%(rows)s::jsonb) as r(id text, owner text, shared boolean, holder text, session text)),
+put as (
+  insert into working_sets as s (tenant, owner, shared, holder, session)
+  select distinct this_tenant(), g.owner, g.shared, g.holder, g.session from given g order by 2, 3, 4, 5
+  on conflict (tenant, owner, shared, holder, session) do update set version = s.version + 1
+  where not exists (select 1 from working_items w where w.tenant = s.tenant and w.set_id = s.id and w.evicted_at is null)
+  returning s.id, s.version, s.owner, s.shared, s.holder, s.session)
+select g.id as read, p.id, p.version from given g join put p using (owner, shared, holder, session)
+
+-- name: put_working_items
+-- What was purged here since is not held again, nor what was forgotten; what left the set here since stays out of it.
+insert into working_items (tenant, set_id, node_id, version, added_at, accessed_at, access_count, evicted_at, policy, score)
+select this_tenant(), r.set_id, r.node_id, r.version, r.added_at, r.accessed_at, r.access_count,
+       case when n.live then r.evicted_at else coalesce(r.evicted_at, now()) end,
+       case when n.live or r.evicted_at is not null then r.policy end,
+       case when n.live or r.evicted_at is not null then r.score end
+from jsonb_populate_recordset(null::working_items, %(rows)s::jsonb) r
+join nodes n on n.tenant = this_tenant() and n.id = r.node_id
+on conflict do nothing
+
+-- name: put_jobs
+insert into jobs (tenant, kind, model, node_id, attempts, run_at, parked_at, error, created_at)
+select this_tenant(), r.kind, r.model, r.node_id, r.attempts, r.run_at, r.parked_at, r.error, r.created_at
+from jsonb_populate_recordset(null::jobs, %(rows)s::jsonb) r
+join nodes n on n.tenant = this_tenant() and n.id = r.node_id
+on conflict do nothing

@@ -61,8 +61,8 @@ def change_rules(connection: Connection, group: str, *, budget: int, policy: str
     connection.execute(load("groups")["change_rules"], values)
 
 
-def members(connection: Connection, group: str) -> list[tuple[Member, UUID]]:
-    """Who is in a group, in the order of joining, each with the instance of the process that speaks for it."""
+def members(connection: Connection, group: str) -> list[tuple[Member, UUID | None]]:
+    """Who is in a group, in the order of joining, each with the instance of the process that speaks for it, if one does."""
     rows = connection.execute(load("groups")["members"], {"group": group}).fetchall()
     return [(Member(**{k: v for k, v in row.items() if k != "instance"}), row["instance"]) for row in rows]
 

@@ -18,7 +18,7 @@ update groups set budget = %(budget)s, policy = %(policy)s, lease = %(lease)s wh
 update groups set term = term + 1 where tenant = this_tenant() and name = %(group)s
 
 -- name: members
-select m.robot, m.role, late_in(m.heartbeat_at, g.lease) > 0 as live, m.joined_at, m.heartbeat_at, m.instance
+select m.robot, m.role, member_late_in(m, g.lease) > 0 as live, m.joined_at, m.heartbeat_at, m.instance
 from members m join groups g on g.tenant = m.tenant and g.name = m.group_name
 where m.tenant = this_tenant() and m.group_name = %(group)s
 order by m.joined_at, m.robot
@@ -44,7 +44,7 @@ update members set heartbeat_at = clock_timestamp() where tenant = this_tenant()
 -- name: standing
 -- The memberships that a process speaks for, and in how many seconds the next active member of each group would be late.
 select m.group_name as group, m.robot, m.role, g.id, g.lease, g.term,
-       (select min(late_in(a.heartbeat_at, g.lease)) from members a
+       (select min(member_late_in(a, g.lease)) from members a
         where a.tenant = m.tenant and a.group_name = m.group_name and a.role = 'active' and a.robot <> m.robot) as due
 from members m join groups g on g.tenant = m.tenant and g.name = m.group_name
 where m.tenant = this_tenant() and m.instance = %(instance)s

@@ -126,7 +126,7 @@ def test_a_tenant_with_other_messages_in_a_session_is_left_as_it_is(make: Make, 
     [
         (lambda lines: lines[1:], "first line"),
         (lambda lines: [], "first line"),
-        (lambda lines: [lines[0].replace('"version":1', '"version":9'), *lines[1:]], "version"),
+        (lambda lines: [lines[0].replace('"version":2', '"version":9'), *lines[1:]], "version"),
         (lambda lines: [*lines[:3], lines[3][:20], *lines[4:]], "line 4"),
         (lambda lines: [*lines[:3], '{"part":"pg_shadow","row":{}}', *lines[4:]], "line 4"),
     ],

@@ -18,7 +18,7 @@ create table members (
   group_name   text not null,
   robot        text not null,
   role         text not null check (role in ('active', 'passive')),
-  instance     uuid not null,                   -- of the process that speaks for the robot
+  instance     uuid,                            -- of the process that speaks for the robot; null: none has since it was read back
   joined_at    timestamptz not null default clock_timestamp(),
   heartbeat_at timestamptz not null default clock_timestamp(),
   primary key (tenant, group_name, robot),
@@ -33,6 +33,11 @@ create function late_in(heartbeat timestamptz, lease double precision) returns d
   select extract(epoch from greatest(heartbeat, pg_postmaster_start_time()) - clock_timestamp())::float8 + 0.75 * lease
 $$;
 
+-- The same of a member: one for whom no process speaks is late.
+create function member_late_in(member members, lease double precision) returns double precision language sql volatile as $$
+  select case when member.instance is null then 0 else late_in(member.heartbeat_at, lease) end
+$$;
+
 -- Puts a live passive member in the place of each active one that is late, and names those who are active now.
 -- Under the lock of the group's row, so that whoever comes second finds that it is done.
 create function elect(of_group text) returns setof text language plpgsql as $$
@@ -41,10 +46,10 @@ begin
   select * into rules from groups g where g.tenant = this_tenant() and g.name = of_group for update;
   loop
     select m.robot into lost from members m
-    where m.tenant = rules.tenant and m.group_name = rules.name and m.role = 'active' and late_in(m.heartbeat_at, rules.lease) <= 0
+    where m.tenant = rules.tenant and m.group_name = rules.name and m.role = 'active' and member_late_in(m, rules.lease) <= 0
     order by m.heartbeat_at, m.robot limit 1;
     select m.robot into chosen from members m
-    where m.tenant = rules.tenant and m.group_name = rules.name and m.role = 'passive' and late_in(m.heartbeat_at, rules.lease) > 0
+    where m.tenant = rules.tenant and m.group_name = rules.name and m.role = 'passive' and member_late_in(m, rules.lease) > 0
     order by m.joined_at, m.robot limit 1;
     exit when lost is null or chosen is null;
     update members m set role = case when m.robot = chosen then 'active' else 'passive' end
