@@ -40,14 +40,15 @@ def diverse(search: Search, *, limit: int, most: int, weight: float, lowest: flo
             break
         asked = min(most, FURTHER * asked)
     weighed = [
-        _lowered(hit, weight * hit.score if repeats and repeats[at] is not None else 0.0) for at, hit in enumerate(hits)
+        _lowered(hit, weight * hit.score) if original is not None else hit
+        for hit, original in zip(hits, repeats or [None] * len(hits), strict=True)
     ]
     weighed.sort(key=lambda hit: -hit.score)  # copies of equal score stay in their order
     return [hit for hit in weighed if hit.score >= lowest][:limit]
 
 
 def _lowered(hit: Hit, loss: float) -> Hit:
-    return replace(hit, score=hit.score - loss, signals={**hit.signals, "diversity": 0.0 - loss})
+    return replace(hit, score=hit.score - loss, signals={**hit.signals, "diversity": -loss})
 
 
 def _voice(hit: Hit) -> str | None:

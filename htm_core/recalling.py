@@ -113,7 +113,7 @@ def _searched(
     mind: Mind, question: Question, speakers: Sequence[str], text: str | None, vector: Sequence[float] | None
 ) -> list[Hit]:
     signals, ranked = mind.settings.signals, mind.settings.fusion == "ranks"
-    pool = max(40, 2 * question.limit)
+    pool = max(30, 2 * question.limit)
     with mind.telemetry.span("htm.recall", mode=question.mode), mind.transaction() as connection:
 
         def found(limit: int) -> list[Hit]:

@@ -107,6 +107,7 @@ def _hit(row: Mapping[str, Any]) -> Hit:
             "speaker": row["speaker_part"],
             "time": row["time_part"],
             "prior": row["standing_part"],
+            "diversity": 0.0,
         },
     )
 

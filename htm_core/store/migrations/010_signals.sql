@@ -9,14 +9,19 @@ create type signals as (context float8, session float8, speaker float8, moment f
 create index mentions_by_name on mentions (tenant, name collate "C") where name is not null;
 
 create function speakers(forms text[], f filters) returns text[]
-language sql stable security definer set search_path from current as $$
-  select coalesce(array_agg(form order by length(form) desc, form), '{}') from unnest(forms) form
+language plpgsql stable security definer set search_path from current
+set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+declare me constant text := this_tenant(); owners constant text[] := f.owners; known text[];
+begin
+  if not exists (select 1 from mentions m where m.tenant = me and m.name is not null) then return '{}'; end if;
+  select array_agg(form order by length(form) desc, form) into known from unnest(forms) form
   where exists (
     select 1 from mentions m
-    where m.tenant = this_tenant() and m.name is not null and m.forgotten_at is null
+    where m.tenant = me and m.name is not null and m.forgotten_at is null
       and m.name collate "C" >= form and m.name collate "C" < form || '!'      -- the sign after the space
-      and sees(f.owners, m.owner))
-$$;
+      and sees(owners, m.owner));
+  return coalesce(known, '{}');
+end $$;
 
 -- Days between a moment and the nearest of some windows of time.
 create function days_off(at timestamptz, windows tstzmultirange) returns float8
@@ -38,7 +43,7 @@ language sql immutable parallel safe as $$
   select coalesce(greatest(0, least(1, covered) - 0.999 * heft * least(0.3, heaviest)) / (1 - 0.999 * heft * least(0.3, heaviest)), 0)
 $$;
 
--- Recall: the candidates of both arms, `pool` of each, scored by both, and what the signals make of them; `most` hits, and
+-- Recall: the candidates of both arms, `pool` of each, scored by both, and what the signals make of the best `pool`; `most` hits, and
 -- what a hit shows. Scores are normalised absolutely, so that they compare between questions: a cosine counts in full from 0.8,
 -- words against the best that any passage could score for this question. `share` is the vector's weight beside the words';
 -- `who` are the speakers that the question names, `moments` the times. The parts of a hit add up to its score, which is in
@@ -61,6 +66,7 @@ declare
   owners constant text[] := f.owners; robots constant text[] := f.robots; within_session constant text := f.session;
   windows constant tstzmultirange := f.windows; equal constant jsonb := f.equal; filter constant jsonb := f.metadata;
   named constant text := case when cardinality(who) = 1 then who[1] end;
+  kept constant integer := greatest(pool, most);          -- of the candidates of both arms so many go on
   widest constant integer := greatest(20, most);          -- of so many it is looked at what was said around them
   whole constant float8 := 1 + heft.session + case when named is not null then heft.speaker else 0 end
                            + case when moments is not null then heft.moment else 0 end + heft.standing;
@@ -111,7 +117,8 @@ begin
         and (windows is null or m.at <@ windows)
         and (equal is null or m.metadata @> equal)
         and (filter is null or matches(m.metadata, filter))
-      order by m.at desc limit 3) m),
+      order by m.at desc limit 3) m
+    where a.place <= kept),
   around as (                                   -- what was said around the best of them
     select n.* from places p, lateral (
       select m.node_id as n, m.id, m.owner, m.session, m.seq, m.name, m.at from mentions m
@@ -125,7 +132,8 @@ begin
       union all
       select n.n, n.id, n.owner, n.session, n.seq, n.name, n.at, true, false from around n) s
     order by s.id, s.fits desc),
-  others as (select distinct s.n from said s where not s.fits and not exists (select 1 from arms a where a.n = s.n)),
+  others as (
+    select distinct s.n from said s where not s.fits and not exists (select 1 from arms a where a.n = s.n and a.place <= kept)),
   scored as (                                   -- their passages, as the arms would score them
     select o.n, p.id as p, p.weights, coalesce(least(1, greatest(0, 1 - nullif(v.distance, 'NaN')) / 0.8), 0) as v,
            coalesce(least(1, -(p.weights <#> pattern) / best), 0) as t, sum(p.length) over (partition by o.n) as length
@@ -136,10 +144,11 @@ begin
       where e.tenant = me and e.space = within and e.passage_id = p.id offset 0) v on true),
   met as materialized (                         -- each node with the best of its passages
     select a.n, a.p, a.near, a.told, a.v, a.t, a.weights, brevity(a.length) as brief, true as brought from arms a
+    where a.place <= kept
     union all
-    select b.* from (
-      select distinct on (x.n) x.n, x.p, null::bigint, null::bigint, x.v, x.t, x.weights, brevity(x.length), false
-      from scored x order by x.n, part * x.v + (1 - part) * x.t desc, x.p) b),
+    select b.n, b.p, a.near, a.told, b.v, b.t, b.weights, brevity(b.length), a.n is not null from (
+      select distinct on (x.n) x.* from scored x order by x.n, part * x.v + (1 - part) * x.t desc, x.p) b
+    left join arms a on a.n = b.n),
   heavy as materialized (                       -- each word of the question in the best passage of each
     select m.n, m.brief, k.k, -(m.weights <#> k.word) / best as weight
     from met m, unnest(apart) with ordinality k(word, k) where m.t > 0 and m.weights <#> k.word < 0),
