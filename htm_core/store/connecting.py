@@ -11,8 +11,8 @@ from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.pq import ExecStatus
-from psycopg.pq.abc import PGconn
+from psycopg.pq import DiagnosticField, ExecStatus
+from psycopg.pq.abc import PGconn, PGresult
 from psycopg.rows import dict_row
 
 from ..errors import InvalidInput, StorageError
@@ -47,31 +47,45 @@ def connect(conninfo: str, *, patience: float = PATIENCE) -> Connection:
     return connection
 
 
-def check(connection: Connection, *, patience: float) -> None:
+def check(connection: Connection, *, patience: float, opening: bytes = b"") -> None:
     """See that an idle connection answers, or close it: raises `NoAnswer` when it does not within `patience` seconds.
 
-    Raises `psycopg.OperationalError` when it has ended. The wait is here and not the server's, which may not be there.
+    `opening` is what it is asked, and is carried out with it: nothing, or how a transaction begins, which costs no further
+    round trip. Raises `psycopg.OperationalError` when the connection has ended, and what the server says of the opening.
+    The wait is here and not the server's, which may not be there.
     """
     try:
-        _await_answer(connection.pgconn, patience)
+        _await_answer(connection.pgconn, patience, opening)
     except psycopg.OperationalError:
         connection.close()
         raise
 
 
-def _await_answer(line: PGconn, patience: float) -> None:
+def _await_answer(line: PGconn, patience: float, question: bytes) -> None:
     deadline = time.monotonic() + patience
-    line.send_query(b"")
+    line.send_query(question)
     line.flush()
     with _Selector() as readable:
         readable.register(line.socket, selectors.EVENT_READ)
-        while line.is_busy():
-            if not readable.select(max(0.0, deadline - time.monotonic())):
-                raise NoAnswer(f"the server accepted the connection, but gave no answer for {patience:g} seconds")
-            line.consume_input()
-    while result := line.get_result():
-        if result.status != ExecStatus.EMPTY_QUERY:
-            raise psycopg.OperationalError(result.error_message.decode(errors="replace"))
+
+        def _next() -> PGresult | None:
+            while line.is_busy():
+                if not readable.select(max(0.0, deadline - time.monotonic())):
+                    raise NoAnswer(f"the server accepted the connection, but gave no answer for {patience:g} seconds")
+                line.consume_input()
+            return line.get_result()
+
+        answers = list(iter(_next, None))
+    for each in answers:
+        if each.status == ExecStatus.FATAL_ERROR:
+            raise _error(each)
+
+
+def _error(result: PGresult) -> psycopg.Error:
+    """What an answer says went wrong; one without a code is not the server's, but of a line that was lost."""
+    if result.error_field(DiagnosticField.SQLSTATE):
+        return psycopg.errors.error_from_result(result)
+    return psycopg.OperationalError(result.error_message.decode(errors="replace"))
 
 
 def options(conninfo: str, *, patience: float) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psycopg
 from pgvector.psycopg import register_vector
+from psycopg.sql import Literal
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from ..errors import SchemaOutdated
@@ -82,21 +83,25 @@ class Database:
         Raises `DatabaseUnavailable`, `QueryTimeout`, `SchemaOutdated`, `StorageError`.
         """
         self.open()
+        with (
+            translated(),
+            self._begun(role, self._opening(role, tenant)) as connection,
+            told_when_lost(connection, committing=True),
+            _concluded(connection),
+            told_when_lost(connection, committing=False),
+        ):
+            yield connection
+
+    def _opening(self, role: str, tenant: str) -> bytes:
+        """How a transaction begins, in one message; literals, since a message of several statements takes no parameters."""
         settings = {
             "role": role,
             "path": self._path,
             "tenant": tenant,
             "timeout": str(int(self.settings.statement_timeout * 1000)),
         }
-        with (
-            translated(),
-            self._borrowed(role) as connection,
-            told_when_lost(connection, committing=True),
-            connection.transaction(),
-            told_when_lost(connection, committing=False),
-        ):
-            connection.execute(load("database")["enter"], settings)
-            yield connection
+        literals = {name: Literal(value).as_string(None) for name, value in settings.items()}
+        return f"begin; {load('database')['enter'] % literals}".encode()
 
     @contextlib.contextmanager
     def owner(self) -> Iterator[Connection]:
@@ -144,32 +149,42 @@ class Database:
         return secret.get_secret_value() if secret is not None else self.dsn(role)
 
     @contextlib.contextmanager
-    def _borrowed(self, role: str) -> Iterator[Connection]:
+    def _begun(self, role: str, opening: bytes) -> Iterator[Connection]:
+        """A connection of the pool's on which a transaction has begun."""
         pool = self._pool(role)
-        connection = self._alive(pool, role)
+        connection = self._alive(pool, role, opening)
         try:
             yield connection
         finally:
             pool.putconn(connection)
 
-    def _alive(self, pool: ConnectionPool[Connection], role: str) -> Connection:
+    def _alive(self, pool: ConnectionPool[Connection], role: str, opening: bytes) -> Connection:
         """A connection that answers; when none comes in time, the error says what keeps the pool from opening more."""
         try:
-            connection = pool.getconn()
             try:
-                check(connection, patience=self.settings.pool_timeout)
-            except BaseException as error:
-                pool.putconn(connection)
+                return self._answering(pool, opening)
+            except psycopg.OperationalError as error:
                 # Where one is silent the others are too: asking each would be a wait for each.
-                if isinstance(error, NoAnswer) or not isinstance(error, psycopg.OperationalError):
+                if isinstance(error, NoAnswer | PoolTimeout):
                     raise
                 self.dsn(role)  # an embedded server that died is back before the pool asks it for a new connection
                 pool.check()  # what ended one session ended others; found one by one, each would cost a longer wait
-                connection = pool.getconn()
-            return connection
+                return self._answering(pool, opening)
         except PoolTimeout:
             connect(self.dsn(role), patience=self.settings.pool_timeout).close()
             raise
+
+    def _answering(self, pool: ConnectionPool[Connection], opening: bytes) -> Connection:
+        """A connection that has carried out an opening; one that has not goes back to the pool with the error raised."""
+        connection = pool.getconn()
+        try:
+            check(connection, patience=self.settings.pool_timeout, opening=opening)
+        except BaseException:
+            with contextlib.suppress(psycopg.Error):
+                connection.rollback()
+            pool.putconn(connection)
+            raise
+        return connection
 
     def _pool(self, role: str) -> ConnectionPool[Connection]:
         kind = role if self.is_embedded else "any"
@@ -228,6 +243,18 @@ class Database:
                 return f"there is none in the schema {schema} that this login may read"
         pending = check_history([(row["version"], row["digest"]) for row in rows], known=migrations())
         return f"{len(pending)} migrations are pending" if pending else None
+
+
+@contextlib.contextmanager
+def _concluded(connection: Connection) -> Iterator[None]:
+    """Commit what was begun, or after any error roll it back; that error is raised, whatever becomes of the latter."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(psycopg.Error):
+            connection.rollback()
+        raise
+    connection.commit()
 
 
 def _refuse_outsider(connection: Connection, schema: str) -> None:
