@@ -25,9 +25,11 @@ from typing import Any
 
 from htm_core import Draft, Memory, Settings, shutdown
 from htm_core.palace import Palace, detect
+from htm_core.palace.enforcer import THRESHOLD
 from htm_core.palace.layers import filed
 
 PROMPTS = Path(__file__).parent.parent / "tests" / "palace"
+PARTS = ("development", "test", "fresh", "others a", "others b")
 
 
 def wilson(hits: int, of: int, z: float = 1.959964) -> tuple[float, float]:
@@ -47,9 +49,11 @@ def share(hits: int, of: int) -> str:
 
 
 def prompts(part: str) -> list[dict[str, Any]]:
-    """The labelled prompts of one part: "development", "test" or "fresh"."""
+    """The labelled prompts of one part: "development", "test", "fresh", "others", or a half of the last, as "others a"."""
+    part, _, half = part.partition(" ")
     with (PROMPTS / f"prompts_{part}.jsonl").open(encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+        rows = [json.loads(line) for line in lines]
+    return [row for row in rows if row.get("half", "") == half] if half else rows
 
 
 def counted(rows: Iterable[dict[str, Any]]) -> tuple[int, int, int]:
@@ -65,7 +69,7 @@ def counted(rows: Iterable[dict[str, Any]]) -> tuple[int, int, int]:
 
 def detector(paths: Sequence[str]) -> None:
     """Print precision and recall of each part, and how many questions of a published set are known for what they are."""
-    for part in ("development", "test", "fresh"):
+    for part in PARTS:
         rows = prompts(part)
         hits, false, missed = counted(rows)
         print(
@@ -83,6 +87,9 @@ def published(path: str) -> list[dict[str, Any]]:
     with opened(path, "rt", encoding="utf-8") as file:
         samples: list[dict[str, Any]] = json.load(file)
     return samples
+
+
+KINDS = ("answerable", "adversarial", "foreign")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +157,7 @@ def asked(samples: Sequence[dict[str, Any]]) -> list[Asked]:
 def locomo(paths: Sequence[str]) -> None:
     """Print what is grounded and what is refused, over the threshold, without and with the check of persons."""
     answers = [each for path in paths for each in asked(published(path))]
-    of = {kind: [each for each in answers if each.kind == kind] for kind in ("answerable", "adversarial", "foreign")}
+    of = {kind: [each for each in answers if each.kind == kind] for kind in KINDS}
     answerable = [each for each in of["answerable"] if each.gold]
     refusing = {"answerable": answerable, "adversarial": of["adversarial"], "foreign": of["foreign"]}
     for persons in (False, True):
@@ -165,6 +172,24 @@ def locomo(paths: Sequence[str]) -> None:
             rows = [share(held, len(answerable))]
             rows += [share(sum(q.refused(t, persons=persons) for q in each), len(each)) for each in refusing.values()]
             print(f"{t:>9.2f}  " + "".join(f"{row:<34}" for row in rows))
+    _by_conversation(answers)
+
+
+def _by_conversation(answers: Sequence[Asked]) -> None:
+    """Print what each conversation gives at the threshold of the others: the lowest that refuses nine of ten foreign."""
+    print(f"\neach conversation at the threshold of the others (the default is {THRESHOLD:g})")
+    for left in sorted({each.conversation for each in answers}):
+        others = [q for q in answers if q.conversation != left and q.kind == "foreign"]
+        steps = (step / 100 for step in range(10, 61))
+        t = next((t for t in steps if sum(q.refused(t, persons=True) for q in others) >= 0.9 * len(others)), 1.0)
+        mine = [q for q in answers if q.conversation == left]
+        of = {kind: [q for q in mine if q.kind == kind and (q.gold or kind != "answerable")] for kind in KINDS}
+        held = sum(q.grounded(t, persons=True) for q in of["answerable"])
+        refused = (
+            f"{kind} refused {share(sum(q.refused(t, persons=True) for q in of[kind]), len(of[kind]))}"
+            for kind in KINDS
+        )
+        print(f"{left:>2} at {t:.2f}  gold {share(held, len(of['answerable']))}  " + "  ".join(refused))
 
 
 def wake(sizes: Sequence[str]) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .aio import AsyncEnforcer
 
 # From this score on a memory is evidence; the trade-off is measured in docs/why/palace.md.
-THRESHOLD = 0.25
+THRESHOLD = 0.24
 MOST = 5  # pieces of evidence
 LONGEST_PROMPT = 2_000  # characters of a prompt that the audit keeps
 
@@ -33,8 +33,9 @@ class Enforcer:
     """Consults a palace before anything is generated.
 
     `detector` says whether a prompt asks for something remembered: rules unless given; any callable that answers a
-    `Detection` or a bool. Evidence is what scores at least `threshold`, and with `persons` no layer has any whose best fit
-    names somebody else than the question. With `strict` a layer that could not be asked raises `Ungrounded`.
+    `Detection` or a bool. Evidence is what scores at least `threshold` and does not merely ask; with `persons` no layer has
+    any where what fits the question best was said of somebody else than it names. With `strict` a layer that could not be
+    asked raises `Ungrounded`.
     """
 
     def __init__(

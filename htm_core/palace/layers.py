@@ -10,6 +10,7 @@ from uuid import UUID
 
 from ..memory import Memory
 from ..rules.grounding import Evidence
+from ..rules.grounding_asking import about_questions, only_asks
 from ..rules.grounding_persons import Told, somebody_else
 from ..rules.places import Placed
 from ..store import places
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .palace import Palace
 
 POOL = 20  # hits that are looked at for evidence
+COMPARED = 10  # hits by which it is seen whether they speak of whom the prompt names
 MOST_FETCHED = 3  # artifacts that one prompt may have fetched
 LONGEST_ARTIFACT = 8_000  # characters of what a source answered that are given on
 
@@ -28,7 +30,7 @@ LONGEST_ARTIFACT = 8_000  # characters of what a source answered that are given 
 class Answer:
     """A layer's evidence; or why there is none, or why that cannot be said. `but` is what evidence came without.
 
-    `whom` is who was asked about, where what fits the question speaks of somebody else.
+    `whom` is who was asked about, where what fits the question was said of somebody else.
     """
 
     evidence: tuple[Evidence, ...] = ()
@@ -115,15 +117,14 @@ def _recalled(
     palace: Palace, memory: Memory, text: str, layer: str, *, kind: str, threshold: float, limit: int
 ) -> Answer:
     found, recall = _placed_hits(palace, memory, text, kind=kind)
-    enough = tuple(_evidence(layer, each, score) for each, score in found if score >= threshold)[:limit]
-    best = max((score for _, score in found), default=None)
-    why = (
-        "nothing is there that has to do with it"
-        if best is None
-        else f"the best scored {best:.2f}, below {threshold:g}"
-    )
+    said = found if about_questions(text) else [each for each in found if not only_asks(each[0].content)]
+    enough = tuple(_evidence(layer, each, score) for each, score in said if score >= threshold)[:limit]
+    best = max((score for _, score in said), default=None)
+    why = "nothing is there that has to do with it" if not found else "what has to do with it only asks"
+    if best is not None:
+        why = f"the best scored {best:.2f}, below {threshold:g}"
     degraded = recall.degraded or ""
-    told = [Told(each.content, f"{each.room} {each.drawer} {each.robot}") for each, _ in found[:limit]]
+    told = [Told(each.content, f"{each.room} {each.drawer} {each.robot}") for each, _ in said[:COMPARED]]
     return Answer(
         enough, why=why, failed=degraded, but=f"; {degraded}" if degraded else "", whom=somebody_else(text, told) or ""
     )

@@ -11,7 +11,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from . import detection_orders as told
 from . import detection_patterns as like
+from .detection_fragments import names_a_thing
+from .detection_reading import bare, laid_bare, sentences, without_heading, without_politeness
 from .detection_words import CALENDAR, PUBLIC_NAMES
 
 
@@ -36,66 +39,101 @@ def detect(prompt: str) -> Detection:
     """
     if len(prompt) > LONGEST:
         prompt = f"{prompt[: LONGEST // 2]}\n{prompt[-LONGEST // 2 :]}"
-    bare = like.QUOTED.sub(" ... ", prompt.replace("\u2019", "'").strip())
+    text = bare(prompt)
     last = Detection(False, "no question")
-    worldly = bool(like.WORLD.search(bare) or like.MADE_UP.search(bare) or _names_the_world(" " + bare))
-    for sentence in like.SENTENCE.split(bare):
-        text = like.FILLER.sub("", sentence).strip()
-        if text:
-            last = _of_sentence(text, worldly=worldly)
+    worldly = bool(like.WORLD.search(text) or like.MADE_UP.search(text) or _names_the_world(" " + text))
+    given = bool(like.GIVEN.search(text) or like.PUZZLE.search(text))
+    said = ""
+    for sentence in sentences(text):
+        last = _of_sentence(sentence, worldly=worldly, given=given)
+        if like.LEFT_OUT.match(sentence) and like.OURS.search(said):
+            last = Detection(True, "asks for what was left out", sentence)
         if last.recall:
             return last
+        said = f"{said} {sentence}"
     return last
 
 
-def _of_sentence(text: str, *, worldly: bool) -> Detection:
-    back = (
-        None
-        if like.HERE.search(text)
-        else like.BACK.search(text) or (like.ORDER.match(text) and like.SHARED.search(text))
-    )
+def _of_sentence(text: str, *, worldly: bool, given: bool) -> Detection:
+    topic, text = without_heading(text)
+    polite = without_politeness(text)
+    back = _points_back(like.GIVEN.split(polite, maxsplit=1)[0] if given else polite)
     if (taste := like.TASTE.match(text)) and (taste["name"] or "").lower() not in PUBLIC_NAMES:
         return Detection(True, "to somebody's taste", taste.group())
-    if like.MAKING.match(text) and back is None:
+    if found := told.REPORT.search(text):
+        return Detection(False, "something to be known", found.group())
+    if like.LETTING_GO.match(polite):
+        return Detection(False, "something to let go of or to make up", text)
+    if like.MAKING.match(polite) and back is None:
         return Detection(False, "something to make, do or keep", text)
-    if like.HERE.search(text) and not text.endswith("?"):
+    if given and back is None and not text.endswith("?"):
         return Detection(False, "about a text that is given here", text)
-    found = back or like.EXPLICIT.search(text) or like.ABOUT_YOU.search(text) or like.YOU_ONCE.match(text)
-    if found and not (like.HOW.match(text) and found.group().lower().startswith("i forg")):
+    found = (
+        back
+        or like.EXPLICIT.search(text)
+        or told.LAPSE.search(text)
+        or told.NEEDED.search(text)
+        or like.YOU_ONCE.match(text)
+    )
+    if way := like.FORGOTTEN_WAY.search(text) or like.A_KIND.search(text):
+        return Detection(False, "asks for what anybody could say", way.group())
+    if found and not like.HOW.match(text):
         return Detection(True, "points at what was said before", found.group())
-    if (
-        like.FRAGMENT.match(text)
-        and not like.VERB.search(text)
-        and (text.endswith("?") or re.search(r"\b(?:my|our|his|her|their|again|we|I)\b", text))
-    ):
-        return Detection(True, "names somebody's own thing", text)
-    if not (like.ASKS.search(text) or like.OPENS.match(text)):
+    clause, wrapped = (
+        (polite, polite != text) if like.WHOLE.match(polite) or like.ADVICE.match(polite) else laid_bare(polite)
+    )
+    if names_a_thing(clause, announced=topic) and not like.WORLD.search(clause):
+        return Detection(True, "names somebody's own thing", clause)
+    if not (wrapped or like.ASKS.search(clause) or like.OPENS.match(clause)):
         return Detection(False, "no question", text)
-    return _of_question(text, worldly=worldly)
+    return _of_question(clause, worldly=worldly, given=given)
 
 
-def _of_question(text: str, *, worldly: bool) -> Detection:
+def _points_back(text: str) -> re.Match[str] | None:
+    """The words of an order that it leans on: only what was before can say what they mean."""
+    if found := like.BACK.search(text) or told.FILL_IN.search(text) or told.ONCE_MORE.search(text):
+        return found
+    if (found := told.LOOKING_FOR.match(text)) and told.THEIRS.search(text[found.end() :]):
+        return found
+    if not like.ORDER.match(text):
+        return None
+    if found := like.SHARED.search(text) or told.FITTING.search(text):
+        return found
+    found = told.THEIRS.search(text)
+    if found and _names_the_world(" " + found.group()):
+        return None
+    before = text[: found.start()] if found else ""
+    return None if like.ANYBODY.search(before) and not _private_name(" " + before) else found
+
+
+def _of_question(text: str, *, worldly: bool, given: bool) -> Detection:
     if found := like.ADVICE.match(text):
         return Detection(False, "asks for advice or a way", found.group())
     own = like.EVERYBODY.sub(" ", like.US_ASKING.sub(" ", text))
-    if found := like.GRAMMAR.search(text) or like.MODEL.search(text):
+    if found := like.GRAMMAR.search(text) or like.MODEL.search(text) or like.OF_A_WORK.match(text):
         return Detection(False, "about the world", found.group())
     for rule, pattern, where in _OWN:
         if found := pattern.search(own if where else text):
             return Detection(True, rule, found.group())
+    if given:
+        return Detection(False, "about a text that is given here", text)
     name = _private_name(text)
     if found := like.WORLD.search(text):
         return Detection(False, "about the world", found.group())
     for rule, pattern in _LOCAL:
         if found := pattern.search(text):
             return Detection(True, rule, found.group())
+    if (found := like.LASTING.search(text)) and like.PARTICULAR.search(text):
+        return Detection(True, "about what lasts or came of it", found.group())
     if not name and (found := like.RATHER_WORLD.search(text)):
         return Detection(False, "about the world", found.group())
+    if found := like.FETCHED.search(text):
+        return Detection(True, "about something that is kept", found.group())
     if name:
         return Detection(True, "about somebody whom the world does not know", name)
     if not worldly:
-        for rule, told in _UNNAMED:
-            if found := told(text):
+        for rule, seen in _UNNAMED:
+            if found := seen(text):
                 return Detection(True, rule, found.group())
     if (
         not _names_the_world(text)
@@ -112,11 +150,13 @@ _OWN = (
 )
 _LOCAL = (
     ("about a known matter", like.MATTER),
+    ("about somebody both know", like.EVER_SAID),
     ("about one of several", like.NUMBERED),
-    ("about something that is kept", like.FETCHED),
     ("about how something stands", like.STATUS),
     ("about something of one's own", like.OWN_THING),
-    ("about what lasts or came of it", like.LASTING),
+    ("about a time told from now", like.THEN),
+    ("about who took something on", like.UNDERTOOK),
+    ("about how something stands", like.SETTLED),
 )
 
 
@@ -129,8 +169,10 @@ def _them(text: str) -> re.Match[str] | None:
 
 
 def _which_day(text: str) -> re.Match[str] | None:
-    found = like.WHICH_DAY.match(text)
-    return found if found and {found[1].lower(), found[2].lower()} <= CALENDAR else None
+    for found in like.WHICH_DAY.finditer(text):
+        if {found[1].lower(), found[2].lower()} <= CALENDAR:
+            return found
+    return None
 
 
 # What both who speak know without its being named; said of nothing that the world knows.
@@ -146,15 +188,23 @@ _UNNAMED: tuple[tuple[str, Callable[[str], re.Match[str] | None]], ...] = (
 
 def _private_name(text: str) -> str | None:
     """The name that stands where a person does, unless the world knows the first one named."""
+    if (titled := like.TITLED.search(text)) and titled["name"].lower() not in PUBLIC_NAMES:
+        return titled.group()
     if like.DEFINITION.match(text):
         return None
+    if (family := like.FAMILY.search(text)) and not like.PEOPLES.fullmatch(family["name"]):
+        return None if family["name"].lower() in PUBLIC_NAMES else family.group()
     for found in like.NAME.finditer(text):
         if found["name"].lower() in PUBLIC_NAMES or like.PEOPLES.fullmatch(found["name"]):
             return None
-        if found["name"].lower() in CALENDAR | like.PRONOUNS or (
-            found["more"] and not found["whose"] and not _at_a_time(found["more"])
+        if (
+            found["name"].lower().removesuffix("s") in CALENDAR
+            or found["name"].lower() in like.PRONOUNS
+            or (found["more"] and not found["whose"] and not _at_a_time(found["more"]))
         ):
             continue
+        if found["whose"] and like.NAMED_FOR.match(text[found.end() :]):
+            return None
         if found["whose"] or not like.NOT_OF_A_PERSON.search(text[: found.start()]):
             return found["name"]
     return None

@@ -112,6 +112,17 @@ def test_what_was_said_of_somebody_else_is_no_evidence_unless_persons_are_not_to
     assert Enforcer(palace, threshold=0.05).consult(wrong.replace("Melanie", "Caroline")).verdict == "grounded"
 
 
+def test_what_only_asks_is_no_evidence_unless_it_is_asked_what_was_asked(palace: Palace) -> None:
+    palace.file("Which port does the billing service listen on?", room="projects", drawer="billing")
+    missed = Enforcer(palace, threshold=0.05).consult("Which port does our billing service listen on?")
+    assert missed.verdict == "miss"
+    assert "only asks" in missed.layers[1].why
+    asked = Enforcer(palace, threshold=0.05).consult(
+        "What did we ask about the port that the billing service listens on?"
+    )
+    assert asked.verdict == "grounded"
+
+
 def test_words_alone_that_find_somebody_else_make_no_miss(palace: Palace, embedder: Any) -> None:
     palace.file("Caroline: The necklace from grandma stands for love.", room="talk", drawer="june")
     palace.file("Melanie: The kids like grandma.", room="talk", drawer="june")

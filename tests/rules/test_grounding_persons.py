@@ -53,6 +53,36 @@ def test_nothing_is_refused_where_it_cannot_be_told(why: str, question: str, tex
     assert asked(question, *texts) is None
 
 
+def test_who_listens_is_whom_a_question_in_talk_is_about() -> None:
+    asks = "Caroline: I love that. Your running by the river at dawn sounds great."
+    assert asked("Where does Caroline go running at dawn by the river?", asks, SWIMMING) == "Caroline"
+    assert asked("Where does Melanie go running at dawn by the river?", asks, SWIMMING) is None
+
+
+def test_being_called_by_name_does_not_make_what_is_said_about_oneself() -> None:
+    called = "Caroline: Thanks, Melanie! I bought a purple kite at the market."
+    assert asked("Where did Melanie buy the purple kite at the market?", called, SWIMMING) == "Melanie"
+    told = "Caroline: Melanie bought a purple kite at the market."
+    assert asked("Where did Melanie buy the purple kite at the market?", told, SWIMMING) is None
+
+
+def test_among_three_who_talk_nobody_knows_who_listens() -> None:
+    asks = "Caroline: Your running by the river at dawn sounds great."
+    three = (asks, SWIMMING, "Ann: I take the bus.")
+    assert asked("Where does Melanie go running at dawn by the river?", *three) == "Melanie"
+    assert (
+        asked(
+            "Where does Melanie go running at dawn by the river?", asks.replace("great", "great, Melanie"), *three[1:]
+        )
+        is None
+    )
+
+
+def test_a_label_that_names_nobody_is_no_speaker() -> None:
+    note = "Note: the purple kite came from the market in May."
+    assert asked("When did the purple kite of Melanie come from the market?", note, SWIMMING) is None
+
+
 def test_the_drawer_and_the_speaker_say_whom_a_text_is_about() -> None:
     question = "What does the necklace that grandma gave Melanie stand for?"
     other = Told(SWIMMING)

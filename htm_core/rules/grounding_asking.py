@@ -1,0 +1,56 @@
+"""Tell a text that only asks: it says nothing that an answer could rest on. Its remarks are read in English.
+
+"Wow! What got you into running?" fits the question why somebody runs better than any answer does.
+"""
+
+from __future__ import annotations
+
+import re
+
+SENTENCE = re.compile(r"(?<=[.!?])\s+|\s?\[|\n+")
+FIRST = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Uu]s|[Oo]urs?)\b")
+SECOND = re.compile(r"\b(?:you|yours?|yourself|ya)\b", re.I)
+
+LONGEST = 2_000  # characters: a longer text says something
+REMARK = 9  # words of a sentence that may be a mere remark beside a question
+_REMARK = re.compile(
+    r"(?:wow+|oh|aww*|hey|hi|hello|ha(?:ha)*|cool|nice|awesome|great|good|amazing|wonderful|lovely|fantastic|incredible|impressive|"
+    r"interesting|thanks?|yeah|yes|yep|no|okay|ok|sure|congrat(?:s|ulations)|well done|sorry|glad|agreed|true|exactly|right|"
+    r"absolutely|totally|definitely|whoa|"
+    r"that(?:'s)?|this|it(?:'s|'ll)?|what an?|how|you(?:r|'re)?|sounds?|looks?|same here|long time)\b",
+    re.I,
+)
+_ABOUT_QUESTIONS = re.compile(
+    r"\b(?:ask(?:s|ed|ing)?|questions?|wonder(?:s|ed|ing)?|unclear|unresolved|undecided|"
+    r"open (?:points?|issues?)|want(?:s|ed)? to know)\b",
+    re.I,
+)
+# A number, or a name that nobody is called by: "in Ghent", not "great, Ann!"
+_NAMED = re.compile(r"\d|(?<=[a-z] )[A-Z][a-z]+(?!\s*[!,.?])|\b(?:in|at|to|from|on|of|with|by) [A-Z]")
+_LABEL = re.compile(r"[^\W_][^:\n?]{0,39}:\s+")
+
+
+def only_asks(text: str) -> bool:
+    """Whether a text holds a question and nothing besides, or nothing but what is remarked in talk ("Wow, that's great!")."""
+    if "?" not in text or len(text) > LONGEST:
+        return False
+    label = _LABEL.match(text)
+    said = text[label.end() :] if label else text
+    sentences = [each.strip() for each in SENTENCE.split(said) if each.strip()]
+    others = [each for each in sentences if not each.endswith("?")]
+    talk = label is not None or SECOND.search(said) is not None
+    return len(others) < len(sentences) and (not others or (talk and all(map(_remarks, others))))
+
+
+def about_questions(prompt: str) -> bool:
+    """Whether a prompt is about what somebody asked, so that a question may answer it."""
+    return _ABOUT_QUESTIONS.search(prompt) is not None
+
+
+def _remarks(sentence: str) -> bool:
+    """Whether a sentence tells nothing: it is of a word or two, or one that such talk begins with, and names nothing."""
+    if _NAMED.search(sentence):
+        return False
+    words = len(sentence.split())
+    opens = _REMARK.match(sentence.replace("\u2019", "'")) is not None
+    return words <= 2 or (words <= REMARK and opens and not FIRST.search(sentence))

@@ -1,0 +1,51 @@
+"""A text that only asks is told from one that says something, and is left where a prompt is about what was asked."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from htm_core.rules.grounding_asking import about_questions, only_asks
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Is the port 9090?",
+        "Caroline: Wow! What got you into running?",
+        "Ann: That's awesome, Bob! How did you do it?",
+        "What does it mean to you? Is it a gift?",
+    ],
+)
+def test_a_question_and_what_is_remarked_beside_it_say_nothing(text: str) -> None:
+    assert only_asks(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The port is 9090.",
+        "It runs on port 9090. Is that right?",
+        "It is broken. Who mends it?",  # a note, in which nobody talks to anybody
+        "Ann: That was in Ghent. Did you know?",
+        "Ann: I run to clear my mind. What about you?",
+        "Anna moved to Ghent! Nice, isn't it?",
+        "Q: How do I restart it? A: Run the script.",
+        "Ann: Great!",
+        "",
+    ],
+)
+def test_what_says_something_beside_its_question_is_kept(text: str) -> None:
+    assert not only_asks(text)
+
+
+def test_a_prompt_about_what_was_asked_may_be_answered_by_a_question() -> None:
+    assert about_questions("What did Ann ask about the port?")
+    assert about_questions("Which questions are unresolved?")
+    assert not about_questions("Which port does billing listen on?")
+
+
+@given(st.text(max_size=200))
+def test_a_text_without_a_question_mark_never_only_asks(text: str) -> None:
+    assert not only_asks(text.replace("?", "."))
