@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from htm_core.errors import InvalidInput
@@ -65,7 +65,7 @@ def check_row(part: str, row: Mapping[str, Any], *, dimension: int) -> None:
         if part == "collections" and (row["model"] is None) is not (row["dimension"] is None):
             raise ValueError("a model without a dimension, or a dimension without a model")
         _check_kept(part, row)
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
+    except (KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
         said = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise InvalidInput(f"expected a row of {part} as a backup has them, got {said}; nothing was read") from None
 
@@ -73,7 +73,7 @@ def check_row(part: str, row: Mapping[str, Any], *, dimension: int) -> None:
 def _check_times(row: Mapping[str, Any]) -> None:
     for name in _TIMES:
         if row.get(name) is not None:
-            datetime.fromisoformat(row[name])
+            datetime.fromisoformat(row[name]).astimezone(UTC)
 
 
 def _check_kept(part: str, row: Mapping[str, Any]) -> None:
@@ -88,6 +88,8 @@ def _check_kept(part: str, row: Mapping[str, Any]) -> None:
         _check_count(row, "attempts")
         if row["kind"] not in _WORK:
             raise ValueError(f"its kind is none of {', '.join(_WORK)}")
+        if not isinstance(row["model"], str):
+            raise TypeError("model is no text")
 
 
 def _check_group(row: Mapping[str, Any]) -> None:

@@ -95,7 +95,10 @@ def options(conninfo: str, *, patience: float) -> dict[str, Any]:
     """
     given = readable(conninfo)
     chosen: dict[str, Any] = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": None}
-    chosen["fallback_application_name"] = "htm"
+    chosen |= {
+        "fallback_application_name": "htm",
+        "client_encoding": "utf8",
+    }  # whatever the environment or the database has
     chosen |= {name: value for name, value in KEEPALIVES.items() if name not in given}
     if "connect_timeout" not in given and "PGCONNECT_TIMEOUT" not in os.environ:
         # libpq counts anew for each address: the last of several is to be reached within the patience too.

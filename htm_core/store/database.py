@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 from pgvector.psycopg import register_vector
 from psycopg.sql import Literal
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 from ..errors import SchemaOutdated
 from ..forking import renewed_after_fork
@@ -85,14 +85,14 @@ class Database:
         self.open()
         with (
             translated(),
-            self._begun(role, self._opening(role, tenant)) as connection,
+            self._begun(role, tenant) as connection,
             told_when_lost(connection, committing=True),
             _concluded(connection),
             told_when_lost(connection, committing=False),
         ):
             yield connection
 
-    def _opening(self, role: str, tenant: str) -> bytes:
+    def _opening(self, connection: Connection, role: str, tenant: str) -> bytes:
         """How a transaction begins, in one message; literals, since a message of several statements takes no parameters."""
         settings = {
             "role": role,
@@ -100,7 +100,7 @@ class Database:
             "tenant": tenant,
             "timeout": str(int(self.settings.statement_timeout * 1000)),
         }
-        literals = {name: Literal(value).as_string(None) for name, value in settings.items()}
+        literals = {name: Literal(value).as_string(connection) for name, value in settings.items()}
         return f"begin; {load('database')['enter'] % literals}".encode()
 
     @contextlib.contextmanager
@@ -149,36 +149,36 @@ class Database:
         return secret.get_secret_value() if secret is not None else self.dsn(role)
 
     @contextlib.contextmanager
-    def _begun(self, role: str, opening: bytes) -> Iterator[Connection]:
+    def _begun(self, role: str, tenant: str) -> Iterator[Connection]:
         """A connection of the pool's on which a transaction has begun."""
         pool = self._pool(role)
-        connection = self._alive(pool, role, opening)
+        connection = self._alive(pool, role, tenant)
         try:
             yield connection
         finally:
             pool.putconn(connection)
 
-    def _alive(self, pool: ConnectionPool[Connection], role: str, opening: bytes) -> Connection:
+    def _alive(self, pool: ConnectionPool[Connection], role: str, tenant: str) -> Connection:
         """A connection that answers; when none comes in time, the error says what keeps the pool from opening more."""
         try:
             try:
-                return self._answering(pool, opening)
+                return self._answering(pool, role, tenant)
             except psycopg.OperationalError as error:
                 # Where one is silent the others are too: asking each would be a wait for each.
-                if isinstance(error, NoAnswer | PoolTimeout):
+                if isinstance(error, NoAnswer | PoolTimeout | PoolClosed | TooManyRequests):
                     raise
                 self.dsn(role)  # an embedded server that died is back before the pool asks it for a new connection
                 pool.check()  # what ended one session ended others; found one by one, each would cost a longer wait
-                return self._answering(pool, opening)
+                return self._answering(pool, role, tenant)
         except PoolTimeout:
             connect(self.dsn(role), patience=self.settings.pool_timeout).close()
             raise
 
-    def _answering(self, pool: ConnectionPool[Connection], opening: bytes) -> Connection:
-        """A connection that has carried out an opening; one that has not goes back to the pool with the error raised."""
+    def _answering(self, pool: ConnectionPool[Connection], role: str, tenant: str) -> Connection:
+        """A connection on which a transaction has begun; where it cannot, it goes back to the pool with the error raised."""
         connection = pool.getconn()
         try:
-            check(connection, patience=self.settings.pool_timeout, opening=opening)
+            check(connection, patience=self.settings.pool_timeout, opening=self._opening(connection, role, tenant))
         except BaseException:
             with contextlib.suppress(psycopg.Error):
                 connection.rollback()

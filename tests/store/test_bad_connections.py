@@ -194,3 +194,43 @@ def test_a_pool_that_is_used_up_is_told_as_that(make: Make) -> None:
             free.set()
         held.result()
     memory.remember("now there is")
+
+
+def test_a_tenant_is_the_same_whatever_encoding_the_environment_names(
+    make: Make, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    settings = Settings(worker="off", pool_timeout=19.0, migrate_url=SETTINGS.migrate_url)  # a pool of its own
+    named = f"{tenant}-jörg's \\ 100 %"
+    with make(tenant=named) as memory, make(tenant=named, settings=settings) as elsewhere:
+        elsewhere.remember("Der Hund heißt Keks.")
+        assert [hit.content for hit in memory.recall("Keks", mode="text")] == ["Der Hund heißt Keks."]
+
+
+def test_a_closed_pool_wakes_no_server(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings(worker="off", pool_timeout=18.0, migrate_url=SETTINGS.migrate_url)
+    own = Database(url=database._url, home=database._home, settings=settings)
+    with own.transaction("closed") as connection:
+        connection.execute("select 1")
+    for pool in own._pools.values():
+        pool.close()
+    monkeypatch.setattr(own, "dsn", lambda role: pytest.fail("the server was looked for"))
+    with pytest.raises(DatabaseUnavailable), own.transaction("closed"):
+        pass
+
+
+def test_a_connection_on_which_no_transaction_can_begin_goes_back_unharmed(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(worker="off", pool_min=1, pool_max=1, pool_timeout=17.0, migrate_url=SETTINGS.migrate_url)
+    own = Database(url=database._url, home=database._home, settings=settings)
+    try:
+        with monkeypatch.context() as broken:
+            broken.setattr(own, "_opening", lambda *_: b"begin; select 1 / 0")
+            for _ in range(3):
+                with pytest.raises(InvalidInput, match="division by zero"), own.transaction("any"):
+                    pass
+        with own.transaction("any") as connection:
+            assert connection.execute("select this_tenant() as tenant").fetchone() == {"tenant": "any"}
+    finally:
+        own.close()

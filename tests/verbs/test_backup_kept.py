@@ -265,6 +265,7 @@ def test_what_a_session_without_a_user_said_is_held_by_who_asked_for_it(make: Ma
         ("working_items", {"access_count": 2**62}),
         ("working_items", {"access_count": True}),
         ("working_items", {"added_at": "infinity"}),
+        ("working_items", {"added_at": "0001-01-01T00:00:00+14:00"}),
         ("working_items", {"accessed_at": None}),
         ("working_items", {"evicted_at": "-infinity"}),
         ("groups", {"budget": 0}),
@@ -287,6 +288,8 @@ def test_what_a_session_without_a_user_said_is_held_by_who_asked_for_it(make: Ma
         ("jobs", {"model": None}),
         ("jobs", {"attempts": -1}),
         ("jobs", {"run_at": "infinity"}),
+        ("jobs", {"run_at": "9999-12-31T23:59:59-12:00"}),
+        ("jobs", {"kind": "embed", "model": 7}),
     ],
 )  # fmt: skip
 def test_rows_that_no_backup_has_are_refused_and_nothing_is_read(
@@ -302,6 +305,17 @@ def test_rows_that_no_backup_has_are_refused_and_nothing_is_read(
         assert other.stats().nodes == 0
         assert groups(other) == []
         assert len(in_mind(read(other, text))) == 3
+
+
+def test_a_working_memory_that_is_in_a_backup_twice_is_refused(make: Make) -> None:
+    """Else what is held in one could come to another's owner."""
+    with make(user="ann", settings=OFF) as memory, make(user="ann", tenant=elsewhere(), settings=OFF) as other:
+        memory.remember("The dog is called Biscuit.")
+        text = written(memory)
+        line = next(each for each in text.splitlines() if json.loads(each).get("part") == "working_sets")
+        with pytest.raises(InvalidInput, match="working_sets once"):
+            read(other, text.replace(line, f"{line}\n{line}"))
+        assert other.stats().nodes == 0
 
 
 # -- groups ---------------------------------------------------------------------------------------------------------------

@@ -132,8 +132,7 @@ begin
       union all
       select n.n, n.id, n.owner, n.session, n.seq, n.name, n.at, true, false from around n) s
     order by s.id, s.fits desc),
-  others as (
-    select distinct s.n from said s where not s.fits and not exists (select 1 from arms a where a.n = s.n and a.place <= kept)),
+  others as (select distinct s.n from said s where not s.fits and not exists (select 1 from arms a where a.n = s.n)),
   scored as (                                   -- their passages, as the arms would score them
     select o.n, p.id as p, p.weights, coalesce(least(1, greatest(0, 1 - nullif(v.distance, 'NaN')) / 0.8), 0) as v,
            coalesce(least(1, -(p.weights <#> pattern) / best), 0) as t, sum(p.length) over (partition by o.n) as length
@@ -144,11 +143,11 @@ begin
       where e.tenant = me and e.space = within and e.passage_id = p.id offset 0) v on true),
   met as materialized (                         -- each node with the best of its passages
     select a.n, a.p, a.near, a.told, a.v, a.t, a.weights, brevity(a.length) as brief, true as brought from arms a
-    where a.place <= kept
+    where a.n in (select s.n from said s)
     union all
-    select b.n, b.p, a.near, a.told, b.v, b.t, b.weights, brevity(b.length), a.n is not null from (
-      select distinct on (x.n) x.* from scored x order by x.n, part * x.v + (1 - part) * x.t desc, x.p) b
-    left join arms a on a.n = b.n),
+    select b.* from (
+      select distinct on (x.n) x.n, x.p, null::bigint, null::bigint, x.v, x.t, x.weights, brevity(x.length), false
+      from scored x order by x.n, part * x.v + (1 - part) * x.t desc, x.p) b),
   heavy as materialized (                       -- each word of the question in the best passage of each
     select m.n, m.brief, k.k, -(m.weights <#> k.word) / best as weight
     from met m, unnest(apart) with ordinality k(word, k) where m.t > 0 and m.weights <#> k.word < 0),
