@@ -7,7 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from htm_core import Memory, Settings, Signals
+from htm_core.store import search
 from tests.conftest import SETTINGS, Make
+from tests.stand_ins import HashEmbedder
 
 NOW = datetime(2026, 5, 14, 12, tzinfo=UTC)
 PARTS = {"vector", "words", "context", "tags", "session", "speaker", "time", "prior", "diversity"}
@@ -201,3 +203,33 @@ def test_without_any_signal_the_arms_are_what_counts(make: Make) -> None:
         memory.flush()
         [hit] = memory.recall("What did Bo say of the bicycle in May 2026?", mode="text", explain=True)
         assert hit.score == pytest.approx(hit.signals["words"])
+
+
+def test_a_lesser_candidate_that_stands_beside_a_better_one_scores_as_it_would_alone(
+    make: Make, embedder: HashEmbedder
+) -> None:
+    """Only the best candidates go on; one that does not, but was said beside one that does, is heard with what it has."""
+    question = "the of and to a by on dog cat river boat"
+    off = SETTINGS.model_copy(update={"worker": "off"})
+    with make(session="s", embed="now", settings=off) as memory, make(session="s", settings=off) as later:
+        memory.remember_many([{"content": f"filler{number} nothing{number}", "session": "z"} for number in range(300)])
+        for number in range(60):
+            memory.remember(f"the of and to a by on dog {number}", role="user")
+            later.remember(f"boat pending{number}", role="user", name="Mel")
+        silent = Signals(**dict.fromkeys(Signals.model_fields, 0.0) | {"context": 1.0, "speaker": 1.0})
+        found = []
+        for most in (30, 60):  # of sixty candidates, half of them go on, or all
+            with memory._mind.transaction() as connection:
+                hits = search.recall(
+                    connection, text=question, vector=embedder.embed_query(question), model=memory._mind.embedder.name,
+                    filters=search.Filters(owners=[""]), pool=30, limit=most, share=0.4, lowest=0.0, speakers=["Mel"],
+                    moments=(), signals=silent,
+                )  # fmt: skip
+            found.append({hit.content: hit for hit in hits if "pending" in hit.content})
+        both = found[0].keys() & found[1].keys()
+        assert both
+        for content in both:
+            few, all_ = found[0][content], found[1][content]
+            assert few.score == pytest.approx(all_.score)
+            assert few.signals["vector"] == pytest.approx(all_.signals["vector"])
+            assert few.text_rank == all_.text_rank
