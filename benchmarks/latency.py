@@ -23,7 +23,7 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.corpus import START, Corpus, Ready
-from htm_core import Draft, Memory, Settings, shutdown
+from htm_core import Draft, Memory, Settings, Signals, shutdown
 from htm_core.process import household
 from htm_core.store import indexes
 from htm_core.types import Window
@@ -65,6 +65,7 @@ class Latency:
             self._floors()
             self._verbs(memory)
             self._recalls(memory)
+            self._ablated()
             self._bulk(memory)
         return self._drawn()
 
@@ -158,6 +159,24 @@ class Latency:
             )
         self._time("recall hybrid, held in working memory", lambda: memory.recall(self._corpus.sentence(6)))
 
+    def _ablated(self) -> None:
+        """Hybrid recall with all signals and without each, in turns, so that other work on the machine is spread evenly."""
+        default = Signals()
+        names = [name for name in Signals.model_fields if getattr(default, name)]
+        settings = {name: self._settings.model_copy(update={"signals": Signals(**{name: 0.0})}) for name in names}
+        memories = {"all signals": self._memory()}
+        memories |= {f"without {name}": self._memory(settings=settings[name]) for name in names}
+        taken: dict[str, list[float]] = {name: [] for name in memories}
+        for call in range(10 + self._calls):
+            question = self._corpus.sentence(6)
+            for name, memory in memories.items():
+                began = time.perf_counter()
+                embedding = memory.recall(question, hold=False).timings.embedding
+                if call >= 10:
+                    taken[name].append((time.perf_counter() - began) * 1e3 - embedding)
+        for name, values in taken.items():
+            self._rows.append((f"recall hybrid, in turns, {name}", *_middle_and_high(values)))
+
     def _bulk(self, memory: Memory) -> None:
         """`remember_many` beside a plain batched INSERT into the same indexed tables."""
         ours, plain = [], []
@@ -195,7 +214,7 @@ class Latency:
             taken.append((time.perf_counter() - began) * 1e3)
         if less is not None:
             taken = [total - embedding for total, embedding in zip(taken, less, strict=True)]
-        self._rows.append((name, statistics.median(taken), sorted(taken)[int(0.95 * len(taken))]))
+        self._rows.append((name, *_middle_and_high(taken)))
 
     def _drawn(self) -> Table:
         table = Table(title=f"{self._nodes:,} nodes of 384 dimensions, {self._calls} calls each")
@@ -208,6 +227,10 @@ class Latency:
         for name, value in self._extra:
             table.add_row(name, value, "")
         return table
+
+
+def _middle_and_high(values: list[float]) -> tuple[float, float]:
+    return statistics.median(values), sorted(values)[int(0.95 * len(values))]
 
 
 PICK = """

@@ -53,14 +53,19 @@ begin
         select count(*) from tags u where u.tenant = me and u.node_id = t.node_id and u.tag = any(f.tags)))
       limit most + 1) x;
     tagged := coalesce(tagged, '{}');
-    if cardinality(tagged) <= few then
-      select array_agg(n) into found from unnest(tagged) n where fits(n, f);
-      return coalesce(found, '{}');
-    end if;
   end if;
   if not asks_of_mentions(f) then
-    if cardinality(tagged) > most then return null; end if;
-    found := tagged;
+    return case when cardinality(tagged) <= most then tagged end;
+  elsif cardinality(tagged) <= few then
+    select array_agg(distinct m.node_id) into found from mentions m
+    where m.tenant = me and m.node_id = any(tagged) and m.forgotten_at is null
+      and sees(f.owners, m.owner)
+      and (f.robots is null or m.robot = any(f.robots))
+      and (f.session is null or m.session = f.session)
+      and (f.windows is null or m.at <@ f.windows)
+      and (f.equal is null or m.metadata @> f.equal)
+      and (f.metadata is null or matches(m.metadata, f.metadata));
+    return coalesce(found, '{}');
   else
     lowest := coalesce(lower(f.windows), '-infinity'); highest := coalesce(upper(f.windows), 'infinity');
     select array_agg(x.node_id) into found from (
@@ -75,7 +80,7 @@ begin
       limit most + 1) x;
     if cardinality(found) > most then return null; end if;
   end if;
-  if f.tags is not null and (asks_of_mentions(f) or cardinality(f.tags) > 1) then
+  if f.tags is not null then
     select array_agg(t.node_id) into found from (
       select t.node_id from tags t where t.tenant = me and t.node_id = any(found) and t.tag = any(f.tags)
       group by t.node_id having count(*) = cardinality(f.tags)) t;

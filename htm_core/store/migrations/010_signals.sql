@@ -62,6 +62,7 @@ set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off 
 declare
   me constant text := this_tenant(); space spaces; way route; terms question; near nearest; told uuid[];
   part float8 := share; within integer; pattern sparsevec; best float8; apart sparsevec[]; lex lexicon; beginnings text[];
+  allowed uuid[];
   narrow constant boolean := f.tags is not null or asks_of_mentions(f);
   owners constant text[] := f.owners; robots constant text[] := f.robots; within_session constant text := f.session;
   windows constant tstzmultirange := f.windows; equal constant jsonb := f.equal; filter constant jsonb := f.metadata;
@@ -80,7 +81,7 @@ begin
     -- What begins no word of the question is left out before it is cut: most tags are.
     beginnings := array(select '%' || substr(l, length(lex.code) + 1, 3) || '%' from unnest(terms.lexemes) l);
   end if;
-  way := route_of(f, pool);
+  way := route_of(f, pool); allowed := way.chosen;
   if within is not null then near := vector_arm(meaning, space, f, way, pool); end if;
   if pattern is not null then told := text_arm(terms, f, way, pool); end if;
   return query
@@ -212,7 +213,8 @@ begin
     select c.*, heft.standing * coalesce((
              select 0.05 * n.importance + 0.5 * least(1, ln(1 + n.access_count) / ln(101)) from node_state n
              where heft.standing > 0 and n.tenant = me and n.node_id = c.n), 0) as i
-    from chosen c where c.brought or not narrow or fits(c.n, f) offset 0),
+    from chosen c where c.brought or not narrow
+       or case when allowed is null then fits(c.n, f) else c.n in (select unnest(allowed)) end offset 0),
   hits as materialized (
     select x.* from (select y.*, (y.v + y.w + y.c + y.g + y.s + y.l + y.d + y.i) / whole as total from weighed y) x
     where x.total > 0 and x.total >= lowest order by x.total desc, x.n limit most)
