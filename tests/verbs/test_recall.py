@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from datetime import UTC, datetime, timedelta
+from itertools import product
 
 import pytest
 
@@ -283,3 +284,26 @@ def test_another_model_is_refused_with_the_command_that_mends_it(make: Make) -> 
             other.remember("another")
         with pytest.raises(DimensionMismatch, match="htm reembed"):
             other.recall("one model")
+
+
+@pytest.mark.parametrize("mode", ["text", "hybrid"])
+def test_filters_on_tags_and_on_mentions_hold_together(make: Make, mode: str) -> None:
+    days = [datetime(2026, 3, 1, tzinfo=UTC) + timedelta(days=number) for number in range(24)]
+    with make() as memory:
+        for number, at in enumerate(days):
+            tags = ["fruit", "red:dark"] if number % 2 else ["fruit"]
+            memory.remember(f"apple {number}", tags=tags, session=f"s{number % 3}", at=at)
+        memory.flush()
+        for tags, session, first in product(
+            (["fruit"], ["red"], ["fruit", "red:dark"], None), (None, "s1"), (None, 12)
+        ):
+            when = None if first is None else (days[first], days[-1] + timedelta(days=1))
+            hits = memory.recall("apple", mode=mode, limit=100, tags=tags, session=session, timeframe=when, hold=False)
+            expected = {
+                f"apple {number}"
+                for number in range(24)
+                if (tags in (None, ["fruit"]) or number % 2)
+                and (session is None or number % 3 == 1)
+                and number >= (first or 0)
+            }
+            assert {hit.content for hit in hits} == expected
