@@ -29,7 +29,7 @@ from htm_core.palace.enforcer import THRESHOLD
 from htm_core.palace.layers import filed
 
 PROMPTS = Path(__file__).parent.parent / "tests" / "palace"
-PARTS = ("development", "test", "fresh", "others a", "others b")
+PARTS = ("development", "test", "fresh", "others a", "others b", "others c", "others d")
 
 
 def wilson(hits: int, of: int, z: float = 1.959964) -> tuple[float, float]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from . import detection_anybody as anybody
 from . import detection_orders as told
 from . import detection_patterns as like
 from .detection_fragments import names_a_thing
@@ -43,15 +44,24 @@ def detect(prompt: str) -> Detection:
     last = Detection(False, "no question")
     worldly = bool(like.WORLD.search(text) or like.MADE_UP.search(text) or _names_the_world(" " + text))
     given = bool(like.GIVEN.search(text) or like.PUZZLE.search(text))
+    if anybody.ENOUGH.search(text) and not _points_back(text):
+        return Detection(False, "follows from what is given", text)
     said = ""
     for sentence in sentences(text):
         last = _of_sentence(sentence, worldly=worldly, given=given)
-        if like.LEFT_OUT.match(sentence) and like.OURS.search(said):
+        if _leaves_out(sentence, said):
             last = Detection(True, "asks for what was left out", sentence)
         if last.recall:
             return last
         said = f"{said} {sentence}"
     return last
+
+
+def _leaves_out(text: str, said: str) -> bool:
+    """Whether a sentence only asks which it was of what was told before it."""
+    if like.LEFT_OUT.match(text):
+        return bool(like.OURS.search(said) or like.OWN_THING.search(said))
+    return bool(like.WHICH_OF_THEM.match(text) and like.TOLD_US.search(said))
 
 
 def _of_sentence(text: str, *, worldly: bool, given: bool) -> Detection:
@@ -66,6 +76,8 @@ def _of_sentence(text: str, *, worldly: bool, given: bool) -> Detection:
         return Detection(False, "something to let go of or to make up", text)
     if like.MAKING.match(polite) and back is None:
         return Detection(False, "something to make, do or keep", text)
+    if back is None and anybody.wants_any(polite, own=bool(like.OURS.search(like.US_ASKING.sub(" ", polite)))):
+        return Detection(False, "any one of a kind will do", text)
     if given and back is None and not text.endswith("?"):
         return Detection(False, "about a text that is given here", text)
     found = (
@@ -82,6 +94,8 @@ def _of_sentence(text: str, *, worldly: bool, given: bool) -> Detection:
     clause, wrapped = (
         (polite, polite != text) if like.WHOLE.match(polite) or like.ADVICE.match(polite) else laid_bare(polite)
     )
+    if clause != text and like.LEFT_OUT.match(clause) and like.OURS.search(text):
+        return Detection(True, "asks for what was left out", text)
     if names_a_thing(clause, announced=topic) and not like.WORLD.search(clause):
         return Detection(True, "names somebody's own thing", clause)
     if not (wrapped or like.ASKS.search(clause) or like.OPENS.match(clause)):
@@ -97,6 +111,8 @@ def _points_back(text: str) -> re.Match[str] | None:
         return found
     if not like.ORDER.match(text):
         return None
+    if (found := told.DONE_WITH.match(text)) and not _names_the_world(" " + found.group()):
+        return found
     if found := like.SHARED.search(text) or told.FITTING.search(text):
         return found
     found = told.THEIRS.search(text)
@@ -107,9 +123,10 @@ def _points_back(text: str) -> re.Match[str] | None:
 
 
 def _of_question(text: str, *, worldly: bool, given: bool) -> Detection:
-    if found := like.ADVICE.match(text):
+    tail = text if like.OPENS.match(text) or like.LEANING.match(text) else text.rpartition(", ")[2]
+    if found := like.ADVICE.match(text) or like.ADVICE.match(tail) or anybody.JUDGEMENT.search(text):
         return Detection(False, "asks for advice or a way", found.group())
-    own = like.EVERYBODY.sub(" ", like.US_ASKING.sub(" ", text))
+    own = anybody.EVERYBODY.sub(" ", like.US_ASKING.sub(" ", text))
     if found := like.GRAMMAR.search(text) or like.MODEL.search(text) or like.OF_A_WORK.match(text):
         return Detection(False, "about the world", found.group())
     for rule, pattern, where in _OWN:
@@ -120,6 +137,8 @@ def _of_question(text: str, *, worldly: bool, given: bool) -> Detection:
     name = _private_name(text)
     if found := like.WORLD.search(text):
         return Detection(False, "about the world", found.group())
+    if not name and (found := anybody.GENERIC.search(text)):
+        return Detection(False, "about any of a kind", found.group())
     for rule, pattern in _LOCAL:
         if found := pattern.search(text):
             return Detection(True, rule, found.group())
@@ -150,7 +169,6 @@ _OWN = (
 )
 _LOCAL = (
     ("about a known matter", like.MATTER),
-    ("about somebody both know", like.EVER_SAID),
     ("about one of several", like.NUMBERED),
     ("about how something stands", like.STATUS),
     ("about something of one's own", like.OWN_THING),
@@ -177,6 +195,8 @@ def _which_day(text: str) -> re.Match[str] | None:
 
 # What both who speak know without its being named; said of nothing that the world knows.
 _UNNAMED: tuple[tuple[str, Callable[[str], re.Match[str] | None]], ...] = (
+    ("about one that both know", like.DISLOCATED.match),
+    ("about one that both know", like.WHICH_OF_OURS.match),
     ("about somebody both know", _them),
     ("about what was said before", like.IT_WAS.match),
     ("about what was said before", like.WHO_DID.match),
@@ -190,6 +210,8 @@ def _private_name(text: str) -> str | None:
     """The name that stands where a person does, unless the world knows the first one named."""
     if (titled := like.TITLED.search(text)) and titled["name"].lower() not in PUBLIC_NAMES:
         return titled.group()
+    if (dealt := like.DEALT.search(text)) and dealt["name"] not in PUBLIC_NAMES:
+        return dealt.group()
     if like.DEFINITION.match(text):
         return None
     if (family := like.FAMILY.search(text)) and not like.PEOPLES.fullmatch(family["name"]):

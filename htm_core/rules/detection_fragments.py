@@ -23,7 +23,7 @@ _NOUN = r"[\w'&-]+"
 _FINITE = re.compile(
     r"\b(?:is|are|was|were|am|isn't|wasn't|aren't|be|has|have|had|will|won't|would|can|could|works?|lives?|"
     r"leads?|moves?|moved|needs?|should|must|did|does|do|went|came|goes|comes|looks?|seems?|means?|turned|"
-    r"arrived|called|says?|said|wants?|makes?|likes?)\b|'(?:s|re|ll|d) (?:\w+ing|the|a|an|not|been|now|on|in|"
+    r"arrived|changed|called|says?|said|wants?|makes?|likes?)\b|'(?:s|re|ll|d) (?:\w+ing|the|a|an|not|been|now|on|in|"
     r"at|so|too)\b"
 )
 _RELATIVE = re.compile(rf"\b(?:that|which|who|whom|whose|where|when|{WHO}) (?={_NOUN})")
@@ -41,21 +41,22 @@ _HEAD = re.compile(
 )
 # What marks the thing as one that both know; with a full stop behind it a text is rather a statement, and takes more.
 _MARKED = re.compile(
-    rf"\?\s*$|\b(?:please|again)\b|\b(?:my|our|his|her|their|we|I|us|{KIN})\b|\b(?:{RECORDS}|{HOUSEHOLD})\b|"
+    rf"\?\s*$|\b(?:please|again)\b|\b(?:my|our|his|her|their|we|I|me|us|{KIN})\b|\b(?:{RECORDS}|{HOUSEHOLD})\b|"
     r"(?-i:\b[A-Z][a-z]+'s)|\bthe one\b|^(?:everything|all (?:the|that)|whatever|status|state|latest|progress|"
     r"outcome|results?|upshot|news|update)\b",
     re.I,
 )
 _CLEARLY = re.compile(
     rf"\b(?:already|yet)\b,? or\b|\bor (?:still|not)\b|\bplease\b|\b(?:{RECORDS})\b|\bthe one\b|^(?:everything|"
-    r"all (?:the|that)|whatever|status|latest|progress|outcome)\b|^same\b",
+    r"all (?:the|that)|whatever|status|latest|progress|outcome)\b|^same\b|^(?:that|those) [\w-]+(?<!s) (?:with|"
+    r"from|in|at|near|by)\b",
     re.I,
 )
 # The bare name of a record: "passport expiry date?"
 _RECORD = re.compile(
     rf"^(?!(?:{_WH}|best|good|better|any|an?|is|are|do|does|can|could)\b)(?:[\w'-]+ ){{0,4}}?(?:{RECORDS}|"
-    r"(?:expiry|renewal|closing|delivery) date|appointment|appt|deadline|itinerary)\s*(?:\?|,? (?:quick|"
-    r"quickly|asap|urgent|please|now|thanks)\b.*)$",
+    r"(?:expiry|renewal|closing|delivery) date|appointment|appt|deadline|itinerary)\s*(?:(?:at|from) (?:the |my |"
+    r"our )?[\w']+(?: [\w']+)?\s*\??$|\?|,? (?:quick|quickly|asap|urgent|please|now|thanks)\b.*)$",
     re.I,
 )
 # "Sprint 23 carry-overs", "INC-4471 root cause".
@@ -67,18 +68,32 @@ _NUMBERED = re.compile(
 )
 
 
+_WRITTEN = re.compile(rf"\b(?:{RECORDS})\b", re.I)
+# Why the thing is wanted, told behind its name: "the model of our router, the shop needs it".
+_WHY = re.compile(
+    r",\s*(?:(?:I|we|i|he|she|they|(?:the|my|our) [\w-]+|[a-z]+s are|someone|[A-Z][a-z]+)(?:'m|'s| am| is|'ll|'d| would|"
+    r" will| do)? )?(?:urgently |really |just |still )?(?:needs?|wants?|must have|ha(?:ve|s) to (?:have|give|fill|"
+    r"enter)|asks?|asking|standing)\b.*$"
+)
+
+
 def names_a_thing(text: str, *, announced: bool = False) -> bool:
     """Whether a text only names a thing, as one does who wants to be told of it: "the plumber's number, please"."""
+    text = _WHY.sub(", please", text)
     if len(text.split()) > 24 or text.endswith("!"):
         return False
     if _TICKET.match(text) and not _FINITE.search(text):
         return True
     if (_SOON.match(text) or _RECORD.match(text) or _NUMBERED.match(text)) and not _FINITE.search(text):
         return True
+    if announced and _WRITTEN.search(text) and not _FINITE.search(text):
+        return True
     head = _HEAD.match(text)
     if head is None or _says_something(text, head.end()):
         return False
-    mark = _CLEARLY if not announced and text.endswith(".") and not text.endswith("...") else _MARKED
+    if announced:
+        return True
+    mark = _CLEARLY if text.endswith(".") and not text.endswith("...") else _MARKED
     return bool(mark.search(text) or THEIRS.search(text[:1].lower() + text[1:]))
 
 

@@ -13,15 +13,16 @@ QUOTED = re.compile(
 SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 FILLER = re.compile(
     r"^(?:(?:so|and|but|ok(?:ay)?|hey(?: there)?|hi(?: there)?|hello|hiya|yo|well|please|now|then|also|wait|"
-    r"sorry|um+|uh|ugh|hm+|ah|oh|anyway|anyhow|actually|listen|look|right|lol|(?:a )?quick (?:question|one)|"
+    r"sorry|um+|uh|ugh|hm+|ah|oh|anyway|anyhow|actually|listen|look|right|lol|(?:a )?quick (?:question|one)|(?:quick(?:ly)?|"
+    r"urgent(?:ly)?)(?=[,:])|"
     r"one more (?:thing|question)|btw|by the way|good (?:morning|evening|afternoon)|morning|evening|kindly|"
     r"just curious|real quick)\b[\s,:\u2013\u2014-]*)+",
     re.I,
 )
 # How words of grammar are spelled in haste; names and nouns are left alone.
 HASTE = {
-    "teh": "the", "wich": "which", "whcih": "which", "wihch": "which", "waht": "what", "wat": "what", "wht": "what",
-    "wut": "what", "wen": "when", "whn": "when", "wehn": "when", "hwo": "who", "wher": "where", "u": "you", "ur": "your",
+    "wich": "which", "wat": "what", "wht": "what", "wut": "what", "wen": "when", "whn": "when", "hwo": "who",
+    "wher": "where", "u": "you", "ur": "your",
     "pls": "please", "plz": "please", "plese": "please", "dont": "don't", "didnt": "didn't", "doesnt": "doesn't",
     "isnt": "isn't", "wasnt": "wasn't", "havent": "haven't", "hasnt": "hasn't", "cant": "can't", "wont": "won't",
     "couldnt": "couldn't", "whats": "what's", "wheres": "where's", "whos": "who's", "whens": "when's", "hows": "how's",
@@ -29,6 +30,11 @@ HASTE = {
     "wot": "what", "abt": "about", "bday": "birthday", "tmrw": "tomorrow", "tommorow": "tomorrow", "tomorow": "tomorrow",
     "tommorrow": "tomorrow",
 }  # fmt: skip
+# Words of grammar whose letters got out of order; with the right one first, none of them is another word then.
+_JUMBLED = {
+    (each[0], *sorted(each)): each
+    for each in ("the", "what", "which", "when", "where", "whose", "about", "would", "again")
+}
 _WORD = re.compile(r"(?<![\w'.@/-])[A-Za-z]+(?![\w'@/-])")
 _NUMBER_OF_EQUATION = re.compile(r"[=^*]")
 
@@ -56,23 +62,30 @@ _UNKNOWN = (
     r"none of us)(?: \w+)? (?:knows?|remembers?|recalls?|can tell|can say)(?: me)?(?: any ?more| any longer)?|"
     r"(?:trying|struggling|need|want) to (?:recall|remember|work out|figure out|find out|recollect|"
     r"piece together|check)|(?:not|no longer|never|isn't|aren't|wasn't|don't|can't|cannot|"
-    r"hardly) (?:\w+ ){0,2}?(?:sure|certain|clear|know|recall|remember|say|tell|think of|recollect|"
+    r"hardly) (?:\w+ ){0,2}?(?:sure|certain|clear|know|recall|remember|say|tell|think(?: of)?|recollect|"
     r"know any ?more)(?: any ?more| any longer| exactly| again| right now)*|unsure|uncertain|wonder(?:ing|"
     r"ed)?|curious|no (?:idea|clue|memory|recollection)(?: any ?more| any longer)?|(?:any|an|got an?|"
-    r"have you an?) (?:idea|clue)|lost track of|lost count of|forg[oe]t(?:ten|ting|s)?|blank(?:ing|ed)? on|"
-    r"(?:inform|tell|remind|ask(?:ed|ing|s)?)(?: me| us)?(?: again| please)?|let me know|check(?:ing)?|"
+    r"have you an?) (?:idea|clue)|lost track of|lost count of|(?<!\bhe )(?<!she )(?<!they )forg[oe]t(?:ten|ting|s)?|"
+    r"blank(?:ing|ed)? on|"
+    r"(?:inform|tell|remind|ask(?:ed|ing|s)?)(?: me| us)?(?: again| please| (?:at|over|in|on) [a-z]+)?|let me know|"
+    r"check(?:ing)?|"
     r"confirm(?:ing)?|find(?:ing)? out|look(?:ing)? up|happen to know|do (?:you|we) (?:still |already )?know|"
-    r"know(?=\?|$)|(?:someone|somebody|everyone|[A-Z][a-z]+) (?:is asking|keeps asking|wants to know|asks|"
-    r"asked)(?: me| us)?"
+    r"know(?=\?|$)|(?:wants?|wanted|needs?) to (?:know|hear|be told)|(?:need|have|ought|want|supposed|going|"
+    r"about) to (?:(?:write|note|put) down|(?:tell|show|inform|let) (?:him|her|them|[A-Z]\w+|(?:the|my|"
+    r"our) [\w-]+)(?: know)?)(?= (?:what|which|when|where|who|how (?:much|many|long|often))\b)"
 )
 ASKED = re.compile(rf"\b(?:{_UNKNOWN})[,:]? (?:about |of |again |exactly |please )*(?P<clause>{_WH}.*)$", re.I | re.S)
 TO_KNOW = re.compile(
     r"\b(?:like|love|need|want|grateful|helpful|useful|good|nice|glad|keen|important)(?: for (?:me|"
-    r"us))? to (?:be )?(?:know|hear|see|have|learn|told)(?:ing)? (?P<clause>(?:the|that|my|our|his|her|"
-    r"their) .*)$",
+    r"us))? to (?:be )?(?:know|hear|see|have|learn|told)(?:ing)? (?P<clause>(?:the|that|my|our|his|her|their) .*)$",
     re.I | re.S,
 )
-HEADING = re.compile(r"^(?:for|before|re|about|regarding|concerning|as for|on|under) [^:?.,]{1,40}: (?=\S)", re.I)
+HEADING = re.compile(
+    r"^(?:(?:for|before|re|about|regarding|concerning|as for|on|under) (?!(?:the )?(?:record|reference)\b)"
+    r"[^:?.,]{1,40}: (?=\S)|(?:I|we)(?:'m|'ve|'re)? (?![^:]*\b(?:say|said|tell|told|mention|add|"
+    r"report)\b)[^:?.,]{1,40}: (?=(?:the|that|those|my|our)\b))",
+    re.I,
+)
 CONDITION = re.compile(
     r"^(?:if|assuming|given that|suppose|say)\b[^?]*?,\s*(?P<clause>(?:what|which|who|when|where|why|how|is|"
     r"does|do|can|will|should)\b.*)$",
@@ -120,4 +133,10 @@ def laid_bare(sentence: str) -> tuple[str, bool]:
 def _spelled(text: str) -> str:
     if _NUMBER_OF_EQUATION.search(text):
         return text
-    return _WORD.sub(lambda found: HASTE.get(found[0], found[0]), text)
+    return _WORD.sub(lambda found: _word(found[0]), text)
+
+
+def _word(said: str) -> str:
+    if len(said) > 5:
+        return HASTE.get(said, said)
+    return HASTE.get(said) or _JUMBLED.get((said[0], *sorted(said)), said)

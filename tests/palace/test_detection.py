@@ -26,11 +26,18 @@ def test_of_prompts_that_were_not_looked_at_when_the_rules_were_mended_as_many_a
     assert hits / (hits + missed) >= 0.94
 
 
-@pytest.mark.parametrize("half", ["others a", "others b"])
+@pytest.mark.parametrize("half", ["others a", "others b", "others c"])
 def test_prompts_that_somebody_else_wrote_are_told_apart_now_that_their_mistakes_were_seen(half: str) -> None:
     hits, false, missed = counted(prompts(half))
     assert hits / (hits + false) >= 0.97
     assert hits / (hits + missed) >= 0.97
+
+
+def test_prompts_that_somebody_else_wrote_and_of_which_no_mistake_was_ever_looked_at_are_mostly_told_apart() -> None:
+    # Nobody who mends the rules looks at d: it says what they do with prompts by a stranger.
+    hits, false, missed = counted(prompts("others d"))
+    assert hits / (hits + false) >= 0.85
+    assert hits / (hits + missed) >= 0.75
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -51,7 +58,7 @@ def test_the_set_has_two_hundred_prompts_of_both_kinds_and_no_prompt_is_in_two_p
     said = [row["prompt"].lower() for rows in parts for row in rows]
     assert len(set(said)) == len(said)
     assert all(set(row) == {"prompt", "recall", "level"} for rows in parts for row in rows)
-    for half in ("others a", "others b"):
+    for half in ("others a", "others b", "others c", "others d"):
         assert len({row["prompt"].lower() for row in prompts(half)}) == len(prompts(half)) == 200
         assert sum(row["recall"] for row in prompts(half)) == 100
 
