@@ -157,7 +157,9 @@ class _Filling:
         """See which working sets are filled, and as which version of theirs."""
         for row in rows:
             if row["id"] in self._sets:
-                raise InvalidInput(f"expected each of the working_sets once, got {row['id']!r:.80} again; nothing was read")
+                raise InvalidInput(
+                    f"expected each of the working_sets once, got {row['id']!r:.80} again; nothing was read"
+                )
             self._sets[row["id"]] = (row["owner"], None)
         filled = backup.open_sets(self._connection, rows)
         self._sets |= {row["id"]: (row["owner"], filled.get(row["id"])) for row in rows}
