@@ -168,6 +168,7 @@ def _told(outcome: Any) -> str:
         parts = {
             "added": outcome.added,
             "edited": outcome.edited,
+            "moved": outcome.moved,
             "missing": outcome.missing,
             "conflicts": outcome.conflicts,
         }

@@ -4,7 +4,8 @@
     rooms/<room>/<drawer>.md      what is filed there, each under a line <!-- htm ID -->
     palace.yaml                   what stood where when it was exported, so that edits and conflicts are seen
 
-What is written without such a line is new. Nothing is forgotten by what is missing in the folder.
+What is written without such a line is new, and what stands in another drawer's file has moved. Nothing is forgotten by what
+is missing in the folder.
 """
 
 from __future__ import annotations
@@ -56,10 +57,11 @@ class FolderConflict:
 
 @dataclass(slots=True, kw_only=True)
 class Imported:
-    """What an import did: texts that were new, that were edited, that stood unchanged, are missing, or in conflict."""
+    """What an import did: texts that were new, edited, moved to another drawer, unchanged, missing, or in conflict."""
 
     added: list[Placed] = field(default_factory=list)
     edited: list[Placed] = field(default_factory=list)
+    moved: list[Placed] = field(default_factory=list)
     unchanged: int = 0
     missing: list[str] = field(default_factory=list)
     conflicts: list[FolderConflict] = field(default_factory=list)
@@ -86,46 +88,93 @@ def export(palace: Palace, folder: str) -> Exported:
     return Exported(folder=str(root), drawers=len(drawers), places=len(filed))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Text:
+    """A text as it stands in a drawer's file; `id` is None for what is new there."""
+
+    path: str
+    room: str
+    drawer: str
+    id: str | None
+    text: str
+
+
 def load(palace: Palace, folder: str) -> Imported:
     """Take in what was edited in a folder; see `Palace.load`."""
     root = Path(folder)
     register, done = _register(root), Imported()
     _load_identity(palace, root, register, done)
-    known = register.get("drawers", {})
-    for file in sorted((root / "rooms").glob("*/*.md")):
-        room, drawer = palace.checked_room(file.parent.name, file.stem)
-        path = f"rooms/{room}/{drawer}.md"
-        before = dict(known.get(path, {}))
-        for id, text in _entries(_read(file)):
-            _take(palace, path, (room, drawer), id, text, before.pop(id, None) if id else None, done)
-        done.missing += list(before)
-    done.missing += [id for path, held in known.items() if not (root / path).exists() for id in held]
+    texts = list(_texts(palace, root))
+    homes = {id: path for path, held in register.get("drawers", {}).items() for id in held}
+    at_home = {each.id for each in texts if each.id is not None and homes.get(each.id) == each.path}
+    for each in texts:
+        home = None if each.id is None else homes.get(each.id)
+        exported = register["drawers"][home][each.id] if home else None
+        if home in (None, each.path) or each.id in at_home:
+            _take(palace, each, exported if home == each.path else None, done)
+        else:
+            _take_moved(palace, each, home=str(home), exported=str(exported), done=done)
+    standing = {each.id for each in texts}
+    done.missing += [id for id in homes if id not in standing]
     return done
 
 
-def _take(
-    palace: Palace, path: str, where: tuple[str, str], id: str | None, text: str, exported: str | None, done: Imported
-) -> None:
+def _texts(palace: Palace, root: Path) -> Iterator[_Text]:
+    for file in sorted((root / "rooms").glob("*/*.md")):
+        room, drawer = palace.checked_room(file.parent.name, file.stem)
+        for id, text in _entries(_read(file)):
+            yield _Text(path=f"rooms/{room}/{drawer}.md", room=room, drawer=drawer, id=id, text=text)
+
+
+def _take(palace: Palace, each: _Text, exported: str | None, done: Imported) -> None:
     """One text of a drawer's file: new, unchanged, edited, or in conflict with the palace."""
-    if exported is not None and _digest(text) == exported:
+    if exported is not None and _digest(each.text) == exported:
         done.unchanged += 1
         return
-    room, drawer = where
-    if id is None:
-        done.added.append(palace.file(text, room=room, drawer=drawer))
+    if each.id is None:
+        done.added.append(palace.file(each.text, room=each.room, drawer=each.drawer))
         return
-    there = _there(palace, id)
-    if there is not None and _digest(there.content) == _digest(text):
+    there = _there(palace, each.id)
+    if there is not None and _digest(there.content) == _digest(each.text):
         done.unchanged += 1
-    elif there is None or (there.room, there.drawer) != where or (exported and _digest(there.content) != exported):
-        done.conflicts.append(
-            FolderConflict(
-                path=path, id=id, exported=exported or "", edited=text, there=there.content if there else None
-            )
-        )
+    elif (
+        there is None
+        or (there.room, there.drawer) != (each.room, each.drawer)
+        or (exported and _digest(there.content) != exported)
+    ):
+        done.conflicts.append(_conflict(each, exported, there))
     else:
-        done.edited.append(palace.file(text, room=room, drawer=drawer))
-        palace.forget(id)
+        _edit(palace, each, done)
+
+
+def _take_moved(palace: Palace, each: _Text, *, home: str, exported: str, done: Imported) -> None:
+    """One text that stands in another drawer's file than it was exported to, and not in that any more."""
+    there = _there(palace, str(each.id))
+    if there is None or _digest(there.content) not in (exported, _digest(each.text)):
+        done.conflicts.append(_conflict(each, exported, there))
+    elif (there.room, there.drawer) == (each.room, each.drawer):  # moved in the palace, too
+        _take(palace, each, exported, done)
+    elif f"rooms/{there.room}/{there.drawer}.md" != home:
+        done.conflicts.append(_conflict(each, exported, there))
+    elif _digest(there.content) == _digest(each.text):
+        done.moved.append(palace.move(there, room=each.room, drawer=each.drawer))
+    else:
+        _edit(palace, each, done)
+
+
+def _edit(palace: Palace, each: _Text, done: Imported) -> None:
+    done.edited.append(palace.file(each.text, room=each.room, drawer=each.drawer))
+    palace.forget(str(each.id))
+
+
+def _conflict(each: _Text, exported: str | None, there: Placed | None) -> FolderConflict:
+    return FolderConflict(
+        path=each.path,
+        id=str(each.id),
+        exported=exported or "",
+        edited=each.text,
+        there=there.content if there else None,
+    )
 
 
 def _load_identity(palace: Palace, root: Path, register: dict[str, Any], done: Imported) -> None:

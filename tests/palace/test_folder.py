@@ -137,6 +137,56 @@ def test_what_is_missing_in_the_folder_is_not_forgotten(palace: Palace, folder: 
     assert palace.look(room="people") == [placed]
 
 
+def carry(folder: Path, *, edited: str | None = None, leave: bool = False) -> None:
+    """Take Ann's text from her drawer's file into the one of the API."""
+    home, other = folder / "rooms/people/ann.md", folder / "rooms/projects/api.md"
+    text = home.read_text(encoding="utf-8")
+    other.write_text(other.read_text(encoding="utf-8") + "\n" + (edited or text), encoding="utf-8")
+    if not leave:
+        home.unlink()
+
+
+def test_a_text_that_was_taken_to_another_drawers_file_moves_there(palace: Palace, folder: Path) -> None:
+    [ann] = palace.look(room="people")
+    carry(folder)
+    done = palace.load(str(folder))
+    assert [(each.id, each.room, each.drawer) for each in done.moved] == [(ann.id, "projects", "api")]
+    assert (done.missing, done.conflicts, done.added, done.edited) == ([], [], [], [])
+    assert palace.look(room="people") == []
+    again = palace.load(str(folder))
+    assert (again.moved, again.missing, again.conflicts, again.unchanged) == ([], [], [], 3)
+
+
+def test_a_text_that_was_moved_and_edited_is_new_where_it_stands_now(palace: Palace, folder: Path) -> None:
+    [ann] = palace.look(room="people")
+    text = (folder / "rooms/people/ann.md").read_text(encoding="utf-8")
+    carry(folder, edited=text.replace("likes rivers", "likes lakes"))
+    done = palace.load(str(folder))
+    assert [(each.room, "likes lakes" in each.content) for each in done.edited] == [("projects", True)]
+    assert (done.missing, done.conflicts) == ([], [])
+    assert palace.look(room="people") == []
+    assert ann.id not in {each.id for each in palace.look()}
+
+
+def test_a_text_that_was_moved_in_the_folder_and_elsewhere_in_the_palace_is_in_conflict(
+    palace: Palace, folder: Path
+) -> None:
+    [ann] = palace.look(room="people")
+    palace.move(ann, room="friends", drawer="ann")
+    carry(folder)
+    done = palace.load(str(folder))
+    assert [each.id for each in done.conflicts] == [ann.id]
+    assert [each.id for each in palace.look(room="friends")] == [ann.id]
+
+
+def test_a_copy_of_a_text_moves_nothing(palace: Palace, folder: Path) -> None:
+    [ann] = palace.look(room="people")
+    carry(folder, leave=True)
+    done = palace.load(str(folder))
+    assert (done.moved, done.edited, done.missing, done.conflicts) == ([], [], [], [])
+    assert palace.look(room="people") == [ann]
+
+
 def test_a_palace_moves_to_another_tenant_by_its_folder(build: Build, folder: Path) -> None:
     other = build(tenant=f"{build().memory.tenant}-2")
     (folder / "palace.yaml").unlink()
