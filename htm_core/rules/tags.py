@@ -5,6 +5,7 @@ A level is letters, digits and marks of any script, with `_ . + # & -` inside; l
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from unicodedata import category
 
@@ -17,6 +18,7 @@ MAX_DEPTH = 8
 MODEL_DEPTH = 4  # levels of a tag that a model makes up; more say nothing that a person would look for
 
 _SIGNS = frozenset("_.+#&-")
+_AROUND = re.compile(r"""^[\s"'`.,;\-*•#]+|[\s"'`.,;]+$""")  # what a model puts around a tag: quotes, an item's mark
 
 
 def normalize(tag: str) -> str:
@@ -65,7 +67,7 @@ def from_model(tag: str) -> str:
     """
     if not isinstance(tag, str):
         raise InvalidInput(f'a tag: expected a string such as "user:preference", got {type(tag).__name__}.')
-    bare = tag.strip().lstrip("-*•#").strip(" \t\"'`.,;")
+    bare = _AROUND.sub("", tag)
     levels = [singular("-".join(level.split())) for level in bare.split(":")]
     name = normalize(":".join(levels))
     levels = name.split(":")
