@@ -249,24 +249,25 @@ returns setof found_document
 language plpgsql stable rows 60 set search_path from current set plan_cache_mode = force_custom_plan as $$
 declare
   me constant text := this_tenant(); toy constant boolean := space.dimension < 16;
-  near constant halfvec := case when toy then null else meaning::halfvec end; found uuid[];
+  near constant halfvec := case when toy then null else meaning::halfvec end; found uuid[]; met bigint;
 begin
   if chosen is null and not small and space.documents_indexed then
     -- Only integers of the space's row are formatted: a cast needs a literal dimension, a partial index a literal space.
     perform set_config('hnsw.iterative_scan', 'relaxed_order', true),
             set_config('hnsw.ef_search', least(1000, greatest(100, pool))::text, true);
     execute format(
-      'select array_agg(document order by d, document) from (select document, min(d) as d from ('
+      'select array_agg(document order by d, document), sum(n) from (select document, min(d) as d, count(*) as n from ('
       'select document, embedding::halfvec(%1$s) <=> $1 d from document_passages p '
       'where space = %2$s and tenant = $2 and collection = $3 and (not $4 or exists ('
       'select 1 from documents d where d.tenant = p.tenant and d.uid = p.document and is_wanted(d, $5))) '
       'order by embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) limit $6) x group by document) y', space.dimension, space.id)
-    into found using near, me, f.collection, narrow, f, pool;
-    if cardinality(found) >= enough then
+    into found, met using near, me, f.collection, narrow, f, pool;
+    if (narrow or met >= pool) and cardinality(found) >= enough then
       return query select u.id, u.place from unnest(found) with ordinality u(id, place);
       return;
     end if;
-    -- The index gave too few: what it visits belongs to others, to few documents, or has no direction. Then exactly.
+    -- The index gave too few: what it visits belongs to others, to few documents, or has no direction. Then exactly: what it gives
+    -- when it gives up is whatever it came by. Filtered documents are not looked through one by one for that.
   end if;
   return query
   select x.document, row_number() over () from (
