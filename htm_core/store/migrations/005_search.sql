@@ -44,7 +44,7 @@ create function chosen_nodes(f filters, most integer) returns uuid[]
 language plpgsql stable set search_path from current set plan_cache_mode = force_custom_plan as $$
 declare
   me constant text := this_tenant(); few constant integer := 1000;
-  tagged uuid[]; found uuid[]; lowest timestamptz; highest timestamptz;
+  tagged uuid[]; among uuid[]; found uuid[]; lowest timestamptz; highest timestamptz;
 begin
   if f.tags is not null then
     select array_agg(x.node_id) into tagged from (
@@ -54,33 +54,22 @@ begin
       limit most + 1) x;
     tagged := coalesce(tagged, '{}');
   end if;
-  if not asks_of_mentions(f) then
-    return case when cardinality(tagged) <= most then tagged end;
-  elsif cardinality(tagged) <= few then
-    select array_agg(distinct m.node_id) into found from mentions m
-    where m.tenant = me and m.node_id = any(tagged) and m.forgotten_at is null
+  if not asks_of_mentions(f) then return case when cardinality(tagged) <= most then tagged end; end if;
+  if cardinality(tagged) <= few then among := tagged; end if;   -- only their mentions are looked at
+  lowest := coalesce(lower(f.windows), '-infinity'); highest := coalesce(upper(f.windows), 'infinity');
+  select array_agg(x.node_id) into found from (
+    select m.node_id from mentions m
+    where m.tenant = me and m.node_id is not null and m.forgotten_at is null
       and sees(f.owners, m.owner)
+      and (among is null or m.node_id = any(among))
       and (f.robots is null or m.robot = any(f.robots))
       and (f.session is null or m.session = f.session)
-      and (f.windows is null or m.at <@ f.windows)
+      and (f.windows is null or (m.at >= lowest and m.at <= highest and m.at <@ f.windows))
       and (f.equal is null or m.metadata @> f.equal)
-      and (f.metadata is null or matches(m.metadata, f.metadata));
-    return coalesce(found, '{}');
-  else
-    lowest := coalesce(lower(f.windows), '-infinity'); highest := coalesce(upper(f.windows), 'infinity');
-    select array_agg(x.node_id) into found from (
-      select m.node_id from mentions m
-      where m.tenant = me and m.node_id is not null and m.forgotten_at is null
-        and sees(f.owners, m.owner)
-        and (f.robots is null or m.robot = any(f.robots))
-        and (f.session is null or m.session = f.session)
-        and (f.windows is null or (m.at >= lowest and m.at <= highest and m.at <@ f.windows))
-        and (f.equal is null or m.metadata @> f.equal)
-        and (f.metadata is null or matches(m.metadata, f.metadata))
-      limit most + 1) x;
-    if cardinality(found) > most then return null; end if;
-  end if;
-  if f.tags is not null then
+      and (f.metadata is null or matches(m.metadata, f.metadata))
+    limit case when among is null then most + 1 end) x;
+  if among is null and cardinality(found) > most then return null; end if;
+  if f.tags is not null and among is null then
     select array_agg(t.node_id) into found from (
       select t.node_id from tags t where t.tenant = me and t.node_id = any(found) and t.tag = any(f.tags)
       group by t.node_id having count(*) = cardinality(f.tags)) t;
