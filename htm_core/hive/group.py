@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from types import TracebackType
 from typing import Self, cast
 
 from ..errors import InvalidInput, NotFound
 from ..mind import Mind
 from ..rules import drafts
-from ..rules.measures import LONGEST_LEASE, SHORTEST_LEASE
+from ..rules.measures import LONGEST_LEASE, SHORTEST_LEASE, lease_seconds
 from ..sets import WorkingSet, working_set
 from ..store import groups
 from ..store.database import Connection, Database
@@ -247,7 +246,7 @@ def _successor(members: dict[str, Member]) -> str | None:
 
 
 def _checked(lease: object) -> float:
-    number = isinstance(lease, int | float) and not isinstance(lease, bool)
-    if not number or not math.isfinite(lease) or not SHORTEST_LEASE <= lease <= LONGEST_LEASE:  # type: ignore[arg-type,operator]
+    seconds = lease_seconds(lease)
+    if seconds is None:
         raise InvalidInput(f"expected lease to be seconds from {SHORTEST_LEASE} to {LONGEST_LEASE:,.0f}, got {lease!r}")
-    return float(lease)  # type: ignore[arg-type]
+    return seconds

@@ -8,7 +8,7 @@ from typing import Any
 
 from htm_core.errors import InvalidInput
 from htm_core.rules.identity import is_anonymous, node_id
-from htm_core.rules.measures import LONGEST_LEASE, SHORTEST_LEASE, whole
+from htm_core.rules.measures import LONGEST_LEASE, SHORTEST_LEASE, lease_seconds, whole
 
 _TIMES = (
     "at",
@@ -95,7 +95,7 @@ def _check_kept(part: str, row: Mapping[str, Any]) -> None:
 def _check_group(row: Mapping[str, Any]) -> None:
     _check_count(row, "budget", least=1)
     _check_count(row, "term")
-    if isinstance(row["lease"], bool) or not SHORTEST_LEASE <= row["lease"] <= LONGEST_LEASE:
+    if lease_seconds(row["lease"]) is None:
         raise ValueError(f"its lease is not from {SHORTEST_LEASE} to {LONGEST_LEASE:,.0f} seconds")
     for member in row["members"]:
         _check_times(member)

@@ -29,6 +29,13 @@ def token_budget(budget: object, *, least: int = 1) -> int:
     return tokens
 
 
+def lease_seconds(lease: object) -> float | None:
+    """Read a group's lease: seconds within its bounds; None for anything else, booleans and NaN among it."""
+    if isinstance(lease, bool) or not isinstance(lease, int | float) or not SHORTEST_LEASE <= lease <= LONGEST_LEASE:
+        return None
+    return float(lease)
+
+
 def moment(now: float) -> float:
     """Read a moment: UTC epoch seconds, finite."""
     if isinstance(now, bool) or not isinstance(now, Real) or not math.isfinite(now):
