@@ -161,8 +161,8 @@ class _Filling:
                     f"expected each of the working_sets once, got {row['id']!r:.80} again; nothing was read"
                 )
             self._sets[row["id"]] = (row["owner"], None)
-        filled = backup.open_sets(self._connection, rows)
-        self._sets |= {row["id"]: (row["owner"], filled.get(row["id"])) for row in rows}
+        for name, seen in backup.open_sets(self._connection, rows).items():
+            self._sets[name] = (self._sets[name][0], seen)
 
     def _owner_of(self, name: object) -> str:
         if not isinstance(name, str) or name not in self._sets:

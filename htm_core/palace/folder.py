@@ -105,15 +105,16 @@ def load(palace: Palace, folder: str) -> Imported:
     register, done = _register(root), Imported()
     _load_identity(palace, root, register, done)
     texts = list(_texts(palace, root))
-    homes = {id: path for path, held in register.get("drawers", {}).items() for id in held}
-    at_home = {each.id for each in texts if each.id is not None and homes.get(each.id) == each.path}
+    homes = {id: (path, digest) for path, held in register.get("drawers", {}).items() for id, digest in held.items()}
+    at_home = {each.id for each in texts if each.id in homes and homes[each.id][0] == each.path}
     for each in texts:
-        home = None if each.id is None else homes.get(each.id)
-        exported = register["drawers"][home][each.id] if home else None
-        if home in (None, each.path) or each.id in at_home:
-            _take(palace, each, exported if home == each.path else None, done)
+        home, exported = homes.get(each.id, (None, None))
+        if home in (None, each.path):
+            _take(palace, each, exported, done)
+        elif each.id in at_home:  # a copy
+            _take(palace, each, None, done)
         else:
-            _take_moved(palace, each, home=str(home), exported=str(exported), done=done)
+            _take_moved(palace, each, home=home, exported=exported, done=done)
     standing = {each.id for each in texts}
     done.missing += [id for id in homes if id not in standing]
     return done
