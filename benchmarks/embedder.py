@@ -77,14 +77,14 @@ def measured(form: str) -> dict[str, float]:
 
 def opened(form: str) -> Callable[[Sequence[str]], Any]:
     """Load one form of the model and give what embeds with it."""
-    from htm_core.models import weights
+    from htm_core.models.minilm import weights
 
     folder = weights.obtain()
     if form == "numpy":
         from benchmarks.embedder_numpy import NumpyMiniLM
 
         return NumpyMiniLM(folder).embed
-    from htm_core.models.minilm import MiniLM
+    from htm_core.models.minilm.model import MiniLM
 
     kind, _, threads = form.partition(":")
     return MiniLM(folder, form="int8" if kind == "int8" else "float32", threads=int(threads) if threads else None).embed

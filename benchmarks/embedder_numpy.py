@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from htm_core.models.minilm import _batches, _tokenizer
-from htm_core.models.minilm_graph import HEADS, LAYERS, WIDTH
-from htm_core.models.safetensors import Tensors
+from htm_core.models.minilm.graph import HEADS, LAYERS, WIDTH
+from htm_core.models.minilm.model import _batches, _tokenizer
+from htm_core.models.minilm.safetensors import Tensors
 
 Array = NDArray[np.float32]
 _BLOCK = 1 << 17  # numbers that stay in a processor's cache

@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 from math import log1p
 from time import perf_counter_ns
 
-from htm_core.rules.policies import Policy
-from htm_core.rules.working import WorkingMemory
+from htm_core.rules.working_memory.memory import WorkingMemory
+from htm_core.rules.working_memory.policies import Policy
 from htm_core.types import Item
 
 SIZES = (1_000, 5_000, 20_000, 100_000)

@@ -26,8 +26,8 @@ from rich.progress import track
 from rich.table import Table
 
 from htm_core import Memory, Settings, shutdown
-from htm_core.models import weights
 from htm_core.models.embedders import resolve
+from htm_core.models.minilm import weights
 
 SAMPLE = Path(__file__).resolve().parents[1] / "htm_core/samples/conversation.jsonl"
 MODEL, QUEUE, NOW = "the model alone", "remember_many, flush", 'remember_many, embed="now"'

@@ -24,7 +24,7 @@ from rich.table import Table
 
 from benchmarks.corpus import START, Corpus, Ready
 from htm_core import Draft, Memory, Settings, Signals, shutdown
-from htm_core.process import household
+from htm_core.runtime.process import household
 from htm_core.store import indexes
 from htm_core.types import Window
 

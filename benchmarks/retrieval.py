@@ -35,7 +35,7 @@ from benchmarks import retrieval_sets as sets
 from benchmarks.retrieval_report import Report
 from benchmarks.retrieval_systems import HTM, Filled, Found, Kept
 from htm_core import shutdown
-from htm_core.models import weights
+from htm_core.models.minilm import weights
 
 BUDGETS = (500, 1_500, 4_000)  # tokens in which evidence is looked for
 TIMED = 200  # questions whose recall is timed at the default limit

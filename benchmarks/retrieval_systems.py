@@ -15,8 +15,8 @@ import numpy as np
 from benchmarks.retrieval_sets import Case
 from htm_core import Draft, Memory, Recall, Settings, Signals
 from htm_core.models.embedders import MINILM, resolve
-from htm_core.process import household
 from htm_core.rules.fusion import reciprocal_rank
+from htm_core.runtime.process import household
 
 SILENT = Signals(**dict.fromkeys(Signals.model_fields, 0.0))
 DEPTH = 100

@@ -27,7 +27,7 @@ from benchmarks.retrieval_measures import measured, merged
 from benchmarks.retrieval_sets import SESSION, TURN, Asked, Case, locomo
 from benchmarks.retrieval_systems import Filled, Kept
 from htm_core import Recall, Signals, shutdown
-from htm_core.recalling import VECTOR_SHARE
+from htm_core.operations.recall import VECTOR_SHARE
 
 DEPTH = 100
 GRID = {

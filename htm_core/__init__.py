@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .collection import Collection
+from .collections.collection import Collection
 from .errors import (
     DatabaseUnavailable,
     DimensionMismatch,
@@ -15,18 +15,18 @@ from .errors import (
     StorageError,
     Ungrounded,
 )
-from .files import File, Loaded
-from .hive.group import Group
-from .jobs import Jobs
-from .log import Log
+from .groups.group import Group
+from .handles.jobs import Jobs
+from .handles.log import Log
+from .handles.tags import Tags
 from .memory import Memory
 from .models.chat import ChatPropositioner, ChatTagger
-from .process import shutdown
+from .operations.files import File, Loaded
+from .relation_types import Related, Relation, TagCount, TagFound, TagRelated
 from .rules.identity import anonymous, is_anonymous
-from .rules.tag_tree import TagTree
+from .rules.text.tag_tree import TagTree
+from .runtime.process import shutdown
 from .settings import Settings, Signals
-from .tags import Tags
-from .ties import Related, Relation, TagCount, TagFound, TagRelated
 from .types import (
     CollectionHit,
     CollectionItem,

@@ -9,13 +9,13 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
-from .backup import Backup
-from .collection import Collection
-from .hive.group import Group
-from .jobs import Jobs
-from .log import Log
+from .collections.collection import Collection
+from .groups.group import Group
+from .handles.jobs import Jobs
+from .handles.log import Log
+from .handles.tags import Tags
 from .memory import Memory
-from .tags import Tags
+from .operations.backup import Backup
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

@@ -9,23 +9,27 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
-from . import files, forgetting, looking, process, recalling, relating, revising, spending
-from .backup import Backup
+from .engine.engine import Clock, utc_now
 from .errors import InvalidInput
-from .files import File, Loaded, Progress
-from .hive.group import Group, enter
-from .hive.settling import settle
-from .jobs import Jobs
-from .log import Log
-from .mind import Clock, utc_now
-from .opening import Options, opened
-from .rules.context import assemble
-from .rules.policies import Policy
-from .rules.timeframe import TimeframeLike
-from .rules.working import WorkingMemory
+from .groups.group import Group, enter
+from .handles.jobs import Jobs
+from .handles.log import Log
+from .handles.tags import Tags
+from .jobs.flush import settle
+from .operations import files, read, relations, spending
+from .operations import forget as forget_module
+from .operations import recall as recall_module
+from .operations import revise as revise_module
+from .operations.backup import Backup
+from .operations.files import File, Loaded, Progress
+from .operations.stats import collect
+from .rules.timeframes.parse import TimeframeLike
+from .rules.working_memory.context import assemble
+from .rules.working_memory.memory import WorkingMemory
+from .rules.working_memory.policies import Policy
+from .runtime import process
+from .runtime.open import Options, opened
 from .settings import Settings
-from .stats import collect
-from .tags import Tags
 from .types import (
     Conflict,
     Context,
@@ -44,8 +48,8 @@ from .types import (
 
 if TYPE_CHECKING:
     from .aio import AsyncMemory
-    from .collection import Collection
-    from .ties import Related, Relation
+    from .collections.collection import Collection
+    from .relation_types import Related, Relation
 
 
 class Memory(process.Handle):
@@ -142,7 +146,7 @@ class Memory(process.Handle):
 
     def robots(self) -> builtins.list[Robot]:
         """Every robot of the tenant, with counts of what it has said and holds as far as this owner sees it."""
-        return looking.robots(self._mind)
+        return read.robots(self._mind)
 
     # -- saying -------------------------------------------------------------------------------------------------------
 
@@ -190,7 +194,7 @@ class Memory(process.Handle):
             content=content, key=key, importance=importance, tags=tags, metadata=metadata, session=session, role=role,
             name=name, at=at,
         )  # fmt: skip
-        return revising.revise(self._mind, draft, if_version=if_version)
+        return revise_module.revise(self._mind, draft, if_version=if_version)
 
     def log(self, session: str | None = None) -> Log:
         """A chat's own record: the messages of a session, exact and in order."""
@@ -203,7 +207,7 @@ class Memory(process.Handle):
 
         A `kind` other than "documents" is what an adapter keeps for itself, under names that no documents have.
         """
-        from .collection import opened as collected  # an edge of its own, which most memories never open
+        from .collections.collection import opened as collected  # an edge of its own, which most memories never open
 
         return collected(self._mind, name, dim=dim, embedder=embedder, kind=kind)
 
@@ -225,11 +229,11 @@ class Memory(process.Handle):
         hit's score. When the embedder is down words answer alone, and `.degraded` says so. Raises `InvalidInput`,
         `StorageError`, and `ModelError` for mode="vector" without an embedder.
         """
-        question = recalling.ask(
+        question = recall_module.ask(
             self._mind, query, limit=limit, mode=mode, scope=scope, timeframe=timeframe, given_tags=tags, where=where,
             robot=robot, session=session, min_score=min_score,
         )  # fmt: skip
-        found = recalling.answer(self._mind, question, query=query, explain=explain)
+        found = recall_module.answer(self._mind, question, query=query, explain=explain)
         if budget is not None:
             found = spending.within(self._mind, found, budget)
         if hold and found.hits:
@@ -253,18 +257,18 @@ class Memory(process.Handle):
 
     def get(self, id_or_key: str) -> Node:
         """The node of an id or the newest value of a key; raises `NotFound`."""
-        return looking.get(self._mind, id_or_key)
+        return read.get(self._mind, id_or_key)
 
     def history(self, key: str) -> list[Node]:
         """Every value that a key has had, oldest first; `version` says which each was."""
-        return looking.history(self._mind, key)
+        return read.history(self._mind, key)
 
     def list(
         self, *, tags: Sequence[str] | None = None, where: Mapping[str, Any] | None = None, limit: int = 100,
         after: str | None = None,
     ) -> list[Node]:  # fmt: skip
         """Nodes, newest first: `after` is the id of the page before's last one, `NotFound` if that was erased since."""
-        return looking.page(self._mind, tags=tags, where=where, limit=limit, after=after)
+        return read.page(self._mind, tags=tags, where=where, limit=limit, after=after)
 
     def timeline(
         self, *, session: str | None = None, robot: str | None = None, timeframe: TimeframeLike = None,
@@ -276,21 +280,21 @@ class Memory(process.Handle):
         Within a session the order is that of saying; across sessions it is by time. `forgotten` shows what was forgotten
         and not yet purged as well; an erased `before` or `after` is `NotFound`.
         """
-        return looking.timeline(
+        return read.timeline(
             self._mind, session=session, robot=robot, timeframe=timeframe, limit=limit, before=before, after=after,
             forgotten=forgotten,
         )  # fmt: skip
 
     def sessions(self) -> builtins.list[str]:
         """The conversations that have a log, sorted; without a user also those in which nobody is known."""
-        return looking.sessions(self._mind)
+        return read.sessions(self._mind)
 
     def who_said(self, text: str) -> builtins.list[Mention]:
         """Every mention of nodes that contain a text, whoever said it, newest first.
 
         Letter case and white space do not matter. Looks at every node of the owner, so it takes longer the more there are.
         """
-        return looking.who_said(self._mind, text)
+        return read.who_said(self._mind, text)
 
     @property
     def tags(self) -> Tags:
@@ -305,11 +309,11 @@ class Memory(process.Handle):
 
         Each comes with its strongest path of at most `hops` edges, of these `kinds` or of all.
         """
-        return relating.related(self._mind, node, hops=hops, kinds=kinds, limit=limit, min_weight=min_weight)
+        return relations.related(self._mind, node, hops=hops, kinds=kinds, limit=limit, min_weight=min_weight)
 
     def link(self, source: str | Node, target: str | Node, *, kind: str = "related", weight: float = 1.0) -> Relation:
         """Join two memories: "related", "supports", "contradicts" or "derived"; with a weight of 0 no longer."""
-        return relating.link(self._mind, source, target, kind=kind, weight=weight)
+        return relations.link(self._mind, source, target, kind=kind, weight=weight)
 
     # -- files --------------------------------------------------------------------------------------------------------
 
@@ -344,18 +348,18 @@ class Memory(process.Handle):
         Raises `NotFound` when this owner has no such memory: what the tenant shares is forgotten by a memory without a
         user.
         """
-        forgetting.forget(self._mind, id_or_key, robot=robot)
+        forget_module.forget(self._mind, id_or_key, robot=robot)
 
     def restore(self, id_or_key: str) -> Node:
         """Bring back what was forgotten; raises `NotFound` when nothing was."""
-        return forgetting.restore(self._mind, id_or_key)
+        return forget_module.restore(self._mind, id_or_key)
 
     def purge(self, older_than: datetime | timedelta, *, confirm: str = "") -> int:
         """Erase for good what was forgotten longer ago than this, and say how many nodes went.
 
         `older_than` is an aware moment or an age. `confirm` must be "confirmed".
         """
-        return forgetting.purge(self._mind, older_than, confirm=confirm)
+        return forget_module.purge(self._mind, older_than, confirm=confirm)
 
     def erase(
         self, *, user: str | None = None, session: str | None = None, key: str | None = None, confirm: str = ""
@@ -364,7 +368,7 @@ class Memory(process.Handle):
 
         Exactly one of the three is named; sessions and keys are this owner's. `confirm` must be "confirmed".
         """
-        return forgetting.erase(self._mind, user=user, session=session, key=key, confirm=confirm)
+        return forget_module.erase(self._mind, user=user, session=session, key=key, confirm=confirm)
 
     # -- looking after it ---------------------------------------------------------------------------------------------
 

@@ -16,10 +16,10 @@ from htm_core import InvalidInput, Memory, anonymous, is_anonymous
 
 from .answers import Answer
 from .conversation import Conversation, Facts
-from .keeping import akeep, keep
 from .options import memory_given, named, score, seconds, whole
-from .recalled import block, shown_in
-from .recalling import Asking
+from .persist import akeep, keep
+from .recalled_block import block, shown_in
+from .retrieval import Asking
 from .tokens import count
 from .window import fit, leading
 

@@ -16,7 +16,7 @@ from htm_core import Draft, InvalidInput, Memory, Mention
 
 from .answers import INTERRUPTED
 from .messages import draft_of, kept_as, message_of
-from .recalled import asks, is_note
+from .recalled_block import asks, is_note
 from .tokens import print_of
 from .window import leading
 

@@ -13,9 +13,10 @@ from typing import Any
 
 from langchain_core.documents import Document
 
-from htm_core import CollectionItem, InvalidInput, exact
+from htm_core import CollectionItem, InvalidInput
+from htm_core.integration import exact_json
 
-from .store_values import harmless_number, harmless_text
+from .store.values import harmless_number, harmless_text
 
 FORMAT = "langchain-document/1"
 LARGEST_DIGITS = 1_000
@@ -74,7 +75,7 @@ def _told(value: Any) -> str:
 
 
 def _exact(text: str, metadata: Metadata) -> bytes:
-    whole = {"htm": FORMAT, "text": exact.marked(text), "metadata": exact.marked(metadata)}
+    whole = {"htm": FORMAT, "text": exact_json.marked(text), "metadata": exact_json.marked(metadata)}
     return json.dumps(whole, separators=(",", ":")).encode("ascii")
 
 
@@ -86,4 +87,4 @@ def _kept(payload: bytes | None) -> tuple[str, dict[Any, Any]] | None:
         return None
     if not isinstance(found, dict) or found.get("htm") != FORMAT:
         return None
-    return exact.unmarked(found["text"]), exact.unmarked(found["metadata"])
+    return exact_json.unmarked(found["text"]), exact_json.unmarked(found["metadata"])

@@ -14,7 +14,7 @@ from htm_core import Memory
 from htm_core import palace as palaces
 
 from .messages import words_of
-from .recalled import appended, asks
+from .recalled_block import appended, asks
 
 MOST_KEPT = 1_000  # groundings, so that the steps of one turn are one consultation
 

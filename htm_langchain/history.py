@@ -13,8 +13,8 @@ from htm_core import Draft, InvalidInput, Memory, Mention, anonymous
 
 from .messages import draft_of, message_of
 from .options import memory_given, whole
-from .recalled import block, is_note, shown_in
-from .recalling import Asking
+from .recalled_block import block, is_note, shown_in
+from .retrieval import Asking
 from .tokens import count
 from .window import fit, leading
 

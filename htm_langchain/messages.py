@@ -18,7 +18,8 @@ from langchain_core.messages import (
     messages_from_dict,
 )
 
-from htm_core import Draft, Mention, exact
+from htm_core import Draft, Mention
+from htm_core.integration import exact_json
 
 FORMAT = "langchain/1"
 # Words beyond this are not searched; the payload has them.
@@ -38,7 +39,7 @@ def encode(message: BaseMessage) -> bytes:
     """
     whole = message_chunk_to_message(message) if isinstance(message, BaseMessageChunk) else message
     try:
-        return _written(whole.type, exact.marked(whole.model_dump(warnings=False)))
+        return _written(whole.type, exact_json.marked(whole.model_dump(warnings=False)))
     except Exception:  # a value's own `repr` may raise anything
         return _written(whole.type, {name: _writable(value) for name, value in whole})
 
@@ -50,7 +51,7 @@ def decode(payload: bytes) -> BaseMessage:
         raise ValueError(
             f"expected a message that htm_langchain wrote ({FORMAT}), got other bytes; read Mention.content"
         )
-    return messages_from_dict([{"type": found["type"], "data": exact.unmarked(found["data"])}])[0]
+    return messages_from_dict([{"type": found["type"], "data": exact_json.unmarked(found["data"])}])[0]
 
 
 def message_of(mention: Mention, *, id: str | None = None) -> BaseMessage:
@@ -104,7 +105,7 @@ def _written(kind: str, data: Any) -> bytes:
 def _writable(value: Any) -> Any:
     """A field as `marked` has it; of one that cannot be written down its `repr`, or what it is."""
     try:
-        found = exact.marked(value)
+        found = exact_json.marked(value)
         json.dumps(found)
     except Exception:
         return _told(value)

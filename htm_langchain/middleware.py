@@ -25,13 +25,13 @@ from htm_core import InvalidInput, Memory, anonymous
 
 from .conversation import Conversation, Conversations, Facts
 from .grounding import Consulting
-from .keeping import akeep, keep
 from .options import SCOPES, called, memory_given, named, one_of, score, seconds, whole
-from .recalled import appended, block, placed, shown_in
-from .recalling import Asking
+from .persist import akeep, keep
+from .recalled_block import appended, block, placed, shown_in
+from .retrieval import Asking
+from .scope import Named, session_of, subagent_of, user_of
 from .tokens import Counters
 from .tools import create_forget_tool, create_recall_tool, create_remember_tool
-from .whose import Named, session_of, subagent_of, user_of
 from .window import fit, leading
 
 _log = logging.getLogger("htm.langchain")

@@ -15,8 +15,8 @@ from pydantic import BaseModel, Field
 from htm_core import palace as palaces
 
 from .options import named
+from .scope import Named
 from .tools import Hidden, _told, _tool, _Whose
-from .whose import Named
 
 _ABOUT = palaces.Hands.ARGUMENTS
 _ROOM = Field(description=_ABOUT["room"])

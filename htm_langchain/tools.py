@@ -23,7 +23,7 @@ from htm_core import HTMError, InvalidInput, Memory, NotFound
 
 from .options import SCOPES, memory_given, named, one_of, score
 from .retriever import documents
-from .whose import Named, memory_of, scope_of
+from .scope import Named, memory_of, scope_of
 
 _log = logging.getLogger("htm.langchain")
 _P = ParamSpec("_P")

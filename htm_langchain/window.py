@@ -16,7 +16,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from .recalled import asks
+from .recalled_block import asks
 from .tokens import Counts, count
 
 # Where a window moves, it moves until this share of the room is left, so that it stands still for the next turns and a

@@ -18,8 +18,8 @@ from htm_core import Draft, Hit, HTMError, InvalidInput, Memory
 from . import handles
 from .log import drafts_of
 from .messages import words_of
-from .recalled import block_text, shortened
-from .whose import checked_user, known_user, memory_for, scope_of
+from .recalled_block import block_text, shortened
+from .scope import checked_user, known_user, memory_for, scope_of
 
 _log = logging.getLogger("htm.llamaindex")
 

@@ -14,7 +14,7 @@ from htm_core import Log, Memory, Mention
 from . import handles
 from .log import drafts_of, set_drafts
 from .messages import message_of
-from .whose import checked_user, known_user, memory_for
+from .scope import checked_user, known_user, memory_for
 
 ACTIVE = MessageStatus.ACTIVE
 

@@ -20,8 +20,8 @@ from . import grounding as grounds
 from . import handles
 from .log import drafts_of, set_log
 from .messages import message_of, searchable, words_of
-from .recalled import is_note, note, placed
-from .whose import checked_user, known_user, memory_for, scope_of
+from .recalled_block import is_note, note, placed
+from .scope import checked_user, known_user, memory_for, scope_of
 from .window import Counted, count, fit
 
 _log = logging.getLogger("htm.llamaindex")

@@ -8,7 +8,8 @@ from typing import Any
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from pydantic import BaseModel
 
-from htm_core import Draft, Mention, exact
+from htm_core import Draft, Mention
+from htm_core.integration import exact_json
 
 FORMAT = "llamaindex/1"
 # Words beyond this are not searched; the payload has them.
@@ -51,7 +52,7 @@ def decode(payload: bytes) -> ChatMessage:
         raise ValueError(
             f"expected a message that htm_llamaindex wrote ({FORMAT}), got other bytes; read Mention.content"
         )
-    return ChatMessage.model_validate(exact.unmarked(found["data"]))
+    return ChatMessage.model_validate(exact_json.unmarked(found["data"]))
 
 
 def message_of(mention: Mention) -> ChatMessage:
@@ -102,7 +103,7 @@ def _told(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    return exact.marked(value, otherwise=_otherwise)
+    return exact_json.marked(value, otherwise=_otherwise)
 
 
 def _otherwise(value: Any) -> Any:

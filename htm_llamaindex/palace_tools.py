@@ -11,8 +11,8 @@ from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from htm_core import palace as palaces
 
+from .scope import memory_for
 from .tools import _told
-from .whose import memory_for
 
 _ABOUT = palaces.Hands.ARGUMENTS
 Noted = Annotated[str, _ABOUT["noted"]]

@@ -15,7 +15,7 @@ from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from htm_core import Hit, HTMError, InvalidInput, Memory, NotFound
 
-from .whose import memory_for, scope_of
+from .scope import memory_for, scope_of
 
 _log = logging.getLogger("htm.llamaindex")
 _P = ParamSpec("_P")

@@ -20,7 +20,7 @@ from htm_core import Collection, CollectionHit, Memory
 from . import handles
 from .filters import where_of
 from .nodes import item_of, node_of
-from .questions import ask
+from .vector_search import ask
 
 
 class HTMVectorStore(BasePydanticVectorStore):

@@ -17,8 +17,9 @@ from typing import Any
 import hypothesis
 import pytest
 
-from htm_core import Memory, Settings, process, shutdown
-from htm_core.process import household
+from htm_core import Memory, Settings, shutdown
+from htm_core.runtime import process
+from htm_core.runtime.process import household
 from htm_core.store.database import Database
 from tests.stand_ins import HashEmbedder
 

@@ -15,13 +15,13 @@ from rich.console import Console
 from rich.rule import Rule
 
 from ..memory import Memory
-from ..rules.transcripts import read
+from ..rules.transcripts.read import read
 from ..samples import Question, conversation, questions
 from ..settings import home
 from ..types import Context, Eviction, Recall, Stats
 from .importing import Format, Imported, Source, remember_all, source_of, wait_for_vectors
+from .json_output import answer
 from .options import Whose
-from .plain import answer
 from .rendering import aside, bar, console, framed, pairs, recalled, shown, table
 from .setup import have_model
 

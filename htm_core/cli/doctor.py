@@ -8,15 +8,15 @@ from collections.abc import Callable
 import typer
 
 from ..errors import HTMError
-from ..models import weights
 from ..models.embedders import MINILM, MINILM_INT8
+from ..models.minilm import weights
 from ..models.tokenizers import default_tokens
 from ..settings import home
-from ..store.checkup import Finding, examine
+from ..store.doctor import Finding, examine
+from .exit_codes import FAILED
+from .json_output import answer
 from .options import Whose, chosen_embedder
-from .plain import answer
 from .rendering import aside, console, shown, table
-from .telling import FAILED
 
 LEAST_FREE = 1 << 30  # bytes
 STYLES = {"well": "green", "note": "yellow", "wrong": "bold red"}

@@ -18,13 +18,13 @@ from rich.progress import Progress
 from ..errors import HTMError, InvalidInput
 from ..memory import Memory
 from ..rules.identity import node_id
-from ..rules.transcripts import iter_read, read
+from ..rules.transcripts.read import iter_read, read
 from ..store import imported
 from ..types import Draft
-from .backing import holds_backup, read_backup
+from .backup import holds_backup, read_backup
+from .json_output import answer
 from .memories import owing
 from .options import Whose
-from .plain import answer
 from .rendering import bar, console, shown, table
 from .setup import have_model
 

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from ..types import Job
+from .json_output import answer
 from .options import Whose
-from .plain import answer
 from .rendering import aside, console, local, shown, table
 
 

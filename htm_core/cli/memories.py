@@ -12,13 +12,13 @@ from typing import Annotated
 import typer
 
 from ..memory import Memory
-from ..rules.turns import moment
+from ..rules.transcripts.turns import moment
 from ..types import Draft
+from .exit_codes import NOTHING_FOUND
+from .json_output import answer
 from .options import Whose, json_object, listed
-from .plain import answer
 from .rendering import aside, console, framed, local, pairs, recalled, shown, speaker, table, timed
 from .setup import have_model
-from .telling import NOTHING_FOUND
 
 Tags = Annotated[list[str] | None, typer.Option("--tags", "--tag", help="Tags, with commas or repeated.")]
 Where = Annotated[str | None, typer.Option("--where", metavar="JSON", help='Metadata filter, as {"a": {"$gte": 1}}.')]

@@ -13,10 +13,10 @@ from pydantic import SecretStr
 
 from ..memory import Memory
 from ..models.embedders import CheckedEmbedder, resolve
-from ..process import Household, household
+from ..runtime.process import Household, household
 from ..settings import Settings
 from ..types import Eviction
-from .telling import told
+from .exit_codes import told
 
 P = ParamSpec("P")
 

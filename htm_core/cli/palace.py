@@ -11,9 +11,9 @@ import typer
 
 from ..palace import Consultation, Decision, Enforcer, Grounding, Palace, Placed
 from ..palace.enforcer import THRESHOLD
+from .json_output import answer
 from .memories import nothing
 from .options import Whose
-from .plain import answer
 from .rendering import console, shown, table
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..errors import ModelError
-from ..models import weights
 from ..models.embedders import MINILM, MINILM_INT8
+from ..models.minilm import weights
+from .json_output import answer
 from .options import Whose, chosen_embedder
-from .plain import answer
 from .rendering import aside, console, pairs, shown
 
 

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from ..memory import Memory
-from ..rules.tag_tree import TagTree
-from ..ties import TagCount, TagFound, TagRelated
+from ..relation_types import TagCount, TagFound, TagRelated
+from ..rules.text.tag_tree import TagTree
+from .json_output import answer
 from .memories import nothing
 from .options import Whose
-from .plain import answer
 from .rendering import console, shown, table
 
 

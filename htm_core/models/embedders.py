@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from htm_core.errors import HTMError, InvalidInput, ModelError
-from htm_core.models import ollama
-from htm_core.models.naming import can, name_of
-from htm_core.models.tokenizers import well_formed
-from htm_core.types import Embedder
+from ..errors import HTMError, InvalidInput, ModelError
+from ..types import Embedder
+from . import ollama
+from .naming import can, name_of
+from .tokenizers import well_formed
 
 MINILM = "all-MiniLM-L6-v2"
 MINILM_INT8 = "all-MiniLM-L6-v2:int8"
@@ -218,13 +218,14 @@ def _unknown(spec: object) -> InvalidInput:
 
 def _load_minilm(name: str) -> Embedder:
     try:
-        from htm_core.models import minilm, weights
+        from .minilm import weights
+        from .minilm.model import MiniLM
     except ImportError as error:
         raise ModelError(
             f"the embedded model {name} needs numpy, onnxruntime and tokenizers, and {error.name} is not installed: "
             'pip install "htm-memory[embedded]"'
         ) from error
-    return minilm.MiniLM(weights.obtain(), form="int8" if name == MINILM_INT8 else "float32")
+    return MiniLM(weights.obtain(), form="int8" if name == MINILM_INT8 else "float32")
 
 
 def _after_fork() -> None:

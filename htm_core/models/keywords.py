@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from htm_core.errors import InvalidInput
-from htm_core.rules.folding import fold, words
-from htm_core.rules.singular import singular
-from htm_core.rules.tags import from_model
+from ..errors import InvalidInput
+from ..rules.text.folding import fold, words
+from ..rules.text.singular import singular
+from ..rules.text.tags import from_model
 
 MOST_KNOWN, MOST_NEW = 3, 2
 _WORD = re.compile(r"[^\W_][\w'+#-]*", re.UNICODE)

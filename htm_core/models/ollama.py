@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from htm_core.errors import ModelError
+from ..errors import ModelError
 
 if TYPE_CHECKING:
     from langchain_ollama import ChatOllama, OllamaEmbeddings

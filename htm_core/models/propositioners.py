@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from htm_core.errors import InvalidInput, ModelError
-from htm_core.models import ollama
-from htm_core.models.asked import Asked
-from htm_core.models.chat import ChatPropositioner
-from htm_core.models.naming import can, name_of
-from htm_core.models.tokenizers import well_formed
-from htm_core.types import Propositioner
+from ..errors import InvalidInput, ModelError
+from ..types import Propositioner
+from . import ollama
+from .chat import ChatPropositioner
+from .lazy import Asked
+from .naming import can, name_of
+from .tokenizers import well_formed
 
 MOST = 50  # facts of one text
 SHORTEST, LONGEST = 8, 1_000  # characters of a fact

@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from htm_core.errors import InvalidInput, ModelError
-from htm_core.models import ollama
-from htm_core.models.asked import Asked
-from htm_core.models.chat import ChatTagger
-from htm_core.models.keywords import KeywordTagger
-from htm_core.models.naming import can, name_of
-from htm_core.rules import tags
-from htm_core.types import Tagger
+from ..errors import InvalidInput, ModelError
+from ..rules.text import tags
+from ..types import Tagger
+from . import ollama
+from .chat import ChatTagger
+from .keywords import KeywordTagger
+from .lazy import Asked
+from .naming import can, name_of
 
 _log = logging.getLogger("htm.taggers")
 

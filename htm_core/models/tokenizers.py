@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from htm_core.errors import InvalidInput, ModelError
-from htm_core.models import vocabulary
+from ..errors import InvalidInput, ModelError
+from . import vocabulary
 
 log = logging.getLogger("htm")
 

@@ -9,18 +9,18 @@ print(Enforcer(palace).consult("Which port does our API listen on?").text)
 
 from __future__ import annotations
 
-from ..rules.detection import Detection, Detector, detect
-from ..rules.grounding import MISS, Evidence, Grounding, Layer
+from ..rules.detection.detect import Detection, Detector, detect
+from ..rules.grounding.grounding import MISS, Evidence, Grounding, Layer
 from ..rules.places import Drawer, Placed, Room
 from .audit import Against, Consultation, Decision
+from .before_answer import GROUNDING_KEY, WAKE, Consulted, Enforce, before_answer, checked_enforce, checked_palace
+from .contradiction import ChatJudge, Judge, by_rules
 from .enforcer import Enforcer
 from .folder import Exported, FolderConflict, Imported
-from .hands import Hands
-from .judges import ChatJudge, Judge, by_rules
-from .layouts import Layout, for_code_review, for_health_check, for_issue_analysis
+from .layout import Layout, for_code_review, for_health_check, for_issue_analysis
 from .palace import Palace
 from .promote import Conflict, Duplicate, Promoted
-from .turns import GROUNDING_KEY, WAKE, Consulted, Enforce, before_answer, checked_enforce, checked_palace
+from .tool_replies import Hands
 from .wake import WakeUp
 
 __all__ = [

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .. import process
+from ..engine.engine import new_id
 from ..errors import HTMError, InvalidInput, Ungrounded
-from ..mind import new_id
-from ..recalling import checked_query
-from ..rules.detection import Detection, Detector, detect
-from ..rules.grounding import Grounding, Layer, verdict
+from ..operations.recall import checked_query
+from ..rules.detection.detect import Detection, Detector, detect
+from ..rules.grounding.grounding import Grounding, Layer, verdict
+from ..runtime import process
 from ..store import places
 from .layers import Answer, artifacts, filed, notes, procedures, triggered
 from .palace import Palace

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from ..memory import Memory
-from ..rules.grounding import Evidence
-from ..rules.grounding_asking import about_questions, only_asks
-from ..rules.grounding_persons import Told, somebody_else
+from ..rules.grounding.grounding import Evidence
+from ..rules.grounding.persons import Told, somebody_else
+from ..rules.grounding.questions import about_questions, only_asks
 from ..rules.places import Placed
 from ..store import places
 from ..types import Recall

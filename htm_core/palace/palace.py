@@ -8,19 +8,19 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from .. import process
 from ..errors import InvalidInput, NotFound
 from ..memory import Memory
-from ..recalling import checked_id, checked_limit
+from ..operations.recall import checked_id, checked_limit
 from ..rules.places import HOUR, Placed, Room, check_part, lifetime, note_owner
+from ..runtime import process
 from ..store import places
 from ..store.database import Connection
-from ..store.entries import Written
+from ..store.records import Written
 from ..types import Draft
 from .audit import Consultation, Decision, consultation_of, decision_of
+from .contradiction import Judge
 from .folder import Exported, Imported, export, load
-from .judges import Judge
-from .layouts import Layout
+from .layout import Layout
 from .promote import Conflict, Duplicate, Promoted, promote, undo
 from .sources import Fetch, Sources
 from .wake import WakeUp, wake_up

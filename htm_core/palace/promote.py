@@ -12,17 +12,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from ..engine.engine import Mind, new_id
 from ..errors import InvalidInput, ModelError, NotFound, StorageError
-from ..mind import Mind, new_id
 from ..rules.identity import node_id
 from ..rules.places import Placed
 from ..rules.promotion import Compared, check_reason, check_summary, compare, cosine, nearest
 from ..store import places, relations
 from ..store.database import Connection
-from ..store.entries import Written
+from ..store.records import Written
 from ..types import Draft
 from .audit import Against, Decision, decision_of
-from .judges import by_rules
+from .contradiction import by_rules
 
 if TYPE_CHECKING:
     from .palace import Palace

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..errors import InvalidInput, NotFound
-from ..rules.drafts import check_characters
+from ..rules.validation import check_characters
 
 Fetch = Callable[[str], str | None]
 LONGEST_URI = 2_000

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from htm_core.errors import InvalidInput
-from htm_core.rules.identity import is_anonymous, node_id
-from htm_core.rules.measures import LONGEST_LEASE, SHORTEST_LEASE, lease_seconds, whole
+from ..errors import InvalidInput
+from .identity import is_anonymous, node_id
+from .working_memory.measures import LONGEST_LEASE, SHORTEST_LEASE, lease_seconds, whole
 
 _TIMES = (
     "at",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from math import log
 from typing import TypeVar
 
-from htm_core.errors import InvalidInput
+from ..errors import InvalidInput
 
 K1 = 0.9
 B = 0.4

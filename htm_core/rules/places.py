@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ..errors import InvalidInput
-from .drafts import check_name
 from .identity import LONGEST
+from .validation import check_name
 
 HOUR = 3600.0
 LONGEST_PART = 100

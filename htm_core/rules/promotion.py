@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import InvalidInput
-from .drafts import check_characters
-from .folding import words
+from .text.folding import words
+from .validation import check_characters
 
 LONGEST_SUMMARY = 1_200  # characters: what takes more is not a summary
 LONGEST_REASON = 1_000

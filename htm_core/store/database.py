@@ -15,14 +15,14 @@ from psycopg.sql import Literal
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 from ..errors import SchemaOutdated
-from ..forking import renewed_after_fork
+from ..fork import renewed_after_fork
 from ..settings import Settings
-from . import embedded
-from .connecting import Connection, NoAnswer, Row, check, connect, options, readable, refuse_pooler
+from .connection import Connection, NoAnswer, Row, check, connect, options, readable, refuse_pooler
+from .embedded import server
+from .errors import told_when_lost, translated
 from .growth import Growth
 from .migrate import check_history, migrate, migrations, search_path
 from .queries import load
-from .translate import told_when_lost, translated
 
 __all__ = ["Connection", "Database", "Row", "close_all", "database"]
 
@@ -142,7 +142,7 @@ class Database:
 
     def dsn(self, role: str) -> str:
         """The connection string for a role; the embedded server is found or started."""
-        return self._url if self._url is not None else embedded.start(self._home).dsn(role)
+        return self._url if self._url is not None else server.start(self._home).dsn(role)
 
     def _owner_dsn(self, role: str) -> str:
         secret = self.settings.migrate_url
@@ -287,7 +287,7 @@ def close_all() -> None:
     for each in known:
         each.close()
     for home in homes:
-        embedded.release(home)
+        server.release(home)
 
 
 def _renew_registry() -> None:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from ..rules.markdown import Chunk
+from ..rules.text.markdown import Chunk
 from . import nodes, working
 from .database import Connection, Row
 from .queries import load

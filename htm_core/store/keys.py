@@ -7,8 +7,8 @@ from datetime import datetime
 from uuid import UUID
 
 from .database import Connection
-from .entries import Entry
 from .queries import load
+from .records import Entry
 
 
 def lock(connection: Connection, key: str, *, owner: str) -> tuple[UUID, int] | None:

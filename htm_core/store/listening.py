@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .connecting import Connection, connect, refuse_pooler
+from .connection import Connection, connect, refuse_pooler
 from .database import Database
+from .errors import translated
 from .queries import load
-from .translate import translated
 
 
 class Line:

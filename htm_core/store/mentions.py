@@ -15,8 +15,8 @@ from psycopg.types.range import TimestamptzRange
 
 from ..types import Mention, Window
 from .database import Connection, Row
-from .entries import Entry
 from .queries import load
+from .records import Entry
 
 
 def lock_sessions(connection: Connection, entries: Sequence[Entry], *, owner: str, take: bool) -> dict[str, int]:

@@ -14,9 +14,9 @@ from psycopg import errors as pg
 from psycopg import sql
 
 from ..errors import SchemaOutdated
-from .connecting import Connection, connect
+from .connection import Connection, connect
+from .errors import translated
 from .queries import load, read
-from .translate import translated
 
 _log = logging.getLogger("htm.migrate")
 _FILE = re.compile(r"(\d{3})_(\w+)\.sql")

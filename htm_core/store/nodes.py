@@ -12,8 +12,8 @@ from psycopg.types.json import Jsonb
 from ..errors import StorageError
 from ..types import DEFAULT_IMPORTANCE, Node
 from .database import Connection
-from .entries import Entry
 from .queries import load
+from .records import Entry
 from .vectors import HalfVector
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from ..rules.tags import closure
-from ..ties import TagCount, TagRelated
+from ..relation_types import TagCount, TagRelated
+from ..rules.text.tags import closure
 from ..types import Window
 from . import jobs
 from .database import Connection
-from .entries import Entry
 from .mentions import multirange
 from .queries import load
+from .records import Entry
 
 Given = tuple[UUID, Sequence[str]]
 

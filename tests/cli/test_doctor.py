@@ -9,8 +9,8 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from htm_core.process import household
-from htm_core.store.checkup import Finding, examine
+from htm_core.runtime.process import household
+from htm_core.store.doctor import Finding, examine
 from htm_core.store.migrate import migrate
 from tests.cli.conftest import Htm
 from tests.conftest import SETTINGS, Make

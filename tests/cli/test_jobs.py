@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from htm_core.hive.worker import MOST_TRIES
+from htm_core.jobs.worker import MOST_TRIES
 from htm_core.store import jobs
 from htm_core.store.database import Database
 from tests.cli.conftest import Htm

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from htm_core import DimensionMismatch, Memory, ModelError, NotFound, Settings, StorageError
-from htm_core.hive import reembedding
-from htm_core.hive.reembedding import reembed
+from htm_core.jobs import reembed as reembed_module
+from htm_core.jobs.reembed import reembed
 from htm_core.models.embedders import resolve
-from htm_core.process import household
-from htm_core.store import changeover, indexes
+from htm_core.runtime.process import household
+from htm_core.store import indexes, model_change
 from htm_core.store.database import Database
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
@@ -41,7 +41,7 @@ class Hooked(HashEmbedder):
 
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reembedding, "BATCH", 10)
+    monkeypatch.setattr(reembed_module, "BATCH", 10)
 
 
 @pytest.fixture
@@ -149,14 +149,14 @@ def test_a_text_that_the_model_cannot_take_keeps_nothing_up(
 def test_it_waits_for_whoever_is_writing_and_includes_what_they_write(
     filled: Memory, database: Database, new: Hooked, tenant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changeover, "PATIENCE", "100ms")
+    monkeypatch.setattr(model_change, "PATIENCE", "100ms")
     model = resolve(new)
-    changeover.begin(database, tenant, model=model.name)
+    model_change.begin(database, tenant, model=model.name)
     with database.transaction(tenant) as writing:
         writing.execute("lock table nodes in row exclusive mode")  # as whoever inserts a node does
-        assert not changeover.take_over(database, tenant, model=model.name, few=1_000)
-    assert not changeover.take_over(database, tenant, model=model.name, few=59)
-    assert changeover.take_over(database, tenant, model=model.name, few=60)
+        assert not model_change.take_over(database, tenant, model=model.name, few=1_000)
+    assert not model_change.take_over(database, tenant, model=model.name, few=59)
+    assert model_change.take_over(database, tenant, model=model.name, few=60)
 
 
 def test_other_tenants_keep_their_model(
@@ -200,9 +200,9 @@ SLOW = """
 import sys, time
 from pathlib import Path
 from htm_core import Settings
-from htm_core.hive import reembedding
+from htm_core.jobs import reembed as reembedding
 from htm_core.models.embedders import resolve
-from htm_core.process import household
+from htm_core.runtime.process import household
 from tests.stand_ins import HashEmbedder
 
 class Slow(HashEmbedder):

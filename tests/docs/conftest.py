@@ -14,7 +14,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from htm_core import ModelError
-from htm_core.models import weights
+from htm_core.models.minilm import weights
 from tests.docs.markdown import ROOT
 
 Run = Callable[[str, Path], "subprocess.CompletedProcess[str]"]

@@ -15,9 +15,9 @@ import pytest
 import htm_core
 from htm_core import Group, HTMError, Jobs, Log, Memory, Settings, Tags
 from htm_core.aio import AsyncMemory
-from htm_core.collection import Collection
-from htm_core.rules.filters import KNOWN
-from htm_core.rules.working import WorkingMemory
+from htm_core.collections.collection import Collection
+from htm_core.rules.filters.filters import KNOWN
+from htm_core.rules.working_memory.memory import WorkingMemory
 from htm_core.types import CollectionHit, CollectionItem, Timings
 from tests.docs.markdown import ROOT, blocks, sections
 

@@ -20,7 +20,8 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
-from htm_core import InvalidInput, anonymous, recalling
+from htm_core import InvalidInput, anonymous
+from htm_core.operations import recall
 from htm_core.store.database import Database
 from htm_langchain import (
     HTMChatMessageHistory,
@@ -34,7 +35,7 @@ from htm_langchain import (
     with_memory,
 )
 from htm_langchain.messages import decode
-from htm_langchain.recalled import is_note
+from htm_langchain.recalled_block import is_note
 from htm_langchain.tokens import count
 from htm_langchain.window import grouped
 from tests.conftest import Make
@@ -384,13 +385,13 @@ def test_tools_that_it_does_not_have_are_refused(make: Make, tools: Any) -> None
 def test_a_recall_past_its_time_is_left_and_the_agent_answers(
     make: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, colour: str
 ) -> None:
-    answer, real = threading.Event(), recalling.answer
+    answer, real = threading.Event(), recall.answer
 
     def late(*args: Any, **options: Any) -> Any:
         answer.wait(60)
         return real(*args, **options)
 
-    monkeypatch.setattr(recalling, "answer", late)
+    monkeypatch.setattr(recall, "answer", late)
     trace, model = Runs(), scripted("fine")
     agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), recall_timeout=0.05)])
     done = runs(agent, colour)(said("hello"), config() | {"callbacks": [trace]})

@@ -13,7 +13,8 @@ from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
-from htm_core import Memory, recalling
+from htm_core import Memory
+from htm_core.operations import recall
 from htm_langchain import HTMChatMessageHistory
 from htm_langchain.tokens import count
 from tests.conftest import Make
@@ -248,7 +249,7 @@ def test_a_recalled_block_is_never_kept(memory: Memory) -> None:
 def test_a_recall_that_fails_costs_only_the_block(make: Make, caplog: pytest.LogCaptureFixture) -> None:
     HTMChatMessageHistory("s", make(user="ann")).add_user_message(QUESTION)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recalling, "answer", lambda *_, **__: 1 / 0)
+        patch.setattr(recall, "answer", lambda *_, **__: 1 / 0)
         assert texts(HTMChatMessageHistory("s", make(user="ann"), recall=True).messages) == [QUESTION]
     assert any("recall failed" in record.message for record in caplog.records)
 

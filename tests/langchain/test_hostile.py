@@ -30,7 +30,7 @@ from htm_langchain import (
     with_memory,
 )
 from htm_langchain.messages import decode
-from htm_langchain.recalled import is_note
+from htm_langchain.recalled_block import is_note
 from htm_langchain.tokens import count
 from tests.conftest import Make
 from tests.langchain.models import scripted, texts

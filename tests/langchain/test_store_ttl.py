@@ -16,7 +16,7 @@ from langgraph.store.base import GetOp, PutOp, SearchOp
 
 from htm_core import InvalidInput
 from htm_langchain import AsyncHTMStore, HTMStore
-from htm_langchain.store_sweeping import Sweeper
+from htm_langchain.store.sweeper import Sweeper
 from tests.conftest import Make
 
 NS = ("notes",)

@@ -16,7 +16,7 @@ from langgraph.store.base import GetOp, PutOp
 
 from htm_core import InvalidInput, Memory
 from htm_langchain import HTMStore
-from htm_langchain.store_values import checked, held, unheld
+from htm_langchain.store.values import checked, held, unheld
 from tests.stand_ins import HashEmbedder
 
 NS = ("notes",)

@@ -15,12 +15,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from htm_core import InvalidInput, Memory, NotFound, anonymous
-from htm_langchain import (
-    HTMMemoryMiddleware,
-    create_forget_tool,
-    create_recall_tool,
-    create_remember_tool,
-)
+from htm_langchain import HTMMemoryMiddleware, create_forget_tool, create_recall_tool, create_remember_tool
 from tests.conftest import Make
 from tests.langchain.models import scripted
 from tests.stand_ins import HashEmbedder

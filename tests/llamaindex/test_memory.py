@@ -16,7 +16,7 @@ from workflows.events import StartEvent, StopEvent
 
 from htm_core import InvalidInput, Memory
 from htm_llamaindex import HTMMemory
-from htm_llamaindex.recalled import CLOSING, OPENING
+from htm_llamaindex.recalled_block import CLOSING, OPENING
 from tests.conftest import SETTINGS
 from tests.llamaindex.models import calls, calls_legacy, result, said
 from tests.stand_ins import HashEmbedder

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from htm_core.models import weights
-from htm_core.models.minilm import MiniLM
+from htm_core.models.minilm import weights
+from htm_core.models.minilm.model import MiniLM
 
 
 @pytest.fixture(scope="session")

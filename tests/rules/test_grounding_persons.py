@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.rules.grounding_persons import Told, somebody_else
+from htm_core.rules.grounding.persons import Told, somebody_else
 
 NECKLACE = "Caroline: This necklace is a gift from my grandma, it stands for love and strength."
 SWIMMING = "Melanie: I take the kids swimming."

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core.errors import InvalidInput
-from htm_core.rules.ordered import CHUNK, Ordered
-from htm_core.rules.policies import POLICIES, ranking
-from htm_core.rules.recency import Recency
+from htm_core.rules.working_memory.policies import POLICIES, ranking
+from htm_core.rules.working_memory.recency import Recency
+from htm_core.rules.working_memory.sorted_keys import CHUNK, Ordered
 from htm_core.types import Item
 
 HOUR, DAY = 3600.0, 86_400.0

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from htm_core.errors import InvalidInput
-from htm_core.rules.tags import (
+from htm_core.rules.text.tags import (
     MODEL_DEPTH,
     ancestors,
     closure,

@@ -12,9 +12,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from htm_core.errors import InvalidInput
-from htm_core.rules.timeframe import extract, parse
-from htm_core.rules.timeframe_phrases import AFTER, BEFORE, PREPOSITIONS, SINCE, TO, UNTIL
-from htm_core.rules.timeframe_words import MONTH_NAMES, NUMBERS, PARTS, SEASONS, UNITS, WEEKDAYS
+from htm_core.rules.timeframes.parse import extract, parse
+from htm_core.rules.timeframes.phrases import AFTER, BEFORE, PREPOSITIONS, SINCE, TO, UNTIL
+from htm_core.rules.timeframes.words import MONTH_NAMES, NUMBERS, PARTS, SEASONS, UNITS, WEEKDAYS
 from htm_core.types import Window
 
 BERLIN, NEW_YORK, KOLKATA = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York"), ZoneInfo("Asia/Kolkata")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core.errors import InvalidInput
-from htm_core.rules.transcripts import FORMATS, Transcript, iter_read, read
+from htm_core.rules.transcripts.read import FORMATS, Transcript, iter_read, read
 from htm_core.types import Draft
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "transcripts"

@@ -19,8 +19,8 @@ import psutil
 import psycopg
 import pytest
 
-from htm_core.store import embedded
-from htm_core.store.watchdog import ABSENT, probe, running_pid
+from htm_core.store.embedded import server
+from htm_core.store.embedded.watchdog import ABSENT, probe, running_pid
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 LINGER = 0.1
@@ -48,7 +48,7 @@ def temporary_home() -> Iterator[Path]:
     try:
         yield home
     finally:
-        embedded.release(home)
+        server.release(home)
         end_all(home)
         shutil.rmtree(parent)
 
@@ -143,7 +143,9 @@ def ordinary(script: str, *arguments: str, uid: int) -> subprocess.CompletedProc
             "capture_output": True,
         }  # fmt: skip
         try:
-            if not subprocess.run([*command, "import htm_core.store.embedded, psutil, psycopg"], **how).returncode:
+            if not subprocess.run(
+                [*command, "import htm_core.store.embedded.server, psutil, psycopg"], **how
+            ).returncode:
                 return subprocess.run([*command, script, *arguments], **how)
         except PermissionError:
             continue

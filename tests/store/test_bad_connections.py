@@ -13,10 +13,10 @@ import psycopg
 import pytest
 
 from htm_core import DatabaseUnavailable, InvalidInput, Memory, QueryTimeout, SchemaOutdated, Settings
-from htm_core.process import household
+from htm_core.runtime.process import household
 from htm_core.store.database import Database
 from htm_core.store.database import database as database_of
-from htm_core.store.translate import redact
+from htm_core.store.errors import redact
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
 

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from htm_core.collection import Collection
-from htm_core.documents import uid_of
+from htm_core.collections.collection import Collection
+from htm_core.collections.items import uid_of
 from htm_core.errors import HTMError
 from htm_core.settings import Settings
 from htm_core.store import collections, indexes
@@ -268,8 +268,8 @@ def test_pages_of_a_large_answer_do_not_overlap(crowded: dict[str, Collection]) 
 
 
 def test_growth_is_noted_for_the_worker(database: Database, tenant: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("htm_core.collection.THRESHOLD", 20)
-    monkeypatch.setattr("htm_core.collection.SELDOM", 1)
+    monkeypatch.setattr("htm_core.collections.collection.THRESHOLD", 20)
+    monkeypatch.setattr("htm_core.collections.collection.SELDOM", 1)
     docs = opened(database, tenant)
 
     def owed() -> int:

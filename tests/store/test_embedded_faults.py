@@ -21,8 +21,8 @@ import psycopg
 import pytest
 
 from htm_core.errors import DatabaseUnavailable, InvalidInput
-from htm_core.store import account, binaries, premises
-from htm_core.store.embedded import release, start
+from htm_core.store.embedded import account, binaries, directories
+from htm_core.store.embedded.server import release, start
 from tests.store.embedded_homes import (
     HOLD,
     LINGER,
@@ -55,7 +55,7 @@ def home() -> Iterator[Path]:
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Stands for /var/lib/htm-memory."""
     path = Path(tempfile.mkdtemp(prefix="htm-test-", dir=SCRATCH))
-    monkeypatch.setattr(premises, "ELSEWHERE", path)
+    monkeypatch.setattr(directories, "ELSEWHERE", path)
     monkeypatch.setattr(binaries, "ELSEWHERE", path)
     yield path
     end_all(path)
@@ -131,7 +131,7 @@ def test_a_server_whose_socket_was_swept_away_is_started_anew(home: Path) -> Non
 
 def test_a_server_that_does_not_answer_is_reported_and_left_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     start(home, linger=LINGER)
-    monkeypatch.setattr("htm_core.store.embedded.probe", _silent)
+    monkeypatch.setattr("htm_core.store.embedded.server.probe", _silent)
     with pytest.raises(DatabaseUnavailable, match="does not answer"):
         start(home)
     monkeypatch.undo()
@@ -284,7 +284,7 @@ def test_a_socket_directory_of_somebody_else_is_refused(home: Path) -> None:
     home.mkdir(mode=0o755)
     far = home / ("far" * 40)
     far.mkdir(mode=0o711)
-    squatted = premises.settle(far).socket
+    squatted = directories.settle(far).socket
     os.chown(squatted, 12345, 12345)
     try:
         with pytest.raises(DatabaseUnavailable, match=rf"needs {squatted} to be a directory of .*uid 12345"):

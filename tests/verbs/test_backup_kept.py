@@ -11,8 +11,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from htm_core import Eviction, InvalidInput, Item, Memory, Settings, process
-from htm_core.hive.group import every, leave_all
+from htm_core import Eviction, InvalidInput, Item, Memory, Settings
+from htm_core.groups.group import every, leave_all
+from htm_core.runtime import process
 from htm_core.store import backup
 from htm_core.store.database import Database
 from htm_core.types import GroupStatus

@@ -69,7 +69,7 @@ def test_something_that_is_no_draft_is_refused(memory: Memory) -> None:
         ({"tenant": ""}, "tenant"), ({"user": ""}, "user"), ({"user": "a\x00"}, "NUL"), ({"session": ""}, "session"),
         ({"robot": ""}, "robot"), ({"tagger": object()}, "tagger"),
     ],
-    ids=str,
+    ids=lambda value: str(value).split(" at 0x")[0],
 )  # fmt: skip
 def test_a_memory_that_cannot_be_meant_is_refused_when_it_is_made(
     make: Make, options: dict[str, Any], message: str

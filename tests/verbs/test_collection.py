@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from htm_core import DimensionMismatch, InvalidInput, Memory, ModelError
-from htm_core.collection import Collection
+from htm_core.collections.collection import Collection
 from htm_core.models.embedders import resolve
 from htm_core.rules import fusion
 from htm_core.store.database import Database

@@ -218,6 +218,6 @@ def test_who_said_finds_parts_of_words_and_noise(memory: Memory) -> None:
 
 
 def test_errors_of_contention_are_of_this_project() -> None:
-    from htm_core.store.translate import contended
+    from htm_core.store.errors import contended
 
     assert not contended(HTMError("x"))

@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
-from htm_core import Memory, Settings, process, sets, shutdown
+from htm_core import Memory, Settings, shutdown
+from htm_core.engine import working_sets
+from htm_core.runtime import process
 from htm_core.store import database as databases
-from htm_core.store import embedded
+from htm_core.store.embedded import server
 from tests.conftest import SETTINGS, Make
 
 IDLE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})
@@ -113,9 +115,9 @@ LOCKS: dict[str, Callable[[Memory], Any]] = {
     "the writing of access counts": lambda memory: memory._household.touches._writing,
     "the heart's": lambda memory: memory._household.heart._lock,
     "the listener's": lambda memory: memory._household.listener._lock,
-    "the registry of working sets": lambda memory: sets._lock,
+    "the registry of working sets": lambda memory: working_sets._lock,
     "the registry of households": lambda memory: process._lock,
-    "the embedded server's": lambda memory: embedded._turn,
+    "the embedded server's": lambda memory: server._turn,
 }
 
 

@@ -15,8 +15,9 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from htm_core import Event, Eviction, InvalidInput, Item, Memory, StorageError, sets, shutdown
-from htm_core.sets import WorkingSet
+from htm_core import Event, Eviction, InvalidInput, Item, Memory, StorageError, shutdown
+from htm_core.engine import working_sets
+from htm_core.engine.working_sets import WorkingSet
 from htm_core.store import working as table
 from htm_core.store.database import Database
 from tests.conftest import Make
@@ -462,18 +463,18 @@ def test_what_comes_back_while_it_is_let_go_stays(
     memory, items = library(tenant)
     one = memory._mind.working
     one.hold(items[:2], now=time.time())
-    real = sets.again
+    real = working_sets.again
 
     def meanwhile(write: Callable[[], Any]) -> Any:
         """Let another thread hold it again, once its removal is committed and before it is carried out."""
-        monkeypatch.setattr(sets, "again", real)
+        monkeypatch.setattr(working_sets, "again", real)
         written = real(write)
         thread = threading.Thread(target=lambda: one.hold(items[:1], now=time.time()))
         thread.start()
         thread.join()
         return written
 
-    monkeypatch.setattr(sets, "again", meanwhile)
+    monkeypatch.setattr(working_sets, "again", meanwhile)
     assert one.memory.remove(items[0].id)
     assert held(one) == rows(memory)
     assert len(one.memory) == 2

@@ -1,0 +1,367 @@
+"""Collection: documents under ids of your own, beside the memories and out of recall's sight."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from ..engine.engine import Mind
+from ..errors import InvalidInput
+from ..models.embedders import resolve
+from ..rules import validation
+from ..rules.fusion import VECTOR_WEIGHT
+from ..rules.identity import moment_id
+from ..runtime.process import Handle
+from ..store import collections as store
+from ..store import jobs
+from ..store.collections import Document, Filters, Page, Question, Standing
+from ..store.database import Connection, Database
+from ..store.errors import again
+from ..store.indexes import THRESHOLD
+from ..types import CollectionHit, CollectionItem
+from . import items as items_module
+from . import query as query_module
+from . import vector_spaces
+from .vector_spaces import Embedding, Kind
+
+# One document in so many looks whether its collection has outgrown exact search.
+SELDOM = 256
+# Whose items a collection holds: anybody's documents, or what an adapter keeps for itself (LangGraph's store).
+KINDS = ("documents", "langgraph")
+# An id, in the namespace that goes with it; or one of its own.
+Id = str | tuple[Sequence[str], str]
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _new_id() -> str:
+    return str(moment_id(time.time(), secrets.token_bytes(10)))
+
+
+class Collection(Handle):
+    """Documents of a vector store, or items of a key-value store: never merged, never evicted, no part of recall.
+
+    Everyone of the tenant who names it has the same collection; it is made by the first `put`. Its first vector says of
+    which model and dimension all of them are: those of its embedder, or `given:<dimension>` for vectors that came along
+    without a model's name. Another raises `DimensionMismatch`. `dim` is the dimension that one expects. Without an
+    embedder, texts are found by their words alone.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        tenant: str,
+        name: str,
+        embedder: Embedding | None,
+        dim: int | None = None,
+        clock: Callable[[], datetime] = _utc_now,
+        new_id: Callable[[], str] = _new_id,
+    ) -> None:
+        self._database = database
+        self.tenant = validation.check_name(tenant, what="tenant")
+        self.name = validation.check_name(name, what="name")
+        self.embedder = embedder
+        self.dim = (
+            None if dim is None else query_module.whole(dim, what="dim", least=1, most=items_module.LARGEST_DIMENSION)
+        )
+        self._clock = clock
+        self._new_id = new_id
+
+    def __repr__(self) -> str:
+        return f"Collection({self.name!r}, tenant={self.tenant!r})"
+
+    @staticmethod
+    def check_name(name: object) -> str:
+        """The name of a collection of documents; raises `InvalidInput` for one that an adapter's own items have."""
+        checked = validation.check_name(name, what="name")
+        kept = next((kind for kind in KINDS[1:] if checked.startswith(f"{kind}:")), None)
+        if kept is not None:
+            raise InvalidInput(
+                f"expected a collection's name that does not begin with {kept + ':'!r}, got {name!r:.80}: such names are "
+                "kept for what an adapter stores for itself; choose another"
+            )
+        return checked
+
+    def put(
+        self,
+        items: Iterable[CollectionItem | Mapping[str, Any]],
+        *,
+        model: str | None = None,
+        remove: Sequence[Id] = (),
+    ) -> list[str]:
+        """Put items and give back their ids, in order; one with a known id in its namespace takes the place of the old.
+
+        Each is a `CollectionItem` or a mapping of its fields. All are written in one transaction, or on any error none,
+        and can be found as soon as this returns: texts are embedded before, and a failing embedder raises `ModelError`.
+        A replaced item keeps its time of creation and nothing else. Of the same id twice the last one counts. `model`
+        names what made the vectors that items bring. The ids in `remove` are deleted first, in the same transaction.
+        """
+        listed = list(items)
+        if len(listed) > self._database.settings.max_drafts:
+            most = self._database.settings.max_drafts
+            raise InvalidInput(f"expected at most {most:,} items, got {len(listed):,}; put them in batches")
+        now = self._clock()
+        put = [self._document(item, now) for item in listed]
+        last = vector_spaces.embedded(list({document.uid: document for document in put}.values()), self.embedder)
+        gone = self._uids(remove, ())
+        if last or gone:
+            kind = vector_spaces.kind_of(last, given=model, embedder=self.embedder, dim=self.dim)
+            again(lambda: self._write(last, kind=kind, at=now, gone=gone))
+        return [document.id for document in put]
+
+    def get(self, ids: Sequence[Id], *, namespace: Sequence[str] = (), refresh: bool = False) -> list[CollectionItem]:
+        """The items of these ids in exactly this namespace, in this order; those that are not there are left out.
+
+        Ids of several namespaces are pairs: `(namespace, id)`.
+        `refresh` grants items that have a time to live theirs anew.
+        """
+        wanted = self._uids(ids, namespace)
+        if not wanted:
+            return []
+        now = self._clock()
+        with self._transaction() as connection:
+            if refresh:
+                store.prolong(connection, wanted, at=now)
+            found = store.read(connection, wanted, at=now)
+        return [found[uid] for uid in wanted if uid in found]
+
+    def query(
+        self,
+        text: str | None = None,
+        *,
+        vector: Sequence[float] | None = None,
+        model: str | None = None,
+        mode: str = "hybrid",
+        limit: int | None = 10,
+        offset: int = 0,
+        where: Mapping[str, Any] | None = None,
+        on: str = "metadata",
+        namespace: Sequence[str] = (),
+        ids: Sequence[Id] | None = None,
+        references: Sequence[str] | None = None,
+        min_score: float = 0.0,
+        share: float = VECTOR_WEIGHT,
+        vector_pool: int | None = None,
+        text_pool: int | None = None,
+        with_vectors: bool = False,
+        refresh: bool = False,
+    ) -> list[CollectionHit]:
+        """Find what answers a question, best first; without text and vector, list what satisfies the filters, in order.
+
+        `mode` is "hybrid" (meaning and words), "vector" or "text"; `vector` stands for the text's embedding, `model`
+        names what made it, and another than the collection's is then refused. `where` filters on "metadata" or, with
+        `on`, on the "value". `namespace` is a prefix of whole labels; with `ids`, exactly theirs. `share` from 0 to 1
+        is the vector's weight beside the words'; the pools say how many candidates each arm brings: set them for
+        pages of one long ranking. The list stands in the order of first putting; a limit of None is all of it. Raises
+        `ModelError` when the embedder fails: mode="text" needs none.
+        """
+        filters = self._filters(where, on=on, namespace=namespace, ids=ids, references=references)
+        page = query_module.page(limit, offset=offset, with_vectors=with_vectors)
+        query_module.one_of(mode, query_module.MODES, what="mode")
+        if text is None and vector is None:
+            return self._found(None, filters, page, refresh=refresh)
+        words, meaning = query_module.arms(text, vector, mode=mode)
+        reach = query_module.reach(page)
+        question = Question(
+            text=words,
+            vector=meaning,
+            share=query_module.fraction(share, what="share"),
+            lowest=query_module.fraction(min_score, what="min_score"),
+            vector_pool=query_module.pool(vector_pool, reach=reach, what="vector_pool"),
+            text_pool=query_module.pool(text_pool, reach=reach, what="text_pool"),
+        )
+        if text is None or vector is not None or mode == "text":
+            return self._found(question, filters, page, refresh=refresh, model=model)
+        question = replace(question, vector=self._meaning(text, mode=mode))
+        return self._found(
+            question, filters, page, refresh=refresh, model=self.embedder.name if self.embedder else None
+        )
+
+    def delete(
+        self,
+        ids: Sequence[Id] | None = None,
+        *,
+        where: Mapping[str, Any] | None = None,
+        on: str = "metadata",
+        references: Sequence[str] | None = None,
+        namespace: Sequence[str] | None = None,
+    ) -> int:
+        """Delete what satisfies everything that is given, and say how many items that was.
+
+        With `ids`, in exactly this namespace (default: the one without labels); else in it and all below it. An empty
+        list deletes nothing, and what is not there is no error. To delete everything, use `clear`.
+        """
+        if ids is None and references is None and not where and not namespace:
+            raise InvalidInput(
+                "expected ids, where, references or a namespace to delete by, got none; clear() deletes all"
+            )
+        filters = self._filters(where, on=on, namespace=namespace, ids=ids, references=references)
+        if filters.uids == [] or filters.references == []:
+            return 0
+        with self._transaction() as connection:
+            standing = store.find(connection, self.name)
+            return store.delete(connection, filters, collection=standing.id) if standing else 0
+
+    def clear(self) -> int:
+        """Delete every item and say how many; afterwards its vectors may be of another model."""
+        with self._transaction() as connection:
+            standing = store.find(connection, self.name)
+            return store.clear(connection, collection=standing.id) if standing else 0
+
+    def namespaces(
+        self,
+        *,
+        prefix: Sequence[str] = (),
+        suffix: Sequence[str] = (),
+        max_depth: int | None = None,
+        limit: int | None = 100,
+        offset: int = 0,
+    ) -> list[tuple[str, ...]]:
+        """The namespaces that have items, in order; "*" in a prefix or suffix stands for any one label.
+
+        With `max_depth` they are cut at so many labels, each once.
+        """
+        begins = items_module.check_namespace(prefix, what="prefix")
+        ends = items_module.check_namespace(suffix, what="suffix")
+        depth = None if max_depth is None else query_module.whole(max_depth, what="max_depth", least=0)
+        page = query_module.page(limit, offset=offset)
+        with self._transaction() as connection:
+            standing = store.find(connection, self.name)
+            if standing is None:
+                return []
+            return store.namespaces(
+                connection, page, collection=standing.id, prefix=begins, suffix=ends, depth=depth, at=self._clock()
+            )
+
+    def count(
+        self, *, where: Mapping[str, Any] | None = None, on: str = "metadata", namespace: Sequence[str] = ()
+    ) -> int:
+        """How many items there are, that satisfy the filter, in a namespace and below it."""
+        filters = self._filters(where, on=on, namespace=namespace, ids=None, references=None)
+        with self._transaction() as connection:
+            standing = store.find(connection, self.name)
+            return store.count(connection, filters, collection=standing.id) if standing else 0
+
+    def sweep(self) -> int:
+        """Delete for good what has expired, and say how many items that was; nobody sees them meanwhile."""
+        with self._transaction() as connection:
+            standing = store.find(connection, self.name)
+            return store.sweep(connection, collection=standing.id, at=self._clock()) if standing else 0
+
+    def check(self) -> None:
+        """See that the database can be reached and that the embedder's model is the one that the vectors here are of.
+
+        Raises `DimensionMismatch` where it is another; may ask the model for its dimension.
+        """
+        kind = None if self.embedder is None else Kind(self.embedder.name, self.embedder.dimension)
+        vector_spaces.expect(kind, dim=self.dim)
+        with self._transaction() as connection:
+            standing = store.find(connection, self.name)
+        if standing:
+            vector_spaces.compare(standing, kind, name=self.name)
+
+    def _transaction(self) -> AbstractContextManager[Connection]:
+        return self._database.transaction(self.tenant)
+
+    def _document(self, item: CollectionItem | Mapping[str, Any], now: datetime) -> Document:
+        longest = self._database.settings.max_content
+        return items_module.document(item, collection=self.name, new_id=self._new_id, now=now, longest=longest)
+
+    def _write(self, put: Sequence[Document], *, kind: Kind | None, at: datetime, gone: Sequence[UUID]) -> None:
+        model, dimension = (kind.model, kind.dimension) if kind else (None, None)
+        language = self._database.settings.language
+        with self._transaction() as connection:
+            standing = store.take(connection, self.name, language=language, model=model, dimension=dimension)
+            vector_spaces.compare(standing, kind, name=self.name)
+            if gone:
+                store.hold(connection, [*gone, *(document.uid for document in put)])
+                store.delete(connection, Filters(at=at, uids=gone), collection=standing.id)
+            if put:
+                store.write(connection, put, collection=standing.id, at=at)
+                self._note_growth(connection, standing, put)
+
+    def _note_growth(self, connection: Connection, standing: Standing, put: Sequence[Document]) -> None:
+        """Owe an index once exact search is no longer the faster; few documents look, so that few pay for looking."""
+        looks = not standing.indexed and any(document.uid.int % SELDOM == 0 for document in put)
+        if looks and store.outgrown(connection, standing.id, threshold=THRESHOLD):
+            jobs.owe_count(connection)
+
+    def _uids(self, ids: Sequence[Id], namespace: Sequence[str] | None) -> list[UUID]:
+        places = items_module.check_places(ids, items_module.check_namespace(namespace))
+        return [items_module.uid_of(self.name, labels, id) for labels, id in places]
+
+    def _filters(
+        self,
+        where: Mapping[str, Any] | None,
+        *,
+        on: str,
+        namespace: Sequence[str] | None,
+        ids: Sequence[Id] | None,
+        references: Sequence[str] | None,
+    ) -> Filters:
+        filters = query_module.filters(where, on=on, at=self._clock())
+        return replace(
+            filters,
+            uids=None if ids is None else self._uids(ids, namespace),
+            below=items_module.check_namespace(namespace) or None if ids is None else None,
+            references=items_module.check_ids(references, what="references"),
+        )
+
+    def _meaning(self, text: str, *, mode: str) -> list[float] | None:
+        if self.embedder is not None:
+            return items_module.check_vector(self.embedder.query(query_module.clean(text)))
+        if mode == "vector":
+            raise InvalidInput(
+                "expected vector= for mode='vector', since this collection has no embedder; or use mode='text'"
+            )
+        return None
+
+    def _found(
+        self, question: Question | None, filters: Filters, page: Page, *, refresh: bool, model: str | None = None
+    ) -> list[CollectionHit]:
+        with self._transaction() as connection:
+            standing = store.find(connection, self.name)
+            if standing is None or page.limit == 0:
+                return []
+            if question is None:
+                hits = store.page(connection, filters, page, collection=standing.id)
+            else:
+                vector_spaces.compare(
+                    standing, vector_spaces.kind_asked(question.vector, model, dim=self.dim), name=self.name
+                )
+                hits = store.search(connection, question, filters, page, collection=standing.id)
+            return self._prolonged(connection, hits, at=filters.at) if refresh else hits
+
+    def _prolonged(self, connection: Connection, hits: list[CollectionHit], *, at: datetime) -> list[CollectionHit]:
+        mortal = [hit.item for hit in hits if hit.item.ttl is not None]
+        if mortal:
+            uids = [items_module.uid_of(self.name, item.namespace, item.id or "") for item in mortal]
+            store.prolong(connection, uids, at=at)
+        return [
+            replace(hit, item=replace(hit.item, expires_at=at + hit.item.ttl)) if hit.item.ttl is not None else hit
+            for hit in hits
+        ]
+
+
+def opened(
+    mind: Mind, name: str, *, dim: int | None = None, embedder: object | None = None, kind: str = "documents"
+) -> Collection:
+    """A memory's collection; without an embedder of its own by the memory's."""
+    query_module.one_of(kind, KINDS, what="kind")
+    return Collection(
+        mind.database,
+        tenant=mind.tenant,
+        name=Collection.check_name(name) if kind == "documents" else f"{kind}:{name}",
+        embedder=mind.embedder if embedder is None else resolve(embedder),
+        dim=dim,
+        clock=mind.clock,
+    )

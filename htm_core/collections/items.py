@@ -1,0 +1,209 @@
+"""From an item to a document: checked, named, and cut into the parts that it is found by."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from ..errors import InvalidInput
+from ..rules import validation
+from ..rules.filters.json_values import plain, plain_text
+from ..rules.text.passages import findable, split
+from ..store.collections import Document, Part
+from ..types import CollectionItem
+
+LARGEST_DIMENSION = 16_000
+LONGEST_LABEL = 255
+LONGEST_NAMESPACE = 1_500  # bytes that an index entry has room for
+LONGEST_ID = 10_000
+# A half holds magnitudes from 6e-8 to 65,504, and three digits from 6e-5 on. Only the direction counts for a cosine.
+SMALLEST, LARGEST = 1e-3, 65_504.0
+Place = tuple[tuple[str, ...], str]
+_FIELDS = tuple(field.name for field in fields(CollectionItem))
+
+
+def as_item(value: CollectionItem | Mapping[str, Any]) -> CollectionItem:
+    """An item, from one or from a mapping of its fields; an unknown field is refused."""
+    if isinstance(value, CollectionItem):
+        return value
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"expected a CollectionItem or a mapping of its fields, got {type(value).__name__}")
+    unknown = [str(key) for key in value if key not in _FIELDS]
+    if unknown:
+        raise InvalidInput(f"expected any of {', '.join(_FIELDS)}; got unknown {', '.join(unknown)}")
+    return CollectionItem(**value)
+
+
+def document(
+    value: CollectionItem | Mapping[str, Any],
+    *,
+    collection: str,
+    new_id: Callable[[], str],
+    now: datetime,
+    longest: int,
+) -> Document:
+    """The document of an item; raises `InvalidInput`. Parts with a text are still to be embedded."""
+    item = as_item(value)
+    id = new_id() if item.id is None else check_id(item.id)
+    namespace = check_namespace(item.namespace)
+    item = replace(
+        item,
+        content=_text(item.content, what="content", longest=longest),
+        value=_mapping(item.value, what="value"),
+        metadata=_mapping(item.metadata, what="metadata"),
+        namespace=namespace,
+        payload=_bytes(item.payload),
+        reference=None if item.reference is None else check_id(item.reference, what="reference"),
+        ttl=_duration(item.ttl),
+    )
+    return Document(
+        uid=uid_of(collection, namespace, id),
+        id=id,
+        item=item,
+        expires_at=_expiry(item, now),
+        parts=tuple(_parts(item, longest)) if item.index else (),
+    )
+
+
+def uid_of(collection: str, namespace: Sequence[str], id: str) -> UUID:
+    """The inner id of a document: 122 bits of a SHA-256 of all that names it, as a UUID of version 8 (RFC 9562)."""
+    names = [name.encode() for name in (collection, *namespace, id)]
+    digest = hashlib.sha256(b"".join(len(name).to_bytes(4, "big") + name for name in names)).digest()
+    number = int.from_bytes(digest[:16], "big") & ~(0xF << 76) & ~(0x3 << 62)
+    return UUID(int=number | 8 << 76 | 0b10 << 62)
+
+
+def check_id(id: object, *, what: str = "id") -> str:
+    """Any text that is not empty; "1" and 1 are not the same, so only text is taken."""
+    if not isinstance(id, str) or not id:
+        raise InvalidInput(
+            f"expected {what} to be a text that is not empty, got {id!r:.80}; use str(…), or None for none"
+        )
+    if len(id) > LONGEST_ID:
+        raise InvalidInput(f"expected {what} of at most {LONGEST_ID:,} characters, got {len(id):,}; hash it")
+    return plain_text(id, at=what)
+
+
+def check_places(ids: Sequence[str | tuple[Sequence[str], str]], namespace: tuple[str, ...]) -> list[Place]:
+    """Where ids are, each once: in this namespace, or each in its own, as `(namespace, id)`."""
+    pairs = [id for id in ids if isinstance(id, tuple | list) and len(id) == 2] if isinstance(ids, Sequence) else []
+    if pairs and len(pairs) == len(ids):
+        return list(dict.fromkeys((check_namespace(labels), check_id(id)) for labels, id in pairs))
+    return [(namespace, id) for id in check_ids(ids) or ()]  # type: ignore[arg-type]  # looks at each of them
+
+
+def check_ids(ids: Sequence[str] | None, *, what: str = "ids") -> list[str] | None:
+    """A list of ids, each once; None is none asked for."""
+    if ids is None:
+        return None
+    if isinstance(ids, str | bytes) or not isinstance(ids, Sequence | set | frozenset):
+        raise InvalidInput(f"expected {what} to be a list of texts, got {ids!r:.80}; write [{ids!r:.40}]")
+    return list(dict.fromkeys(check_id(id, what=what) for id in ids))
+
+
+def check_namespace(namespace: Sequence[str] | None, *, what: str = "namespace") -> tuple[str, ...]:
+    """Labels, none of them empty; None is no label."""
+    if namespace is None:
+        return ()
+    if isinstance(namespace, str) or not isinstance(namespace, tuple | list):
+        raise InvalidInput(
+            f"expected {what} to be a tuple of labels, got {namespace!r:.80}; write ({namespace!r:.40},)"
+        )
+    labels = tuple(validation.check_name(label, what=f"a label of {what}") for label in namespace)
+    size = sum(len(label.encode()) + 8 for label in labels)
+    if size > LONGEST_NAMESPACE:
+        raise InvalidInput(
+            f"expected {what} of at most {LONGEST_NAMESPACE:,} bytes, got {size:,}; use fewer, shorter labels"
+        )
+    return labels
+
+
+def check_vector(vector: Sequence[float]) -> list[float]:
+    """A vector of 1 to 16,000 finite numbers, scaled to unit length where halves could not hold its magnitude."""
+    numbers = validation.check_numbers(vector)
+    if len(numbers) > LARGEST_DIMENSION:
+        raise InvalidInput(f"expected a vector of at most {LARGEST_DIMENSION:,} numbers, got {len(numbers):,}")
+    largest = max(map(abs, numbers))
+    if largest == 0 or SMALLEST <= largest <= LARGEST:
+        return numbers
+    shrunk = [number / largest for number in numbers]
+    length = math.hypot(*shrunk)
+    return [number / length for number in shrunk]
+
+
+def _parts(item: CollectionItem, longest: int) -> Iterator[Part]:
+    for text, vector in _units(item, longest):
+        pieces = [text[span.start : span.stop] for span in split(text)]
+        if vector is None:
+            yield from (Part(words=findable(piece), text=piece) for piece in pieces)
+        else:
+            words = [findable(piece) for piece in pieces] or [""]
+            yield Part(words=words[0], vector=check_vector(vector))
+            yield from (Part(words=more) for more in words[1:])
+
+
+def _units(item: CollectionItem, longest: int) -> list[tuple[str, Sequence[float] | None]]:
+    """Texts with their vectors, where those are given: of the content as a whole, or of the item's own texts."""
+    if item.texts is None:
+        if item.vectors is not None:
+            raise InvalidInput(
+                "expected texts along with vectors, one for each; the content's own embedding is vector="
+            )
+        return [(item.content, item.vector)]
+    if isinstance(item.texts, str):
+        raise InvalidInput(f"expected texts to be a list of texts, got the text {item.texts!r:.60}; put it into a list")
+    if item.vector is not None:
+        raise InvalidInput("expected vectors=, one for each of the texts, got vector=, which is the content's")
+    texts = [_text(text, what="a text", longest=longest) for text in item.texts]
+    vectors: list[Sequence[float] | None] = [None] * len(texts) if item.vectors is None else list(item.vectors)
+    if len(texts) != len(vectors):
+        raise InvalidInput(f"expected one vector for each of the {len(texts)} texts, got {len(vectors)}")
+    return list(zip(texts, vectors, strict=True))
+
+
+def _text(text: object, *, what: str, longest: int) -> str:
+    if not isinstance(text, str):
+        raise InvalidInput(f"expected {what} to be a str, got {type(text).__name__}; encode other things as text first")
+    if len(text) > longest:
+        raise InvalidInput(f"expected {what} of at most {longest:,} characters, got {len(text):,}; split it")
+    return validation.check_characters(text, what=what)
+
+
+def _mapping(given: object, *, what: str) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise InvalidInput(
+            f"expected {what} to be a mapping, got {type(given).__name__}; keep other things in payload="
+        )
+    return dict(plain(given, at=what))
+
+
+def _bytes(payload: object) -> bytes | None:
+    if payload is None or isinstance(payload, bytes):
+        return payload
+    raise InvalidInput(
+        f"expected payload to be bytes, got {type(payload).__name__}; encode it, as in json.dumps(x).encode()"
+    )
+
+
+def _duration(ttl: object) -> timedelta | None:
+    if ttl is None or (isinstance(ttl, timedelta) and ttl > timedelta(0)):
+        return ttl
+    raise InvalidInput(
+        f"expected ttl to be a timedelta above zero, got {ttl!r}; use timedelta(minutes=…), or None for ever"
+    )
+
+
+def _expiry(item: CollectionItem, now: datetime) -> datetime | None:
+    if item.expires_at is not None:
+        return validation.check_time(item.expires_at, what="expires_at")
+    try:
+        return None if item.ttl is None else now + item.ttl
+    except OverflowError:
+        raise InvalidInput(
+            f"expected a ttl that ends before the year 10000, got {item.ttl}; use None for ever"
+        ) from None

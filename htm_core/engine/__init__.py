@@ -1,0 +1,1 @@
+"""What one robot's memory is made of: store, models, rules and working memory."""

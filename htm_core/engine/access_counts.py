@@ -1,0 +1,110 @@
+"""Access counts, gathered off the reply path and written in batches; and when each robot was last active."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from ..fork import renewed_after_fork
+from ..store import nodes, robots, working
+from ..store.database import Database
+from ..store.errors import again
+from ..store.working import Counted, SetKey
+from .working_sets import counted
+
+Counts = dict[UUID, tuple[int, datetime]]
+
+OFTEN = timedelta(minutes=1)  # how exactly it is known when a robot was last active
+
+
+@dataclass(slots=True)
+class _OfTenant:
+    """What is to be written in one tenant: accesses to nodes and to what sets hold, and robots' last moments."""
+
+    nodes: Counts = field(default_factory=dict)
+    held: dict[SetKey, Counts] = field(default_factory=dict)
+    robots: dict[str, datetime] = field(default_factory=dict)
+
+    def include(self, earlier: _OfTenant) -> None:
+        """Add what could not be written before."""
+        _add(self.nodes, earlier.nodes)
+        for key, counts in earlier.held.items():
+            _add(self.held.setdefault(key, {}), counts)
+        for robot, at in earlier.robots.items():
+            self.robots[robot] = max(at, self.robots.get(robot, at))
+
+
+class Touches:
+    """What was recalled since the last writing, per tenant."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.renew()
+        renewed_after_fork(self)
+
+    def renew(self) -> None:
+        """Begin again in a forked child: what was gathered before, the parent writes."""
+        self._lock = threading.Lock()
+        self._writing = (
+            threading.Lock()
+        )  # who waits for what was gathered waits for what another thread is writing, too
+        self._pending: dict[str, _OfTenant] = {}
+        self._told: dict[tuple[str, str], datetime] = {}
+
+    def add(self, key: SetKey, ids: Iterable[str], *, at: datetime) -> None:
+        """Note an access to each node, and to those of them that the set of a key holds."""
+        counts = {UUID(id): (1, at) for id in ids}
+        with self._lock:
+            pending = self._pending.setdefault(key.tenant, _OfTenant())
+            pending.include(_OfTenant(nodes=counts, held={key: counts}))
+
+    def seen(self, tenant: str, robot: str, *, at: datetime) -> None:
+        """Note that a robot did something; its first time in this process, its row has been told as it settled in."""
+        with self._lock:
+            last = self._told.setdefault((tenant, robot), at)
+            if at - last < OFTEN:
+                return
+            self._told[tenant, robot] = at
+            self._pending.setdefault(tenant, _OfTenant()).include(_OfTenant(robots={robot: at}))
+
+    def write(self) -> None:
+        """Write down what was gathered; what cannot be written now stays for the next time."""
+        with self._writing:
+            with self._lock:
+                pending, self._pending = self._pending, {}
+            while pending:
+                tenant, touches = pending.popitem()
+                try:
+                    written = again(lambda tenant=tenant, touches=touches: self._write(tenant, touches))  # type: ignore[misc]
+                except BaseException:
+                    self._put_back(pending | {tenant: touches})
+                    raise
+                for key, counts in written.items():
+                    counted(self._database, key, counts)
+
+    def _write(self, tenant: str, touches: _OfTenant) -> Mapping[SetKey, Counted]:
+        """All of one tenant in one transaction, every table in the order of its keys."""
+        written: dict[SetKey, Counted] = {}
+        with self._database.transaction(tenant) as connection:
+            if touches.nodes:
+                nodes.touch(connection, touches.nodes)
+            for key in sorted(touches.held, key=lambda key: (key.owner, key.shared, key.holder, key.session)):
+                counts = working.touch(connection, key, touches.held[key])
+                if counts is not None:
+                    written[key] = counts
+            robots.active(connection, touches.robots)
+        return written
+
+    def _put_back(self, pending: Mapping[str, _OfTenant]) -> None:
+        with self._lock:
+            for tenant, touches in pending.items():
+                self._pending.setdefault(tenant, _OfTenant()).include(touches)
+
+
+def _add(counts: Counts, more: Counts) -> None:
+    for id, (times, at) in more.items():
+        known = counts.get(id)
+        counts[id] = (times + known[0], max(at, known[1])) if known else (times, at)

@@ -1,0 +1,74 @@
+"""From a draft to an entry: checked, counted, cut into passages, and given its ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from ..errors import InvalidInput
+from ..rules import validation
+from ..rules.identity import node_id
+from ..rules.text import tags
+from ..rules.text.passages import findable, split
+from ..store.records import Entry, Piece
+from ..types import Draft, TokenCounter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preparer:
+    """Makes entries for one owner; `new_id` gives ids, `count` tokens."""
+
+    owner: str
+    session: str
+    longest: int
+    count: TokenCounter
+    new_id: Callable[[], UUID]
+
+    def entry(self, value: Draft | Mapping[str, Any], *, now: datetime, wordless: bool = False) -> Entry:
+        """The entry of a draft; raises `InvalidInput`. `wordless` is a log's: nothing to search in it is allowed."""
+        draft = validation.as_draft(value)
+        empty = wordless and not (isinstance(draft.content, str) and draft.content.strip())
+        content = _blank(draft.content) if empty else validation.check_content(draft.content, longest=self.longest)
+        explicit = tags.normalize_all(draft.tags)
+        pieces = () if empty else self._pieces(content)
+        given = (None if draft.vector is None else validation.check_vector(draft.vector),)
+        return Entry(
+            mention=self.new_id(),
+            node=None if empty else node_id(self.owner, content),
+            content=content,
+            tokens=0 if empty else self.count(content),
+            importance=None if draft.importance is None else validation.check_importance(draft.importance),
+            tags=explicit,
+            metadata=validation.check_metadata(draft.metadata),
+            session=self.session if draft.session is None else validation.check_name(draft.session, what="session"),
+            external_id=None if draft.id is None else validation.check_name(draft.id, what="id"),
+            key=None if draft.key is None else validation.check_key(draft.key),
+            role=None if draft.role is None else validation.check_role(draft.role),
+            name=None if draft.name is None else validation.check_name(draft.name, what="name"),
+            at=now if draft.at is None else validation.check_time(draft.at),
+            payload=_bytes(draft.payload),
+            pieces=pieces,
+            vectors=(given + (None,) * len(pieces))[: len(pieces)],
+            logged=wordless or draft.role is not None or draft.payload is not None,
+        )
+
+    def _pieces(self, content: str) -> tuple[Piece, ...]:
+        return tuple(
+            Piece(id=self.new_id(), starts=span.start, stops=span.stop, words=findable(content[span.start : span.stop]))
+            for span in split(content)
+        )
+
+
+def _blank(content: object) -> str:
+    return content if isinstance(content, str) and "\x00" not in content else ""
+
+
+def _bytes(payload: object) -> bytes | None:
+    if payload is None or isinstance(payload, bytes):
+        return payload
+    raise InvalidInput(
+        f"expected payload to be bytes, got {type(payload).__name__}; encode it, as in json.dumps(x).encode()"
+    )

@@ -1,0 +1,309 @@
+"""Working sets as this process holds them: one instance each, kept to what the table says."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable, Container, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from uuid import UUID
+
+from ..errors import InvalidInput, StorageError
+from ..fork import renewed_after_fork
+from ..rules.working_memory.memory import Plan, WorkingMemory
+from ..rules.working_memory.policies import Policy
+from ..store import working
+from ..store.database import Connection, Database
+from ..store.errors import again
+from ..store.working import Changes, Counted, Seen, SetKey, Written
+from ..types import Eviction, Item
+
+LetGo = Callable[[tuple[Item, ...]], tuple[Item, ...]]
+Place = tuple[str, str]
+
+_log = logging.getLogger("htm.sets")
+
+TRIES = 6  # readings before one that met other threads' changes each time is left to the next use
+PAUSE = 0.002  # seconds before the second, doubled each time: as long as those commits take
+
+
+class WorkingSet:
+    """The working memory of a robot or a group in a session, and its rows, which are the truth.
+
+    What this process changes is planned, committed and carried out. Each commit has a version, and versions commit in their
+    order: when one does not follow what was seen last, others have changed the set, and `catch_up` reads what it was. What
+    is carried out after a later version was seen may be out of date: the whole set is then read again.
+    """
+
+    def __init__(self, database: Database, key: SetKey, *, budget: int, policy: str | Policy) -> None:
+        self.key = key
+        self.policy = policy
+        self._database = database
+        # Weakly, so that the set goes with the last memory that has it, and not when the garbage is next collected.
+        let_go: weakref.WeakMethod[LetGo] = weakref.WeakMethod(self._let_go)
+        self.memory = WorkingMemory(budget=budget, policy=policy, on_remove=lambda items: _call(let_go, items))
+        self._begin()
+        renewed_after_fork(self)
+
+    def renew(self) -> None:
+        """Begin again in a forked child: hold nothing until the next use reads the table."""
+        self.memory.renew()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._reading = threading.Lock()  # one thread reads the table at a time
+        self._order = threading.Lock()  # what is held and how far was seen change together
+        self._seen: Seen | None = None
+        self._loaded = False  # memory is what the table was when it was `_seen`, and what was carried out since
+        self._turns = 0  # how often this process's threads have carried something out: what was read before is older
+        self.behind = False  # something that was read is still to be taken over
+
+    @property
+    def id(self) -> UUID | None:
+        """The id of the set's row; None while nothing of it was ever written or read."""
+        seen = self._seen
+        return seen.id if seen is not None else None
+
+    def load(self, *, now: float) -> WorkingMemory:
+        """The working memory, filled from the table the first time."""
+        if not self._loaded:
+            self.catch_up(now=now)
+        return self.memory
+
+    def unload(self) -> None:
+        """Hold nothing until the next use loads it from the table."""
+        with self._reading, self._order:
+            self.memory.drop([item.id for item in self.memory.items])
+            self._seen, self._loaded = None, False
+
+    def catch_up(self, *, now: float) -> tuple[Eviction, ...]:
+        """Hold what the table holds, and give the receipts of what had to leave for it; one look-up when nothing is new.
+
+        Where other threads' commits were in the way each time, `behind` stays true, and the next use tries again.
+        """
+        if self.memory.entered:  # a policy that reads the memory which asks it
+            return ()
+        evictions: tuple[Eviction, ...] = ()
+        with self._reading:
+            for attempt in range(TRIES):
+                turn, changes = self._look()
+                self.behind, gone = (False, ()) if changes is None else self._follow(changes, turn, now=now)
+                evictions += gone
+                if not self.behind:
+                    break
+                time.sleep(PAUSE * 2**attempt)
+        return evictions
+
+    def _look(self) -> tuple[int, Changes | None]:
+        with self._order:
+            turn, loaded, since = self._turns, self._loaded, self._seen if self._loaded else None
+        with self._database.transaction(self.key.tenant) as connection:
+            changes = working.look(connection, self.key, since=since, known=self.memory)
+        nothing = changes is not None and changes.at is None and loaded and since is None  # nor was there before
+        return turn, None if nothing else changes
+
+    def _follow(self, changes: Changes, turn: int, *, now: float) -> tuple[bool, tuple[Eviction, ...]]:
+        """Take over what was read, as far as no outstanding plan moves the same items; say whether something was left."""
+        with self._order:
+            if turn != self._turns:  # others carried out since what may be newer than what was read
+                return True, ()
+            held, memory = changes.held, self.memory
+            left = not memory.leave([i.id for i in memory.items if i.id not in held] if changes.whole else changes.gone)
+            memory.align(held.values())
+            fresh = [item for id, item in held.items() if id not in memory]
+            left = left or not all(item.content for item in fresh)  # it went after its words were not asked for
+            plan = memory.plan_load([item for item in fresh if item.content], now=now)
+            left = left or any(each.reason == "moving" for each in plan.refused)
+        at = changes.at
+        if plan.victims:
+            written = self._evicted(plan, at)
+            if written is None:
+                return True, ()
+            at = written.at
+        with self._order:
+            evictions = memory.apply(plan, now=now)
+            left = left or turn != self._turns or not self._came(plan)
+            if not left and not (self._loaded and self._seen and at and self._seen.covers(at)):
+                self._seen, self._loaded = at, True
+        return left, evictions
+
+    def _evicted(self, plan: Plan, at: Seen | None) -> Written | None:
+        """Write down who leaves for what others have added; None when the set has moved on and must be read again."""
+        written = None
+        try:
+            with self._database.transaction(self.key.tenant) as connection:
+                expected = at.version if at is not None else None
+                written = working.change(connection, self.key, evicted=plan.victims, expected=expected)
+        finally:
+            if written is None:
+                self.memory.release(plan)
+        return written
+
+    # -- what this process changes ------------------------------------------------------------------------------------
+
+    def write(
+        self, connection: Connection, plan: Plan, *, live: Container[UUID] | None = None, dead: Sequence[UUID] = ()
+    ) -> Written | None:
+        """Write a plan down, in the transaction of what it is for; only what is live is held, what is dead by nobody."""
+        admitted = [item for item in plan.admitted if live is None or UUID(item.id) in live]
+        return working.change(connection, self.key, admitted=admitted, evicted=plan.victims, dead=dead)
+
+    def apply(self, plan: Plan, written: Written | None, *, now: float) -> tuple[Eviction, ...]:
+        """Carry out a plan that was written down and committed, and take over what others changed before it."""
+        with self._order:
+            if written is not None:
+                self.memory.drop(written.refused)
+            evictions = self.memory.apply(plan, now=now)
+            if written is not None:
+                self._carried_out(written.at)
+                self._loaded = self._loaded and self._came(plan, besides=written.refused)
+        return evictions + (() if written is None else self._caught_up(written.at, now=now))
+
+    def hold(self, items: Sequence[Item], *, now: float) -> tuple[Eviction, ...]:
+        """Bring items in, in a transaction of its own."""
+        plan = self.load(now=now).plan(items, now=now)
+
+        def write() -> Written | None:
+            with self._database.transaction(self.key.tenant) as connection:
+                return self.write(connection, plan)
+
+        try:
+            written = again(write)
+        except BaseException:
+            self.memory.release(plan)
+            raise
+        return self.apply(plan, written, now=now)
+
+    def drop(self, ids: Sequence[str]) -> None:
+        """Let go of what the table has let go of already: what was forgotten, or erased."""
+        with self._order:
+            if self.memory.concerns(ids):
+                self.memory.drop(ids)
+                # As which version is not known here, and another thread may have brought one of them back by now.
+                self._turns += 1
+                self._loaded = False
+
+    def _came(self, plan: Plan, *, besides: Container[str] = ()) -> bool:
+        """Whether all that a plan was to bring is held; what was removed since it was planned is not, and may be in the table."""
+        return all(item.id in self.memory or item.id in besides for item in plan.admitted)
+
+    def _carried_out(self, at: Seen) -> None:
+        """Take it that a change of this process is in memory as of its version `at`; the caller holds `_order`."""
+        self._turns += 1
+        if self._loaded and at.follows(self._seen):
+            self._seen = at
+        elif self._seen is not None and self._seen.covers(at):
+            self._loaded = False  # what was read since has been overwritten
+
+    def count(self, written: Counted) -> None:
+        """Take over access counts that were written, by this process and by others."""
+        with self._order:
+            known = [item for item in self.memory.items if item.id in written.counts]
+            self.memory.align(
+                replace(item, access_count=written.counts[item.id][0], accessed_at=written.counts[item.id][1])
+                for item in known
+            )
+            if self._loaded and written.at.follows(self._seen):
+                self._seen = written.at
+
+    def _caught_up(self, at: Seen, *, now: float) -> tuple[Eviction, ...]:
+        seen = self._seen
+        if self._loaded and seen is not None and seen.covers(at):
+            return ()
+        try:
+            return self.catch_up(now=now)
+        except StorageError as error:  # what was asked for is committed; the next use reads what others did
+            _log.warning("a working set will be read later: %s", type(error).__name__)
+            return ()
+
+    def _let_go(self, items: tuple[Item, ...]) -> tuple[Item, ...]:
+        ids = [item.id for item in items]
+
+        def write() -> Written | None:
+            with self._database.transaction(self.key.tenant) as connection:
+                return working.let_go(connection, self.key, ids, at=datetime.now(UTC))
+
+        written = again(write)
+        with self._order:
+            gone = self.memory.drop(ids)
+            if written is not None:
+                self._carried_out(written.at)
+        return gone
+
+
+def _call(method: weakref.WeakMethod[LetGo], items: tuple[Item, ...]) -> tuple[Item, ...]:
+    known = method()
+    return known(items) if known is not None else ()
+
+
+_sets: weakref.WeakValueDictionary[tuple[Place, SetKey], WorkingSet] = weakref.WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def working_set(database: Database, key: SetKey, *, budget: int, policy: str | Policy) -> WorkingSet:
+    """The process's one working set for a key; opening it with another budget or policy raises `InvalidInput`."""
+    with _lock:
+        known = _sets.get((database.place, key))
+        if known is None:
+            known = _sets[database.place, key] = WorkingSet(database, key, budget=budget, policy=policy)
+        elif (known.memory.budget, known.policy) != (budget, policy):
+            raise InvalidInput(
+                f"expected budget={known.memory.budget} and policy={known.policy!r}, with which this working memory is open "
+                f"in this process, got {budget!r} and {policy!r}; use the same, or another robot or session"
+            )
+        return known
+
+
+def known_sets(database: Database, tenant: str | None = None) -> list[WorkingSet]:
+    """The working sets that this process has open in a database, of one tenant if it is named."""
+    with _lock:
+        return [each for (of, key), each in _sets.items() if of == database.place and tenant in (None, key.tenant)]
+
+
+def counted(database: Database, key: SetKey, written: Counted) -> None:
+    """Tell the working set of a key, if this process has it open, which access counts were written for it."""
+    with _lock:
+        known = _sets.get((database.place, key))
+    if known is not None:
+        known.count(written)
+
+
+def forget_sets() -> None:
+    """Let every working memory be loaded from its table again when it is next used."""
+    with _lock:
+        known = list(_sets.values())
+    for each in known:
+        each.unload()
+
+
+def empty(database: Database, tenant: str, *, owner: str, session: str | None) -> None:
+    """Empty the sets that this process holds of an owner, or of one of its sessions, whose rows are gone already."""
+    for each in known_sets(database, tenant):
+        if each.key.owner == owner and session in (None, each.key.session):
+            each.drop([item.id for item in each.memory.items])
+
+
+def drop_everywhere(database: Database, tenant: str, ids: Sequence[str]) -> None:
+    """Take nodes out of every working memory that this process holds of a tenant."""
+    for each in known_sets(database, tenant):
+        each.drop(ids)
+
+
+def catch_up_everywhere(database: Database, tenant: str, *, now: float) -> None:
+    """Let every working memory that this process holds of a tenant be what its table says."""
+    for each in known_sets(database, tenant):
+        each.catch_up(now=now)
+
+
+def _renew_lock() -> None:
+    # Another thread of the parent may have held it, and is not here to let it go.
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)

@@ -1,0 +1,1 @@
+"""Robots that share one working memory, across processes."""

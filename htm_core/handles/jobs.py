@@ -1,0 +1,50 @@
+"""Jobs: the work that is owed for one owner's memories, to look at, and to try again."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+
+from ..engine.engine import Mind
+from ..errors import InvalidInput
+from ..operations.recall import checked_id, checked_limit
+from ..store import jobs
+from ..types import Job
+
+KINDS = ("embed", "tag", "propose", "relate", "count")
+
+
+class Jobs:
+    """What is owed for what one owner sees; counting words is the whole tenant's."""
+
+    def __init__(self, mind: Mind) -> None:
+        self._mind = mind
+
+    def list(self, *, kind: str | None = None, parked: bool | None = None, limit: int = 100) -> builtins.list[Job]:
+        """What is owed, what was given up first, then the oldest; `parked` is only that, or only the rest."""
+        with self._mind.transaction() as connection:
+            return jobs.listed(
+                connection,
+                owners=self._mind.owners,
+                kind=_checked(kind),
+                parked=parked,
+                limit=checked_limit(limit),
+            )
+
+    def retry(self, ids: Sequence[str] | None = None, *, kind: str | None = None) -> int:
+        """Try again what was given up, as if for the first time: all, some jobs or one kind; how many there were."""
+        if isinstance(ids, str):
+            raise InvalidInput(
+                f"expected ids to be a list of ids as in Job.id, got the string {ids!r}; write [{ids!r}]"
+            )
+        wanted = None if ids is None else [checked_id(id, what="ids") for id in ids]
+        with self._mind.transaction() as connection:
+            again = jobs.retry(connection, owners=self._mind.owners, ids=wanted, kind=_checked(kind))
+        self._mind.wake()
+        return again
+
+
+def _checked(kind: str | None) -> str | None:
+    if kind is not None and kind not in KINDS:
+        raise InvalidInput(f"expected kind to be one of {', '.join(KINDS)}, got {kind!r}")
+    return kind

@@ -1,0 +1,124 @@
+"""A chat's own record: the messages of one session, exact and in order."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from ..engine.engine import Mind
+from ..errors import InvalidInput
+from ..rules import validation
+from ..runtime.process import Handle
+from ..store import mentions
+from ..store.database import Connection
+from ..store.records import Written
+from ..types import Draft, Mention
+
+Message = Draft | Mapping[str, Any]
+
+
+class Log(Handle):
+    """The messages of a session. Clearing or replacing the log changes the record, never long-term memory."""
+
+    def __init__(self, mind: Mind, session: str) -> None:
+        self._mind = mind
+        self.session = validation.check_name(session, what="session")
+
+    def append(self, messages: Sequence[Message]) -> list[Mention]:
+        """Add messages and say what became of them, in order.
+
+        Each is a `Draft` or a mapping of `remember`'s arguments. Empty content is allowed here: such a message has no
+        node, and its `payload` keeps it exactly. An id that the session knows is the same message.
+        """
+        said: list[UUID] = []
+        self._say(messages, said)
+        return self._read(said)
+
+    def tail(self, n: int | None = None, *, tokens: int | None = None) -> list[Mention]:
+        """The last `n` messages, or as many of the last as `tokens` hold, ascending; all of them when neither is given."""
+        if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 0):
+            raise InvalidInput(f"expected n to be a whole number, 0 or more, got {n!r}")
+        found = [mention for _, mention in self.entries(n)] if n != 0 else []
+        return found if tokens is None else self._fitting(found, tokens)
+
+    def entries(self, n: int | None = None, *, archived: bool | None = None) -> list[tuple[str | None, Mention]]:
+        """The last `n` messages with the ids that their callers gave them: all, or only those (not) archived."""
+        with self._mind.transaction() as connection:
+            return mentions.tail(connection, owner=self._mind.owner, session=self.session, limit=n, archived=archived)
+
+    def archive(self, messages: Sequence[Mention]) -> list[Mention]:
+        """Mark messages as archived, for who reads the log as a queue: they stay in it. Answers with those newly marked."""
+        return self._marked(mentions.archive, messages)
+
+    def remove(self, messages: Sequence[Mention]) -> list[Mention]:
+        """Take messages out of the log, never out of long-term memory. Answers with those that were in it."""
+        return self._marked(mentions.drop_from_log, messages)
+
+    def replace(self, messages: Sequence[Message]) -> list[Mention]:
+        """Make these messages the log, in this order; those it had already keep their place in time."""
+        places = self._places(messages)
+        said: list[UUID] = []
+
+        def clear(connection: Connection) -> None:
+            mentions.clear_log(connection, owner=self._mind.owner, session=self.session)
+
+        def place(connection: Connection, written: list[Written]) -> None:
+            fresh = iter(written)
+            said[:] = [next(fresh).mention if isinstance(place, Draft) else place for place in places]
+            mentions.place_in_log(connection, list(dict.fromkeys(said)))
+
+        new = [place for place in places if isinstance(place, Draft)]
+        self._mind.say(new, before=clear, wordless=True, after=place)
+        return self._read(said)
+
+    def clear(self) -> None:
+        """Empty the log; long-term memory keeps what was in it."""
+        with self._mind.transaction() as connection:
+            mentions.clear_log(connection, owner=self._mind.owner, session=self.session)
+
+    def _say(self, messages: Sequence[Message], said: list[UUID]) -> None:
+        def note(_: Connection, written: list[Written]) -> None:
+            said[:] = [each.mention for each in written]
+
+        if messages:
+            self._mind.say([self._here(message) for message in messages], wordless=True, after=note)
+
+    def _here(self, message: Message) -> Draft:
+        draft = validation.as_draft(message)
+        if draft.session not in (None, self.session):
+            raise InvalidInput(f"expected a message of session {self.session!r}, got one of {draft.session!r}")
+        return replace(draft, session=self.session)
+
+    def _places(self, messages: Sequence[Message]) -> list[UUID | Draft]:
+        """For each message the mention that is in the log already, else the draft to be said; each mention serves once."""
+        kept: defaultdict[tuple[object, ...], deque[UUID]] = defaultdict(deque)
+        for name, mention in self.entries():
+            if name is None:
+                kept[mention.role, mention.name, mention.content, mention.payload].append(UUID(mention.id))
+        places: list[UUID | Draft] = []
+        for draft in map(self._here, messages):
+            known = kept[draft.role, draft.name, draft.content, draft.payload] if draft.id is None else None
+            places.append(known.popleft() if known else draft)
+        return places
+
+    def _marked(self, mark: Callable[..., set[UUID]], messages: Sequence[Mention]) -> list[Mention]:
+        with self._mind.transaction() as connection:
+            done = mark(connection, [UUID(each.id) for each in messages], owner=self._mind.owner, session=self.session)
+        return [each for each in messages if UUID(each.id) in done]
+
+    def _read(self, said: Sequence[UUID]) -> list[Mention]:
+        with self._mind.transaction() as connection:
+            found = mentions.by_id(connection, said)
+        return [found[id] for id in said if id in found]
+
+    def _fitting(self, found: list[Mention], tokens: int) -> list[Mention]:
+        kept: list[Mention] = []
+        for mention in reversed(found):
+            tokens -= self._mind.tokens(mention.content) if mention.content else 0
+            if tokens < 0:
+                break
+            kept.append(mention)
+        return kept[::-1]

@@ -1,1 +1,0 @@
-"""What robots share: the work that is owed, done by whoever is there."""

@@ -1,0 +1,1 @@
+"""What every edge does alike: adapters of frameworks, tools, servers."""

@@ -1,0 +1,1 @@
+"""Work done in the background: embedding, tagging, taking texts apart, counting words."""

@@ -1,0 +1,117 @@
+"""all-MiniLM-L6-v2 without PyTorch: the same vectors, by onnxruntime on the model's own weights file."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer
+from tokenizers.processors import BertProcessing
+
+from ...errors import InvalidInput, ModelError
+from .graph import WIDTH, Form, build
+from .safetensors import Tensors
+from .weights import MATRICES, WORDS
+
+MAX_TOKENS = 256  # what the model was trained to read; the rest of a text is not seen
+TOKENS_PER_BATCH = 1_024  # padded; larger batches are no faster on a processor and take more memory
+THREADS_VARIABLE = "HTM_MODEL_THREADS"
+_SEEN_CHARACTERS = 32_768  # ample for 256 words of up to 100 letters; spares tokenising what would be cut off
+
+
+class MiniLM:
+    """Sentence vectors of 384 numbers and unit length; any number of threads may ask at once.
+
+    A text is read up to 256 tokens. `threads` is what one call may use, by default `HTM_MODEL_THREADS`, else up to
+    four. The special tokens' names, such as "[SEP]", are plain text. Costs: docs/why/embedded-model.md.
+    """
+
+    dimension = WIDTH
+
+    def __init__(self, directory: Path, *, form: Form = "float32", threads: int | None = None) -> None:
+        self._tokenizer = _tokenizer(directory / WORDS)
+        self._session = _session(Tensors(directory / MATRICES), form, _threads(threads))
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Embed texts, one vector each, in order."""
+        rows: list[list[float]] = self.embed(texts).tolist()
+        return rows
+
+    def embed_query(self, text: str) -> list[float]:
+        """Embed a question; this model has no other form for it."""
+        return self.embed_documents([text])[0]
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embed texts into an array of texts × 384."""
+        ids = [self._tokenizer.encode(text[:_SEEN_CHARACTERS]).ids for text in texts]
+        vectors = np.empty((len(ids), WIDTH), np.float32)
+        for batch in _batches(ids):
+            vectors[batch] = self._run([ids[place] for place in batch])
+        return vectors
+
+    def _run(self, ids: Sequence[list[int]]) -> Any:
+        padded = np.zeros((len(ids), max(map(len, ids))), np.int64)
+        mask = np.zeros_like(padded)
+        for row, tokens in enumerate(ids):
+            padded[row, : len(tokens)], mask[row, : len(tokens)] = tokens, 1
+        return self._session.run(None, {"ids": padded, "mask": mask})[0]
+
+
+def _batches(ids: Sequence[list[int]]) -> Iterator[list[int]]:
+    """Group texts of like length, so that little is padding; each group takes at most TOKENS_PER_BATCH."""
+    batch: list[int] = []
+    for place in sorted(range(len(ids)), key=lambda place: len(ids[place])):
+        if batch and (len(batch) + 1) * len(ids[place]) > TOKENS_PER_BATCH:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
+
+
+def _tokenizer(path: Path) -> Tokenizer:
+    """Make BERT's uncased WordPiece from the model's vocabulary, without its special names, so that text stays text."""
+    vocabulary = json.loads(path.read_text("utf-8"))["model"]["vocab"]
+    tokenizer = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
+    tokenizer.normalizer = BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = BertPreTokenizer()
+    tokenizer.post_processor = BertProcessing(("[SEP]", vocabulary["[SEP]"]), ("[CLS]", vocabulary["[CLS]"]))
+    tokenizer.enable_truncation(MAX_TOKENS)
+    return tokenizer
+
+
+def _session(tensors: Tensors, form: Form, threads: int) -> Any:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3  # warnings of its optimiser are nothing to a user
+    # Threads that spin while they wait halve the speed of everything else on a busy machine.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(tensors.file.parent))
+    graph = build(tensors, form)
+    try:
+        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        raise ModelError(
+            f"onnxruntime {onnxruntime.__version__} could not open the model in {tensors.path.parent}: {error}; it "
+            "must be 1.21 or newer, and the file the float32 weights of all-MiniLM-L6-v2 (to fetch them: htm setup)"
+        ) from error
+
+
+def _threads(wanted: int | None) -> int:
+    given = wanted if wanted is not None else os.environ.get(THREADS_VARIABLE) or min(4, os.cpu_count() or 1)
+    try:
+        threads = int(given)
+    except ValueError:
+        threads = 0
+    if threads < 1:
+        raise InvalidInput(f"threads: expected a whole number of at least 1, got {given!r}; see {THREADS_VARIABLE}")
+    return threads

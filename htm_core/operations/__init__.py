@@ -1,0 +1,1 @@
+"""What the verbs of a memory do, one file for each group of verbs."""

@@ -1,0 +1,286 @@
+"""Backup: all of a tenant's as JSON lines, and back."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TextIO
+from uuid import UUID
+
+from ..collections.items import uid_of
+from ..engine.engine import Mind
+from ..errors import InvalidInput
+from ..rules.backup import check_header, check_owner, check_row
+from ..store import backup, jobs
+from ..store.database import Connection
+from ..store.working import Seen
+
+FORMAT = "htm-backup"
+VERSION = 2  # since groups, working memories and work are in it; what is older has all the rest
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackedUp:
+    """How many rows were written or read, by what they are; `vectors_owed` is how many nodes wait for a vector."""
+
+    counts: Mapping[str, int]
+    vectors_owed: int = 0
+
+
+class Backup:
+    """Everything that a tenant remembers and holds in mind, whoever's it is: written as JSON lines, and read back."""
+
+    def __init__(self, mind: Mind) -> None:
+        self._mind = mind
+
+    def write(self, target: TextIO, *, progress: Progress | None = None) -> BackedUp:
+        """Write all of it, as it is at one moment, a line at a time; `progress` is told now and then how many were written.
+
+        Memories with what was forgotten and not yet purged, attribution, keys, tags, relations, files, places of a palace,
+        words and vectors; collections with their documents, and what frameworks keep in them; groups with their members, what
+        each robot and group holds in mind and has held, and the work that is owed or was given up.
+        """
+        self._mind.touches.write()
+        counts: Counter[str] = Counter()
+        with self._mind.transaction() as connection:
+            known = backup.header(connection) or {}
+            head = {name: known.get(name) for name in ("language", "code", "model", "dimension")}
+            target.write(_line({"format": FORMAT, "version": VERSION, "tenant": self._mind.tenant, **head}))
+            for part, row in backup.rows(connection, space=known.get("space")):
+                target.write(_line({"part": part, "row": row}))
+                counts[part] += 1
+                if progress is not None and counts.total() % backup.AT_ONCE == 0:
+                    progress(counts.total())
+        return BackedUp(counts=dict(counts))
+
+    def read(self, source: Iterable[str], *, progress: Progress | None = None) -> BackedUp:
+        """Put back what was written, all of it or on any error none; what is here already stays, and is not said twice.
+
+        `source` is an open file or its lines. The tenant may have another name than the one that was written; vectors of
+        another model than its own are made anew. A group that is here already keeps its rules and members; the members of
+        others are lost until they join again. A working memory that holds something here stays as it is, and one that is
+        opened with a smaller budget keeps what its policy keeps. Raises `InvalidInput` for what is no backup, for a tenant
+        whose words are cut by another language, and for one in which a session, key or collection has something else.
+        """
+        lines, mind = iter(source), self._mind
+        head = _header(next(lines, ""))
+        rows, counts = _rows(lines), Counter[str]()
+        with mind.transaction() as connection:
+            filling = _Filling(mind, connection, head)
+            while some := list(islice(rows, backup.AT_ONCE)):
+                for part, few in _runs(some):
+                    filling.put(part, few)
+                    counts[part] += len(few)
+                if progress is not None:
+                    progress(counts.total())
+            owed = backup.owe_vectors(connection, filling.settled(), model=mind.embedder.name)
+            jobs.owe_count(connection)
+        mind.in_mind()
+        mind.catch_up_everywhere()
+        mind.wake()
+        return BackedUp(counts=dict(counts), vectors_owed=owed)
+
+
+class _Filling:
+    """One reading: what its rows need to belong to this tenant."""
+
+    def __init__(self, mind: Mind, connection: Connection, head: Mapping[str, Any]) -> None:
+        self._connection = connection
+        self._tenant = mind.tenant
+        self._embedder = mind.embedder.name
+        self._xid = backup.moment(connection)
+        language = head["language"] or "english"
+        here = backup.settle(connection, language=language)
+        if here != language:
+            raise InvalidInput(
+                f"expected a backup whose words are cut as this tenant's are ({here}), got {language}; read it into a "
+                f"tenant without memories, or into one opened with Settings(language={language!r})"
+            )
+        known = backup.header(connection) or {}
+        self._codes = (head["code"] or "", str(known.get("code")))
+        # Vectors of another model than this tenant's would be compared with strangers: they are made anew.
+        fits = head["model"] is not None and head["model"] == known.get("model") and head["dimension"]
+        self._model: str | None = head["model"] if fits else None
+        self._dimension: int = head["dimension"] if fits else 0
+        self._space: int | None = None  # taken with the first vector, which then is of that dimension
+        self._owners: dict[str, str] = {}  # by node, of those that were read
+        self._known: set[UUID] = set()  # of these, those that were here already, wholly or in part
+        self._unsettled: set[UUID] = set()  # of those, the ones that may not be as live as they should be
+        self._gone: set[UUID] = set()  # and the ones that are not brought back
+        self._sets: dict[str, tuple[str, Seen | None]] = {}  # by id as read: whose, and what it is filled as, if it is
+        self._collections: dict[str, int | None] = {}  # the dimension of each that was read
+
+    def put(self, part: str, rows: list[dict[str, Any]]) -> None:
+        """Write rows of one part; raises `InvalidInput` for what is not this tenant's to have."""
+        if part == "vectors":
+            if self._model is None:
+                return
+            if self._space is None:
+                self._space = backup.space(self._connection, model=self._model, dimension=self._dimension)
+        if part == "working_sets":
+            self._settle()  # nodes before sets, as all writers lock them
+        for row in rows:
+            check_row(part, row, dimension=self._dimension)
+            if part == "documents":
+                _check_document(row, self._collections)
+            if part == "nodes":
+                self._owners[row["id"]] = sys.intern(row["owner"])
+            if part == "working_items":
+                row["owner"] = self._owner_of(row.get("set_id"))
+            check_owner(part, row, owners=self._owners)
+            self._adopt(part, row)
+        if part == "working_sets":
+            self._open(rows)
+        else:
+            self._put(part, [row for row in rows if self._wanted(part, row)])
+
+    def _put(self, part: str, rows: list[dict[str, Any]]) -> None:
+        known, name = backup.put(self._connection, part, rows)
+        if part == "collections":
+            self._gather(rows)
+        self._known |= known
+        self._unsettled |= known
+        if name is not None:
+            what = "session" if part == "mentions" else "key"
+            raise InvalidInput(
+                f"expected a tenant in which the {what} {name!r} has nothing else, but it has; nothing was read: "
+                "read it into a tenant of its own"
+            )
+
+    def _open(self, rows: list[dict[str, Any]]) -> None:
+        """See which working sets are filled, and as which version of theirs."""
+        for row in rows:
+            if row["id"] in self._sets:
+                raise InvalidInput(
+                    f"expected each of the working_sets once, got {row['id']!r:.80} again; nothing was read"
+                )
+            self._sets[row["id"]] = (row["owner"], None)
+        for name, seen in backup.open_sets(self._connection, rows).items():
+            self._sets[name] = (self._sets[name][0], seen)
+
+    def _owner_of(self, name: object) -> str:
+        if not isinstance(name, str) or name not in self._sets:
+            raise InvalidInput(
+                f"expected rows of working_items to be of sets that were read, got {name!r:.80}; nothing was read"
+            )
+        return self._sets[name][0]
+
+    def _wanted(self, part: str, row: Mapping[str, Any]) -> bool:
+        """Whether a row says something new: what holds something here stays as it is, and what was here has its work."""
+        if part == "working_items":
+            return row["set_id"] is not None
+        if part == "jobs":
+            own = row["kind"] != "embed" or row["model"] == self._embedder
+            return own and UUID(row["node_id"]) not in self._known
+        return True
+
+    def _gather(self, rows: list[dict[str, Any]]) -> None:
+        """Keep collections of the same name apart that are not the same."""
+        other = backup.other_collection(self._connection, rows)
+        if other is not None:
+            raise InvalidInput(
+                f"expected a tenant in which the collection {other['name']!r} is as it was written, but its words are cut as "
+                f"{other['language']} and its vectors are of {other['model']} with {other['dimension']} dimensions; nothing was "
+                "read: read it into a tenant of its own"
+            )
+        self._collections |= {row["name"]: row["dimension"] for row in rows}
+
+    def settled(self) -> list[UUID]:
+        """See to it that what was read is as live as its mentions here say, and say which nodes there are of it."""
+        self._settle()
+        return [node for node in map(UUID, self._owners) if node not in self._gone]
+
+    def _settle(self) -> None:
+        """Settle what was here already. A node whose every mention was purged here since is not brought back."""
+        known, self._unsettled = sorted(self._unsettled), set()
+        for at in range(0, len(known), backup.AT_ONCE):
+            self._gone |= backup.settle_nodes(self._connection, known[at : at + backup.AT_ONCE])
+
+    def _adopt(self, part: str, row: dict[str, Any]) -> None:
+        row["tenant"] = self._tenant
+        if part in ("nodes", "mentions"):
+            row["xid"] = self._xid
+        elif part == "passages":
+            row["lexemes"] = self._recoded(row["lexemes"])
+        elif part == "vectors":
+            row["space"] = self._space
+        elif part == "working_items":
+            seen = self._sets[row["set_id"]][1]
+            row["set_id"], row["version"] = (None, None) if seen is None else (str(seen.id), seen.version)
+
+    def _recoded(self, lexemes: str) -> str:
+        """Lexemes behind this tenant's code; each stands in quotes, and a code has none."""
+        before, after = self._codes
+        return lexemes if before == after else lexemes.replace(f"'{before}", f"'{after}")
+
+
+def _check_document(row: Mapping[str, Any], collections: Mapping[str, int | None]) -> None:
+    """Refuse a document under another's uid, of no collection that was read, or with vectors of another length."""
+    try:
+        dimension = collections[row["collection"]]
+        if row["uid"] != str(uid_of(row["collection"], row["namespace"], row["id"])):
+            raise ValueError("its uid is not that of its collection, namespace and id")
+        for passage in row["passages"] or []:
+            given = [vector for vector in (passage["embedding"], passage["exact"]) if vector is not None]
+            if any(vector.count(",") + 1 != dimension for vector in given):
+                raise ValueError(f"a vector of another length than {dimension}")
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        said = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise InvalidInput(f"expected a row of documents as a backup has them, got {said}; nothing was read") from None
+
+
+def is_backup(first: str) -> bool:
+    """Whether a file that begins with this line is a backup."""
+    try:
+        said = json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(said, dict) and said.get("format") == FORMAT
+
+
+def _header(first: str) -> dict[str, Any]:
+    if not is_backup(first):
+        raise InvalidInput(f"expected a backup, whose first line has the format {FORMAT!r}, got {first[:80]!r}")
+    head: dict[str, Any] = json.loads(first)
+    if head.get("version") not in range(1, VERSION + 1):
+        raise InvalidInput(
+            f"expected a backup of version {VERSION} or older, got {head.get('version')!r}; use a newer htm-memory"
+        )
+    return check_header(head)
+
+
+def _rows(lines: Iterator[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, line in enumerate(lines, start=2):
+        try:
+            said = json.loads(line)
+            part, row = said["part"], said["row"]
+            if part not in backup.PARTS or not isinstance(row, dict):
+                raise ValueError
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise InvalidInput(
+                f"expected a row of a backup in line {number}, got {line[:80]!r}; nothing was read"
+            ) from None
+        yield part, row
+
+
+def _runs(some: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Rows of one part together, in the order in which they came."""
+    part, rows = "", list[dict[str, Any]]()
+    for each, row in some:
+        if rows and each != part:
+            yield part, rows
+            rows = []
+        part = each
+        rows.append(row)
+    if rows:
+        yield part, rows
+
+
+def _line(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"

@@ -1,0 +1,315 @@
+"""Files: folders of documents loaded as memories, kept in step with what is on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any, Literal
+from uuid import UUID
+
+from ..engine.engine import Mind
+from ..errors import HTMError, InvalidInput, NotFound
+from ..rules import validation
+from ..rules.filters.json_values import MAX_DEPTH
+from ..rules.text.markdown import Chunk, chunks, front_matter, plain_chunks
+from ..rules.text.tags import normalize, normalize_all
+from ..store import files
+from ..store.database import Connection
+from ..store.errors import again
+from ..store.records import Written
+from ..types import Draft, Metadata
+
+MARKDOWN = frozenset({".md", ".markdown", ".mdown", ".mdx", ".qmd", ".rmd"})
+LARGEST = 32 << 20  # bytes
+MOST_VALUES = 10_000  # of front matter, whose aliases can say the same thing any number of times
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """What became of one file.
+
+    `status` is "loaded", "known" (nothing has changed since it was last loaded), "unloaded" (it is no longer on disk) or
+    "failed", and then `error` says why and nothing of it was changed. `chunks` is how many it has now, of which `added`
+    are new; `removed` is how many it no longer has.
+    """
+
+    path: str
+    status: Literal["loaded", "known", "unloaded", "failed"]
+    chunks: int = 0
+    added: int = 0
+    removed: int = 0
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """A loaded file: `size` in bytes, `front` its front matter, `chunks` how many of it are not forgotten."""
+
+    path: str
+    size: int
+    chunks: int
+    loaded_at: datetime
+    front: Mapping[str, Any] = field(default_factory=dict)
+
+
+Progress = Callable[[Loaded, int], None]
+
+
+class _Known(Exception):
+    """Another process has loaded the file as it is meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One file, read and cut."""
+
+    digest: bytes
+    size: int
+    front: dict[str, Any]
+    chunks: list[Chunk]
+    drafts: list[Draft]
+
+
+def load(
+    mind: Mind,
+    path: str | os.PathLike[str],
+    *,
+    pattern: str,
+    tags: Sequence[str],
+    metadata: Metadata | None,
+    force: bool,
+    progress: Progress | None,
+) -> list[Loaded]:
+    """Load a file, or the files of a folder that a pattern names; what left the disk since is unloaded."""
+    root = _path(path)
+    given = (normalize_all(tags), validation.check_metadata(metadata))
+    wanted = list(_files(root, pattern))
+    gone = [] if root.is_file() else _gone(mind, root, pattern, {place for place, _ in wanted})
+    total, done = len(wanted) + len(gone), []
+    for place, file in wanted:
+        done.append(_load(mind, place, file, given=given, force=force))
+        _tell(progress, done[-1], total)
+    for place in gone:
+        done.append(Loaded(path=place, status="unloaded", removed=_unload(mind, place)))
+        _tell(progress, done[-1], total)
+    return done
+
+
+def unload(mind: Mind, path: str | os.PathLike[str]) -> int:
+    """Forget what a file, or every file below a folder, said, and say how many chunks went."""
+    place = _named(_path(path))
+    with mind.transaction() as connection:
+        known = [row["path"] for row in files.under(connection, place, owners=[mind.owner])]
+    if not known:
+        raise NotFound(f"expected a file or folder that was loaded, got {place!r}; Memory.files() lists them")
+    return sum(again(lambda each=each: _unload(mind, each)) for each in known)  # type: ignore[misc]
+
+
+def listed(mind: Mind, path: str | os.PathLike[str] | None) -> list[File]:
+    """The loaded files of a path or below it, by name."""
+    place = None if path is None else _named(_path(path))
+    with mind.transaction() as connection:
+        rows = files.under(connection, place, owners=mind.owners)
+    return [File(**row) for row in rows]
+
+
+def _load(mind: Mind, place: str, file: Path, *, given: tuple[Sequence[str], Metadata], force: bool) -> Loaded:
+    try:
+        validation.check_characters(place, what="a file's name")
+        said = _bytes(file)
+        digest = hashlib.sha256(said + json.dumps(given, sort_keys=True, default=str).encode()).digest()
+        if not force:
+            with mind.transaction() as connection:
+                if files.digests(connection, [place], owner=mind.owner).get(place) == digest:
+                    return Loaded(path=place, status="known")
+        return _say(mind, place, _read(place, said, digest, given=given), force=force)
+    except OSError as error:
+        return Loaded(path=place, status="failed", error=f"expected a file to read, got {error.strerror or error}")
+    except HTMError as error:
+        return Loaded(path=place, status="failed", error=str(error))
+
+
+def _bytes(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        said = opened.read(LARGEST + 1)
+    if len(said) > LARGEST:
+        raise InvalidInput(f"expected a file of at most {LARGEST >> 20} MB, got more; split it")
+    return said
+
+
+def _read(place: str, said: bytes, digest: bytes, *, given: tuple[Sequence[str], Metadata]) -> _Reading:
+    try:
+        text = said.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"expected UTF-8, got another encoding at byte {error.start}; convert it first") from None
+    is_markdown = Path(place).suffix.lower() in MARKDOWN
+    front, start = front_matter(text) if is_markdown else ({}, 0)
+    cut = chunks(text, start=start) if is_markdown else plain_chunks(text)
+    front = validation.check_metadata(_plain(front, [MOST_VALUES], depth=MAX_DEPTH + 1))
+    labels = [*given[0], *_labels(front.get("tags"))]
+    about = {**{name: value for name, value in front.items() if name != "tags"}, **given[1], "file": place}
+    seen: Counter[str] = Counter()
+    said_as = []
+    for chunk in cut:
+        content, known = text[chunk.start : chunk.stop], {**about, "headings": list(chunk.headings)}
+        mark = hashlib.sha256(json.dumps([content, known, labels], sort_keys=True).encode()).hexdigest()[:32]
+        seen[mark] += 1
+        said_as.append(
+            Draft(content=content, id=f"{mark}:{seen[mark]}", tags=labels, metadata=known, session=_session(place))
+        )
+    return _Reading(digest, len(said), front, cut, said_as)
+
+
+def _say(mind: Mind, place: str, reading: _Reading, *, force: bool) -> Loaded:
+    outcome: dict[str, Any] = {}
+
+    def before(connection: Connection) -> None:
+        """Wait for whoever loads the same file, and see whether that is enough."""
+        if files.lock(connection, place, owner=mind.owner) == reading.digest and not force:
+            raise _Known
+
+    def after(connection: Connection, written: list[Written]) -> None:
+        """Note where the chunks lie, and hide what is no longer among them."""
+        at, kept = mind.clock(), [each.mention for each in written]
+        files.put(
+            connection, place, owner=mind.owner, session=_session(place), digest=reading.digest, size=reading.size,
+            front=reading.front, at=at, mentions=kept, chunks=reading.chunks,
+        )  # fmt: skip
+        outcome["removed"], outcome["dead"] = files.withdraw(
+            connection, _session(place), owner=mind.owner, by=mind.robot, at=at, kept=kept
+        )
+        outcome["added"] = sum(each.is_new for each in written)
+
+    try:
+        mind.say(reading.drafts, before=before, after=after, hold=False)
+    except _Known:
+        return Loaded(path=place, status="known")
+    mind.drop(sorted(outcome["dead"]))
+    return Loaded(
+        path=place, status="loaded", chunks=len(reading.chunks), added=outcome["added"], removed=outcome["removed"]
+    )
+
+
+def _unload(mind: Mind, place: str) -> int:
+    dead: set[UUID] = set()
+    removed = 0
+    with mind.transaction() as connection:
+        files.lock(connection, place, owner=mind.owner)
+        session = files.drop(connection, place, owner=mind.owner)
+        if session is not None:
+            removed, dead = files.withdraw(
+                connection, session, owner=mind.owner, by=mind.robot, at=mind.clock(), kept=[]
+            )
+    mind.drop(sorted(dead))
+    return removed
+
+
+def _files(root: Path, pattern: str) -> Iterator[tuple[str, Path]]:
+    """The files to load, by the names that they are known by; what is hidden below a folder is left out."""
+    try:
+        there = root.exists()
+    except OSError as error:
+        raise NotFound(f"expected a file or a folder, got {str(root)[:80]!r}: {error.strerror or error}") from None
+    if not there:
+        raise NotFound(f"expected a file or a folder, got {str(root)!r}, which is not there")
+    if not root.is_dir():
+        if not root.is_file():  # reading a pipe or a device may never end
+            raise InvalidInput(f"expected a file or a folder, got {str(root)!r}, which is neither")
+        yield _place(root), root
+        return
+    for file in sorted(_globbed(root, pattern)):
+        if file.is_file() and not any(part.startswith(".") for part in file.relative_to(root).parts):
+            yield _place(file), file
+
+
+def _globbed(root: Path, pattern: str) -> list[Path]:
+    if isinstance(pattern, str) and pattern and not Path(pattern).is_absolute():
+        with suppress(ValueError, NotImplementedError):  # what it cannot mean differs between versions of Python
+            return list(root.glob(pattern))
+    raise InvalidInput(f"expected a pattern below the folder, such as '**/*.md', got {pattern!r}")
+
+
+def _gone(mind: Mind, root: Path, pattern: str, wanted: set[str]) -> list[str]:
+    """The files below a folder that were loaded by such a name and are no longer on disk."""
+    with mind.transaction() as connection:
+        known = [row["path"] for row in files.under(connection, _named(root), owners=[mind.owner])]
+    return [
+        place for place in known if place not in wanted and not Path(place).exists() and _fits(root, place, pattern)
+    ]
+
+
+def _fits(root: Path, place: str, pattern: str) -> bool:
+    return _matches(Path(place).relative_to(_place(root)).parts, Path(pattern).parts)
+
+
+def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Whether `glob` would have found it; `PurePath.match` knows no `**` before Python 3.13, and ignores what stands above."""
+    if not pattern:
+        return not parts
+    if pattern[0] == "**":
+        return any(_matches(parts[skip:], pattern[1:]) for skip in range(len(parts)))
+    return bool(parts) and fnmatch(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
+
+
+def _path(path: object) -> Path:
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise InvalidInput(f"expected a path as a str or a Path, got {type(path).__name__}")
+    return Path(path)
+
+
+def _named(path: Path) -> str:
+    return validation.check_characters(_place(path), what="a path")
+
+
+def _place(path: Path) -> str:
+    """The name by which a file is known: its absolute path, tidied, with forward slashes."""
+    return Path(os.path.abspath(path)).as_posix()
+
+
+def _session(place: str) -> str:
+    name = f"file:{place}"
+    return name if len(name) <= validation.LONGEST_NAME else f"file:{hashlib.sha256(place.encode()).hexdigest()}"
+
+
+def _labels(said: object) -> list[str]:
+    """The tags of front matter, as far as they can be tags; "a/b" and "#a" are spelt as people do elsewhere."""
+    listed = said.split(",") if isinstance(said, str) else said if isinstance(said, list) else []
+    labels = []
+    for each in listed:
+        try:
+            labels.append(normalize(str(each).strip().lstrip("#").replace("/", ":")))
+        except InvalidInput:
+            continue  # it stays in the file's front matter
+    return labels
+
+
+def _plain(value: Any, left: list[int], *, depth: int) -> Any:
+    """A value of YAML as JSON has it; `left[0]` says how many values there may still be."""
+    left[0] -= 1
+    if left[0] < 0 or depth < 0:
+        raise InvalidInput(
+            f"expected front matter of at most {MOST_VALUES:,} values and {MAX_DEPTH} levels, got more; shorten it"
+        )
+    if isinstance(value, dict):
+        return {str(name): _plain(each, left, depth=depth - 1) for name, each in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_plain(each, left, depth=depth - 1) for each in value]
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+
+
+def _tell(progress: Progress | None, loaded: Loaded, total: int) -> None:
+    if progress is not None:
+        progress(loaded, total)

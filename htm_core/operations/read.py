@@ -1,0 +1,140 @@
+"""Looking things up: by id or key, page by page, along the timeline, and by who said them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from ..engine.engine import Mind
+from ..errors import NotFound
+from ..rules import validation
+from ..rules.filters.filters import compile_where
+from ..rules.identity import ANONYMOUS, looks_like_id
+from ..rules.timeframes.parse import TimeframeLike
+from ..store import keys, mentions, nodes
+from ..store import robots as robots_table
+from ..store.database import Connection
+from ..types import Mention, Node, Robot
+from . import recall
+
+Cursor = str | Mention | None
+
+
+def find(mind: Mind, connection: Connection, id_or_key: str) -> UUID | None:
+    """The node id that is meant; None for an unknown key."""
+    name = validation.check_name(id_or_key, what="id or key")
+    return UUID(name) if looks_like_id(name) else keys.find(connection, name, owners=mind.owners)
+
+
+def get(mind: Mind, id_or_key: str) -> Node:
+    """The node of an id or a key; raises `NotFound`."""
+    with mind.transaction() as connection:
+        node = find(mind, connection, id_or_key)
+        found = nodes.read(connection, [node], owners=mind.owners) if node else {}
+    if not found:
+        raise NotFound(
+            f"expected a node id or a key of this owner, got {id_or_key!r}; Memory.list() shows what there is"
+        )
+    return next(iter(found.values()))
+
+
+def history(mind: Mind, key: str) -> list[Node]:
+    """Every value of a key, oldest first."""
+    with mind.transaction() as connection:
+        versions = keys.history(connection, validation.check_key(key), owners=mind.owners)
+        found = nodes.read(connection, [node for node, _ in versions], owners=mind.owners)
+    return [replace(found[node], version=version) for node, version in versions if node in found]
+
+
+def robots(mind: Mind) -> list[Robot]:
+    """Every robot of the tenant, with counts of what this owner sees."""
+    with mind.transaction() as connection:
+        return robots_table.listed(connection, owners=mind.owners)
+
+
+def page(
+    mind: Mind, *, tags: Sequence[str] | None, where: Mapping[str, Any] | None, limit: int, after: str | None
+) -> list[Node]:
+    """One page of nodes, newest first; raises `NotFound` when the node that it is to follow was erased."""
+    compiled = compile_where(where)
+    cursor = None if after is None else recall.checked_id(after, what="after")
+    with mind.transaction() as connection:
+        if cursor is not None and not nodes.exists(connection, cursor, owners=mind.owners):
+            raise _gone("after", cursor)
+        ids = nodes.page(
+            connection,
+            owners=mind.owners,
+            tags=recall.checked_tags(tags),
+            equal=compiled.equalities,
+            metadata=compiled.json or None,
+            limit=recall.checked_limit(limit),
+            after=cursor,
+        )
+        found = nodes.read(connection, ids, owners=mind.owners)
+    return [found[id] for id in ids if id in found]
+
+
+def timeline(
+    mind: Mind,
+    *,
+    session: str | None,
+    robot: str | None,
+    timeframe: TimeframeLike,
+    limit: int,
+    before: Cursor,
+    after: Cursor,
+    forgotten: bool,
+) -> list[Mention]:
+    """Mentions, ascending: the latest, or those before or after one; raises `NotFound` when that one was erased."""
+    windows = recall.windows_of(mind, timeframe, now=mind.clock())
+    owners = mind.owners if session is None else mind.owners_of(session)
+    strangers = None if mind.owner else ANONYMOUS
+    cursors = {"before": _cursor(before, what="before"), "after": _cursor(after, what="after")}
+    asked = {what: id for what, id in cursors.items() if id is not None}
+    with mind.transaction() as connection:
+        if asked:
+            known = mentions.existing(connection, list(asked.values()), owners=owners, strangers=strangers)
+            for what, id in asked.items():
+                if id not in known:
+                    raise _gone(what, id)
+        return mentions.timeline(
+            connection,
+            owners=owners,
+            strangers=strangers,
+            session=None if session is None else validation.check_name(session, what="session"),
+            robot=None if robot is None else validation.check_name(robot, what="robot"),
+            windows=windows,
+            limit=recall.checked_limit(limit),
+            before=cursors["before"],
+            after=cursors["after"],
+            forgotten=forgotten,
+        )
+
+
+def sessions(mind: Mind) -> list[str]:
+    """The sessions of this owner that have a log; without a user also those in which nobody is known."""
+    others = None if mind.owner else ANONYMOUS + "%"
+    with mind.transaction() as connection:
+        return mentions.logged_sessions(connection, owner=mind.owner, others=others)
+
+
+def who_said(mind: Mind, text: str) -> list[Mention]:
+    """Every mention of nodes that contain a text, newest first."""
+    wanted = " ".join(recall.checked_query(text).split())
+    with mind.transaction() as connection:
+        said = nodes.containing(connection, wanted, owners=mind.owners)
+        return mentions.of_nodes(connection, said, owners=mind.owners)
+
+
+def _cursor(cursor: Cursor, *, what: str) -> UUID | None:
+    if cursor is None:
+        return None
+    return recall.checked_id(cursor.id if isinstance(cursor, Mention) else cursor, what=what)
+
+
+def _gone(what: str, id: UUID) -> NotFound:
+    return NotFound(
+        f"expected {what} to be the id of something that is there, got {id}; it was erased: start again without it"
+    )

@@ -1,0 +1,87 @@
+"""How memories hang together: explicit links, and the walk along all edges."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from uuid import UUID
+
+from ..engine.engine import Mind
+from ..errors import InvalidInput, NotFound
+from ..relation_types import Related, Relation
+from ..store import nodes, relations
+from ..store.database import Connection
+from ..types import Node
+from .read import find
+from .recall import checked_limit
+
+KINDS = ("related", "supports", "contradicts", "derived")
+MOST_HOPS = 6
+
+
+def link(mind: Mind, source: str | Node, target: str | Node, *, kind: str, weight: float) -> Relation:
+    """Join two nodes that this owner sees, by an edge of their own, or with a weight of 0 take that edge away."""
+    checked = _weight(weight)
+    with mind.transaction() as connection:
+        one, other = _seen(mind, connection, source), _seen(mind, connection, target)
+        if one == other:
+            raise InvalidInput(f"expected two nodes, got {one} twice; a node is not related to itself")
+        relations.link(connection, one, other, kind=_kind(kind), weight=checked, owner=mind.owner)
+    return Relation(source=str(one), target=str(other), kind=kind, origin="link", weight=checked)
+
+
+def related(
+    mind: Mind,
+    node: str | Node,
+    *,
+    hops: int,
+    kinds: Sequence[str] | None,
+    limit: int,
+    min_weight: float,
+) -> list[Related]:
+    """The nodes within so many edges, by the strongest path to each."""
+    if isinstance(hops, bool) or not isinstance(hops, int) or not 1 <= hops <= MOST_HOPS:
+        raise InvalidInput(f"expected hops to be a whole number from 1 to {MOST_HOPS}, got {hops!r}")
+    wanted = KINDS if kinds is None else _kinds(kinds)
+    lowest = _weight(min_weight, what="min_weight")
+    with mind.transaction() as connection:
+        start = _seen(mind, connection, node)
+        walked = relations.walk(
+            connection,
+            start,
+            hops=hops,
+            kinds=wanted,
+            owners=mind.owners,
+            limit=checked_limit(limit),
+            lowest=lowest,
+        )
+        found = nodes.read(connection, [each.node for each in walked], owners=mind.owners)
+    return [Related(node=found[w.node], weight=w.weight, path=w.path) for w in walked if w.node in found]
+
+
+def _seen(mind: Mind, connection: Connection, node: str | Node) -> UUID:
+    """The id of a node that this owner sees and that is not forgotten."""
+    given = node.id if isinstance(node, Node) else node
+    known = find(mind, connection, given)
+    if known is None or not nodes.read(connection, [known], owners=mind.owners):
+        raise NotFound(f"expected a node id or a key of this owner, got {given!r}; Memory.list() shows what there is")
+    return known
+
+
+def _kinds(kinds: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(kinds, str):
+        raise InvalidInput(f"expected kinds to be a list, got the string {kinds!r}; write [{kinds!r}]")
+    return tuple(_kind(kind) for kind in kinds)
+
+
+def _kind(kind: str) -> str:
+    if kind not in KINDS:
+        raise InvalidInput(f"expected kind to be one of {', '.join(KINDS)}, got {kind!r}")
+    return kind
+
+
+def _weight(weight: object, *, what: str = "weight") -> float:
+    number = isinstance(weight, int | float) and not isinstance(weight, bool)
+    if not number or not math.isfinite(weight) or not 0 <= weight <= 1:  # type: ignore[operator,arg-type]
+        raise InvalidInput(f"expected {what} to be a number from 0 to 1, got {weight!r}")
+    return float(weight)  # type: ignore[arg-type]

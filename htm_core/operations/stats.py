@@ -1,0 +1,41 @@
+"""Counts: what is remembered, what is held, what is owed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..engine.engine import Mind
+from ..store import jobs, statistics
+from ..types import Stats
+
+
+def collect(mind: Mind, *, breakers: Mapping[str, str]) -> Stats:
+    """The counts of what a memory's owner sees; `breakers` are those of the models that this process asks."""
+    working = mind.in_mind()
+    with mind.transaction() as connection:
+        row = statistics.count(connection, owners=mind.owners)
+        owed = jobs.owed(connection, owners=mind.owners)
+    return Stats(
+        robot=mind.robot,
+        tenant=mind.tenant,
+        user=mind.user,
+        nodes=row["nodes"],
+        mentions=row["mentions"],
+        sessions=row["sessions"],
+        robots=row["robots"],
+        tags=row["tags"],
+        forgotten=row["forgotten"],
+        passages=row["passages"],
+        vectors=row["vectors"],
+        pending_jobs=owed.pending,
+        parked_jobs=owed.parked,
+        oldest_job_seconds=owed.oldest,
+        working_items=len(working),
+        working_tokens=working.tokens,
+        budget=working.budget,
+        oldest=row["oldest"],
+        newest=row["newest"],
+        embedder=mind.embedder.name,
+        server=row["server"],
+        breakers=breakers,
+    )

@@ -1,0 +1,1 @@
+"""Whether a prompt asks for something that was said before."""

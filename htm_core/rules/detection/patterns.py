@@ -1,0 +1,354 @@
+"""The patterns that the recall detector goes by; it says in which order, and what each of them decides."""
+
+from __future__ import annotations
+
+import re
+
+from .words import HOUSEHOLD, KIN, OWN_THINGS, RATHER_WORLDLY, RECORDS, TOOLS, WORLDLY
+
+
+def _words(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{pattern})", re.I)
+
+
+WH = r"what(?:'s|'re)?|which|who(?:'s|m|se)?|when(?:'s)?|where(?:'s)?|why|how(?:'s)?"
+AUX = r"did|do|does|has|have|had|haven't|hasn't|didn't|is|isn't|are|aren't|was|wasn't|were|weren't|will|would|any"
+
+# Said whatever the grammar around it: the speaker points at something that passed between them before.
+EXPLICIT = _words(
+    r"what(?:ever)? (?:the )?(?:[\w-]+ ){1,2}?(?:told|promised|gave|sent|showed|advised|warned|quoted|"
+    r"asked) (?:me|us)\b|what do you know about me|who am I\s*\?|(?:everything|anything|all) (?:that )?"
+    r"\w+(?:ed|t) (?:this|last) (?:week|month|quarter|year|sprint)\b|do you (?:still )?(?:remember|recall)|(?:can|"
+    r"could) you (?:remember|recall)|(?:(?<=^)|(?:I|we|you|just|really|still|simply|honestly|but|"
+    r"and),? )(?:can't|cannot|can not|don't|do not) (?:quite )?(?:remember|recall)\b|"
+    r"(?<!before )(?<!usually )(?<!often )(?<!sometimes )I (?:forgot|forget|have forgotten)\b(?! (?:half|most|"
+    r"everything|things|names|faces|words|people|a lot|easily))|remind me (?:again )?(?:what|which|who|when|"
+    r"where|why|how|of|about)\b|[^.]+, remind me\b|last time (?:we|I|you)\b|(?:catch|bring|fill) me (?:up|"
+    r"in)\b|up to speed\b|where (?:were we|did we (?:leave|stop|get))|(?:pick up|continue|"
+    r"carry on) (?:from )?where we\b|what (?:do|did|else do) you (?:know|have|remember|learn(?:ed)?) (?:about|"
+    r"on|of) (?:me|us|my|our|the|[A-Z])|(?:everything|anything|all|what) (?:that )?(?:you've got|you have|"
+    r"you know|we have|we know|I told you|I said)\b|(?:I|we) (?:\w+ )?(?:told|gave|showed|sent|"
+    r"mentioned (?:to )?) you\b|you (?:once |already |just )?(?:mentioned|told|gave|said|suggested|"
+    r"recommended|promised|warned)\b|(?:what|as) (?:I|we) (?:said|wrote|discussed|agreed|decided|planned|"
+    r"noted)\b|(?:\w+ )?(?:my|our) (?:old |last )?notes (?:on|about|from)\b|(?:on|in) (?:file|record)\b|"
+    r"(?:what(?:ever)? (?:happened|became|has become) (?:to|of|with) (?:my|our|her|his)|what(?:'s|"
+    r" is) (?:the (?:story|deal|matter|situation) with|up with) (?:the|that|my|our))\b|according to (?:the|"
+    r"our|my) (?:[\w-]+ ){0,2}(?:notes?|logs?|trials?|records?|minutes|agents?|robots?|bots?|report|tests?)\b"
+)
+# A question that is one as it stands, whatever clause it holds.
+WHOLE = re.compile(r"^(?:did|have|has|had|was|were|why|how come)\b", re.I)
+# Something or somebody that is pointed at: what lasts is one that both know.
+PARTICULAR = re.compile(
+    r"\b(?:[Tt]he|[Tt]hat|[Tt]his|[Tt]hose|[Tt]hese|[Ii]t|[Hh]e|[Ss]he|[Tt]hey|[Hh]im|[Hh]er|[Tt]hem|[Ww]ho|"
+    r"[Ww]hose|[Ww]hat's|[Aa]ny|[Aa]nything)\b|(?<=\s)[A-Z][a-z]+"
+)
+# What is to be let go of or is made up, whatever it points at.
+LETTING_GO = re.compile(
+    r"^(?:forget|delete|erase|scrap|ignore|disregard|never ?mind|pretend|imagine|suppose|invent|role-?play|act (?:as|"
+    r"like))\b(?!.*\?)",
+    re.I,
+)
+# What opens a request to make or do something, to keep something, or to let it go.
+MAKING = _words(
+    r"write|translate|draft|compose|generate|create|design a|implement|refactor|convert|calculate|compute|"
+    r"solve|fix|correct|rewrite|paraphrase|shorten|make|turn|open|close|run(?! (?:me|us) )|sort|suggest|"
+    r"invent|role-?play|imagine|suppose|pretend|assume|play|set|start|stop|send|schedule|add|delete|remove|"
+    r"install|build|let's|lets|let us|use|remember (?:that|to|this|my|our|the|:)|note(?: that| this|:|\b)|"
+    r"save|store|keep|file|record|remind me (?:to|in|at|on|tomorrow|tonight|next|every|when i|later)|forget|"
+    r"never ?mind|ignore|don't worry"
+)
+# An order that cannot be carried out without what was before: "use the address I gave you", "the usual", "finish what we began".
+BACK = re.compile(
+    r"\b(?:(?:I|we) (?:(?!just\b)\w+ )?(?:told|gave|showed|sent) you|(?<=\s)we (?:agreed|decided|discussed)|"
+    r"last time (?:we|I|you)|(?:the|my|our|his|her|their) usual\b(?!.*\d)(?! \w+ of\b)|(?:as|like|than|"
+    r"from) (?:before|last time)\b|like (?:the|my|our) (?:last|previous|first|other|old) ones?\b|"
+    r"(?:my|our) (?:[\w-]+ )?notes (?:on|about|from)\b|"
+    r"from (?:spring|summer|autumn|winter)\b|left off\b|same (?:[\w-]+ ){1,2}(?:(?:as|that) )?(?:(?:in|on|at|for|"
+    r"with) (?:my|our|the (?:previous|last)|last)|last|(?:we|you|I) \w+)|(?:that|which|the [\w-]+) (?:you|"
+    r"we) (?:began|started|wrote|drafted|made|chose|picked|planned|built)\b|(?:go|get|come) back to (?:the|"
+    r"that|our|my)\b|what (?:I|we) (?:still|already|usually|always) \w+|the [\w-]+ (?:from|of) (?:yesterday|"
+    r"last \w+|(?:this|that) morning|earlier|[A-Z]\w+day)\b|I (?:usually|always|normally) \w+|"
+    r"the [\w-]+(?: [\w-]+)? (?:that |which )?(?:I|she|he|they|[A-Z][a-z]+) (?:owes?|asked|wants|wanted|sent|"
+    r"mentioned|promised|requested|suggested|prefers|brought|recommended)\b)|^(?:[Ff]ill in|[Ee]nter|"
+    r"[Pp]ut in|[Ii]nsert|[Ii]nclude|[Uu]se|[Bb]ook|[Oo]rder) (?:my|our)\b(?!.*:)|^(?i:let's |let us )?(?:[Cc]ontinue|"
+    r"[Rr]esume|[Cc]arry on|"
+    r"[Gg]o on|[Pp]ick up)(?: with)? (?:the|our|that|my) (?!(?:sequence|series|pattern|sentence|dialogue|text)\b)[^:\d]*$|"
+    r"^[Aa]s (?:discussed|agreed|arranged|settled), (?!(?:I|we|the|my|our|he|she|they|you|it)\b)[a-z]+|"
+    r"^(?:[Rr]esume|[Cc]ontinue|"
+    r"[Ff]inish|[Pp]ick up|[Cc]arry on)\b.*\b(?:from before|you|we|yesterday|earlier|last)\b"
+)
+# The same, of what only an order can mean so, since "the place we liked" may also be told: it begins with a verb, it seems.
+ORDER = re.compile(
+    r"(?!(?:the|an?|my|our|his|her|their|we|i|i'm|i've|i'd|he|she|they|it|it's|this|that|those|these|there|"
+    r"you|yesterday|today|last|when|if|because|since|after|before|as|in|on|at|what|who|which|where|why|how|is|"
+    r"are|was|were|do|does|did|has|have|had|can|could)\b)[a-z]+ ",
+    re.I,
+)
+# What people come together for: "the photos from the hike" are those of one hike, which both know.
+OCCASION = (
+    r"(?:hike|trip|party|wedding|meeting|call|conference|workshop|weekend|holiday|visit|interview|dinner|"
+    r"lunch|walk|tour|concert|retreat|training|lesson|class|review|session|presentation|talk|picnic|reunion|"
+    r"ceremony|appointment)s?"
+)
+SHARED = _words(
+    r"the [\w-]+ (?:that )?(?:we|I) (?:\w+ed|like|love|prefer|had|saw|ate|met|took|got|bought|made|chose|"
+    r"wrote|began|found|went|keep|kept)\b|(?:the|that) (?:[\w-]+ ){1,2}?who (?:had )?\w+ (?:us|me|out)\b|"
+    r"the same (?:[\w-]+ ){1,2}as (?:for|in|at|on|with)\b|(?:from|in|of|at) (?:our|"
+    r"my) (?:[\w-]+ )?(?:calls?|meetings?|chats?|talks?|conversations?|trips?|visits?)\b|"
+    r"the [\w-]+(?: [\w-]+)? (?:I|we) (?:use|take|order|buy|wear)\b(?!.*:\s)|you know (?:my|our)\b|"
+    rf"from (?:the|that|last|our|my) (?:[\w-]+ )?{OCCASION}\b|the (?:things?|business|matter|trouble|argument|"
+    r"incident) (?:with|about|at|from|in|on) (?:the|my|our|(?-i:[A-Z]))|, the (?:[\w-]+ ){0,2}ones? (?:from|"
+    r"with|about|that|which|in|on|at|we|I)\b|, the (?:short|long|old|new|first|second|last|other|big|small|"
+    r"usual) ones?\b|(?:that|which) (?:suit|work|fit)s? (?:best )?(?:for |with )?(?:me|us|my|our|everyone)\b"
+)
+HOW = _words(r"how (?:do|does|can|could|should|would)|what(?:'s| is) (?:an?|the) [\w -]*\bways? (?:to|of)\b")
+# The text that a question is about is given along with it.
+GIVEN = re.compile(
+    r"\b(?:just (?:sent|gave|pasted|showed|wrote)|(?:text|code|list|passage|paragraph|e-?mail|message|article|"
+    r"table|function|story|one|data|snippet|numbers|log) (?:above|below)|(?:above|below)[,.:?]|attached|"
+    r"(?:following|this) (?:text|code|function|list|passage|paragraph|e-?mail|message|letter|story|article|"
+    r"excerpt|sentence|table|snippet|transcript|conversation|dialogue|extract)|of the following\b|\b(?:pasted|"
+    r"copied|quoted) (?:here|in|below|above)\b|(?:this|these|the following)\b[^.:?!]{0,40}:\s|(?:here(?:'s|"
+    r" is| are)|given) (?:the|a|an|my|our|some) [\w -]+:|(?:says?|said|reads?|goes|writes|wrote|states?): +\.\.\.)",
+    re.I,
+)
+# A sum dressed up as a story: it gives whom it speaks of, and what they have.
+PUZZLE = re.compile(
+    r"\b[A-Z][a-z]+ (?:has|have|is|buys?|bought|gives?|gave|had|sells?|walks?|runs?|drives?|earns?|leaves?|"
+    r"starts?|saves?|eats?)\b[^?]{0,80}\b(?:\d+|twice|half|thrice|two|three|four|five|six|seven|eight|nine|"
+    r"ten)\b[^?]{0,80}[.,;]\s*(?i:how (?:many|much|old|long|far|fast|tall)|what|who|at what)\b|^(?i:if|given that|"
+    r"suppose|assuming)\b[^?]{0,80}\d[^?]{0,80},\s*(?:how|what|when|where|who)\b"
+)
+# Of a book or a film: "In Memento, what does Leonard remember?"
+OF_A_WORK = re.compile(
+    r"^(?:in|according to) (?-i:[A-Z])[\w' -]*, (?:what|who|why|how|where|when) (?:does|do)\b|"
+    r"^in (?-i:The [A-Z])[\w' -]*, ",
+    re.I,
+)
+# "I forgot how to tie a tie": what is forgotten is how anybody does it.
+FORGOTTEN_WAY = _words(
+    r"(?:forg[oe]t(?:ting|ten)?|remember|recall|know)(?: exactly)? (?:how to\b(?! (?:reach|get (?:in|to)|"
+    r"contact) )|the (?:[a-z]+ )?(?:word|term|expression|phrase|name) for (?:an?\b|when|some(?:one|body)|people))"
+)
+ADVICE = _words(
+    r"(?:can|could|would|will) you (?:please )?(?:help(?! me (?:remember|recall|find|think|work out))|proofread|"
+    r"correct|improve|edit|polish|rewrite|translate)\b|check (?:my|the|this) (?:grammar|spelling|code|text|"
+    r"english|essay|maths?|sums?)\b|(?:how|why) do (?!things|guests|kids|twins)(?-i:[a-z]{3,}s)\b|"
+    r"how (?:do|does|can|could|should|would) (?:i|you|one|a|an|the|people)\b|how to\b|how (?:can|could|should|"
+    r"would) we\b|(?:how|what|which|when|where|who|whose|why)(?: [\w-]+){0,3} (?:should|must|ought) (?:i|we|"
+    r"you|one|people|someone|he|she|it|they|an?|my [\w-]+)\b|did you know\b|(?:does|do|can|could|would|will|"
+    r"may|must|should) an? |(?:some |any )?(?:tips?|advice|ideas?|tricks|ways|suggestions?|strategies|"
+    r"techniques|methods) (?:to|for|on|against|that|how)\b|(?:what|which|how (?:much|"
+    r"many))(?: [\w-]+)? do (?:i|we) need (?:for \w+ing|to (?:make|build|bake|cook|install|lay|grow|start|"
+    r"apply|become|open|learn|play))\b|which [\w-]+ (?:is|are|would be|works?) (?:the )?(?:best|better|right|"
+    r"easiest|cheapest|safest)\b|what(?:'s| is) the meaning of\b|why can't (?:i|we)\b|(?:(?:how|why|when|where|what|"
+    r"which)(?: [\w-]+)? )?(?:does|do|did|can|"
+    rf"will) (?:{TOOLS})\b|how does [a-z]+ (?:know|remember)\b|(?:how|what|which|where|who) (?:[\w-]+ )?(?:can|"
+    r"could) (?:i|we|you|one)\b|(?:what|where|when|which [\w-]+|who|whether) to [a-z]+\b|is there (?:a|an|"
+    r"any) (?:[\w-]+ )?(?:way|command|tool|app|shortcut|trick|method|setting|option|function|rule|law|word|"
+    r"term|site|website|library|difference|cure|remedy|alternative|limit|formula)\b|do (?:i|we) need an? |"
+    r"is it (?:ok|okay|safe|normal|rude|possible|legal|illegal|worth|bad|good|better|fine|wrong|common|"
+    r"healthy|dangerous|true|wise|weird)\b|what(?:'s| is| are| would be) (?:the|a|an|"
+    r"some) (?:very )?(?:best|good|better|right|easiest|fastest|cheapest|quickest|"
+    r"safest)\b(?!.* for (?-i:[A-Z]))|why (?:is|are) my (?!(?:sister|brother|mother|father|mum|dad|boss|"
+    r"landlord|wife|husband|son|daughter|friend|manager|team|client))(?:[\w-]+ ){1,3}\w+ing\b|what (?:do|"
+    r"would) (?:I|we) (?:do|tell|say|reply|answer|wear|cook|write)\b|why (?:is|"
+    r"are) my [\w-]+(?: [\w-]+)? (?:so|too|not|always|never)\b|why (?:does|do|won't|isn't|aren't|doesn't|"
+    r"don't|can't) my\b|(?:is|does|are|do) (?:my|this) (?:code|function|query|sentence|essay|grammar|spelling|"
+    r"proof|regex|understanding|reasoning)\b|(?:can|could|should|may|might|shall|must) (?:i|we|you|one)\b|"
+    r"what (?:should|can|could|shall|would happen|if)|which \w+ should|(?:i|we) (?:should|could) (?:use|do|"
+    r"try|cook|read|buy|name)"
+)
+LEANING = _words(r"based on|given|considering|according to|after|since|with")  # what is asked leans on what this names
+INFORM = _words(
+    r"(?:get|read|send|fetch) me|(?:pull|bring|dig) up|I need (?:the|that)|I(?:'d| would) like to (?:hear|see|"
+    r"know|have) (?:the|that|what)|check (?:whether|if)|sum up|(?:run|walk|talk) (?:me|us) through|go (?:over|"
+    r"through)|compare|let me (?:see|have|hear)|fetch|tell me|show me|give me|list|summari[sz]e|recap|"
+    r"compile|collect|gather|(?:brief|prepare|update) (?:me|us)|show (?:what|the|how)|hand me|pull|round up|read back|"
+    r"describe|explain (?:again )?(?:why|how|what) (?:we|i|our|my)|look up|find|what|which|who|when|where|why"
+)
+# "The invoice from the tiler, has it been paid": what is asked about stands first.
+_DISLOCATED = (
+    rf"^(?:the|that|those|these) (?-i:[^,?A-Z]+), (?:(?:{WH}) )?(?:has|have|had|hasn't|did|was|were) "
+    r"(?:it|they|he|she|that)\b"
+)
+DISLOCATED = re.compile(_DISLOCATED, re.I)
+ASKS = re.compile(
+    rf"^(?:{WH}|{AUX})\b|\bdo you know\b|[,.:\u2013-]\s*(?:{WH})\b.*$|{_DISLOCATED}|\?\s*$|^(?:in|on|at|by|for|to|from|with|"
+    rf"about|under) (?:what|which|who)\b",
+    re.I,
+)
+OPENS = re.compile(rf"^(?:{INFORM.pattern})", re.I)
+OURS = re.compile(r"\b(?:[Mm]y|[Mm]ine|me|[Oo]urs?|us|[Ww]e|I|i(?! \d))\b")
+US_ASKING = _words(
+    r"^I need|I mean\b|^I(?:'d| would) like|(?:tell|show|give|help|let|for|teach|explain to|recommend|suggest|find|"
+    r"write|make|bring|get|send|ask|with|to|excuse) (?:me|us)"
+)
+MODEL = _words(
+    r"you (?:were|are|have been|got) (?:trained|made|built|programmed)\b|your (?:training|weights|creators?|"
+    r"makers?)\b"
+)
+GRAMMAR = _words(r"(?:subjunctive|gerund|infinitive|participle|adverbs?|pronouns?|commas?|apostrophes?|semicolons?)\b")
+# Somebody who is not named but known to both who speak.
+THEM = _words(r"(?:he|she|him|his|hers?|himself|herself)\b")
+MADE_UP = _words(r"(?:sentence|paragraph|dialogue|story|poem|novel|film|movie|joke|lyrics|essay)\b")
+FULL_NAME = re.compile(r"[A-Z][a-z]+ [A-Z][a-z]+")
+ANYBODY = _words(r"(?:an?|any|every|each|some|no) |(?:someone|somebody|anyone|anybody|everyone|people|one|who|god)\b")
+# A short question about something that was, which only what was said before can be: "what had happened?", "how much was it?"
+IT_WAS = re.compile(
+    r"^(?:what|how much|how many|how long|where|when|which one|who|why) (?:was|were|did|had|has) "
+    r"(?:it|that|they|those|happened|become of it)\b(?:[ ]\w+){0,2}\s*\?$|^(?:wasn't|weren't) there (?:an?|some)\b|"
+    r"^what (?:it|they) (?:said|was|were|wanted|cost|decided)\b|^(?:was|were) it (?:[^\s?]+ ){1,6}or\b",
+    re.I,
+)
+# A last word about what was just told, which leaves it out: "I'd sworn off some restaurant there. Which?"
+LEFT_OUT = re.compile(
+    r"^(?:which|who|where|when|brand|name|number|price|address|phone|colour|title)(?: (?:one|was (?:it|that)|"
+    r"is (?:it|that)))?\s*[.?]*$",
+    re.I,
+)
+# Of several things that somebody was told: "There were two exercises she told me to stop. Which ones are they?"
+WHICH_OF_THEM = re.compile(
+    r"^which (?:ones?|of (?:them|these|those))\b(?!.*\b(?:best|better|should|would|can|could|more|less|[a-z]+est)\b)",
+    re.I,
+)
+TOLD_US = re.compile(r"\b(?:told|gave|sent|showed|advised|warned|asked|promised) (?:me|us)\b", re.I)
+# "Did kev say?": a noun that has no article and deals with others is a name, also in small letters.
+DEALT = re.compile(
+    r"\bdid (?!(?:god|it|he|she|we|you|they|this|that|people|any\w+|every\w+|no\w*)\b)(?P<name>[a-z]+)(?<!s) "
+    r"(?:ever )?(?:say|tell|mention|reply|answer|call|ring|text|pay|confirm|send|sign|book|bring|promise|agree|"
+    r"return|cancel|get back|show up|turn up|find|fix|finish)\b"
+)
+# The definition of a kind, whatever stands around it.
+A_KIND = re.compile(r"\bwhat(?:'s| is| are) an? [\w-]+(?: [\w-]+)?\s*\?$", re.I)
+WHO_DID = re.compile(
+    r"^(?:who|what|which one) \w+ed (?:it|that|them|this)\s*\?$|^(?:which|what) ones?\s*\?$|^who (?:was|"
+    r"came) (?:first|second|third|last)\s*\?$",
+    re.I,
+)
+# Of a thing of which there is one where both work or live: "name of the cleaner?"
+NAMED_OF = re.compile(
+    r"^(?:[A-Za-z-]+ ){1,3}(?:of|for|from) the (?!first|last|most)(?![\w-]+est\b)(?:[\w-]+ ?){1,2}\?$"
+)
+# One of those, or one of the places, that a household or an office has: "which colleague speaks Danish?"
+WHICH_OF_OURS = _words(
+    r"^(?:in |on |under )?which (?:(?:shelf|drawer|cupboard|box|folder|cabinet|closet|pocket|bag|jar|bin|locker|hook) (?:is|"
+    r"are|was|were|has|have|did|do|does)|(?:colleague|neighbou?r|team-?mate|classmate|relative|client|supplier|"
+    r"guest|volunteer)s?)|who (?:else )?in the (?:team|office|family|group|house|choir|class)"
+)
+WHICH_DAY = re.compile(r"\b(\w+?)s? or (?:on |in )?(\w+?)s?\b(?=.*$)", re.I)
+YOU_ONCE = re.compile(
+    r"^[Yy]ou (?:had (?:an?|some|the)|(?:talked|warned|advised|convinced|persuaded|quoted|sent|showed|listed|"
+    r"explained to) (?:me|us)|came up with|were (?:going|about) to|used to|found|noticed|wanted to|"
+    r"know (?:the|that|my))\b"
+)
+# What is told apart from others of its kind is one that both know: "the spare belts", "the broken gate".
+SPECIFIC = _words(
+    r"(?-i:the) (?:spare|broken|leaking|cracked|missing|stuck|faulty|damaged|remaining|shared|leftover|"
+    r"upstairs|downstairs|new|borrowed|rented|cleaning|delivery|night|day|morning) \w+|the \w+ (?:booked|"
+    r"parked|stored|kept|hidden|stashed|left|scheduled|due)\b|^any .*\b(?:(?:in|from|on|at|with) the \w+|"
+    r"coming up|left|planned|due|outstanding|pending|today|tomorrow|(?:this|next) week)\s*\?$"
+)
+YOURS = _words(
+    r"(?:did|have|had|were) you (?:\w+ )?(?:say|tell|recommend|suggest|mention|give|learn(?:ed)?|find|found|"
+    r"write|note|send|said|told|recommended|suggested|mentioned|given|propose|promise|think|hear|noted|"
+    r"noticed|saved|stored)"
+)
+STATUS = _words(
+    r"(?:status|state|progress|latest|outcome|upshot|update|updates|news|word) (?:of|on|with|about|from|"
+    r"regarding) (?:the|that|this|our|my|[A-Z])|(?:blocking|holding up|next steps (?:for|on|with|in) (?:the|"
+    r"our|my)|next steps\s*\?|action items|open (?:tasks|questions|points|risks|issues|tickets|items))|"
+    r"(?:outstanding|pending|overdue|due) (?:for|on|from|with) (?:the|our|my)\b|what(?:'s| is| are) (?:still )?left (?:to|"
+    r"on the|for the)\b|how (?:it|things|that) went\b|(?:how far along|"
+    r"how is .* (?:coming along|going|progressing)|how did .* go\b|how's .* (?:going|coming))"
+)
+LASTING = _words(
+    r"(?:changed|new|happened|left) since (?:we|I|last|yesterday|the|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|"
+    r"still|yet|end(?:ed)? up|these days|so far|heard? back|called back|in the end|on call|won in|"
+    r"again\s*\??$|responsible for the|owns the (?!copyright|rights?\b|patent)|in charge of the|"
+    r"assigned (?:to )?the|earlier|already|originally"
+)
+# A time that is told from now: what was then, they know who were there.
+THEN = _words(
+    r"yesterday|last (?:week|month|night|weekend|time round|spring|summer|autumn|winter|(?:mon|tues|wednes|thurs|fri|satur|"
+    r"sun)day)|the (?:first|"
+    r"second|previous|other) time a?round|the other (?:day|night|week|evening)|(?:one|two|three|four|a few|"
+    r"some) (?:days?|weeks?|months?) (?:ago|back)|a while (?:ago|back)"
+)
+# Somebody took it upon themselves: who, only they who were there know.
+UNDERTOOK = _words(
+    r"who(?:m|'s|'d| else)? (?:\w+ )?(?:volunteered|recommended|offered|promised|agreed|signed up|"
+    r"was (?:supposed|meant|going) to|lent|borrowed|owes|backed out|dropped out|turned up|showed up|cancelled|"
+    r"rsvp'?d)\b|(?:^|\b(?:me|you|us|know|sure) )who (?:\w+ed|had|took|went|came|left|brought|was|"
+    r"did)\b.*\b(?:on|this|last|by) (?:mon|tues|wednes|thurs|fri|satur|sun)day|who(?:se|'s) (?:turn|job|idea|round|"
+    r"shift|week) (?:is|was|it)\b"
+)
+# How a thing of which both know stands: "is the cottage booked?", "has the invoice been paid?"
+SETTLED = re.compile(
+    r"^(?:[Ii]s|[Aa]re|[Ww]as|[Ww]ere|[Hh]as|[Hh]ave) (?:(?:the|that|those|these) [a-z]|dinner|lunch|"
+    r"breakfast|practice|training)(?!.*\?.*\?).*\b(?:booked|paid|signed|confirmed|cancelled|canceled|settled|"
+    r"sorted|ordered|shipped|reserved|arranged|agreed|fixed|repaired|renewed|postponed|approved|rescheduled|"
+    r"on or off|done|ready|in hand|delivered|returned|scheduled|invited|submitted|merged|deployed)\b"
+)
+# One of several that are numbered where both work or live: "robot 5", "the label on box 14".
+NUMBERED = _words(
+    r"(?:sprint|phase|milestone|bed|sample|batch|block|flat|unit|robot|bot|drone|box|hall|conveyor|dock|bay|"
+    r"room|line|gate|machine|sensor|truck|van|rack|pallet|station|zone|aisle|server|build|ticket|order|"
+    r"invoice|batch|pump|valve|warehouse|tunnel|floor|site|cell|arm|camera) (?:no\.? ?|number |#)?\d+\b"
+)
+NOW = _words(r"(?:now|today|tonight|right now|currently|at the moment|this (?:morning|week|month))\b")
+FETCHED = _words(
+    r"(?:the|that) (?:[\w-]+ ){0,2}(?:address|lists?|plans?|quotes?|numbers?|(?-i:names?)|dates?|summary|"
+    r"minutes|notes|reports?|drafts?|figures?|prices?|recipe|links?|password|schedule|reasons?|outcome|"
+    r"results?) (?:of|from|for|about|to|on) (?:the|our|my|that|last|(?-i:[A-Z])\w+day)|"
+    r"what the (?:(?-i:[a-z]+) )?(?-i:[a-z]+) (?:\w+ed\b|wrote|said|wants?|wanted|decided|asked for|thinks|"
+    r"thought|reported|found|told|agreed)\b|who else\b|(?:what|who|which|where|when) again\b|"
+    r"what(?:ever)? (?:happened|became|has become) (?:to|of|with|at) (?:the|that) (?-i:[a-z])\w*|^(?:what|who|"
+    r"which|where|when|how(?! do(?:es)?\b))\b[^?]*\bagain\s*\??$|the (?:alarm|gate|door|access|entry|pin) code"
+)
+TASTE = re.compile(
+    r"^(?:[Ss]uggest|[Rr]ecommend|[Pp]ick|[Cc]hoose|[Cc]ook|[Pp]lan|[Bb]uy)\b(?!.*\b(?:itinerary|route|trip|tour|stay|"
+    r"hotels?|sights)\b).*\b(?:for (?P<name>[A-Z][a-z]+)|(?:everyone|everybody|all) in (?:our|my))\b"
+)
+PAST = _words(
+    r"^who (?!(?:wrote|painted|composed|designed|built|invented|discovered|founded|directed|sang|won|created|"
+    r"coined|killed|ruled|developed|introduced|led|wears?)\b)(?:\w+ed|made|took|gave|got|said|told|found|left|"
+    r"set|put|brought|bought|sent|saw|came)\b|(?:did|was|were|has|have|had|didn't|hasn't|haven't)\b"
+)
+DEFINITE = re.compile(
+    r"\b(?:the|that|those|these)\s+(?!first|last|largest|biggest|most|oldest|name\b|[\w-]+ of [A-Z])[a-z]"
+)
+OWN_THING = re.compile(
+    rf"\b(?:[Tt]he|[Tt]hat|[Tt]his|those|these|yesterday's|\w+day's)\s+(?:(?!(?:an?|of|for|between|word)\s)"
+    rf"[\w-]+\s+){{0,3}}?(?:{OWN_THINGS}|{HOUSEHOLD}|{RECORDS})\b(?! (?:of|for) (?:an?|most|any)\b)|\b{KIN}(?:'s)?\b"
+)
+WORLD = _words(rf"(?:{WORLDLY})\b")
+RATHER_WORLD = _words(rf"(?:{RATHER_WORLDLY})\b")
+# A name in the place of a person: not of a place ("in X"), a thing ("the X", "a X") or one of a choice ("X or Y").
+NAME = re.compile(
+    r"(?<=\s)(?P<name>[A-Z][a-zà-ÿ]+)\b(?! of [A-Z])(?! [IVX]+\b)(?P<whose>'s\b)?(?P<more>(?:\s+[A-Z][a-zà-ÿ]+)*)"
+)
+NOT_OF_A_PERSON = re.compile(
+    r"\b(?:in|of|at|near|through|across|over|around|throughout|[A-Z]\w+ [A-Z]\w+ and|the|an?|called|named|or|"
+    r"than|versus|vs|using|into|like|word|[A-Z]\w+ or)\s$",
+    re.I,
+)
+TITLED = re.compile(r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor)\.? (?P<name>[A-Z][a-z\u00c0-\u024f]+)")
+PRONOUNS = frozenset(("he", "she", "it", "they", "we", "you", "the", "this", "that", "a", "an"))
+PEOPLES = re.compile(r"[A-Z][a-z]+(?:[iae]ans|ese|ish)")  # Canadians, Japanese, Spanish
+DEFINITION = re.compile(
+    r"^(?i:who) (?:painted|wrote|composed|directed|sang|sculpted|founded|coined) [A-Z]|^(?i:what|who) (?:is|"
+    r"are|was|were) [A-Z][\w.+-]*(?: [A-Z][\w.+-]*)+\s*\?*$|^(?i:what) (?:is|are|was|"
+    r"were) (?:[A-Z][\w.+-]*'s )?[A-Z][\w.+-]*\s*\?*$|^(?i:what) (?:does|do|is|are) [A-Z][\w.+-]* (?:used for|"
+    r"mean|stand for|do)\s*\?*$|^(?i:how) (?:does|do) [A-Z][\w.+-]* (?:work|compare)|^(?i:is|are) [A-Z][\w.+-]* an? "
+)
+# A family: "have the Larsens confirmed?" Named for a thing it is not somebody's: "Alzheimer's disease".
+FAMILY = re.compile(r"(?<!\bin )(?<!\bon )(?<!\bacross )(?<!\bof )\b[Tt]he (?P<name>[A-Z][a-z]+s)\b(?! (?:of )?[A-Z])")
+NAMED_FOR = re.compile(
+    r"\s?(?:disease|syndrome|law|laws|theorem|principle|constant|equation|rule|paradox|razor|comet|number|cat|"
+    r"test|method|effect|theory)\b"
+)
+MATTER = re.compile(
+    r"\b(?:[Pp]roject [A-Z]\w+|the [A-Z]\w+ (?:account|customer|client|project|incident|deal|contract|team|"
+    r"case|itinerary|migration|release|report|trip|meeting|proposal))\b"
+)

@@ -1,0 +1,168 @@
+"""A filter's conditions in the path language of SQL/JSON (ISO 9075-2), which PostgreSQL evaluates natively.
+
+Paths are strict, so that a missing key or a comparison between two types is *unknown*, never an automatic unwrapping
+of arrays. Unknown acts as false under and/or; only a negation must turn it into true, and says so (`is unknown`).
+Values travel beside the path as named variables; keys and the pieces of `$contains`, which the grammar wants as
+literals, are written as JSON strings in ASCII. So nothing that a user gives is ever read as syntax.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from .conditions import Condition, Every, Negated, Test, Within, path
+from .json_values import kind, number
+from .letter_case import any_case
+from .patterns import expression
+
+_NEVER = "(1 == 0)"
+_ALWAYS = "(1 == 1)"
+_FEW = 16
+_BRANCHES = 256
+_ORDER = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+
+
+def json_path(condition: Condition) -> dict[str, Any]:
+    """Write a condition as {"path": ..., "values": {...}}: the parameter of the SQL function `matches`."""
+    values: dict[str, Any] = {}
+    return {"path": "strict " + _write(condition, values, "$", negated=False), "values": values}
+
+
+def _write(condition: Condition, values: dict[str, Any], root: str, *, negated: bool) -> str:
+    """Push negations down to the tests: there only one has to know about unknown. `root` is where the keys are."""
+    if isinstance(condition, Negated):
+        return _write(condition.part, values, root, negated=not negated)
+    if isinstance(condition, Test):
+        text = _placed(condition.key, root, lambda place: _applied(condition, place, values))
+        return _not(text) if negated else text
+    if isinstance(condition, Within):
+        return _placed(condition.key, root, lambda place: _inside(condition.part, place, values, negated=negated))
+    parts = [_write(part, values, root, negated=negated) for part in condition.parts]
+    return _all(parts) if isinstance(condition, Every) != negated else _any(parts)
+
+
+def _inside(part: Condition, place: str, values: dict[str, Any], *, negated: bool) -> str:
+    """A condition on what an object has; of what is none, or is not there, it does not hold."""
+    is_object = f'({place}.type() == "object")'
+    text = _write(part, values, place, negated=negated)
+    return _any([_not(is_object), text]) if negated else _all([is_object, text])
+
+
+def _not(text: str) -> str:
+    return f"(!{text} || {text} is unknown)"
+
+
+def _all(parts: list[str]) -> str:
+    return _join(parts, " && ") if parts else _ALWAYS
+
+
+def _any(parts: list[str]) -> str:
+    return _join(parts, " || ") if parts else _NEVER
+
+
+def _join(parts: list[str], sign: str) -> str:
+    """Join as a balanced tree: PostgreSQL recurses per level, and a thousand parts in a row are a thousand levels."""
+    if len(parts) == 1:
+        return parts[0]
+    half = len(parts) // 2
+    return f"({_join(parts[:half], sign)}{sign}{_join(parts[half:], sign)})"
+
+
+def _placed(key: str, root: str, applied: Callable[[str], str]) -> str:
+    """Write what is said of a key; a dotted one is the exact key where it exists, else the nested one."""
+    exact = f"{root}.{_quote(key)}"
+    parts = path(key)
+    if len(parts) == 1:
+        return applied(exact)
+    nested = ".".join([root, *map(_quote, parts)])
+    there, there_not = f"exists({exact})", f"(exists({exact})) is unknown"
+    return f"(({there} && {applied(exact)}) || ({there_not} && {applied(nested)}))"
+
+
+def _applied(test: Test, place: str, values: dict[str, Any]) -> str:
+    if test.operator == "exists":
+        return f"(exists({place}))"
+    if test.operator == "eq":
+        return _equal_or_missing(place, test.value, values)
+    if test.operator == "in":
+        return _within(place, test.value, values)
+    if test.operator == "contains":
+        return _contains(place, test.value, values)
+    if test.operator == "icontains":
+        return f"({place} like_regex {_quote(any_case(test.value))})"
+    if test.operator in ("like", "ilike"):
+        pattern = expression(test.value, any_letter_case=test.operator == "ilike")
+        return f'({place} like_regex {_quote(pattern)} flag "s")'
+    return f"({place} {_ORDER[test.operator]} {_variable(test.value, values)})"
+
+
+def _equal_or_missing(place: str, value: Any, values: dict[str, Any]) -> str:
+    if value is None:
+        return f"({place} == null || (exists({place})) is unknown)"
+    return _equal(place, value, values)
+
+
+def _equal(place: str, value: Any, values: dict[str, Any]) -> str:
+    """Compare scalars natively, and arrays and objects part by part, since paths compare scalars only."""
+    if isinstance(value, list):
+        parts = [_equal(f"{place}[{index}]", part, values) for index, part in enumerate(value)]
+        return _all([f'({place}.type() == "array")', f"({place}.size() == {len(value)})", *parts])
+    if isinstance(value, dict):
+        parts = [_equal(f"{place}.{_quote(key)}", part, values) for key, part in value.items()]
+        return _all([f'({place}.type() == "object")', _no_other_keys(place, value), *parts])
+    return f"({place} == {_variable(value, values)})"
+
+
+def _no_other_keys(place: str, value: dict[str, Any]) -> str:
+    known = _any([f"(@.key == {_quote(key)})" for key in value])
+    return f"(!exists({place}.keyvalue() ? (!{known})))"
+
+
+def _within(place: str, choices: list[Any], values: dict[str, Any]) -> str:
+    """Compare with all choices of one type at once: a pair of two types would make the whole comparison unknown."""
+    parts = []
+    for what, order in (("string", None), ("number", number), ("boolean", None)):
+        if alike := sorted((choice for choice in choices if kind(choice) == what), key=order):
+            parts.append(_among(place, what, alike, values))
+    rest = [choice for choice in choices if kind(choice) in ("null", "array", "object")]
+    return _any(parts + [_equal_or_missing(place, choice, values) for choice in rest])
+
+
+def _among(place: str, what: str, alike: list[Any], values: dict[str, Any]) -> str:
+    """Find a value among sorted ones of its type: a few by comparing with each, many by halving.
+
+    A row without the key, or with another type there, must not reach the halving: unknown would visit every branch.
+    """
+    most = max(_FEW, len(alike) // _BRANCHES)
+    found = _halved(place, alike, most, values)
+    if len(alike) <= most:
+        return found
+    return _all([f"(!((exists({place})) is unknown))", f'({place}.type() == "{what}")', found])
+
+
+def _halved(place: str, alike: list[Any], most: int, values: dict[str, Any]) -> str:
+    if len(alike) <= most:
+        return f"({place} == {_variable(alike, values)}[*])"
+    half = len(alike) // 2
+    middle = _variable(alike[half], values)
+    below, above = _halved(place, alike[:half], most, values), _halved(place, alike[half:], most, values)
+    return f"((({place} < {middle}) && {below}) || (({place} >= {middle}) && {above}))"
+
+
+def _contains(place: str, value: Any, values: dict[str, Any]) -> str:
+    element = f"(exists({place}[*] ? ({_equal('@', value, values)})))"
+    if not isinstance(value, str):
+        return element
+    return f'(({place} like_regex {_quote(value)} flag "q") || {element})'
+
+
+def _variable(value: Any, values: dict[str, Any]) -> str:
+    name = str(len(values))
+    values[name] = value
+    return f'$"{name}"'
+
+
+def _quote(text: str) -> str:
+    return json.dumps(text, ensure_ascii=True)

@@ -1,0 +1,1 @@
+"""Whether what was found answers what was asked, and what an agent is told of it."""

@@ -1,0 +1,176 @@
+"""Markdown as memories: chunks that end where its structure does, each an exact slice of the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import accumulate, takewhile
+from typing import TYPE_CHECKING, Any
+
+from ...errors import InvalidInput
+from .passages import split
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+LIMIT = 1_200  # characters of a chunk, but for a fenced block, which is never cut
+SMALL = 200  # what is shorter does not stand alone before a heading
+
+_FRONT = re.compile(
+    r"\A\ufeff?---[^\S\n]*\r?\n(.*?)(?:\r?\n)?^(?:---|\.\.\.)[^\S\n]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
+)
+_WHOLE = frozenset({"fence", "code_block", "html_block", "table_open"})
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A slice text[start:stop], counted in characters, and the headings that it stands under, outermost first."""
+
+    start: int
+    stop: int
+    headings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    start: int
+    stop: int
+    headings: tuple[str, ...]
+    is_heading: bool
+    whole: bool
+
+
+def front_matter(text: str) -> tuple[dict[str, Any], int]:
+    """The YAML mapping between the `---` lines that a text begins with, and where the rest begins.
+
+    A text without them has none. Raises `InvalidInput` for YAML that cannot be read or is no mapping.
+    """
+    import yaml  # here and below: most processes load no files, and should not pay for it
+
+    found = _FRONT.match(text)
+    if found is None:
+        return {}, 0
+    try:
+        said = yaml.safe_load(found[1])
+    except yaml.YAMLError as error:
+        place = getattr(error, "problem_mark", None)
+        line = "" if place is None else f" in line {place.line + 2}"
+        raise InvalidInput(
+            f"expected YAML between the --- lines, got something else{line}; mend or remove it"
+        ) from None
+    except (ValueError, OverflowError, RecursionError) as error:  # a 13th month, a number of too many digits, [[[[…
+        raise InvalidInput(
+            f"expected YAML between the --- lines, got a value that cannot be read: {error}; mend or quote it"
+        ) from None
+    if said is not None and not isinstance(said, dict):
+        raise InvalidInput(f"expected names and values between the --- lines, got a {type(said).__name__}")
+    return {str(name): value for name, value in (said or {}).items()}, found.end()
+
+
+def chunks(text: str, *, start: int = 0, limit: int = LIMIT) -> list[Chunk]:
+    """Cut Markdown, from `start` on, into chunks of at most `limit` characters.
+
+    A heading begins a new chunk and stays with what it announces; lists, tables and fences are kept whole where they
+    fit, a fence always. Every character but white space lies in one chunk, and each is an exact slice.
+    """
+    packed: list[Chunk] = []
+    for section in _sections(text, start):
+        pieces = list(_pack(section, text=text, limit=limit))
+        last = packed[-1] if packed else None
+        if last and last.stop - last.start < SMALL and pieces[0].stop - last.start <= limit:
+            packed[-1] = Chunk(last.start, pieces[0].stop, _common(last.headings, pieces[0].headings))
+            pieces = pieces[1:]
+        packed += pieces
+    return packed
+
+
+def plain_chunks(text: str, *, limit: int = LIMIT) -> list[Chunk]:
+    """Cut a text without structure at its paragraphs, else sentences, else words."""
+    return [Chunk(span.start, span.stop) for span in split(text, limit=limit, overlap=0)]
+
+
+def _sections(text: str, start: int) -> Iterator[list[_Block]]:
+    """The blocks from each heading to the next."""
+    section: list[_Block] = []
+    for block in _blocks(text, start):
+        if block.is_heading and section:
+            yield section
+            section = []
+        section.append(block)
+    if section:
+        yield section
+
+
+def _pack(section: list[_Block], *, text: str, limit: int) -> Iterator[Chunk]:
+    """A section's chunks: blocks together while they fit, and a heading never alone before what it announces."""
+    held: Chunk | None = None
+    alone = False
+    for block in section:
+        if held and (block.stop - held.start <= limit or (alone and block.whole)):
+            held = replace(held, stop=block.stop)
+        elif held and alone:
+            *done, held = _cut(replace(block, start=held.start), text=text, limit=limit)
+            yield from done
+        else:
+            if held:
+                yield held
+            *done, held = _cut(block, text=text, limit=limit)
+            yield from done
+        alone = block.is_heading
+    if held:
+        yield held
+
+
+def _cut(block: _Block, *, text: str, limit: int) -> list[Chunk]:
+    if block.whole or block.stop - block.start <= limit:
+        return [Chunk(block.start, block.stop, block.headings)]
+    spans = split(text[block.start : block.stop], limit=limit, overlap=0)
+    return [Chunk(block.start + span.start, block.start + span.stop, block.headings) for span in spans]
+
+
+def _common(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _blocks(text: str, start: int) -> Iterator[_Block]:
+    """The blocks of the outermost level, in order; what stands between them, such as link definitions, is one, too."""
+    body = text[start:]
+    # markdown-it counts lines by "\n" alone, after making "\r\n" and "\r" one: so do we, on the text as it is.
+    lines = [
+        start,
+        *accumulate((len(line) for line in re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", body)), initial=start),
+    ][1:]
+    headings: list[tuple[int, str]] = []
+    at = start
+    tokens = _parser().parse(body)
+    for number, token in enumerate(tokens):
+        if token.level or token.map is None or token.nesting < 0:
+            continue
+        first, after = lines[min(token.map[0], len(lines) - 1)], lines[min(token.map[1], len(lines) - 1)]
+        yield from _block(text, at, first, headings, whole=False)
+        if token.type == "heading_open":
+            depth = int(token.tag[1:])
+            headings = [*(each for each in headings if each[0] < depth), (depth, tokens[number + 1].content)]
+        is_heading = token.type == "heading_open"
+        yield from _block(text, first, after, headings, whole=token.type in _WHOLE or is_heading, is_heading=is_heading)
+        at = max(at, after)
+    yield from _block(text, at, len(text), headings, whole=False)
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark").enable("table")
+
+
+def _block(
+    text: str, start: int, stop: int, headings: list[tuple[int, str]], *, whole: bool, is_heading: bool = False
+) -> Iterator[_Block]:
+    """The block without the white space around it, if anything is left."""
+    said = text[start:stop]
+    start, stop = start + len(said) - len(said.lstrip()), start + len(said.rstrip())
+    if start < stop:
+        yield _Block(start, stop, tuple(name for _, name in headings if name), is_heading, whole)

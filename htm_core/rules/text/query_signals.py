@@ -1,0 +1,78 @@
+"""What a question says beside its subject: whom it names, and when."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from datetime import datetime, tzinfo
+from itertools import pairwise
+
+from ...types import Window
+from ..timeframes.calendar import WeekStart
+from ..timeframes.parse import extract
+
+_WORD = re.compile(r"[^\W_]+(?:[-.][^\W_]+)*")
+_POSSESSIVE = r"['\u2019]s"
+LONGEST = 64  # words of a question that may be a name's
+LONGEST_NAME = 3  # words
+MOST_TIMES = 4
+# How a language says that the speaker is meant, and what is theirs; where it is not known, the name goes without a substitute.
+FIRST_PERSON = {"english": ("I", "my")}
+
+
+def name_forms(question: str) -> dict[str, str]:
+    """Every form under which a speaker could be known whom the question may name, with what stands there for it.
+
+    A name is one to three words. Written small, it may be known with capitals, and with a capital, in small letters.
+    """
+    words = list(_WORD.finditer(question))[:LONGEST]
+    small = question == question.lower()
+    forms: dict[str, str] = {}
+    for count in range(1, LONGEST_NAME + 1):
+        for place in range(len(words) - count + 1):
+            run = words[place : place + count]
+            written = question[run[0].start() : run[-1].end()]
+            if len(written) > 1 and _beside(question, run) and (count == 1 or small or written[0].isupper()):
+                for form in {written, written.title() if small else written.lower()}:
+                    forms.setdefault(form, written)
+    return forms
+
+
+def named(forms: Mapping[str, str], speakers: Collection[str]) -> dict[str, str]:
+    """Those forms that are a speaker's, with what stands there for each; of a name in a longer one, the longer."""
+    found = {name: forms[name] for name in speakers if name in forms}
+    return {
+        name: written
+        for name, written in found.items()
+        if not any(written != longer and re.search(rf"\b{re.escape(written)}\b", longer) for longer in found.values())
+    }
+
+
+def in_first_person(question: str, written: Collection[str], *, language: str) -> str:
+    """The question as the speakers would put it who are named in it: "What is my cat called?" for "Ann's cat".
+
+    In a message its speaker is "I", so a name in the question would draw the messages to them, not theirs.
+    """
+    i, mine = FIRST_PERSON.get(language, ("", ""))
+    rest = question
+    for name in sorted(written, key=len, reverse=True):
+        rest = re.sub(rf"\b{re.escape(name)}{_POSSESSIVE}(?!\w)", mine, rest)
+        rest = re.sub(rf"\b{re.escape(name)}\b", i, rest)
+    rest = " ".join(rest.split())
+    return rest if _WORD.search(rest) else question
+
+
+def times_in(question: str, *, now: datetime, week_start: WeekStart, timezone: tzinfo | None) -> tuple[Window, ...]:
+    """The windows of every time that a question names, one after another; the first few of them."""
+    windows: list[Window] = []
+    for _ in range(MOST_TIMES):
+        rest, more, _expression = extract(question, now=now, week_start=week_start, timezone=timezone)
+        windows += more
+        if not more or rest == question:
+            break
+        question = rest
+    return tuple(windows)
+
+
+def _beside(question: str, run: list[re.Match[str]]) -> bool:
+    return all(question[left.end() : right.start()] == " " for left, right in pairwise(run))

@@ -1,0 +1,214 @@
+"""The calendar behind timeframes: units, wall-clock boundaries, and days that come round again."""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Literal, Protocol
+
+from ...types import Window
+
+WeekStart = Literal["monday", "sunday"]
+Unit = Literal["second", "minute", "hour", "day", "week", "weekend", "month", "quarter", "year"]
+
+ONE_DAY = timedelta(days=1)
+# What a stop has to lie beyond "now" for now itself to be inside: PostgreSQL and Python both count microseconds.
+INSTANT = timedelta(microseconds=1)
+MONTHS: dict[Unit, int] = {"month": 1, "quarter": 3, "year": 12}
+CLOCK: dict[Unit, int] = {"second": 1, "minute": 60, "hour": 3600}
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """Whole calendar days, `first` inclusive and `stop` exclusive."""
+
+    first: date
+    stop: date
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Duration:
+    """A length of time: months and days go by the calendar, seconds by the clock."""
+
+    months: int = 0
+    days: int = 0
+    seconds: int = 0
+
+    @classmethod
+    def of(cls, count: int, unit: Unit) -> Duration:
+        """Count units, forward or (negative) backward."""
+        if unit in CLOCK:
+            return cls(seconds=count * CLOCK[unit])
+        if unit in MONTHS:
+            return cls(months=count * MONTHS[unit])
+        return cls(days=count * (1 if unit == "day" else 7))
+
+    def __neg__(self) -> Duration:
+        return Duration(months=-self.months, days=-self.days, seconds=-self.seconds)
+
+    def __bool__(self) -> bool:
+        return bool(self.months or self.days or self.seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calendar:
+    """One person's calendar at one moment: where its days begin, and which day its weeks begin with.
+
+    Everything it answers is in UTC. Two datetimes of one zone compare by their wall clocks in Python, which is wrong in
+    the hour that daylight saving repeats.
+    """
+
+    now: datetime
+    zone: tzinfo
+    week_start: WeekStart = "monday"
+
+    @property
+    def today(self) -> date:
+        """The day it is."""
+        return self.day(self.now)
+
+    def day(self, moment: datetime) -> date:
+        """Name the day on which a moment falls."""
+        return moment.astimezone(self.zone).date()
+
+    def at(self, day: date, hour: int = 0) -> datetime:
+        """Find the moment when the clock on the wall shows an hour; hours from 24 on are of the next day."""
+        return datetime.combine(day + timedelta(days=hour // 24), time(hour % 24), self.zone).astimezone(UTC)
+
+    def window(self, days: Days) -> Window:
+        """Span whole days, which have 23 or 25 hours when the clocks change."""
+        return Window(start=self.at(days.first), stop=self.at(days.stop))
+
+    def hours(self, day: date, first: int, stop: int) -> Window:
+        """Span some hours of a day, by the clock on the wall."""
+        return Window(start=self.at(day, first), stop=self.at(day, stop))
+
+    def days(self, window: Window) -> Days | None:
+        """Name the whole days that a window spans; None if it begins or ends within one, or is open."""
+        if window.start is None or window.stop is None:
+            return None
+        days = Days(self.day(window.start), self.day(window.stop))
+        return days if self.window(days) == window else None
+
+    def unit(self, unit: Unit, day: date, count: int = 0) -> Days:
+        """Find the calendar unit, day or longer, that lies `count` units after the one that holds a day.
+
+        A weekend is Saturday and Sunday whatever weeks begin with; before Saturday it is the coming one.
+        """
+        if unit in MONTHS:
+            return _months(day.year * 12 + day.month - 1, MONTHS[unit], count)
+        length = {"week": 7, "weekend": 2}.get(unit, 1)
+        first = self._first(unit, day) + count * (ONE_DAY if unit == "day" else 7 * ONE_DAY)
+        return Days(first, first + length * ONE_DAY)
+
+    def shift(self, moment: datetime, by: Duration) -> datetime:
+        """Move a moment: months and days at the same time on the wall, 31 January to 28 February, seconds elapsed."""
+        if by.months or by.days:
+            wall = moment.astimezone(self.zone)
+            day = _add_months(wall.date(), by.months) + timedelta(days=by.days)
+            moment = datetime.combine(day, wall.time(), self.zone).astimezone(UTC)
+        return moment + timedelta(seconds=by.seconds)
+
+    def _first(self, unit: Unit, day: date) -> date:
+        if unit == "week":
+            return day - (day.weekday() if self.week_start == "monday" else day.isoweekday() % 7) * ONE_DAY
+        return day + (5 - day.weekday()) * ONE_DAY if unit == "weekend" else day
+
+
+class Cycle(Protocol):
+    """Days that come round again: Mondays, Januaries, summers."""
+
+    def around(self, day: date) -> Iterator[Days]:
+        """Those near a day, earliest first: at least one before it and one after it, if there are any at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weekly:
+    """A weekday (Monday is 0), or several in a row."""
+
+    weekday: int
+    length: int = 1
+
+    def around(self, day: date) -> Iterator[Days]:
+        """Those within two weeks."""
+        for week in range(-2, 3):
+            first = day + (7 * week + self.weekday - day.weekday()) * ONE_DAY
+            yield Days(first, first + self.length * ONE_DAY)
+
+
+@dataclass(frozen=True, slots=True)
+class Monthly:
+    """A day of the month; months that are too short have none."""
+
+    day: int
+
+    def around(self, day: date) -> Iterator[Days]:
+        """Those within three months, since no two months in a row lack a day."""
+        for months in range(-3, 4):
+            month = _add_months(day.replace(day=1), months)
+            if 1 <= self.day <= monthrange(month.year, month.month)[1]:
+                first = month.replace(day=self.day)
+                yield Days(first, first + ONE_DAY)
+
+
+@dataclass(frozen=True, slots=True)
+class Yearly:
+    """A day of the year, or with no day the months from the beginning of one."""
+
+    month: int
+    day: int | None = None
+    months: int = 1
+
+    def of(self, year: int) -> Days | None:
+        """The one of a year, by the year it begins in; None in a year that has no 29 February, say."""
+        if self.day is None:
+            return _span(year * 12 + self.month - 1, self.months)
+        if not 1 <= self.day <= monthrange(year, self.month)[1]:
+            return None
+        first = date(year, self.month, self.day)
+        return Days(first, first + ONE_DAY)
+
+    def around(self, day: date) -> Iterator[Days]:
+        """Those within nine years: leap days can be eight apart."""
+        for year in range(max(1, day.year - 9), min(9998, day.year + 9) + 1):
+            days = self.of(year)
+            if days is not None:
+                yield days
+
+
+def begun(cycle: Cycle, day: date) -> Days | None:
+    """Find the latest that had begun by a day, the day included."""
+    return max((days for days in cycle.around(day) if days.first <= day), key=_first, default=None)
+
+
+def ended(cycle: Cycle, day: date) -> Days | None:
+    """Find the latest that was over when a day began."""
+    return max((days for days in cycle.around(day) if days.stop <= day), key=_first, default=None)
+
+
+def starting(cycle: Cycle, day: date) -> Days | None:
+    """Find the earliest that begins on a day or later."""
+    return next((days for days in cycle.around(day) if days.first >= day), None)
+
+
+def _first(days: Days) -> date:
+    return days.first
+
+
+def _months(index: int, size: int, count: int) -> Days:
+    return _span((index // size + count) * size, size)
+
+
+def _span(index: int, months: int) -> Days:
+    return Days(_month(index), _month(index + months))
+
+
+def _month(index: int) -> date:
+    return date(index // 12, index % 12 + 1, 1)
+
+
+def _add_months(day: date, months: int) -> date:
+    month = _month(day.year * 12 + day.month - 1 + months)
+    return month.replace(day=min(day.day, monthrange(month.year, month.month)[1]))

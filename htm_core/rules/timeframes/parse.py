@@ -1,0 +1,174 @@
+"""When: a timeframe in words, dates or datetimes, made into windows of time.
+
+What each phrase means, and why, is in `docs/why/timeframes.md`. What is not understood raises `InvalidInput`; only None
+means no filter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, tzinfo
+from typing import TypeAlias
+
+from ...errors import InvalidInput
+from ...types import Window
+from .calendar import ONE_DAY, Calendar, Days, WeekStart
+from .cursor import Cursor
+from .phrases import phrase
+from .sentences import found_in
+from .words import tokens
+
+Moment: TypeAlias = date | datetime | None
+OneTimeframe: TypeAlias = str | date | datetime | Window | tuple[Moment, Moment]
+TimeframeLike: TypeAlias = OneTimeframe | Sequence[OneTimeframe] | None
+
+LONGEST = 200
+EXAMPLES = (
+    '"last week", "5 days ago", "since Monday", "between 1 and 15 January", "last 30 days", "Q3 2025", "2026-01-15", '
+    '"2026-01-01/2026-01-15"'
+)
+
+
+def parse(
+    timeframe: TimeframeLike, *, now: datetime, week_start: WeekStart = "monday", timezone: tzinfo | None = None
+) -> tuple[Window, ...]:
+    """Read a timeframe as the windows of time it means; none at all for None, which filters nothing.
+
+    The windows are in UTC, ascending, and do not touch one another: several that overlap are united. Days, weeks and
+    months begin at midnight in `timezone`, else in the zone of `now`. A pair has an inclusive start and an exclusive
+    stop, but a plain date as its stop is included, and None leaves it open. A date or datetime alone is that whole day.
+    """
+    calendar = _calendar(now, week_start=week_start, timezone=timezone)
+    if timeframe is None:
+        return ()
+    try:
+        return _united(_windows(timeframe, calendar))
+    except OverflowError as reason:
+        raise _refusal(timeframe, "it lies outside of the years 1 to 9999") from reason
+
+
+def extract(
+    question: str, *, now: datetime, week_start: WeekStart = "monday", timezone: tzinfo | None = None
+) -> tuple[str, tuple[Window, ...], str | None]:
+    """Take the first expression of time out of a question: what is left of it, the windows, and the expression.
+
+    Without one the question comes back as it was, with no windows and None. A question that is nothing but a time comes
+    back whole, beside its windows, so that there is something to search for. Only its first 5,000 characters are read.
+    """
+    calendar = _calendar(now, week_start=week_start, timezone=timezone)
+    if not isinstance(question, str):
+        raise InvalidInput(f"question must be a text; got {type(question).__name__}. Pass what was asked.")
+    found = found_in(question, calendar)
+    if found is None:
+        return question, (), None
+    return found.rest, _united(found.windows), found.expression
+
+
+def _calendar(now: object, *, week_start: object, timezone: object) -> Calendar:
+    if not isinstance(now, datetime) or not _is_aware(now):
+        raise InvalidInput(f"now must be an aware datetime; got {now!r}. Pass for example datetime.now(UTC).")
+    if week_start != "monday" and week_start != "sunday":
+        raise InvalidInput(f'week_start must be "monday" or "sunday"; got {week_start!r}. Pass one of the two.')
+    zone = now.tzinfo if timezone is None else timezone
+    if not isinstance(zone, tzinfo):
+        raise InvalidInput(f'timezone must be a tzinfo; got {timezone!r}. Pass for example ZoneInfo("Europe/Berlin").')
+    return Calendar(now=now.astimezone(UTC), zone=zone, week_start=week_start)
+
+
+def _windows(timeframe: object, calendar: Calendar) -> Sequence[Window]:
+    if isinstance(timeframe, list) or (isinstance(timeframe, tuple) and not _is_pair(timeframe)):
+        return _several(timeframe, calendar)
+    return _one(timeframe, calendar)
+
+
+def _several(timeframes: Sequence[object], calendar: Calendar) -> list[Window]:
+    if not timeframes:
+        raise InvalidInput("timeframe must name a time; got an empty sequence. Pass None to search all of time.")
+    if (
+        isinstance(timeframes, tuple)
+        and len(timeframes) == 2
+        and all(isinstance(one, str | date) for one in timeframes)
+    ):
+        raise _refusal(
+            timeframes, "with texts it could be a range or two windows: write one text, or a list of windows"
+        )
+    return [window for timeframe in timeframes for window in _one(timeframe, calendar)]
+
+
+def _one(timeframe: object, calendar: Calendar) -> Sequence[Window]:
+    if isinstance(timeframe, str):
+        return _read(timeframe, calendar)
+    if isinstance(timeframe, Window):
+        return [_pair(timeframe.start, timeframe.stop, calendar)]
+    if isinstance(timeframe, tuple) and _is_pair(timeframe):
+        return [_pair(timeframe[0], timeframe[1], calendar)]
+    if isinstance(timeframe, date):
+        first = calendar.day(_aware(timeframe)) if isinstance(timeframe, datetime) else timeframe
+        return [calendar.window(Days(first, first + ONE_DAY))]
+    raise _refusal(timeframe, "it is no text, date, datetime, Window, pair of datetimes, nor a list of these")
+
+
+def _read(text: str, calendar: Calendar) -> Sequence[Window]:
+    if len(text) > LONGEST:
+        raise _refusal(text, f"it has more than {LONGEST} characters")
+    try:
+        words = Cursor(tokens(text), calendar=calendar)
+        found = phrase(words)
+    except ValueError as reason:  # InvalidInput from the grammar, or a date that Python's own calendar refuses
+        raise _refusal(text, str(reason)) from reason
+    if found is None or not words.at_end:
+        raise _refusal(text, "it is not understood" if text.strip() else "it is empty; None searches all of time")
+    return found.windows
+
+
+def _is_pair(timeframe: Sequence[object]) -> bool:
+    return len(timeframe) == 2 and all(end is None or isinstance(end, date) for end in timeframe)
+
+
+def _pair(start: object, stop: object, calendar: Calendar) -> Window:
+    window = Window(start=_end(start, calendar, days=0), stop=_end(stop, calendar, days=1))
+    if window.start is not None and window.stop is not None and window.start >= window.stop:
+        raise _refusal((start, stop), "it is over before it begins")
+    return window
+
+
+def _end(end: object, calendar: Calendar, *, days: int) -> datetime | None:
+    if isinstance(end, datetime):
+        return _aware(end).astimezone(UTC)
+    if isinstance(end, date):
+        return calendar.at(end + days * ONE_DAY)
+    if end is None:
+        return None
+    raise _refusal(end, "a window begins and stops with a datetime, a date or None")
+
+
+def _is_aware(moment: datetime) -> bool:
+    return moment.utcoffset() is not None
+
+
+def _aware(moment: datetime) -> datetime:
+    if not _is_aware(moment):
+        raise _refusal(moment, "it has no time zone: add one, for example .replace(tzinfo=UTC)")
+    return moment
+
+
+def _united(windows: Sequence[Window]) -> tuple[Window, ...]:
+    """Unite windows that overlap or touch; all of time needs no window."""
+    united: list[Window] = []
+    for window in sorted(windows, key=lambda window: window.start or _BEGINNING):
+        before = united[-1] if united else None
+        if before is None or (before.stop is not None and before.stop < (window.start or _BEGINNING)):
+            united.append(window)
+        else:
+            stop = None if before.stop is None or window.stop is None else max(before.stop, window.stop)
+            united[-1] = Window(start=before.start, stop=stop)
+    return () if united == [Window(start=None, stop=None)] else tuple(united)
+
+
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
+
+
+def _refusal(timeframe: object, reason: str) -> InvalidInput:
+    shown = repr(timeframe)
+    shown = shown if len(shown) <= 120 else f"{shown[:120]}…"
+    return InvalidInput(f"timeframe must name a time; got {shown}: {reason}. Write for example {EXAMPLES}.")

@@ -1,0 +1,142 @@
+"""The words of timeframes, and a text cut into them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from .calendar import Unit
+
+Kind = Literal["word", "number", "ordinal", "iso", "duration", "sign"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A word, number or sign: `text` in lower case, `raw` as written, and where it stands in the whole."""
+
+    kind: Kind
+    text: str
+    raw: str
+    start: int
+    stop: int
+
+
+WEEKDAYS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "monday mon",
+            "tuesday tue tues",
+            "wednesday wed weds",
+            "thursday thu thur thurs",
+            "friday fri",
+            "saturday sat",
+            "sunday sun",
+        )
+    )
+    for name in names.split()
+}
+MONTH_NAMES = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan",
+            "february feb",
+            "march mar",
+            "april apr",
+            "may",
+            "june jun",
+            "july jul",
+            "august aug",
+            "september sep sept",
+            "october oct",
+            "november nov",
+            "december dec",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+# By the month they begin in, in the northern hemisphere and as meteorologists count them.
+SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+QUARTERS = {"q1": 1, "q2": 2, "q3": 3, "q4": 4}
+# Hours on the wall; a night ends on the next day.
+PARTS = {"morning": (5, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 30)}
+_UNIT_NAMES: dict[Unit, str] = {
+    "second": "second seconds sec secs",
+    "minute": "minute minutes min mins",
+    "hour": "hour hours hr hrs h",
+    "day": "day days d",
+    "week": "week weeks wk wks w",
+    "weekend": "weekend weekends",
+    "month": "month months mo",
+    "quarter": "quarter quarters",
+    "year": "year years yr yrs y",
+}
+UNITS = {name: unit for unit, names in _UNIT_NAMES.items() for name in names.split()}
+_ONES = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+NUMBERS = {word: number for number, word in enumerate(f"{_ONES} eighteen nineteen".split(), start=1)}
+NUMBERS |= {word: 10 * number for number, word in enumerate(_TENS.split(), start=2)}
+_RANKS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+ORDINALS = {word: number for number, word in enumerate(_RANKS.split(), start=1)}
+FEW = 3
+
+# Each alternative is tried at one place only and none nests a repetition in another: reading takes linear time.
+_TOKEN = re.compile(
+    r"""
+    (?P<iso> (?<!\w) [0-9]{4}-[0-9]{2}-[0-9]{2}
+             (?: T[0-9]{2}(?!:)(?:Z|[+-][0-9]{2}:?[0-9]{2})?
+               | [T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)? (?: Z | [+-][0-9]{2}(?::?[0-9]{2}){0,2} )? )? (?!\w)
+           | (?<!\w) [0-9]{4}-(?: W[0-9]{2}(?:-[1-7])? | Q[1-4] | [0-9]{2} ) (?!\w) )
+  | (?P<duration> (?<!\w) P(?=[0-9]|T[0-9]) (?:[0-9]+Y)?(?:[0-9]+M)?(?:[0-9]+W)?(?:[0-9]+D)?
+                  (?: T(?=[0-9])(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+S)? )? (?!\w) )
+  | (?P<word> \w+ (?: ['\u2019]s\b )? )
+  | (?P<sign> \.\. | \S )
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_ABBREVIATIONS = frozenset({*MONTH_NAMES, *WEEKDAYS} - {"march", "april", "may", "june", "july", "august"})
+_COMPACT = re.compile(r"([0-9]+)([a-z]+)")
+
+
+def tokens(text: str) -> list[Token]:
+    """Cut a text into words, numbers, dates and signs; spaces, a possessive 's and the dot of "Jan." are dropped."""
+    found: list[Token] = []
+    for match in _TOKEN.finditer(text):
+        if match.group() == "." and found and found[-1].stop == match.start() and found[-1].text in _ABBREVIATIONS:
+            found[-1] = _dotted(found[-1])
+        elif match.lastgroup == "word":
+            found.extend(_words(match))
+        else:
+            found.append(_token(match, match.lastgroup))  # type: ignore[arg-type]  # the groups are named for the kinds
+    return found
+
+
+def _dotted(token: Token) -> Token:
+    return Token(kind=token.kind, text=token.text, raw=token.raw, start=token.start, stop=token.stop + 1)
+
+
+def _token(match: re.Match[str], kind: Kind) -> Token:
+    return Token(kind=kind, text=match.group().lower(), raw=match.group(), start=match.start(), stop=match.end())
+
+
+def _words(match: re.Match[str]) -> Iterator[Token]:
+    raw = re.sub(r"['\u2019][sS]$", "", match.group())
+    compact = _COMPACT.fullmatch(raw.lower())
+    if compact is None:
+        yield _made("number" if raw.isascii() and raw.isdigit() else "word", raw, match.start(), match.end())
+    elif compact[2] in ("st", "nd", "rd", "th"):
+        yield _made("ordinal", compact[1], match.start(), match.end())
+    elif compact[2] in UNITS:  # "24h" is two words
+        middle = match.start() + len(compact[1])
+        yield _made("number", compact[1], match.start(), middle)
+        yield _made("word", compact[2], middle, match.end())
+    else:
+        yield _made("word", raw, match.start(), match.end())
+
+
+def _made(kind: Kind, raw: str, start: int, stop: int) -> Token:
+    return Token(kind=kind, text=raw.lower(), raw=raw, start=start, stop=stop)

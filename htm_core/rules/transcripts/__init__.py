@@ -1,0 +1,1 @@
+"""Conversations that were had elsewhere, read into drafts to remember."""

@@ -1,0 +1,96 @@
+"""Read messages that LangChain wrote down, in either of its two forms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...errors import InvalidInput
+from .turns import Skip, Turn, came, role_of
+
+OWN = frozenset({"content", "type", "name", "id", "role", "example"})
+
+
+def is_dump(value: Any) -> bool:
+    """Whether this is one dumped message, a list of them, or such lists by session."""
+    if isinstance(value, dict) and not is_message(value):
+        lists = list(value.values())
+        return bool(lists) and all(isinstance(one, list) for one in lists) and is_dump(next(filter(None, lists), None))
+    return is_message(value[0]) if isinstance(value, list) and value else is_message(value)
+
+
+def is_message(value: Any) -> bool:
+    """Whether this is one message, as `messages_to_dict` or as `dumpd` writes it."""
+    return isinstance(value, dict) and (("type" in value and "data" in value) or "lc" in value)
+
+
+def messages(value: Any, name: str) -> Iterator[Turn | Skip]:
+    """Read a message, a list of them, or lists by session; what is no message is refused with its place."""
+    if isinstance(value, dict) and not is_message(value):
+        for session, listed in value.items():
+            yield from listed_messages(listed, session=session, where=f"{name}, session {session!r}")
+    else:
+        yield from listed_messages(value if isinstance(value, list) else [value], session=name, where=name)
+
+
+def listed_messages(value: Any, *, session: str, where: str) -> Iterator[Turn | Skip]:
+    """Read the messages of one session in their order."""
+    if not isinstance(value, list):
+        raise InvalidInput(
+            f"{where}: expected a list of messages; {came(value)} came. Write {{session: [message, ...]}} or one list."
+        )
+    for number, item in enumerate(value, 1):
+        yield message(item, session=session, where=f"{where}, message {number}")
+
+
+def message(value: Any, *, session: str, where: str) -> Turn | Skip:
+    """Read one message; a removal says nothing, and what has no field of its own here goes into metadata."""
+    kind, fields = kind_and_fields(value, where=where)
+    if kind == "remove":
+        return Skip("a removal of another message")
+    role = role_of(fields.get("role") if kind == "chat" else kind)
+    text, left = text_of(fields.get("content"), where=where)
+    speaker = fields.get("name") or (fields.get("role") if role is None else None)
+    extra = {field: found for field, found in fields.items() if field not in OWN and found}
+    return Turn(
+        where=where,
+        session=session,
+        content=text,
+        role=role,
+        name=None if speaker is None else str(speaker),
+        id=None if fields.get("id") is None else str(fields["id"]),
+        metadata={**extra, "parts_without_text": left} if left else extra,
+    )
+
+
+def kind_and_fields(value: Any, *, where: str) -> tuple[str, Mapping[str, Any]]:
+    """Take a message apart into its kind ("human", "ai", "tool", ...) and its fields."""
+    fields = (value.get("data") or value.get("kwargs")) if isinstance(value, dict) else None
+    if not isinstance(fields, dict) or "content" not in fields:
+        raise InvalidInput(
+            f"{where}: expected {{'type': ..., 'data': {{'content': ...}}}} as messages_to_dict writes it, "
+            f"or what dumpd writes; {came(value)} came. Dump the messages again with one of the two."
+        )
+    path = value.get("id")
+    constructor = path[-1] if isinstance(path, list) and path else ""
+    name = (value.get("type") if value.get("data") else fields.get("type")) or constructor
+    return str(name).removesuffix("Chunk").removesuffix("Message").lower(), fields
+
+
+def text_of(content: Any, *, where: str) -> tuple[str, int]:
+    """Join a message's text blocks as LangChain does, without anything between, and count the blocks of other kinds."""
+    if isinstance(content, str):
+        return content, 0
+    if not isinstance(content, list):
+        raise InvalidInput(
+            f"{where}: expected content as text or a list of blocks; {came(content)} came. Dump it again."
+        )
+    texts = [block_text(block) for block in content]
+    return "".join(text for text in texts if text is not None), texts.count(None)
+
+
+def block_text(block: Any) -> str | None:
+    """The text of one content block; None when it is an image, a tool call or the like."""
+    if isinstance(block, dict):
+        block = block.get("text") if block.get("type") == "text" else None
+    return block if isinstance(block, str) else None

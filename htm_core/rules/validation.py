@@ -1,0 +1,146 @@
+"""What may be remembered: every field of a draft checked, before anything is written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from typing import Any, get_args
+
+from ..errors import InvalidInput
+from ..types import Draft, Metadata, Role
+from .filters.json_values import plain
+from .identity import looks_like_id
+
+ROLES = get_args(Role)
+LONGEST_NAME = 255
+LARGEST_COMPONENT = 65504.0  # of a vector: they are kept in half precision
+_FIELDS = tuple(field.name for field in fields(Draft))
+
+
+def as_draft(value: Draft | Mapping[str, Any]) -> Draft:
+    """A draft, from one or from a mapping of `remember`'s arguments; an unknown field is refused."""
+    if isinstance(value, Draft):
+        return value
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"expected a Draft or a mapping of remember's arguments, got {type(value).__name__}")
+    unknown = [str(key) for key in value if key not in _FIELDS]
+    if unknown or "content" not in value:
+        raise InvalidInput(
+            f"expected a mapping with content and any of {', '.join(_FIELDS)}; got {'unknown ' if unknown else 'only '}"
+            f"{', '.join(unknown or map(str, value)) or 'nothing'}"
+        )
+    return Draft(**value)
+
+
+def check_content(content: object, *, longest: int) -> str:
+    """A text that PostgreSQL can keep exactly and a search can find; else `InvalidInput`."""
+    if not isinstance(content, str):
+        raise InvalidInput(
+            f"expected content to be a str, got {type(content).__name__}; encode other things as text first"
+        )
+    if not content.strip():
+        raise InvalidInput(
+            "expected some content, got nothing but white space; a message without text belongs in a log"
+        )
+    if len(content) > longest:
+        raise InvalidInput(
+            f"expected at most {longest:,} characters, got {len(content):,}; split it, or raise Settings.max_content"
+        )
+    return check_characters(content, what="content")
+
+
+def check_characters(text: str, *, what: str) -> str:
+    """Refuse what UTF-8 in PostgreSQL cannot hold: NUL and lone surrogates."""
+    if "\x00" in text:
+        raise InvalidInput(
+            f"expected {what} without NUL characters, got one at {text.index(chr(0))}; remove it, or keep the exact bytes "
+            "in payload="
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"expected {what} in valid Unicode, got a lone surrogate at {error.start}; replace it, or keep the exact bytes "
+            "in payload="
+        ) from None
+    return text
+
+
+def check_name(name: object, *, what: str) -> str:
+    """A tenant, user, session, robot, key or id: some text of at most 255 characters."""
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidInput(f"expected {what} to be a text that is not empty, got {name!r}")
+    if len(name) > LONGEST_NAME:
+        raise InvalidInput(f"expected {what} of at most {LONGEST_NAME} characters, got {len(name)}; shorten or hash it")
+    return check_characters(name, what=what)
+
+
+def check_key(key: object) -> str:
+    """A key: a name that cannot be taken for a node id."""
+    name = check_name(key, what="key")
+    if looks_like_id(name):
+        raise InvalidInput(
+            f"expected a key that does not look like a node id, got {name!r}; prefix it, as in 'doc:{name}'"
+        )
+    return name
+
+
+def check_role(role: object) -> str:
+    """One of user, assistant, system, tool."""
+    if role not in ROLES:
+        raise InvalidInput(f"expected role to be one of {', '.join(ROLES)} or None, got {role!r}")
+    return str(role)
+
+
+def check_importance(importance: object) -> float:
+    """A finite number from 0 to 10."""
+    number = isinstance(importance, int | float) and not isinstance(importance, bool)
+    if not number or not math.isfinite(importance) or not 0 <= importance <= 10:  # type: ignore[operator,arg-type]
+        raise InvalidInput(f"expected importance to be a number from 0 to 10, got {importance!r}")
+    return float(importance)  # type: ignore[arg-type]
+
+
+def check_time(at: object, *, what: str = "at") -> datetime:
+    """A datetime that knows its time zone."""
+    if not isinstance(at, datetime):
+        raise InvalidInput(f"expected {what} to be a datetime, got {type(at).__name__}")
+    if at.tzinfo is None or at.utcoffset() is None:
+        raise InvalidInput(
+            f"expected {what} to know its time zone, got the naive {at.isoformat()}; "
+            "use at.replace(tzinfo=timezone.utc) or datetime.now(timezone.utc)"
+        )
+    return at
+
+
+def check_metadata(metadata: Metadata | None) -> dict[str, Any]:
+    """A mapping that is JSON: text keys; no NaN, no infinity, no NUL, no lone surrogate. Aware datetimes become text."""
+    if metadata is None:
+        return {}
+    if not isinstance(metadata, Mapping):
+        raise InvalidInput(f"expected metadata to be a mapping, got {type(metadata).__name__}")
+    return dict(plain(dict(metadata), at="metadata"))
+
+
+def check_numbers(vector: Sequence[float]) -> list[float]:
+    """A vector of finite numbers, of whatever length."""
+    try:
+        numbers = [float(number) for number in vector]
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput("expected vector to be a sequence of numbers") from None
+    if not numbers or not all(map(math.isfinite, numbers)):
+        raise InvalidInput(
+            "expected a vector of finite numbers, got an empty one, a NaN or an infinity; embed the text again"
+        )
+    return numbers
+
+
+def check_vector(vector: Sequence[float]) -> list[float]:
+    """A vector of finite numbers that half precision can hold: from -65,504 to 65,504."""
+    numbers = check_numbers(vector)
+    if max(map(abs, numbers)) > LARGEST_COMPONENT:
+        raise InvalidInput(
+            f"expected a vector of numbers from -65,504 to 65,504, got {max(numbers, key=abs):g}; divide it by its length"
+        )
+    return numbers

@@ -1,0 +1,1 @@
+"""What the memories of one process share, and how a memory is opened."""

@@ -1,0 +1,107 @@
+"""Opening a memory: from the options that a user gives to what serves the verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..engine.engine import Clock, Mind
+from ..engine.working_sets import working_set
+from ..errors import InvalidInput
+from ..models.embedders import resolve
+from ..models.propositioners import resolve_propositioner
+from ..models.taggers import resolve_tagger
+from ..models.tokenizers import resolve_tokenizer
+from ..rules import validation
+from ..rules.places import not_of_notes
+from ..rules.working_memory.policies import Policy
+from ..settings import Settings
+from ..store.working import SetKey
+from ..types import Event, Eviction
+from . import process
+from .taking_on import take_on
+
+EMBED = ("queue", "now")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What `Memory` was given, as it was given."""
+
+    robot: str
+    url: str | None
+    tenant: str
+    user: str | None
+    session: str | None
+    budget: int
+    policy: str | Policy
+    embedder: object | None
+    embed: str
+    tokenizer: Callable[[str], Any] | None
+    tagger: object | None
+    propositioner: object | None
+    on_evict: Callable[[Eviction], None] | None
+    on_event: Callable[[Event], None] | None
+    settings: Settings
+    clock: Clock
+    group: str | None = None  # whose working memory it holds instead of the robot's own
+    notes: bool = False  # whether its user may be the owner of a session's notes
+
+
+def opened(options: Options) -> tuple[process.Household, Mind]:
+    """What the memories of one url share, and this memory's own mind; nothing is connected yet."""
+    _check(options)
+    household = process.household(options.url, options.settings)
+    embedder = resolve(options.embedder)
+    household.worker.knows(embedder)
+    tokens = resolve_tokenizer(options.tokenizer)
+    owed = take_on(
+        household.worker,
+        household.database,
+        tagger=resolve_tagger(options.tagger),
+        propositioner=resolve_propositioner(options.propositioner),
+        count=tokens,
+    )
+    mind = Mind(
+        database=household.database,
+        tenant=options.tenant,
+        user=options.user,
+        robot=options.robot,
+        session=options.session,
+        embedder=embedder,
+        embed=options.embed,
+        tokens=tokens,
+        owed=owed,
+        working=working_set(household.database, _key(options), budget=options.budget, policy=options.policy),
+        touches=household.touches,
+        settings=options.settings,
+        clock=options.clock,
+        on_evict=options.on_evict,
+        on_event=options.on_event,
+        wake=household.worker.wake if options.settings.worker == "thread" else _rest,
+        group=options.group,
+    )
+    household.heart.tell(mind)
+    return household, mind
+
+
+def _check(options: Options) -> None:
+    if options.embed not in EMBED:
+        raise InvalidInput(f"expected embed to be one of {', '.join(EMBED)}, got {options.embed!r}")
+    if not options.notes:
+        not_of_notes(options.user)
+
+
+def _key(options: Options) -> SetKey:
+    return SetKey(
+        tenant=validation.check_name(options.tenant, what="tenant"),
+        owner="" if options.user is None else validation.check_name(options.user, what="user"),
+        holder=options.group or validation.check_name(options.robot, what="robot"),
+        session="" if options.session is None else validation.check_name(options.session, what="session"),
+        shared=options.group is not None,
+    )
+
+
+def _rest() -> None:
+    """Leave what is owed to a worker elsewhere."""

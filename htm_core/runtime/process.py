@@ -1,0 +1,110 @@
+"""What the memories of one process share: databases, their workers, and the counts still to be written."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn, Self
+
+from ..engine.access_counts import Touches
+from ..engine.working_sets import forget_sets
+from ..errors import HTMError
+from ..groups.group import leave_all
+from ..groups.heartbeat import Heart
+from ..groups.listener import Listener
+from ..jobs.worker import Worker
+from ..settings import Settings, home
+from ..store.database import Database, close_all, database
+
+
+@dataclass(frozen=True, slots=True)
+class Household:
+    """One database with its worker, and what keeps the groups of its robots together."""
+
+    database: Database
+    touches: Touches
+    worker: Worker
+    heart: Heart
+    listener: Listener
+
+
+class Handle:
+    """A handle onto what a process shares: a copy of it, deep or not, is itself, and it does not leave its process.
+
+    Frameworks copy what they are configured with; two copies of a memory would be two windows on one conversation.
+    """
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"cannot pickle a {type(self).__name__}: it holds connections, and an address that may have a password in it; "
+            "make it anew in the other process, from a Memory(…) there, whose database HTM_DATABASE_URL may name"
+        )
+
+
+_lock = threading.Lock()
+# Databases live as long as the process, closed or open, so their identity is a name.
+_households: dict[int, Household] = {}
+_threads: dict[int, ThreadPoolExecutor] = {}
+
+
+def url_or_environment(url: str | None) -> str | None:
+    """The DSN that was given, else `HTM_DATABASE_URL`, else None for the embedded server."""
+    return url or os.environ.get("HTM_DATABASE_URL") or None
+
+
+def household(url: str | None, settings: Settings) -> Household:
+    """The process's one household for a url and settings."""
+    with _lock:
+        found = database(url=url_or_environment(url), home=Path(home()), settings=settings)
+        if id(found) not in _households:
+            touches, heart = Touches(found), Heart(found)
+            parts = (touches, Worker(found, touches), heart, Listener(found, heart))
+            _households[id(found)] = Household(found, *parts)
+        return _households[id(found)]
+
+
+def threads(settings: Settings) -> ThreadPoolExecutor:
+    """The threads that run awaited verbs, shared by all memories that want as many; after a fork, new ones."""
+    with _lock:
+        key = settings.aio_threads ^ (os.getpid() << 16)
+        if key not in _threads:
+            _threads[key] = ThreadPoolExecutor(settings.aio_threads, thread_name_prefix="htm-aio")
+        return _threads[key]
+
+
+def shutdown() -> None:
+    """Leave groups, write what is pending, stop the workers, close every connection; memories used afterwards open them again."""
+    with _lock:
+        known = [each for each in _households.values() if each.database.opened]
+    for each in known:
+        each.worker.stop()
+        with contextlib.suppress(HTMError):
+            leave_all(each.heart, each.database)
+        each.heart.stop()
+        each.listener.stop()
+        with contextlib.suppress(HTMError):
+            each.touches.write()
+    forget_sets()
+    close_all()
+
+
+def _forget_parent() -> None:
+    # A child has its parent's objects, but neither its threads nor the right to its sockets.
+    _threads.clear()
+    global _lock
+    _lock = threading.Lock()
+
+
+atexit.register(shutdown)
+os.register_at_fork(after_in_child=_forget_parent)

@@ -1,0 +1,223 @@
+"""What a physician of the database looks at: the server, the login, the schema, the walls, the indexes and the work."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import psycopg
+
+from ..errors import HTMError, SchemaOutdated
+from .connection import Connection, connect
+from .errors import redact, translated
+from .migrate import check_history, check_server, check_vector, migrations, roles_command, search_path
+from .queries import load
+
+State = Literal["well", "note", "wrong"]
+MIGRATE = "htm migrate --url OWNER_DSN"
+OLD_SECONDS = 600.0  # a job that has waited so long has no worker
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at: how it stands, in words, and the command that mends it."""
+
+    about: str
+    state: State
+    says: str
+    mend: str | None = None
+
+
+def examine(
+    conninfo: str, *, worker: str, schema: str, tenant: str, model: str, embedded: bool = False
+) -> list[Finding]:
+    """Look a database over, as the logins of the verbs and of the worker; changes nothing.
+
+    `model` is the one that the tenant's memories are to be asked with. On the embedded server each role is a login of
+    its own, and whoever reaches its socket is trusted. Raises `DatabaseUnavailable` when it cannot be reached.
+    """
+    with _connected(conninfo) as connection:
+        state = _one(connection, "bootstrap", "state", {"schema": schema})
+        found = [*_server(state), *_login(connection, state, embedded=embedded), *_settings(connection)]
+        if state["vector"] is None or not state["has_schema"]:
+            return [*found, Finding("schema", "wrong", f"there is no schema {schema} yet", MIGRATE)]
+        path = search_path(schema, state["home"])
+        found += _stepping_in(connection, path, "htm_app", tenant, lambda: _inside(connection, schema, tenant, model))
+    with _connected(worker) as connection:
+        return found + _stepping_in(connection, path, "htm_worker", "", lambda: _jobs(connection))
+
+
+@contextlib.contextmanager
+def _connected(conninfo: str) -> Iterator[Connection]:
+    with translated(), connect(conninfo) as connection:
+        yield connection
+
+
+def _stepping_in(
+    connection: Connection, path: str, role: str, tenant: str, look: Callable[[], Iterable[Finding]]
+) -> list[Finding]:
+    """What is found in a role, as the verbs have theirs, or what keeps the login from looking."""
+    found: list[Finding] = []
+    try:
+        with connection.transaction():
+            values = {"role": role, "path": path, "tenant": tenant, "timeout": "30000"}
+            connection.execute(load("database")["enter"], values)
+            found.extend(look())
+    except psycopg.Error as error:
+        said = redact(str(error)).splitlines()[0]
+        found.append(Finding("access", "wrong", f"as {role} the login cannot look further: {said}", MIGRATE))
+    return found
+
+
+def _inside(connection: Connection, schema: str, tenant: str, model: str) -> Iterator[Finding]:
+    yield from _schema(connection, schema)
+    yield from _walls(connection, schema)
+    yield from _indexes(connection, schema)
+    yield from _tenant(connection, tenant, model=model)
+
+
+def _one(connection: Connection, file: str, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    row = connection.execute(load(file)[name], values).fetchone()
+    assert row is not None  # a select without from has one row
+    return row
+
+
+def _server(state: Mapping[str, Any]) -> Iterator[Finding]:
+    number = state["server"]
+    yield _checked("PostgreSQL", f"version {number // 10000}.{number % 10000}", lambda: check_server(dict(state)))
+    if state["vector"] is None:
+        yield Finding("pgvector", "wrong", "the extension is not in this database", "create extension vector;")
+    else:
+        yield _checked("pgvector", f"version {state['vector']}", lambda: check_vector(dict(state)))
+
+
+def _checked(about: str, well: str, check: Any) -> Finding:
+    try:
+        check()
+    except SchemaOutdated as error:
+        says, _, mend = str(error).partition("; ")
+        return Finding(about, "wrong", says, mend)
+    return Finding(about, "well", well)
+
+
+def _login(connection: Connection, state: Mapping[str, Any], *, embedded: bool) -> Iterator[Finding]:
+    login = state["login"]
+    if state["roles"] < 3:
+        yield Finding("roles", "wrong", f"{state['roles']} of the 3 roles are there", roles_command(login))
+    else:
+        yield Finding("roles", "well", "htm_owner, htm_app and htm_worker")
+    if embedded:
+        yield Finding("login", "well", f"{login}, through a socket that only this account can reach")
+        return
+    rows = connection.execute(load("doctor")["memberships"]).fetchall()
+    outside = sorted(row["role"] for row in rows if not row["member"])
+    if outside:
+        yield Finding("login", "wrong", f"{login} is no member of {', '.join(outside)}", _grant(outside, login))
+    elif state["superuser"] or state["owner"]:
+        kind = "a superuser" if state["superuser"] else "a member of htm_owner"
+        says = f"{login} is {kind}: the wall between tenants should not hang on its good will"
+        mend = "create role htm_login login password '…' in role htm_app, htm_worker;  -- and use it in the url"
+        yield Finding("login", "wrong", says, mend)
+    else:
+        yield Finding("login", "well", f"{login}, a member of htm_app and htm_worker and of nothing more")
+
+
+def _grant(roles: list[str], login: str) -> str:
+    return f'grant {", ".join(roles)} to "{login}";'
+
+
+def _settings(connection: Connection) -> Iterator[Finding]:
+    values = {row["name"]: row["value"] for row in connection.execute(load("doctor")["settings"])}
+    if values["server_encoding"] != "UTF8":
+        mend = "create database memories encoding 'UTF8' template template0;  -- and use it in the url"
+        yield Finding("encoding", "wrong", f"{values['server_encoding']} cannot hold every text", mend)
+    for name in ("fsync", "full_page_writes", "synchronous_commit"):
+        if values[name] == "off":
+            says = f"{name} is off: what was acknowledged may be lost in a crash"
+            yield Finding("durability", "wrong", says, f"alter system set {name} = on; select pg_reload_conf();")
+    told = ", ".join(f"{name} {values[name]}" for name in ("shared_buffers", "maintenance_work_mem", "max_connections"))
+    yield Finding("settings", "well", f"{told}; an index is built with 512 MB of its own")
+
+
+def _schema(connection: Connection, schema: str) -> Iterator[Finding]:
+    rows = connection.execute(load("database")["version"]).fetchall()
+    try:
+        pending = check_history([(row["version"], row["digest"]) for row in rows], known=migrations())
+    except HTMError as error:
+        yield Finding("schema", "wrong", str(error))
+        return
+    if pending:
+        yield Finding("schema", "wrong", f"{len(pending)} migrations are pending", MIGRATE)
+    else:
+        yield Finding("schema", "well", f"{schema}, at migration {rows[-1]['version']}")
+
+
+def _walls(connection: Connection, schema: str) -> Iterator[Finding]:
+    tables = connection.execute(load("doctor")["tables"], {"schema": schema}).fetchall()
+    for table in tables:
+        name = f'"{schema}"."{table["name"]}"'
+        if not table["guarded"]:
+            mend = f"alter table {name} enable row level security;  -- as htm_owner"
+            yield Finding("walls", "wrong", f"{name} is open to every tenant", mend)
+        elif not table["policies"]:
+            mend = f"set search_path = \"{schema}\"; call guard('{table['name']}');  -- as htm_owner"
+            yield Finding("walls", "wrong", f"{name} has no policy, so nobody sees anything in it", mend)
+    standing = sum(bool(table["guarded"] and table["policies"]) for table in tables)
+    if standing == len(tables):
+        yield Finding("walls", "well", f"{standing} tables, each behind row-level security and a policy")
+
+
+def _indexes(connection: Connection, schema: str) -> Iterator[Finding]:
+    broken = [row["name"] for row in connection.execute(load("doctor")["broken_indexes"], {"schema": schema})]
+    for name in broken:
+        yield Finding(
+            "indexes", "wrong", f"{name} is not valid", f"reindex index concurrently {name};  -- as htm_owner"
+        )
+    lost = connection.execute(load("doctor")["lost_indexes"], {"schema": schema}).fetchall()
+    for row in lost:
+        mend = (
+            f'update "{schema}".spaces set indexed = false where id = {row["id"]};  -- as htm_owner; a worker builds it'
+        )
+        yield Finding("indexes", "wrong", f"the index of the vectors of {row['name']} is gone", mend)
+    if not broken and not lost:
+        yield Finding("indexes", "well", "all are valid")
+
+
+def _jobs(connection: Connection) -> Iterator[Finding]:
+    rows = connection.execute(load("doctor")["jobs"]).fetchall()
+    pending, oldest = sum(row["pending"] for row in rows), max((row["oldest"] or 0.0 for row in rows), default=0.0)
+    waiting = ", ".join(f"{row['pending']} {row['kind']} {row['model']}".strip() for row in rows if row["pending"])
+    for row in rows:
+        if row["parked"]:
+            kind = f"{row['kind']} jobs" + (f" of {row['model']}" if row["model"] else "")
+            says = f"{row['parked']} {kind} were given up: {row['error']}"
+            yield Finding("jobs", "wrong", says, f"htm jobs retry --tenant {row['tenant']}")
+    if pending and oldest > OLD_SECONDS:
+        yield Finding(
+            "jobs", "note", f"{waiting}; the oldest waits since {oldest / 60:.0f} minutes", "htm worker --once"
+        )
+    else:
+        yield Finding("jobs", "well", waiting + " are waiting" if waiting else "none are waiting")
+
+
+def _tenant(connection: Connection, tenant: str, *, model: str) -> Iterator[Finding]:
+    row = _one(connection, "doctor", "tenant", {})
+    if row["model"] is None:
+        yield Finding("tenant", "well", f"{tenant} has no memories yet")
+        return
+    mend = f"htm reembed --tenant {tenant} --embedder {row['model']}"
+    if row["unfinished"]:
+        says = f"{tenant} was being changed from {row['model']} to {row['unfinished']}"
+        yield Finding("tenant", "note", says, f"htm reembed --tenant {tenant} --embedder {row['unfinished']}")
+    if row["unowed"]:
+        yield Finding("tenant", "wrong", f"{row['unowed']} passages have no vector, and nobody owes them one", mend)
+    if row["strays"]:
+        yield Finding("tenant", "note", f"{row['strays']} vectors are of a model that was given up", mend)
+    if row["model"] != model:
+        says = f"{tenant} is embedded with {row['model']}, and would be asked with {model}"
+        mend = f"use --embedder {row['model']}, or: htm reembed --tenant {tenant} --embedder {model}"
+        yield Finding("tenant", "wrong", says, mend)
+    elif not row["unowed"]:
+        yield Finding("tenant", "well", f"{tenant} is embedded with {model}")

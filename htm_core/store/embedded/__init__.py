@@ -1,0 +1,5 @@
+"""The private PostgreSQL: started on first use, shared by the processes of one home."""
+
+from .server import release, start
+
+__all__ = ["release", "start"]

@@ -1,0 +1,146 @@
+"""What a store's items are found by: which of their fields, and of which model their vectors are."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import threading
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.embeddings import Embeddings
+from langgraph.store.base import IndexConfig, ensure_embeddings, get_text_at_path
+from langgraph.store.base.embed import EmbeddingsLambda
+
+from htm_core import InvalidInput
+
+from .values import harmless_text
+
+WHOLE = "$"
+_KEYS = ("dims", "embed", "fields")
+# The event loop that waits for the present batch: there, what the user's own coroutines are bound to is at home.
+waiting: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("htm_store_waiting", default=None)
+Vectors = list[list[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A store's index: without an embedder the memory's own is meant; without fields nothing is indexed."""
+
+    embedder: object | None
+    dim: int | None
+    fields: tuple[str, ...]
+
+    @property
+    def on(self) -> bool:
+        """Whether items can be found by a query at all."""
+        return bool(self.fields)
+
+    def texts(self, value: dict[str, Any], index: object) -> list[str] | None:
+        """What one item is found by, None for nothing; `index` is `put`'s argument: False, paths, or None for the fields."""
+        if index is False or not self.on:
+            return None
+        paths = self.fields if index is None else check_paths(index, what="index")
+        return [harmless_text(text) for path in paths for text in _at(value, path)] or None
+
+
+def index_of(config: IndexConfig | bool | None) -> Index:
+    """The index of a store's `index` argument; raises `InvalidInput` for what it cannot mean."""
+    if config is None or config is False:
+        return Index(None, None, (WHOLE,) if config is None else ())
+    if not isinstance(config, Mapping):
+        raise InvalidInput(
+            f"expected index to be None (the memory's embedder, over the whole value), False (none) or a mapping of "
+            f"{', '.join(_KEYS)}; got {config!r:.80}"
+        )
+    unknown = [str(key) for key in config if key not in _KEYS]
+    if unknown:
+        raise InvalidInput(
+            f"expected index to have {', '.join(_KEYS)}, got {', '.join(unknown)} too; leave it out: the kind of index and "
+            "the distance are chosen by how many items there are"
+        )
+    fields = config.get("fields")
+    dims = config.get("dims")
+    return Index(
+        embedder=_embedder(config.get("embed")),
+        dim=dims,
+        fields=(WHOLE,) if fields is None else tuple(check_paths(fields, what="fields")),
+    )
+
+
+def check_paths(paths: object, *, what: str) -> Sequence[str]:
+    """Paths such as "text", "author.name", "chapters[*].title", or "$" for the whole value."""
+    if isinstance(paths, list | tuple) and all(isinstance(path, str) and path for path in paths):
+        return paths
+    raise InvalidInput(
+        f"expected {what} to be a list of paths such as ['text', 'chapters[*].title'], got {paths!r:.80}"
+    )
+
+
+def _at(value: dict[str, Any], path: str) -> list[str]:
+    if path == WHOLE:
+        return [json.dumps(value, sort_keys=True, ensure_ascii=False)]
+    return get_text_at_path(value, path)
+
+
+def _embedder(embed: Any) -> object | None:
+    if isinstance(embed, str):
+        return ensure_embeddings(embed)
+    if isinstance(embed, EmbeddingsLambda):
+        return EmbeddingFunction(getattr(embed, "func", None) or embed.afunc)
+    if embed is None or isinstance(embed, Embeddings) or hasattr(embed, "embed_documents") or not callable(embed):
+        return embed  # type: ignore[no-any-return]  # the core says what is wrong with it
+    return EmbeddingFunction(embed)
+
+
+class EmbeddingFunction:
+    """An embedder made of a function from texts to vectors, awaited or not; known by the function's name."""
+
+    def __init__(self, function: Callable[[Sequence[str]], Vectors | Awaitable[Vectors]]) -> None:
+        self._function = function
+        called = function if hasattr(function, "__qualname__") else type(function)
+        self.model = f"{called.__module__}.{called.__qualname__}"
+        self._awaited = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+            getattr(function, "__call__", None)  # noqa: B004 - asks whether calling it awaits
+        )
+
+    def embed_documents(self, texts: list[str]) -> Vectors:
+        """One vector per text."""
+        if self._awaited:
+            return _run(self._answer, texts)
+        found: Vectors = self._function(texts)  # type: ignore[assignment]
+        return found
+
+    def embed_query(self, text: str) -> list[float]:
+        """The vector of a question: of a text like others, since the function knows no difference."""
+        return self.embed_documents([text])[0]
+
+    async def _answer(self, texts: list[str]) -> Vectors:
+        answer = self._function(texts)
+        return await answer if inspect.isawaitable(answer) else answer
+
+
+def _run(work: Callable[[list[str]], Any], texts: list[str]) -> Vectors:
+    """Let a coroutine answer: on the loop that waits for this batch, else on one of its own beside whatever runs here."""
+    loop = waiting.get()
+    if loop is not None and loop.is_running() and loop is not asyncio._get_running_loop():
+        found: Vectors = asyncio.run_coroutine_threadsafe(work(texts), loop).result()
+        return found
+    answers: list[Any] = []
+
+    def alone() -> None:
+        try:
+            answers.append(asyncio.run(work(texts)))
+        except BaseException as error:
+            answers.append(error)
+
+    thread = threading.Thread(target=alone, name="htm-store-embed")
+    thread.start()
+    thread.join()
+    if isinstance(answers[0], BaseException):
+        raise answers[0]
+    answer: Vectors = answers[0]
+    return answer

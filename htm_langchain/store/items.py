@@ -1,0 +1,113 @@
+"""From LangGraph's operations to a collection's items, and from these to its items."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any, cast
+
+from langgraph.store.base import Item, MatchCondition, PutOp, SearchItem, TTLConfig
+
+from htm_core import CollectionHit, CollectionItem, InvalidInput
+
+from .index import Index
+from .values import checked, held, unheld
+
+Place = tuple[tuple[str, ...], str]
+ANY = "*"
+_TTL = ("refresh_on_read", "omit_expired", "default_ttl", "sweep_interval_minutes")
+
+
+def put_item(op: PutOp, index: Index) -> CollectionItem:
+    """What a put writes; raises `InvalidInput` for what cannot be kept."""
+    value = checked(op.value)
+    texts = index.texts(value, op.index)
+    plain, exact = held(value)
+    return CollectionItem(
+        id=op.key,
+        namespace=tuple(op.namespace),
+        value=plain,
+        payload=exact,
+        texts=texts or (),
+        index=texts is not None,
+        ttl=None if op.ttl is None else minutes(op.ttl, what="ttl"),
+    )
+
+
+def got_item(found: CollectionItem) -> Item:
+    """What a get answers."""
+    return Item(**_fields(found))
+
+
+def found_item(hit: CollectionHit) -> SearchItem:
+    """What a search answers; without a query the score is None."""
+    return SearchItem(**_fields(hit.item), score=hit.score)
+
+
+def _fields(found: CollectionItem) -> dict[str, Any]:
+    return {
+        "namespace": tuple(found.namespace),
+        "key": found.id,
+        "value": unheld(cast(dict[str, Any], found.value), found.payload),
+        "created_at": found.created_at,
+        "updated_at": found.updated_at,
+    }
+
+
+def minutes(number: object, *, what: str) -> timedelta:
+    """A time to live, from LangGraph's minutes; raises `InvalidInput` for none above zero."""
+    real = isinstance(number, int | float) and not isinstance(number, bool)
+    if not real or not math.isfinite(cast(float, number)) or cast(float, number) <= 0:
+        raise InvalidInput(f"expected {what} to be minutes above zero, got {number!r}; use None for ever")
+    try:
+        return max(timedelta(minutes=cast(float, number)), timedelta.resolution)
+    except OverflowError:
+        raise InvalidInput(f"expected {what} of less than a lifetime of worlds, got {number!r}; use None") from None
+
+
+def check_ttl(config: TTLConfig | None) -> TTLConfig | None:
+    """A store's TTL configuration; raises `InvalidInput` for keys and times that cannot be meant."""
+    if config is None:
+        return None
+    unknown = [str(key) for key in config if key not in _TTL] if isinstance(config, Mapping) else [repr(config)]
+    if unknown:
+        raise InvalidInput(f"expected ttl to be a mapping of {', '.join(_TTL)}; got {', '.join(unknown)}")
+    for name in ("default_ttl", "sweep_interval_minutes"):
+        if config.get(name) is not None:
+            minutes(config.get(name), what=name)
+    return config
+
+
+def pattern(conditions: Sequence[MatchCondition], kind: str) -> tuple[str, ...] | None:
+    """All prefixes (or suffixes) that must match, as one; None where no namespace could match them all.
+
+    "*" stands for any one label.
+    """
+    step = 1 if kind == "prefix" else -1
+    merged: list[str] = []
+    for path in [tuple(each.path)[::step] for each in conditions if each.match_type == kind]:
+        for place, label in enumerate(path):
+            if place == len(merged):
+                merged.append(label)
+            elif merged[place] == ANY:
+                merged[place] = label
+            elif label not in (ANY, merged[place]):
+                return None
+    return tuple(merged[::step])
+
+
+def check_namespace(namespace: object) -> None:
+    """Refuse a namespace that is one text: its letters would be the labels, and "user-1" a prefix of "user-12"."""
+    if not isinstance(namespace, list | tuple):
+        raise InvalidInput(
+            f"expected a namespace to be a tuple of labels such as ('users', 'ann'), got {namespace!r:.80}"
+        )
+
+
+def check_conditions(conditions: Sequence[MatchCondition]) -> None:
+    """Refuse a kind of match that nobody knows."""
+    for each in conditions:
+        if each.match_type not in ("prefix", "suffix"):
+            raise InvalidInput(f"expected match_type to be 'prefix' or 'suffix', got {each.match_type!r}")
+        check_namespace(each.path)

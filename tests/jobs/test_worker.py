@@ -1,0 +1,302 @@
+"""The worker: work is done once, lost never, and told apart from a model that is down."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from htm_core import Settings
+from htm_core.engine.access_counts import Touches
+from htm_core.errors import DimensionMismatch, InvalidInput
+from htm_core.jobs.reembed import reembed
+from htm_core.jobs.worker import MOST_TRIES, Worker
+from htm_core.models.embedders import resolve
+from htm_core.store import jobs, nodes, search
+from htm_core.store.database import Database
+from tests.conftest import SETTINGS, Make
+from tests.stand_ins import HashEmbedder
+
+IDLE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})
+
+
+class Picky(HashEmbedder):
+    """A stand-in for a model that cannot take certain texts."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        if any("poison" in text for text in texts):
+            raise ValueError("cannot embed this one")
+        return super().embed_documents(texts)
+
+
+@pytest.fixture
+def model() -> str:
+    return f"model-{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture
+def idle_database(url: str | None) -> Database:
+    from htm_core.runtime.process import household
+
+    return household(url, IDLE).database
+
+
+def worker_for(database: Database, *embedders: HashEmbedder) -> Worker:
+    worker = Worker(database, Touches(database))
+    for embedder in embedders:
+        worker.knows(resolve(embedder))
+    return worker
+
+
+def test_several_workers_share_the_work_and_do_each_job_once(make: Make, idle_database: Database, model: str) -> None:
+    embedder = HashEmbedder(name=model)
+    with make(embedder=embedder, settings=IDLE) as memory:
+        memory.remember_many([{"content": f"text {n}"} for n in range(300)])
+        workers = [worker_for(idle_database, embedder) for _ in range(4)]
+        with ThreadPoolExecutor(4) as pool:
+            taken = list(pool.map(lambda worker: worker.drain(), workers))
+        assert sum(taken) >= 300
+        assert memory.stats().vectors == 300
+        assert memory.stats().pending_jobs == 0
+
+
+def test_a_text_that_the_model_cannot_take_is_parked_with_the_error_in_view(
+    make: Make, idle_database: Database, tenant: str, model: str
+) -> None:
+    embedder = Picky(name=model)
+    with make(embedder=embedder, settings=IDLE) as memory:
+        memory.remember_many([{"content": f"fine {n}"} for n in range(5)] + [{"content": "poison"}])
+        worker = worker_for(idle_database, embedder)
+        for _ in range(MOST_TRIES):
+            with idle_database.transaction(tenant) as connection:
+                jobs.hurry(connection)
+            worker.drain()
+        stats = memory.stats()
+        assert (stats.vectors, stats.pending_jobs, stats.parked_jobs) == (5, 0, 1)
+        with idle_database.transaction(tenant) as connection:
+            row = connection.execute("select error from jobs where parked_at is not null").fetchone()
+        assert row is not None
+        assert "cannot embed this one" in row["error"]
+        assert memory.recall("poison", mode="text")[0].content == "poison"
+
+
+def test_a_model_that_is_down_costs_no_job_its_tries(
+    make: Make, idle_database: Database, tenant: str, embedder: HashEmbedder, model: str
+) -> None:
+    embedder = HashEmbedder(name=model)
+    with make(embedder=embedder, settings=IDLE) as memory:
+        memory.remember("patient")
+        embedder.down = True
+        worker = worker_for(idle_database, embedder)
+        for _ in range(2 * MOST_TRIES):
+            with idle_database.transaction(tenant) as connection:
+                jobs.hurry(connection)
+            worker.drain()
+        assert memory.stats().parked_jobs == 0
+        embedder.down = False
+        assert memory.flush(timeout=20)
+        assert memory.stats().vectors == 1
+
+
+def test_a_worker_takes_only_the_models_it_knows(make: Make, idle_database: Database, model: str) -> None:
+    with make(embedder=HashEmbedder(name=model), settings=IDLE) as memory:
+        memory.remember("somebody else's")
+        worker_for(idle_database, HashEmbedder(name=f"{model}-other")).drain()
+        assert memory.stats().pending_jobs == 1
+
+
+def test_work_of_a_worker_that_vanished_is_taken_up_when_its_lease_is_over(
+    make: Make, idle_database: Database, tenant: str, model: str
+) -> None:
+    embedder = HashEmbedder(name=model)
+    with make(embedder=embedder, settings=IDLE) as memory:
+        memory.remember("orphaned")
+        with idle_database.transaction("", role="htm_worker") as connection:
+            lane = ("embed", resolve(embedder).name)
+            assert len(jobs.claim(connection, lane, limit=10, lease=0.3)) == 1
+            assert jobs.claim(connection, lane, limit=10, lease=0.3) == []
+        threading.Event().wait(0.4)
+        assert worker_for(idle_database, embedder).drain() >= 1
+        assert memory.stats().vectors == 1
+
+
+def test_a_node_that_is_forgotten_before_its_vector_comes_stays_hidden(
+    make: Make, idle_database: Database, model: str
+) -> None:
+    embedder = HashEmbedder(name=model)
+    with make(embedder=embedder, settings=IDLE) as memory:
+        node = memory.remember("hidden before it was embedded")
+        memory.forget(node.id)
+        worker_for(idle_database, embedder).drain()
+        assert len(memory.recall("hidden embedded", mode="vector")) == 0
+
+
+def test_hiding_and_embedding_at_once_never_leaves_a_vector_in_sight(make: Make) -> None:
+    with make() as memory:
+        for number in range(25):
+            memory.remember(f"value {number}", key="k")
+        memory.flush()
+        assert [hit.content for hit in memory.recall("value", mode="vector", limit=50)] == ["value 24"]
+
+
+def test_words_are_counted_again_after_growth(make: Make, idle_database: Database, tenant: str, model: str) -> None:
+    with make(embedder=HashEmbedder(name=model), settings=IDLE) as memory:
+        memory.remember_many([{"content": f"penguin number {n}"} for n in range(600)])
+        assert memory.flush(timeout=60)
+        with idle_database.transaction(tenant) as connection:
+            row = connection.execute("select documents from lexicon").fetchone()
+            terms = connection.execute("select documents from terms where lexeme = 'penguin'").fetchone()
+        assert row == {"documents": 600}
+        assert terms == {"documents": 600}
+
+
+class Huge(HashEmbedder):
+    """A stand-in for a model that answers a text with numbers beyond half precision."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        rows = super().embed_documents(texts)
+        return [[1e6 * x for x in row] if "poison" in text else row for text, row in zip(texts, rows, strict=True)]
+
+
+def park_all(worker: Worker, database: Database, tenant: str) -> None:
+    for _ in range(MOST_TRIES):
+        with database.transaction(tenant) as connection:
+            jobs.hurry(connection)
+        worker.drain()
+
+
+def test_a_vector_beyond_half_precision_is_parked_and_keeps_nobody_up(
+    make: Make, idle_database: Database, tenant: str, model: str
+) -> None:
+    embedder = Huge(name=model)
+    with make(embedder=embedder, settings=IDLE) as memory:
+        memory.remember_many([{"content": f"fine {n}"} for n in range(5)] + [{"content": "poison"}])
+        park_all(worker_for(idle_database, embedder), idle_database, tenant)
+        stats = memory.stats()
+        assert (stats.vectors, stats.pending_jobs, stats.parked_jobs) == (5, 0, 1)
+
+
+@pytest.mark.parametrize("number", [1e6, -65505.0, 10**400])
+def test_a_given_vector_beyond_half_precision_is_refused(make: Make, number: float) -> None:
+    with make(settings=IDLE) as memory:
+        with pytest.raises(InvalidInput, match="vector"):
+            memory.remember_many([{"content": "big", "vector": [number] * 64}])
+        assert memory.remember_many([{"content": "as big as may be", "vector": [-65504.0] * 64}])
+
+
+def test_storage_that_refuses_vectors_costs_tries_until_the_jobs_are_parked(
+    make: Make, idle_database: Database, tenant: str, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OverflowError("not these")
+
+    embedder = HashEmbedder(name=model)
+    with make(embedder=embedder, settings=IDLE) as memory:
+        memory.remember_many([{"content": "one"}, {"content": "two"}])
+        monkeypatch.setattr(nodes, "insert_vectors", refuse)
+        park_all(worker_for(idle_database, embedder), idle_database, tenant)
+        assert memory.stats().parked_jobs == 2
+
+
+def test_a_count_that_fails_leaves_the_rest_of_the_batch_to_be_done(
+    alone: None, make: Make, idle_database: Database, tenant: str, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise RuntimeError("no count today")
+
+    monkeypatch.setattr(search, "count_words", fail)
+    embedder = HashEmbedder(name=model)
+    with make(embedder=embedder, settings=IDLE) as memory:
+        memory.remember("words")
+        with idle_database.transaction(tenant) as connection:
+            jobs.owe_count(connection)
+        worker_for(idle_database, embedder).drain()
+        assert memory.stats().vectors == 1
+        with idle_database.transaction(tenant) as connection:
+            row = connection.execute("select attempts, claimed_until, error from jobs").fetchone()
+        assert row == {"attempts": 1, "claimed_until": None, "error": "RuntimeError: no count today"}
+
+
+def test_the_thread_outlives_any_error(make: Make, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("htm_core.jobs.worker.IDLE_SECONDS", 0.05)
+    failed = threading.Event()
+    claim = jobs.claim
+
+    def once(*arguments: Any, **options: Any) -> Any:
+        if not failed.is_set():
+            failed.set()
+            raise RuntimeError("out of the blue")
+        return claim(*arguments, **options)
+
+    monkeypatch.setattr(jobs, "claim", once)
+    with make(embedder=HashEmbedder(name=model)) as memory:
+        memory.remember("still embedded")
+        assert failed.wait(10)
+        assert memory.flush(timeout=20)
+
+
+def test_flush_works_after_a_shutdown_and_ends_when_nobody_here_knows_the_model(make: Make, model: str) -> None:
+    memory = make(embedder=HashEmbedder(name=model), settings=IDLE)
+    memory.remember("before")
+    memory._household.worker.stop()
+    assert memory.flush()
+    memory.remember("owed to a model of others")
+    memory._household.worker.leaves("embed", memory._mind.embedder.name)
+    assert not memory.flush()
+
+
+def test_jobs_of_another_tenant_are_out_of_reach(make: Make, idle_database: Database, tenant: str, model: str) -> None:
+    embedder = HashEmbedder(name=model)
+    with make(embedder=embedder, settings=IDLE) as memory:
+        memory.remember("mine")
+        with idle_database.transaction("", role="htm_worker") as connection:
+            mine = jobs.claim(connection, ("embed", resolve(embedder).name), limit=10, lease=0.1)
+        with idle_database.transaction(f"{tenant}-other", role="htm_worker") as connection:
+            jobs.done(connection, mine)
+            jobs.park(connection, mine, error="not yours")
+            jobs.later(connection, mine, error="not yours", seconds=1e6, tried=True)
+        assert memory.flush(timeout=20)
+        assert memory.stats().vectors == 1
+
+
+def test_what_a_process_says_with_a_model_of_before_is_owed_to_the_model_of_now(
+    make: Make, idle_database: Database, tenant: str, model: str
+) -> None:
+    old, new = HashEmbedder(name=model), HashEmbedder(name=f"{model}-new", dimension=48)
+    stale = make(embedder=old, settings=IDLE)
+    stale.remember("before")
+    assert stale.flush()
+    reembed(idle_database, tenant=tenant, embedder=resolve(new))
+    stale.remember("after the change")
+    with idle_database.transaction(tenant) as connection:
+        late = connection.execute("update jobs set model = %s returning id", [resolve(old).name]).fetchall()
+    assert len(late) == 1
+    worker_for(idle_database, old).drain()
+    with pytest.raises(DimensionMismatch), idle_database.transaction(tenant) as connection:
+        nodes.insert_vectors(connection, {uuid.uuid4(): [1.0]}, model=resolve(old).name)
+    worker_for(idle_database, new).drain()
+    renewed = make(embedder=new, settings=IDLE)
+    assert renewed.recall("after the change", mode="vector")[0].content == "after the change"
+    assert renewed.stats().vectors == 2
+
+
+def test_a_worker_counts_what_other_processes_added(
+    alone: None, make: Make, idle_database: Database, tenant: str, model: str
+) -> None:
+    embedder = HashEmbedder(name=model)
+    with make(embedder=embedder, settings=IDLE) as memory:
+        for start in range(0, 600, 300):
+            memory.remember_many([{"content": f"otter number {start + n}"} for n in range(300)])
+        with idle_database.transaction(tenant) as connection:
+            connection.execute("delete from jobs where kind = 'count'")  # as if each process had added only a few
+        counted = None
+        for _ in range(500):  # of many tenants a worker looks at some, drawn at random
+            worker_for(idle_database, embedder).drain()
+            with idle_database.transaction(tenant) as connection:
+                counted = connection.execute("select documents from lexicon").fetchone()
+            if counted == {"documents": 600}:
+                break
+        assert counted == {"documents": 600}
