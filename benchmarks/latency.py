@@ -24,7 +24,7 @@ from rich.table import Table
 
 from benchmarks.corpus import START, Corpus, Ready
 from htm_core import Draft, Memory, Settings, Signals, shutdown
-from htm_core.runtime.process import household
+from htm_core.runtime.process import runtime
 from htm_core.store import indexes
 from htm_core.types import Window
 
@@ -53,7 +53,7 @@ class Latency:
         self._calls = calls
         self._corpus = Corpus(nodes)
         self._settings = Settings(worker="off", max_drafts=1_000_000)
-        self._database = household(None, self._settings).database
+        self._database = runtime(None, self._settings).database
         self._rows: list[tuple[str, float, float]] = []
         self._extra: list[tuple[str, str]] = []
 

@@ -16,7 +16,7 @@ from benchmarks.retrieval_sets import Case
 from htm_core import Draft, Memory, Recall, Settings, Signals
 from htm_core.models.embedders import MINILM, resolve
 from htm_core.rules.fusion import reciprocal_rank
-from htm_core.runtime.process import household
+from htm_core.runtime.process import runtime
 
 SILENT = Signals(**dict.fromkeys(Signals.model_fields, 0.0))
 DEPTH = 100
@@ -114,7 +114,7 @@ class Filled:
 
     def _peers(self) -> System:
         """PostgreSQL's own ranking, as it is mostly used: every word of the question must be there."""
-        database = household(None, Settings()).database
+        database = runtime(None, Settings()).database
         table = "peers_" + hashlib.sha256(self.case.name.encode()).hexdigest()[:16]
         connection = self._stack.enter_context(database.owner())
         connection.execute(f"create temporary table {table} (unit text, words tsvector)")

@@ -80,11 +80,11 @@ class Memory(process.Handle):
 
     def _open(self, options: Options) -> None:
         self._options = options
-        self._household, self._mind = opened(options)
+        self._runtime, self._engine = opened(options)
 
     def __repr__(self) -> str:
-        mind = self._mind
-        return f"Memory({mind.robot!r}, tenant={mind.tenant!r}, user={mind.user!r}, session={mind.session!r})"
+        engine = self._engine
+        return f"Memory({engine.robot!r}, tenant={engine.tenant!r}, user={engine.user!r}, session={engine.session!r})"
 
     def __enter__(self) -> Self:
         return self
@@ -97,27 +97,27 @@ class Memory(process.Handle):
     @property
     def robot(self) -> str:
         """Who remembers."""
-        return self._mind.robot
+        return self._engine.robot
 
     @property
     def tenant(self) -> str:
         """Behind which wall."""
-        return self._mind.tenant
+        return self._engine.tenant
 
     @property
     def user(self) -> str | None:
         """Whose memories these are; None is what everyone in the tenant shares."""
-        return self._mind.user
+        return self._engine.user
 
     @property
     def session(self) -> str | None:
         """The conversation that the verbs default to."""
-        return self._mind.session
+        return self._engine.session
 
     @property
     def working(self) -> WorkingMemory:
         """What the robot holds in mind in this session; removing from it forgets nothing."""
-        return self._mind.in_mind()
+        return self._engine.in_mind()
 
     @property
     def aio(self) -> AsyncMemory:
@@ -133,7 +133,7 @@ class Memory(process.Handle):
         As cheap as any memory: it shares the connections, the embedder and the worker.
         """
         sibling = Memory.__new__(type(self))
-        here = replace(self._options, group=self._mind.group)
+        here = replace(self._options, group=self._engine.group)
         sibling._open(replace(here, user=user or self.user, session=session or self.session))
         return sibling
 
@@ -142,11 +142,11 @@ class Memory(process.Handle):
 
         Within `lease` seconds: the group's own, or 10, unless given. All members have the same, and budget and policy.
         """
-        return enter(self._mind, self._household.heart, self._household.listener, name, role=role, lease=lease)
+        return enter(self._engine, self._runtime.heartbeat, self._runtime.listener, name, role=role, lease=lease)
 
     def robots(self) -> builtins.list[Robot]:
         """Every robot of the tenant, with counts of what it has said and holds as far as this owner sees it."""
-        return read.robots(self._mind)
+        return read.robots(self._engine)
 
     # -- saying -------------------------------------------------------------------------------------------------------
 
@@ -174,11 +174,11 @@ class Memory(process.Handle):
         Each is a `Draft` or a mapping of `remember`'s arguments, and may bring its `vector`.
         """
         listed = list(drafts)
-        if len(listed) > self._mind.settings.max_drafts:
+        if len(listed) > self._engine.settings.max_drafts:
             raise InvalidInput(
-                f"expected at most {self._mind.settings.max_drafts:,} drafts, got {len(listed):,}; use batches"
+                f"expected at most {self._engine.settings.max_drafts:,} drafts, got {len(listed):,}; use batches"
             )
-        return [_spoken(node) for node in self._mind.say(listed)] if listed else []
+        return [_spoken(node) for node in self._engine.say(listed)] if listed else []
 
     def revise(
         self, key: str, content: str, *, if_version: int | None = None, importance: float | None = None,
@@ -194,11 +194,11 @@ class Memory(process.Handle):
             content=content, key=key, importance=importance, tags=tags, metadata=metadata, session=session, role=role,
             name=name, at=at,
         )  # fmt: skip
-        return revise_module.revise(self._mind, draft, if_version=if_version)
+        return revise_module.revise(self._engine, draft, if_version=if_version)
 
     def log(self, session: str | None = None) -> Log:
         """A chat's own record: the messages of a session, exact and in order."""
-        return Log(self._mind, session or self._mind.session or "default")
+        return Log(self._engine, session or self._engine.session or "default")
 
     def collection(
         self, name: str, *, dim: int | None = None, embedder: object | None = None, kind: str = "documents",
@@ -209,7 +209,7 @@ class Memory(process.Handle):
         """
         from .collections.collection import opened as collected  # an edge of its own, which most memories never open
 
-        return collected(self._mind, name, dim=dim, embedder=embedder, kind=kind)
+        return collected(self._engine, name, dim=dim, embedder=embedder, kind=kind)
 
     # -- asking -------------------------------------------------------------------------------------------------------
 
@@ -230,16 +230,16 @@ class Memory(process.Handle):
         `StorageError`, and `ModelError` for mode="vector" without an embedder.
         """
         question = recall_module.ask(
-            self._mind, query, limit=limit, mode=mode, scope=scope, timeframe=timeframe, given_tags=tags, where=where,
+            self._engine, query, limit=limit, mode=mode, scope=scope, timeframe=timeframe, given_tags=tags, where=where,
             robot=robot, session=session, min_score=min_score,
         )  # fmt: skip
-        found = recall_module.answer(self._mind, question, query=query, explain=explain)
+        found = recall_module.answer(self._engine, question, query=query, explain=explain)
         if budget is not None:
-            found = spending.within(self._mind, found, budget)
+            found = spending.within(self._engine, found, budget)
         if hold and found.hits:
-            self._mind.hold([hit.node for hit in found])
-            self._mind.wake()
-        self._mind.emit("recall", hits=len(found), degraded=int(found.degraded is not None), sql_ms=found.timings.sql)
+            self._engine.hold([hit.node for hit in found])
+            self._engine.wake()
+        self._engine.emit("recall", hits=len(found), degraded=int(found.degraded is not None), sql_ms=found.timings.sql)
         return found
 
     def context(
@@ -250,25 +250,25 @@ class Memory(process.Handle):
         `order` is "balanced" (importance / (1 + hours since it came)), "balanced:access", "recent", "important",
         "frequent" or a callable (item, now) -> score. The budget defaults to working memory's own.
         """
-        working = self._mind.in_mind()
-        now = self._mind.clock().timestamp()
+        working = self._engine.in_mind()
+        now = self._engine.clock().timestamp()
         room = working.budget if budget is None else budget
-        return assemble(working.items, order=order, budget=room, count=self._mind.tokens, now=now)
+        return assemble(working.items, order=order, budget=room, count=self._engine.tokens, now=now)
 
     def get(self, id_or_key: str) -> Node:
         """The node of an id or the newest value of a key; raises `NotFound`."""
-        return read.get(self._mind, id_or_key)
+        return read.get(self._engine, id_or_key)
 
     def history(self, key: str) -> list[Node]:
         """Every value that a key has had, oldest first; `version` says which each was."""
-        return read.history(self._mind, key)
+        return read.history(self._engine, key)
 
     def list(
         self, *, tags: Sequence[str] | None = None, where: Mapping[str, Any] | None = None, limit: int = 100,
         after: str | None = None,
     ) -> list[Node]:  # fmt: skip
         """Nodes, newest first: `after` is the id of the page before's last one, `NotFound` if that was erased since."""
-        return read.page(self._mind, tags=tags, where=where, limit=limit, after=after)
+        return read.page(self._engine, tags=tags, where=where, limit=limit, after=after)
 
     def timeline(
         self, *, session: str | None = None, robot: str | None = None, timeframe: TimeframeLike = None,
@@ -281,25 +281,25 @@ class Memory(process.Handle):
         and not yet purged as well; an erased `before` or `after` is `NotFound`.
         """
         return read.timeline(
-            self._mind, session=session, robot=robot, timeframe=timeframe, limit=limit, before=before, after=after,
+            self._engine, session=session, robot=robot, timeframe=timeframe, limit=limit, before=before, after=after,
             forgotten=forgotten,
         )  # fmt: skip
 
     def sessions(self) -> builtins.list[str]:
         """The conversations that have a log, sorted; without a user also those in which nobody is known."""
-        return read.sessions(self._mind)
+        return read.sessions(self._engine)
 
     def who_said(self, text: str) -> builtins.list[Mention]:
         """Every mention of nodes that contain a text, whoever said it, newest first.
 
         Letter case and white space do not matter. Looks at every node of the owner, so it takes longer the more there are.
         """
-        return read.who_said(self._mind, text)
+        return read.who_said(self._engine, text)
 
     @property
     def tags(self) -> Tags:
         """The tags of one's memories: given and taken, looked for, counted and drawn."""
-        return Tags(self._mind)
+        return Tags(self._engine)
 
     def related(
         self, node: str | Node, *, hops: int = 2, kinds: Sequence[str] | None = None, limit: int = 20,
@@ -309,11 +309,11 @@ class Memory(process.Handle):
 
         Each comes with its strongest path of at most `hops` edges, of these `kinds` or of all.
         """
-        return relations.related(self._mind, node, hops=hops, kinds=kinds, limit=limit, min_weight=min_weight)
+        return relations.related(self._engine, node, hops=hops, kinds=kinds, limit=limit, min_weight=min_weight)
 
     def link(self, source: str | Node, target: str | Node, *, kind: str = "related", weight: float = 1.0) -> Relation:
         """Join two memories: "related", "supports", "contradicts" or "derived"; with a weight of 0 no longer."""
-        return relations.link(self._mind, source, target, kind=kind, weight=weight)
+        return relations.link(self._engine, source, target, kind=kind, weight=weight)
 
     # -- files --------------------------------------------------------------------------------------------------------
 
@@ -329,16 +329,16 @@ class Memory(process.Handle):
         number. Raises `NotFound` for a path that is not there.
         """
         return files.load(
-            self._mind, path, pattern=pattern, tags=tags, metadata=metadata, force=force, progress=progress
+            self._engine, path, pattern=pattern, tags=tags, metadata=metadata, force=force, progress=progress
         )
 
     def unload(self, path: str | os.PathLike[str]) -> int:
         """Forget what a file, or every file below a folder, said, and say how many chunks went; raises `NotFound`."""
-        return files.unload(self._mind, path)
+        return files.unload(self._engine, path)
 
     def files(self, path: str | os.PathLike[str] | None = None) -> builtins.list[File]:
         """The files that were loaded, by name: all, or those of a path and below it."""
-        return files.listed(self._mind, path)
+        return files.listed(self._engine, path)
 
     # -- forgetting ---------------------------------------------------------------------------------------------------
 
@@ -348,18 +348,18 @@ class Memory(process.Handle):
         Raises `NotFound` when this owner has no such memory: what the tenant shares is forgotten by a memory without a
         user.
         """
-        forget_module.forget(self._mind, id_or_key, robot=robot)
+        forget_module.forget(self._engine, id_or_key, robot=robot)
 
     def restore(self, id_or_key: str) -> Node:
         """Bring back what was forgotten; raises `NotFound` when nothing was."""
-        return forget_module.restore(self._mind, id_or_key)
+        return forget_module.restore(self._engine, id_or_key)
 
     def purge(self, older_than: datetime | timedelta, *, confirm: str = "") -> int:
         """Erase for good what was forgotten longer ago than this, and say how many nodes went.
 
         `older_than` is an aware moment or an age. `confirm` must be "confirmed".
         """
-        return forget_module.purge(self._mind, older_than, confirm=confirm)
+        return forget_module.purge(self._engine, older_than, confirm=confirm)
 
     def erase(
         self, *, user: str | None = None, session: str | None = None, key: str | None = None, confirm: str = ""
@@ -368,35 +368,35 @@ class Memory(process.Handle):
 
         Exactly one of the three is named; sessions and keys are this owner's. `confirm` must be "confirmed".
         """
-        return forget_module.erase(self._mind, user=user, session=session, key=key, confirm=confirm)
+        return forget_module.erase(self._engine, user=user, session=session, key=key, confirm=confirm)
 
     # -- looking after it ---------------------------------------------------------------------------------------------
 
     def stats(self) -> Stats:
         """Counts of what this owner sees, of working memory, and of the work that is owed."""
-        return collect(self._mind, breakers=self._household.worker.breakers())
+        return collect(self._engine, breakers=self._runtime.worker.breakers())
 
     @property
     def jobs(self) -> Jobs:
         """The work that is owed, and what was given up, with its error."""
-        return Jobs(self._mind)
+        return Jobs(self._engine)
 
     @property
     def backup(self) -> Backup:
         """Everything that the tenant remembers, written as JSON lines and read back."""
-        return Backup(self._mind)
+        return Backup(self._engine)
 
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until everything that is owed is done; False when time is up, or when all that is left keeps failing.
 
         Access counts are written, and the tenant's jobs done by the worker (by this thread with `worker="off"`).
         """
-        return settle(self._mind, self._household.worker, timeout=timeout)
+        return settle(self._engine, self._runtime.worker, timeout=timeout)
 
     def close(self) -> None:
         """Release this handle and write down pending access counts; what memories share stays open for the others."""
-        if self._mind.database.opened:
-            self._household.touches.write()
+        if self._engine.database.opened:
+            self._runtime.access_counts.write()
 
 
 def _spoken(node: Node | None) -> Node:

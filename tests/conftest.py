@@ -19,7 +19,7 @@ import pytest
 
 from htm_core import Memory, Settings, shutdown
 from htm_core.runtime import process
-from htm_core.runtime.process import household
+from htm_core.runtime.process import runtime
 from htm_core.store.database import Database
 from tests.stand_ins import HashEmbedder
 
@@ -75,7 +75,7 @@ def settings() -> Settings:
 @pytest.fixture
 def database(url: str | None, settings: Settings) -> Database:
     """The database under test, with its schema."""
-    found = household(url, settings).database
+    found = runtime(url, settings).database
     found.open()
     return found
 
@@ -83,7 +83,7 @@ def database(url: str | None, settings: Settings) -> Database:
 @pytest.fixture(scope="session")
 def database_url(url: str | None) -> str:
     """A DSN that may make tables of its own, in the database under test."""
-    found = household(url, SETTINGS).database
+    found = runtime(url, SETTINGS).database
     found.open()
     return os.environ.get("HTM_TEST_ADMIN_URL") or found.dsn("htm_root")
 
@@ -108,7 +108,7 @@ def embedder() -> Iterator[HashEmbedder]:
 @pytest.fixture
 def alone() -> None:
     """No worker of an earlier test is awake in this process: jobs that need no model, it would do for anybody."""
-    for each in list(process._households.values()):
+    for each in list(process._runtimes.values()):
         each.worker.stop()
 
 

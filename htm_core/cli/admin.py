@@ -17,7 +17,7 @@ from ..jobs.reembed import reembed as fill_and_change
 from ..models.propositioners import CheckedPropositioner, resolve_propositioner
 from ..models.taggers import CheckedTagger, resolve_tagger
 from ..models.tokenizers import resolve_tokenizer
-from ..runtime.process import Household
+from ..runtime.process import Runtime
 from ..runtime.taking_on import take_on
 from ..store.migrate import script
 from .json_output import answer
@@ -49,42 +49,42 @@ def worker(
     models = [chosen_embedder(spec) for spec in asked]
     for spec in asked:
         have_model(replace(whose, embedder=spec))
-    household = whose.household(works=True)
+    runtime = whose.runtime(works=True)
     for model in models:
-        household.worker.knows(model)
-    _chat_models(household, taggers=tagger or [], propositioners=propositioner or [])
-    household.database.open()
-    names = [model for _, model in household.worker.lanes if model]
+        runtime.worker.knows(model)
+    _chat_models(runtime, taggers=tagger or [], propositioners=propositioner or [])
+    runtime.database.open()
+    names = [model for _, model in runtime.worker.lanes if model]
     if once:
-        taken = household.worker.drain()
+        taken = runtime.worker.drain()
     else:
         taken = None
-        _until_told(household, names=names)
+        _until_told(runtime, names=names)
     if whose.json:
         answer({"models": names, "jobs": taken})
     elif taken is not None:
         console().print(f"{taken:,} jobs were taken; none is due.")
 
 
-def _chat_models(household: Household, *, taggers: Sequence[str], propositioners: Sequence[str]) -> None:
+def _chat_models(runtime: Runtime, *, taggers: Sequence[str], propositioners: Sequence[str]) -> None:
     """Take on the jobs of these models; facts are tagged by the first tagger."""
     known = [resolve_tagger(spec) for spec in taggers]
     asked: list[tuple[CheckedTagger | None, CheckedPropositioner | None]] = [(tagger, None) for tagger in known]
     asked += [(known[0] if known else None, resolve_propositioner(spec)) for spec in propositioners]
     for tagger, propositioner in asked:
         take_on(
-            household.worker, household.database, tagger=tagger, propositioner=propositioner,
+            runtime.worker, runtime.database, tagger=tagger, propositioner=propositioner,
             count=resolve_tokenizer(None),
         )  # fmt: skip
 
 
-def _until_told(household: Household, *, names: list[str]) -> None:
+def _until_told(runtime: Runtime, *, names: list[str]) -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     with _told_to_stop() as stopping:
         aside().print(f"Working for {', '.join(names)}; Ctrl-C ends it after the batch in hand.")
         while not stopping.wait(LOOK_EVERY):
-            household.worker.wake()
-    household.worker.stop(timeout=60.0)
+            runtime.worker.wake()
+    runtime.worker.stop(timeout=60.0)
 
 
 @contextmanager
@@ -108,7 +108,7 @@ def reembed(whose: Whose) -> None:
     with bar() as progress:
         task = progress.add_task(f"Embedding with {model.name}", total=None)
         done = fill_and_change(
-            whose.household().database,
+            whose.runtime().database,
             tenant=whose.tenant,
             embedder=model,
             progress=lambda made, total: progress.update(task, completed=made, total=total),
@@ -138,7 +138,7 @@ def migrate(
     if sql:
         typer.echo(script(whose.settings().schema_))
         return
-    steps = whose.household().database.migrate()
+    steps = whose.runtime().database.migrate()
     if whose.json:
         answer({"applied": steps})
     else:

@@ -27,7 +27,7 @@ def ask(
     budget: Annotated[int, typer.Option("--budget", min=1, help="Tokens of working memory.")] = BUDGET,
 ) -> None:
     """Ask what `htm demo` imported last, or what --robot heard; shows the context that a model would get."""
-    robots = imported.robots(whose.household().database, whose.tenant)
+    robots = imported.robots(whose.runtime().database, whose.tenant)
     robot = whose.robot or next(iter(robots), None)
     if robot is None:
         raise NotFound("expected something to ask, got nothing yet: run htm demo first")

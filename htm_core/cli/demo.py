@@ -135,7 +135,7 @@ class _Page:
         began = time.monotonic()
         with aside().status("Starting PostgreSQL…"):
             version = memory.stats().server
-        private = self._whose.household(works=True).database.is_embedded
+        private = self._whose.runtime(works=True).database.is_embedded
         kind = f"private, in {home()}" if private else "at your url"
         if not self._quiet:
             self._console.print(f"PostgreSQL {version}, {kind}, ready in {time.monotonic() - began:.1f} s")

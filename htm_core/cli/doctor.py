@@ -56,7 +56,7 @@ def _guarded(about: str, look: Callable[[], list[Finding]]) -> list[Finding]:
 
 
 def _database(whose: Whose) -> list[Finding]:
-    database = whose.household().database
+    database = whose.runtime().database
     if database.is_embedded:
         database.open()  # the private server is made by whoever needs it first
     return examine(

@@ -36,7 +36,7 @@ def robots(whose: Whose) -> None:
 def groups(whose: Whose, name: Name = None) -> None:
     """List the groups of the tenant: who is active, who stands by, who is lost, and what each holds in mind."""
     with whose.memory() as memory:
-        found = every(memory._mind, name=name, session=whose.session)
+        found = every(memory._engine, name=name, session=whose.session)
     if whose.json:
         answer(found)
     elif found:

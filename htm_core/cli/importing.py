@@ -152,7 +152,7 @@ def unknown(drafts: Sequence[Draft], *, whose: Whose, works: bool) -> tuple[list
     """The drafts whose ids are new, and those that say something else under an id that is known."""
     owner = whose.user or ""
     ids = [(draft.session or "", draft.id or "") for draft in drafts]
-    known = imported.known(whose.household(works=works).database, whose.tenant, owner=owner, ids=ids)
+    known = imported.known(whose.runtime(works=works).database, whose.tenant, owner=owner, ids=ids)
     new = [draft for draft, id in zip(drafts, ids, strict=True) if id not in known]
     changed = [
         draft for draft, id in zip(drafts, ids, strict=True) if id in known and _differs(draft, owner, known[id])

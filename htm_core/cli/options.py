@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from ..memory import Memory
 from ..models.embedders import CheckedEmbedder, resolve
-from ..runtime.process import Household, household
+from ..runtime.process import Runtime, runtime
 from ..settings import Settings
 from ..types import Eviction
 from .exit_codes import told
@@ -80,9 +80,9 @@ class Whose:
             settings=self.settings(works=works),
         )  # fmt: skip
 
-    def household(self, *, works: bool = False) -> Household:
+    def runtime(self, *, works: bool = False) -> Runtime:
         """The database of these memories, with its worker; the very one that `memory` uses."""
-        return household(self.url, self.settings(works=works))
+        return runtime(self.url, self.settings(works=works))
 
     def settings(self, *, works: bool = False) -> Settings:
         """How this process uses the database."""

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from ..engine.engine import Mind
+from ..engine.engine import Engine
 from ..errors import InvalidInput
 from ..models.embedders import resolve
 from ..rules import validation
@@ -353,15 +353,15 @@ class Collection(Handle):
 
 
 def opened(
-    mind: Mind, name: str, *, dim: int | None = None, embedder: object | None = None, kind: str = "documents"
+    engine: Engine, name: str, *, dim: int | None = None, embedder: object | None = None, kind: str = "documents"
 ) -> Collection:
     """A memory's collection; without an embedder of its own by the memory's."""
     query_module.one_of(kind, KINDS, what="kind")
     return Collection(
-        mind.database,
-        tenant=mind.tenant,
+        engine.database,
+        tenant=engine.tenant,
         name=Collection.check_name(name) if kind == "documents" else f"{kind}:{name}",
-        embedder=mind.embedder if embedder is None else resolve(embedder),
+        embedder=engine.embedder if embedder is None else resolve(embedder),
         dim=dim,
-        clock=mind.clock,
+        clock=engine.clock,
     )

@@ -37,7 +37,7 @@ class _OfTenant:
             self.robots[robot] = max(at, self.robots.get(robot, at))
 
 
-class Touches:
+class AccessCounts:
     """What was recalled since the last writing, per tenant."""
 
     def __init__(self, database: Database) -> None:
@@ -76,32 +76,32 @@ class Touches:
             with self._lock:
                 pending, self._pending = self._pending, {}
             while pending:
-                tenant, touches = pending.popitem()
+                tenant, access_counts = pending.popitem()
                 try:
-                    written = again(lambda tenant=tenant, touches=touches: self._write(tenant, touches))  # type: ignore[misc]
+                    written = again(lambda tenant=tenant, counts=access_counts: self._write(tenant, counts))  # type: ignore[misc]
                 except BaseException:
-                    self._put_back(pending | {tenant: touches})
+                    self._put_back(pending | {tenant: access_counts})
                     raise
                 for key, counts in written.items():
                     counted(self._database, key, counts)
 
-    def _write(self, tenant: str, touches: _OfTenant) -> Mapping[SetKey, Counted]:
+    def _write(self, tenant: str, access_counts: _OfTenant) -> Mapping[SetKey, Counted]:
         """All of one tenant in one transaction, every table in the order of its keys."""
         written: dict[SetKey, Counted] = {}
         with self._database.transaction(tenant) as connection:
-            if touches.nodes:
-                nodes.touch(connection, touches.nodes)
-            for key in sorted(touches.held, key=lambda key: (key.owner, key.shared, key.holder, key.session)):
-                counts = working.touch(connection, key, touches.held[key])
+            if access_counts.nodes:
+                nodes.touch(connection, access_counts.nodes)
+            for key in sorted(access_counts.held, key=lambda key: (key.owner, key.shared, key.holder, key.session)):
+                counts = working.touch(connection, key, access_counts.held[key])
                 if counts is not None:
                     written[key] = counts
-            robots.active(connection, touches.robots)
+            robots.active(connection, access_counts.robots)
         return written
 
     def _put_back(self, pending: Mapping[str, _OfTenant]) -> None:
         with self._lock:
-            for tenant, touches in pending.items():
-                self._pending.setdefault(tenant, _OfTenant()).include(touches)
+            for tenant, access_counts in pending.items():
+                self._pending.setdefault(tenant, _OfTenant()).include(access_counts)
 
 
 def _add(counts: Counts, more: Counts) -> None:

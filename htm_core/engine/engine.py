@@ -26,7 +26,7 @@ from ..store.working import Written as Saved
 from ..store.write import last_said, write
 from ..telemetry import telemetry
 from ..types import DEFAULT_IMPORTANCE, Draft, Event, Eviction, Item, Node, TokenCounter
-from .access_counts import Touches
+from .access_counts import AccessCounts
 from .entries import Preparer
 from .working_sets import WorkingSet, catch_up_everywhere, drop_everywhere, empty
 
@@ -59,7 +59,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class Mind:
+class Engine:
     """The parts of one memory, and the two things that change it: saying and touching."""
 
     def __init__(
@@ -74,7 +74,7 @@ class Mind:
         embed: str,
         tokens: TokenCounter,
         working: WorkingSet,
-        touches: Touches,
+        access_counts: AccessCounts,
         settings: Settings,
         clock: Clock,
         on_evict: Callable[[Eviction], None] | None,
@@ -93,7 +93,7 @@ class Mind:
         self.tokens = tokens
         self.working = working
         self.group = group
-        self.touches = touches
+        self.access_counts = access_counts
         self.settings = settings
         self.ticks = clock
         self.wake = wake
@@ -177,7 +177,7 @@ class Mind:
             memory.release(plan)
             raise
         self._applied(held, plan, outcome, now)
-        self.touches.seen(self.tenant, self.robot, at=now)
+        self.access_counts.seen(self.tenant, self.robot, at=now)
         self.wake()
         self.emit("remember", count=len(entries), new=sum(each.is_new for each in outcome.written))
         return [_node(each, outcome.found) for each in outcome.written]
@@ -252,8 +252,8 @@ class Mind:
             self.report(working.hold(fresh, now=now.timestamp()))
         ids = [node.id for node in found]
         memory.touch(ids, now=now.timestamp())
-        self.touches.add(working.key, ids, at=now)
-        self.touches.seen(self.tenant, self.robot, at=now)
+        self.access_counts.add(working.key, ids, at=now)
+        self.access_counts.seen(self.tenant, self.robot, at=now)
 
     def drop(self, ids: Sequence[UUID]) -> None:
         """Take nodes out of every working memory of this process."""

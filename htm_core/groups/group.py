@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self, cast
 
-from ..engine.engine import Mind
+from ..engine.engine import Engine
 from ..engine.working_sets import WorkingSet, working_set
 from ..errors import InvalidInput, NotFound
 from ..rules import validation
@@ -15,7 +15,7 @@ from ..store.database import Connection, Database
 from ..store.groups import Role, Rules
 from ..store.working import SetKey
 from ..types import GroupStatus, Member
-from .heartbeat import Heart, Membership
+from .heartbeat import Heartbeat, Membership
 from .listener import Listener
 
 ROLES = ("active", "passive")
@@ -25,14 +25,14 @@ LEASE = 10.0  # seconds, of a group whose first member names none
 class Group:
     """A robot's membership in a group. Leaving it, as at the end of a `with`, gives the robot its own working memory back."""
 
-    def __init__(self, name: str, *, mind: Mind, heart: Heart, listener: Listener) -> None:
+    def __init__(self, name: str, *, engine: Engine, heartbeat: Heartbeat, listener: Listener) -> None:
         self.name = name
-        self._mind = mind
-        self._heart = heart
+        self._engine = engine
+        self._heartbeat = heartbeat
         self._listener = listener
 
     def __repr__(self) -> str:
-        return f"Group({self.name!r}, robot={self._mind.robot!r}, role={self.role!r})"
+        return f"Group({self.name!r}, robot={self._engine.robot!r}, role={self.role!r})"
 
     def __enter__(self) -> Self:
         return self
@@ -45,21 +45,21 @@ class Group:
     @property
     def role(self) -> str | None:
         """This robot's role when its heart last beat: "active" or "passive", None once it has left."""
-        return self._heart.role(self._key)
+        return self._heartbeat.role(self._key)
 
     def leave(self, robot: str | None = None) -> None:
         """Be a member no more, or take a lost robot out. The last active one hands over to who has stood by longest."""
-        leaving = robot or self._mind.robot
-        with self._mind.transaction() as connection:
+        leaving = robot or self._engine.robot
+        with self._engine.transaction() as connection:
             _take_out(connection, self.name, robot=leaving)
-        if leaving == self._mind.robot:
-            for mind in {*self._heart.drop(self._key), self._mind}:
-                mind.hold_in(_working(mind, None), group=None)
-        self._heart.look()
+        if leaving == self._engine.robot:
+            for engine in {*self._heartbeat.drop(self._key), self._engine}:
+                engine.hold_in(_working(engine, None), group=None)
+        self._heartbeat.look()
 
     def promote(self, robot: str | None = None) -> None:
         """Make a passive member active beside those who are; this robot, unless another is named."""
-        with self._mind.transaction() as connection:
+        with self._engine.transaction() as connection:
             member = self._member(self._members(connection), robot)
             if member.role == "active":
                 raise InvalidInput(
@@ -68,11 +68,11 @@ class Group:
             if not member.live:
                 raise InvalidInput(f"expected a member that lives, got {member.robot!r}, whose heartbeat is late")
             groups.set_roles(connection, self.name, {member.robot: "active"})
-        self._heart.look()
+        self._heartbeat.look()
 
     def demote(self, robot: str | None = None) -> None:
         """Make an active member passive; this robot, unless another is named. The last active one cannot be: `failover`."""
-        with self._mind.transaction() as connection:
+        with self._engine.transaction() as connection:
             members = self._members(connection)
             member = self._member(members, robot)
             if member.role == "passive":
@@ -84,7 +84,7 @@ class Group:
                     f"expected another active member beside {member.robot!r}, got none: promote one first, or use failover()"
                 )
             groups.set_roles(connection, self.name, {member.robot: "passive"})
-        self._heart.look()
+        self._heartbeat.look()
 
     def failover(self) -> str:
         """Hand over now: an active member becomes passive, whoever has stood by longest active; say who that is.
@@ -92,7 +92,7 @@ class Group:
         Of several active ones it is one whose heartbeat is late, else this robot, else the first. Raises `InvalidInput`
         when nobody who lives stands by.
         """
-        with self._mind.transaction() as connection:
+        with self._engine.transaction() as connection:
             members = self._members(connection)
             successor = _successor(members)
             if successor is None:
@@ -100,30 +100,30 @@ class Group:
                     "expected a passive member that lives to take over, got none; let a robot join as passive"
                 )
             active = [m for m in members.values() if m.role == "active"]
-            active.sort(key=lambda m: (m.live, m.robot != self._mind.robot))
+            active.sort(key=lambda m: (m.live, m.robot != self._engine.robot))
             roles: dict[str, Role] = {active[0].robot: "passive"} if active else {}
             groups.set_roles(connection, self.name, {**roles, successor: "active"})
-        self._heart.look()
+        self._heartbeat.look()
         return successor
 
     def status(self) -> GroupStatus:
         """Who is in the group, who is active and lives, and what it holds of this owner and session."""
-        with self._mind.transaction() as connection:
+        with self._engine.transaction() as connection:
             return status(
-                connection, self.name, owner=self._mind.owner, session=self._mind.session or "",
+                connection, self.name, owner=self._engine.owner, session=self._engine.session or "",
                 listening=self._listener.listening,
             )  # fmt: skip
 
     @property
     def _key(self) -> tuple[str, str, str]:
-        return (self._mind.tenant, self.name, self._mind.robot)
+        return (self._engine.tenant, self.name, self._engine.robot)
 
     def _members(self, connection: Connection) -> dict[str, Member]:
         """The members by name; nobody else changes them until the transaction ends."""
         return _locked(connection, self.name)
 
     def _member(self, members: dict[str, Member], robot: str | None) -> Member:
-        name = robot or self._mind.robot
+        name = robot or self._engine.robot
         if name not in members:
             raise InvalidInput(
                 f"expected a member of the group {self.name!r}, got {name!r}; there are: {', '.join(members) or 'none'}"
@@ -131,39 +131,41 @@ class Group:
         return members[name]
 
 
-def enter(mind: Mind, heart: Heart, listener: Listener, name: str, *, role: str, lease: float | None) -> Group:
+def enter(
+    engine: Engine, heartbeat: Heartbeat, listener: Listener, name: str, *, role: str, lease: float | None
+) -> Group:
     """Join a group: from now on the robot holds the group's working memory; raises `InvalidInput`."""
     validation.check_name(name, what="group")
     if role not in ROLES:
         raise InvalidInput(f"expected role to be one of {', '.join(ROLES)}, got {role!r}")
-    if mind.group not in (None, name):
-        raise InvalidInput(f"expected a robot in no other group, got one in {mind.group!r}; leave it first")
+    if engine.group not in (None, name):
+        raise InvalidInput(f"expected a robot in no other group, got one in {engine.group!r}; leave it first")
     seconds = None if lease is None else _checked(lease)
-    working = _working(mind, name)
-    key = (mind.tenant, name, mind.robot)
-    if heart.role(key) is not None:  # another memory of the robot has joined: nothing changes for the group
-        mind.hold_in(working, group=name)
-        heart.tell(mind)
-        return Group(name, mind=mind, heart=heart, listener=listener)
-    with mind.transaction() as connection:
-        rules = _agreed(connection, mind, name, working, seconds)
-        joined = groups.join(connection, name, robot=mind.robot, role=cast(Role, role), instance=heart.instance)
+    working = _working(engine, name)
+    key = (engine.tenant, name, engine.robot)
+    if heartbeat.role(key) is not None:  # another memory of the robot has joined: nothing changes for the group
+        engine.hold_in(working, group=name)
+        heartbeat.tell(engine)
+        return Group(name, engine=engine, heartbeat=heartbeat, listener=listener)
+    with engine.transaction() as connection:
+        rules = _agreed(connection, engine, name, working, seconds)
+        joined = groups.join(connection, name, robot=engine.robot, role=cast(Role, role), instance=heartbeat.instance)
     membership = Membership(role=joined, term=rules.term, lease=rules.lease, group_id=rules.id, working=working)
-    mind.hold_in(working, group=name)
-    heart.take(key, membership, mind)
+    engine.hold_in(working, group=name)
+    heartbeat.take(key, membership, engine)
     listener.start()
-    mind.in_mind()
-    return Group(name, mind=mind, heart=heart, listener=listener)
+    engine.in_mind()
+    return Group(name, engine=engine, heartbeat=heartbeat, listener=listener)
 
 
-def leave_all(heart: Heart, database: Database) -> None:
+def leave_all(heartbeat: Heartbeat, database: Database) -> None:
     """Leave every group that a process's robots are in, so that successors need not wait for the lease."""
-    for tenant, name, robot in heart.names():
+    for tenant, name, robot in heartbeat.names():
         with database.transaction(tenant) as connection:
             instances = {member.robot: instance for member, instance in groups.members(connection, name)}
-            if instances.get(robot) == heart.instance:
+            if instances.get(robot) == heartbeat.instance:
                 _take_out(connection, name, robot=robot)
-        heart.drop((tenant, name, robot))
+        heartbeat.drop((tenant, name, robot))
 
 
 def status(connection: Connection, name: str, *, owner: str, session: str | None, listening: bool) -> GroupStatus:
@@ -184,11 +186,11 @@ def status(connection: Connection, name: str, *, owner: str, session: str | None
     )
 
 
-def every(mind: Mind, *, name: str | None, session: str | None) -> list[GroupStatus]:
+def every(engine: Engine, *, name: str | None, session: str | None) -> list[GroupStatus]:
     """How the groups of a tenant stand, or the one that is named, as this owner sees them; nobody listens for this."""
-    with mind.transaction() as connection:
+    with engine.transaction() as connection:
         names = groups.names(connection) if name is None else [validation.check_name(name, what="group")]
-        return [status(connection, each, owner=mind.owner, session=session, listening=False) for each in names]
+        return [status(connection, each, owner=engine.owner, session=session, listening=False) for each in names]
 
 
 def _locked(connection: Connection, name: str) -> dict[str, Member]:
@@ -209,7 +211,7 @@ def _take_out(connection: Connection, name: str, *, robot: str) -> None:
     groups.leave(connection, name, robot=robot)
 
 
-def _agreed(connection: Connection, mind: Mind, name: str, working: WorkingSet, lease: float | None) -> Rules:
+def _agreed(connection: Connection, engine: Engine, name: str, working: WorkingSet, lease: float | None) -> Rules:
     """The group's rules under its lock. Who comes alone makes them; who joins others must have the same."""
     mine = (working.memory.budget, working.memory.policy)
     groups.found(connection, name, budget=mine[0], policy=mine[1], lease=lease or LEASE)
@@ -218,7 +220,7 @@ def _agreed(connection: Connection, mind: Mind, name: str, working: WorkingSet, 
     theirs = (rules.budget, rules.policy)
     if theirs == mine and lease in (None, rules.lease):
         return rules
-    if any(member.live and member.robot != mind.robot for member, _ in groups.members(connection, name)):
+    if any(member.live and member.robot != engine.robot for member, _ in groups.members(connection, name)):
         raise InvalidInput(
             f"expected budget={rules.budget}, policy={rules.policy!r} and lease={rules.lease:g}, which the members of the group "
             f"{name!r} have, got {mine[0]}, {mine[1]!r} and {'none' if lease is None else format(lease, 'g')}; use the same"
@@ -229,16 +231,16 @@ def _agreed(connection: Connection, mind: Mind, name: str, working: WorkingSet, 
     return changed
 
 
-def _working(mind: Mind, group: str | None) -> WorkingSet:
+def _working(engine: Engine, group: str | None) -> WorkingSet:
     """The working set of the robot alone, or of a group, with the robot's own budget and policy."""
     key = SetKey(
-        tenant=mind.tenant,
-        owner=mind.owner,
-        holder=group or mind.robot,
-        session=mind.session or "",
+        tenant=engine.tenant,
+        owner=engine.owner,
+        holder=group or engine.robot,
+        session=engine.session or "",
         shared=group is not None,
     )
-    return working_set(mind.database, key, budget=mind.working.memory.budget, policy=mind.working.policy)
+    return working_set(engine.database, key, budget=engine.working.memory.budget, policy=engine.working.policy)
 
 
 def _successor(members: dict[str, Member]) -> str | None:

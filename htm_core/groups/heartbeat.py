@@ -9,7 +9,7 @@ import weakref
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
-from ..engine.engine import Mind
+from ..engine.engine import Engine
 from ..engine.working_sets import WorkingSet
 from ..errors import HTMError
 from ..fork import renewed_after_fork
@@ -34,10 +34,10 @@ class Membership:
     lease: float
     group_id: UUID
     working: WorkingSet
-    minds: weakref.WeakSet[Mind] = field(default_factory=weakref.WeakSet)
+    minds: weakref.WeakSet[Engine] = field(default_factory=weakref.WeakSet)
 
 
-class Heart:
+class Heartbeat:
     """Beats four times in a lease for every robot of this process that is in a group, in one thread for all."""
 
     def __init__(self, database: Database) -> None:
@@ -54,24 +54,24 @@ class Heart:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def take(self, name: Name, membership: Membership, mind: Mind) -> None:
+    def take(self, name: Name, membership: Membership, engine: Engine) -> None:
         """Speak for a member from now on; for one that is known already the first membership stays."""
         with self._lock:
-            self._memberships.setdefault(name, membership).minds.add(mind)
+            self._memberships.setdefault(name, membership).minds.add(engine)
             if self._thread is None or not self._thread.is_alive():
                 self._stopping.clear()
                 self._thread = threading.Thread(target=self._run, name="htm-heart", daemon=True)
                 self._thread.start()
         self._wanted.set()
 
-    def tell(self, mind: Mind) -> None:
+    def tell(self, engine: Engine) -> None:
         """Tell a memory of a member's, too, what happens to the member."""
         with self._lock:
-            known = self._memberships.get((mind.tenant, mind.group or "", mind.robot))
+            known = self._memberships.get((engine.tenant, engine.group or "", engine.robot))
             if known is not None:
-                known.minds.add(mind)
+                known.minds.add(engine)
 
-    def drop(self, name: Name) -> list[Mind]:
+    def drop(self, name: Name) -> list[Engine]:
         """Speak for a member no more, and give the memories that were told of it."""
         with self._lock:
             gone = self._memberships.pop(name, None)
@@ -88,11 +88,11 @@ class Heart:
             known = self._memberships.get(name)
         return None if known is None else known.role
 
-    def observer(self, working: WorkingSet) -> Mind | None:
+    def observer(self, working: WorkingSet) -> Engine | None:
         """A memory of this process that is told of what happens to a working set."""
         with self._lock:
-            minds = [mind for each in self._memberships.values() for mind in each.minds]
-        return next((mind for mind in minds if mind.working is working), None)
+            minds = [engine for each in self._memberships.values() for engine in each.minds]
+        return next((engine for engine in minds if engine.working is working), None)
 
     def hint(self, ids: set[str]) -> None:
         """Beat at once when one of these is a group of ours: who is active may have changed."""
@@ -158,8 +158,8 @@ class Heart:
                 else:
                     membership.term = standing.term
         for membership in changed:
-            for mind in list(membership.minds):
-                mind.emit("role", active=int(membership.role == "active"))
+            for engine in list(membership.minds):
+                engine.emit("role", active=int(membership.role == "active"))
 
     def _run(self) -> None:
         pause = 0.0

@@ -13,7 +13,7 @@ from ..errors import HTMError
 from ..fork import renewed_after_fork
 from ..store.database import Database
 from ..store.listening import Line
-from .heartbeat import Heart
+from .heartbeat import Heartbeat
 
 _log = logging.getLogger("htm.hive")
 
@@ -30,9 +30,9 @@ class Listener:
     it cannot listen (behind a pooler without `Settings.listen_url`, or the server is away) it looks twice a second.
     """
 
-    def __init__(self, database: Database, heart: Heart) -> None:
+    def __init__(self, database: Database, heartbeat: Heartbeat) -> None:
         self._database = database
-        self._heart = heart
+        self._heartbeat = heartbeat
         self.renew()
         renewed_after_fork(self)
 
@@ -75,17 +75,17 @@ class Listener:
         """Look at all sets now and then until the next attempt to listen."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0 and not self._stopping.wait(min(left, LOOK_SECONDS)):
-            self._heart.wake()
+            self._heartbeat.wake()
             self._take_over(self._sets())
 
     def _listen(self, line: Line) -> None:
         self.listening = True
-        self._heart.wake()
+        self._heartbeat.wake()
         late = self._take_over(self._sets())
         while not self._stopping.is_set():
             heard = line.hear(seconds=RETRY_SECONDS if late else HEAR_SECONDS)
             if heard or late:
-                self._heart.hint(heard)
+                self._heartbeat.hint(heard)
                 late = self._take_over({*self._told(heard), *late})
 
     def _told(self, heard: set[str]) -> list[WorkingSet]:
@@ -108,7 +108,7 @@ class Listener:
             except Exception:  # a policy of the application's; it is the others' listener as well
                 _log.exception("a working set was not read")
                 continue
-            observer = self._heart.observer(each) if evictions else None
+            observer = self._heartbeat.observer(each) if evictions else None
             if observer is not None:
                 observer.report(evictions)
             if each.behind:

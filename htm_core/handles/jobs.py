@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Sequence
 
-from ..engine.engine import Mind
+from ..engine.engine import Engine
 from ..errors import InvalidInput
 from ..operations.recall import checked_id, checked_limit
 from ..store import jobs
@@ -17,15 +17,15 @@ KINDS = ("embed", "tag", "propose", "relate", "count")
 class Jobs:
     """What is owed for what one owner sees; counting words is the whole tenant's."""
 
-    def __init__(self, mind: Mind) -> None:
-        self._mind = mind
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
 
     def list(self, *, kind: str | None = None, parked: bool | None = None, limit: int = 100) -> builtins.list[Job]:
         """What is owed, what was given up first, then the oldest; `parked` is only that, or only the rest."""
-        with self._mind.transaction() as connection:
+        with self._engine.transaction() as connection:
             return jobs.listed(
                 connection,
-                owners=self._mind.owners,
+                owners=self._engine.owners,
                 kind=_checked(kind),
                 parked=parked,
                 limit=checked_limit(limit),
@@ -38,9 +38,9 @@ class Jobs:
                 f"expected ids to be a list of ids as in Job.id, got the string {ids!r}; write [{ids!r}]"
             )
         wanted = None if ids is None else [checked_id(id, what="ids") for id in ids]
-        with self._mind.transaction() as connection:
-            again = jobs.retry(connection, owners=self._mind.owners, ids=wanted, kind=_checked(kind))
-        self._mind.wake()
+        with self._engine.transaction() as connection:
+            again = jobs.retry(connection, owners=self._engine.owners, ids=wanted, kind=_checked(kind))
+        self._engine.wake()
         return again
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from ..engine.engine import Mind
+from ..engine.engine import Engine
 from ..errors import InvalidInput
 from ..rules import validation
 from ..runtime.process import Handle
@@ -23,8 +23,8 @@ Message = Draft | Mapping[str, Any]
 class Log(Handle):
     """The messages of a session. Clearing or replacing the log changes the record, never long-term memory."""
 
-    def __init__(self, mind: Mind, session: str) -> None:
-        self._mind = mind
+    def __init__(self, engine: Engine, session: str) -> None:
+        self._engine = engine
         self.session = validation.check_name(session, what="session")
 
     def append(self, messages: Sequence[Message]) -> list[Mention]:
@@ -46,8 +46,8 @@ class Log(Handle):
 
     def entries(self, n: int | None = None, *, archived: bool | None = None) -> list[tuple[str | None, Mention]]:
         """The last `n` messages with the ids that their callers gave them: all, or only those (not) archived."""
-        with self._mind.transaction() as connection:
-            return mentions.tail(connection, owner=self._mind.owner, session=self.session, limit=n, archived=archived)
+        with self._engine.transaction() as connection:
+            return mentions.tail(connection, owner=self._engine.owner, session=self.session, limit=n, archived=archived)
 
     def archive(self, messages: Sequence[Mention]) -> list[Mention]:
         """Mark messages as archived, for who reads the log as a queue: they stay in it. Answers with those newly marked."""
@@ -63,7 +63,7 @@ class Log(Handle):
         said: list[UUID] = []
 
         def clear(connection: Connection) -> None:
-            mentions.clear_log(connection, owner=self._mind.owner, session=self.session)
+            mentions.clear_log(connection, owner=self._engine.owner, session=self.session)
 
         def place(connection: Connection, written: list[Written]) -> None:
             fresh = iter(written)
@@ -71,20 +71,20 @@ class Log(Handle):
             mentions.place_in_log(connection, list(dict.fromkeys(said)))
 
         new = [place for place in places if isinstance(place, Draft)]
-        self._mind.say(new, before=clear, wordless=True, after=place)
+        self._engine.say(new, before=clear, wordless=True, after=place)
         return self._read(said)
 
     def clear(self) -> None:
         """Empty the log; long-term memory keeps what was in it."""
-        with self._mind.transaction() as connection:
-            mentions.clear_log(connection, owner=self._mind.owner, session=self.session)
+        with self._engine.transaction() as connection:
+            mentions.clear_log(connection, owner=self._engine.owner, session=self.session)
 
     def _say(self, messages: Sequence[Message], said: list[UUID]) -> None:
         def note(_: Connection, written: list[Written]) -> None:
             said[:] = [each.mention for each in written]
 
         if messages:
-            self._mind.say([self._here(message) for message in messages], wordless=True, after=note)
+            self._engine.say([self._here(message) for message in messages], wordless=True, after=note)
 
     def _here(self, message: Message) -> Draft:
         draft = validation.as_draft(message)
@@ -105,19 +105,21 @@ class Log(Handle):
         return places
 
     def _marked(self, mark: Callable[..., set[UUID]], messages: Sequence[Mention]) -> list[Mention]:
-        with self._mind.transaction() as connection:
-            done = mark(connection, [UUID(each.id) for each in messages], owner=self._mind.owner, session=self.session)
+        with self._engine.transaction() as connection:
+            done = mark(
+                connection, [UUID(each.id) for each in messages], owner=self._engine.owner, session=self.session
+            )
         return [each for each in messages if UUID(each.id) in done]
 
     def _read(self, said: Sequence[UUID]) -> list[Mention]:
-        with self._mind.transaction() as connection:
+        with self._engine.transaction() as connection:
             found = mentions.by_id(connection, said)
         return [found[id] for id in said if id in found]
 
     def _fitting(self, found: list[Mention], tokens: int) -> list[Mention]:
         kept: list[Mention] = []
         for mention in reversed(found):
-            tokens -= self._mind.tokens(mention.content) if mention.content else 0
+            tokens -= self._engine.tokens(mention.content) if mention.content else 0
             if tokens < 0:
                 break
             kept.append(mention)

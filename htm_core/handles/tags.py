@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
-from ..engine.engine import Mind
+from ..engine.engine import Engine
 from ..errors import NotFound
 from ..operations.read import find, get
 from ..operations.recall import checked_limit, checked_query, windows_of
@@ -27,8 +27,8 @@ LIKE_ENOUGH = 0.4  # below this, a tag is not what was looked for
 class Tags:
     """The tags of what one owner sees: their own nodes and what the tenant shares. They change only their own."""
 
-    def __init__(self, mind: Mind) -> None:
-        self._mind = mind
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
 
     def add(self, id_or_key: str, tags: Sequence[str]) -> Node:
         """Give a node more tags; what it has already it keeps. Raises `InvalidInput`, `NotFound`."""
@@ -46,9 +46,9 @@ class Tags:
     def tree(self, prefix: str | None = None) -> TagTree:
         """All tags, or a tag with those below it, and how many nodes each has: to print, and to draw."""
         root = None if prefix is None else rules.normalize(prefix)
-        with self._mind.transaction() as connection:
-            counts = store.counts(connection, owners=self._mind.owners, prefix=root)
-            nodes = store.tagged(connection, owners=self._mind.owners) if root is None else 0
+        with self._engine.transaction() as connection:
+            counts = store.counts(connection, owners=self._engine.owners, prefix=root)
+            nodes = store.tagged(connection, owners=self._engine.owners) if root is None else 0
         return grow(counts, prefix=root, nodes=nodes)
 
     def search(self, query: str, *, limit: int = 20) -> builtins.list[TagFound]:
@@ -57,8 +57,8 @@ class Tags:
         Looks at every tag of the owner.
         """
         wanted, most = checked_query(query), checked_limit(limit)
-        with self._mind.transaction() as connection:
-            counts = store.counts(connection, owners=self._mind.owners, prefix=None)
+        with self._engine.transaction() as connection:
+            counts = store.counts(connection, owners=self._engine.owners, prefix=None)
         found = [
             TagFound(tag=tag, nodes=nodes, score=score)
             for tag, nodes in counts.items()
@@ -68,19 +68,19 @@ class Tags:
 
     def popular(self, *, limit: int = 20, timeframe: TimeframeLike = None) -> builtins.list[TagCount]:
         """The tags that most nodes were given, of those said in a timeframe; ancestors count only where they were given."""
-        windows = windows_of(self._mind, timeframe, now=self._mind.clock())
-        with self._mind.transaction() as connection:
-            return store.popular(connection, owners=self._mind.owners, windows=windows, limit=checked_limit(limit))
+        windows = windows_of(self._engine, timeframe, now=self._engine.clock())
+        with self._engine.transaction() as connection:
+            return store.popular(connection, owners=self._engine.owners, windows=windows, limit=checked_limit(limit))
 
     def related(self, tag: str, *, limit: int = 20) -> builtins.list[TagRelated]:
         """The tags that stand on the same nodes as a tag or those below it, closest first; its own family is left out."""
         name = rules.normalize(tag)
-        with self._mind.transaction() as connection:
-            return store.related(connection, name, owners=self._mind.owners, limit=checked_limit(limit))
+        with self._engine.transaction() as connection:
+            return store.related(connection, name, owners=self._engine.owners, limit=checked_limit(limit))
 
     def _held(self, connection: Connection, id_or_key: str) -> UUID:
-        node = find(self._mind, connection, id_or_key)
-        if node is None or not store.hold(connection, node, owner=self._mind.owner):
+        node = find(self._engine, connection, id_or_key)
+        if node is None or not store.hold(connection, node, owner=self._engine.owner):
             raise NotFound(
                 f"expected a node id or a key of this owner, got {id_or_key!r}; what the tenant shares is tagged by a memory "
                 "without a user"
@@ -89,11 +89,11 @@ class Tags:
 
     def _changed(self, id_or_key: str, change: Change) -> Node:
         node = again(lambda: self._change(id_or_key, change))
-        self._mind.wake()
-        return get(self._mind, str(node))
+        self._engine.wake()
+        return get(self._engine, str(node))
 
     def _change(self, id_or_key: str, change: Change) -> UUID:
-        with self._mind.transaction() as connection:
+        with self._engine.transaction() as connection:
             node = self._held(connection, id_or_key)
             change(connection, node)
             return node

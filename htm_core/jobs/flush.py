@@ -4,39 +4,39 @@ from __future__ import annotations
 
 import time
 
-from ..engine.engine import Mind
+from ..engine.engine import Engine
 from ..store import jobs
 from .worker import Worker
 
 PAUSE = 0.02
 
 
-def settle(mind: Mind, worker: Worker, *, timeout: float | None) -> bool:
+def settle(engine: Engine, worker: Worker, *, timeout: float | None) -> bool:
     """Write access counts and wait for the tenant's jobs; False when time is up, or what is left keeps failing or is not ours."""
-    mind.touches.write()
+    engine.access_counts.write()
     end = None if timeout is None else time.monotonic() + timeout
     worker.hurry()
-    with mind.transaction() as connection:
+    with engine.transaction() as connection:
         jobs.hurry(connection)
-    _work(mind, worker, end)
-    untried, total = _left(mind, worker)
+    _work(engine, worker, end)
+    untried, total = _left(engine, worker)
     while untried and not _over(end):
         time.sleep(PAUSE)
-        _work(mind, worker, end)  # what another worker claimed and left, too
-        untried, total = _left(mind, worker)
+        _work(engine, worker, end)  # what another worker claimed and left, too
+        untried, total = _left(engine, worker)
     return total == 0
 
 
-def _work(mind: Mind, worker: Worker, end: float | None) -> None:
-    if mind.settings.worker == "off":
+def _work(engine: Engine, worker: Worker, end: float | None) -> None:
+    if engine.settings.worker == "off":
         worker.drain(until=lambda: _over(end))
     else:
         worker.wake()
 
 
-def _left(mind: Mind, worker: Worker) -> tuple[int, int]:
+def _left(engine: Engine, worker: Worker) -> tuple[int, int]:
     asked = worker.asked()
-    with mind.transaction() as connection:
+    with engine.transaction() as connection:
         return jobs.waiting(connection, asked)
 
 

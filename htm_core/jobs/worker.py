@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import attrgetter
 
-from ..engine.access_counts import Touches
+from ..engine.access_counts import AccessCounts
 from ..errors import DatabaseUnavailable, HTMError, ModelError
 from ..fork import renewed_after_fork
 from ..models.embedders import CheckedEmbedder
@@ -41,9 +41,9 @@ class Worker:
     One thread does what is quick; where there are chat models, a second one waits for those, so that no vector does.
     """
 
-    def __init__(self, database: Database, touches: Touches) -> None:
+    def __init__(self, database: Database, access_counts: AccessCounts) -> None:
         self._database = database
-        self._touches = touches
+        self._access_counts = access_counts
         self._duties: dict[Lane, Duty] = {}
         self.pacing = Pacing(rates=database.settings.model_rates, dice=random.random)
         self._looked: float | None = None
@@ -163,7 +163,7 @@ class Worker:
             wanted.clear()
             try:
                 if not slow:
-                    self._touches.write()
+                    self._access_counts.write()
                 self._drain(slow, self._stopping.is_set)
                 pause = self._pause(slow)
             except Exception as error:

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 from uuid import UUID
 
 from ..collections.items import uid_of
-from ..engine.engine import Mind
+from ..engine.engine import Engine
 from ..errors import InvalidInput
 from ..rules.backup import check_header, check_owner, check_row
 from ..store import backup, jobs
@@ -36,8 +36,8 @@ class BackedUp:
 class Backup:
     """Everything that a tenant remembers and holds in mind, whoever's it is: written as JSON lines, and read back."""
 
-    def __init__(self, mind: Mind) -> None:
-        self._mind = mind
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
 
     def write(self, target: TextIO, *, progress: Progress | None = None) -> BackedUp:
         """Write all of it, as it is at one moment, a line at a time; `progress` is told now and then how many were written.
@@ -46,12 +46,12 @@ class Backup:
         words and vectors; collections with their documents, and what frameworks keep in them; groups with their members, what
         each robot and group holds in mind and has held, and the work that is owed or was given up.
         """
-        self._mind.touches.write()
+        self._engine.access_counts.write()
         counts: Counter[str] = Counter()
-        with self._mind.transaction() as connection:
+        with self._engine.transaction() as connection:
             known = backup.header(connection) or {}
             head = {name: known.get(name) for name in ("language", "code", "model", "dimension")}
-            target.write(_line({"format": FORMAT, "version": VERSION, "tenant": self._mind.tenant, **head}))
+            target.write(_line({"format": FORMAT, "version": VERSION, "tenant": self._engine.tenant, **head}))
             for part, row in backup.rows(connection, space=known.get("space")):
                 target.write(_line({"part": part, "row": row}))
                 counts[part] += 1
@@ -68,32 +68,32 @@ class Backup:
         opened with a smaller budget keeps what its policy keeps. Raises `InvalidInput` for what is no backup, for a tenant
         whose words are cut by another language, and for one in which a session, key or collection has something else.
         """
-        lines, mind = iter(source), self._mind
+        lines, engine = iter(source), self._engine
         head = _header(next(lines, ""))
         rows, counts = _rows(lines), Counter[str]()
-        with mind.transaction() as connection:
-            filling = _Filling(mind, connection, head)
+        with engine.transaction() as connection:
+            filling = _Filling(engine, connection, head)
             while some := list(islice(rows, backup.AT_ONCE)):
                 for part, few in _runs(some):
                     filling.put(part, few)
                     counts[part] += len(few)
                 if progress is not None:
                     progress(counts.total())
-            owed = backup.owe_vectors(connection, filling.settled(), model=mind.embedder.name)
+            owed = backup.owe_vectors(connection, filling.settled(), model=engine.embedder.name)
             jobs.owe_count(connection)
-        mind.in_mind()
-        mind.catch_up_everywhere()
-        mind.wake()
+        engine.in_mind()
+        engine.catch_up_everywhere()
+        engine.wake()
         return BackedUp(counts=dict(counts), vectors_owed=owed)
 
 
 class _Filling:
     """One reading: what its rows need to belong to this tenant."""
 
-    def __init__(self, mind: Mind, connection: Connection, head: Mapping[str, Any]) -> None:
+    def __init__(self, engine: Engine, connection: Connection, head: Mapping[str, Any]) -> None:
         self._connection = connection
-        self._tenant = mind.tenant
-        self._embedder = mind.embedder.name
+        self._tenant = engine.tenant
+        self._embedder = engine.embedder.name
         self._xid = backup.moment(connection)
         language = head["language"] or "english"
         here = backup.settle(connection, language=language)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
-from ..engine.engine import Mind
+from ..engine.engine import Engine
 from ..errors import HTMError, InvalidInput, NotFound
 from ..rules import validation
 from ..rules.filters.json_values import MAX_DEPTH
@@ -80,7 +80,7 @@ class _Reading:
 
 
 def load(
-    mind: Mind,
+    engine: Engine,
     path: str | os.PathLike[str],
     *,
     pattern: str,
@@ -93,45 +93,45 @@ def load(
     root = _path(path)
     given = (normalize_all(tags), validation.check_metadata(metadata))
     wanted = list(_files(root, pattern))
-    gone = [] if root.is_file() else _gone(mind, root, pattern, {place for place, _ in wanted})
+    gone = [] if root.is_file() else _gone(engine, root, pattern, {place for place, _ in wanted})
     total, done = len(wanted) + len(gone), []
     for place, file in wanted:
-        done.append(_load(mind, place, file, given=given, force=force))
+        done.append(_load(engine, place, file, given=given, force=force))
         _tell(progress, done[-1], total)
     for place in gone:
-        done.append(Loaded(path=place, status="unloaded", removed=_unload(mind, place)))
+        done.append(Loaded(path=place, status="unloaded", removed=_unload(engine, place)))
         _tell(progress, done[-1], total)
     return done
 
 
-def unload(mind: Mind, path: str | os.PathLike[str]) -> int:
+def unload(engine: Engine, path: str | os.PathLike[str]) -> int:
     """Forget what a file, or every file below a folder, said, and say how many chunks went."""
     place = _named(_path(path))
-    with mind.transaction() as connection:
-        known = [row["path"] for row in files.under(connection, place, owners=[mind.owner])]
+    with engine.transaction() as connection:
+        known = [row["path"] for row in files.under(connection, place, owners=[engine.owner])]
     if not known:
         raise NotFound(f"expected a file or folder that was loaded, got {place!r}; Memory.files() lists them")
-    return sum(again(lambda each=each: _unload(mind, each)) for each in known)  # type: ignore[misc]
+    return sum(again(lambda each=each: _unload(engine, each)) for each in known)  # type: ignore[misc]
 
 
-def listed(mind: Mind, path: str | os.PathLike[str] | None) -> list[File]:
+def listed(engine: Engine, path: str | os.PathLike[str] | None) -> list[File]:
     """The loaded files of a path or below it, by name."""
     place = None if path is None else _named(_path(path))
-    with mind.transaction() as connection:
-        rows = files.under(connection, place, owners=mind.owners)
+    with engine.transaction() as connection:
+        rows = files.under(connection, place, owners=engine.owners)
     return [File(**row) for row in rows]
 
 
-def _load(mind: Mind, place: str, file: Path, *, given: tuple[Sequence[str], Metadata], force: bool) -> Loaded:
+def _load(engine: Engine, place: str, file: Path, *, given: tuple[Sequence[str], Metadata], force: bool) -> Loaded:
     try:
         validation.check_characters(place, what="a file's name")
         said = _bytes(file)
         digest = hashlib.sha256(said + json.dumps(given, sort_keys=True, default=str).encode()).digest()
         if not force:
-            with mind.transaction() as connection:
-                if files.digests(connection, [place], owner=mind.owner).get(place) == digest:
+            with engine.transaction() as connection:
+                if files.digests(connection, [place], owner=engine.owner).get(place) == digest:
                     return Loaded(path=place, status="known")
-        return _say(mind, place, _read(place, said, digest, given=given), force=force)
+        return _say(engine, place, _read(place, said, digest, given=given), force=force)
     except OSError as error:
         return Loaded(path=place, status="failed", error=f"expected a file to read, got {error.strerror or error}")
     except HTMError as error:
@@ -169,47 +169,47 @@ def _read(place: str, said: bytes, digest: bytes, *, given: tuple[Sequence[str],
     return _Reading(digest, len(said), front, cut, said_as)
 
 
-def _say(mind: Mind, place: str, reading: _Reading, *, force: bool) -> Loaded:
+def _say(engine: Engine, place: str, reading: _Reading, *, force: bool) -> Loaded:
     outcome: dict[str, Any] = {}
 
     def before(connection: Connection) -> None:
         """Wait for whoever loads the same file, and see whether that is enough."""
-        if files.lock(connection, place, owner=mind.owner) == reading.digest and not force:
+        if files.lock(connection, place, owner=engine.owner) == reading.digest and not force:
             raise _Known
 
     def after(connection: Connection, written: list[Written]) -> None:
         """Note where the chunks lie, and hide what is no longer among them."""
-        at, kept = mind.clock(), [each.mention for each in written]
+        at, kept = engine.clock(), [each.mention for each in written]
         files.put(
-            connection, place, owner=mind.owner, session=_session(place), digest=reading.digest, size=reading.size,
+            connection, place, owner=engine.owner, session=_session(place), digest=reading.digest, size=reading.size,
             front=reading.front, at=at, mentions=kept, chunks=reading.chunks,
         )  # fmt: skip
         outcome["removed"], outcome["dead"] = files.withdraw(
-            connection, _session(place), owner=mind.owner, by=mind.robot, at=at, kept=kept
+            connection, _session(place), owner=engine.owner, by=engine.robot, at=at, kept=kept
         )
         outcome["added"] = sum(each.is_new for each in written)
 
     try:
-        mind.say(reading.drafts, before=before, after=after, hold=False)
+        engine.say(reading.drafts, before=before, after=after, hold=False)
     except _Known:
         return Loaded(path=place, status="known")
-    mind.drop(sorted(outcome["dead"]))
+    engine.drop(sorted(outcome["dead"]))
     return Loaded(
         path=place, status="loaded", chunks=len(reading.chunks), added=outcome["added"], removed=outcome["removed"]
     )
 
 
-def _unload(mind: Mind, place: str) -> int:
+def _unload(engine: Engine, place: str) -> int:
     dead: set[UUID] = set()
     removed = 0
-    with mind.transaction() as connection:
-        files.lock(connection, place, owner=mind.owner)
-        session = files.drop(connection, place, owner=mind.owner)
+    with engine.transaction() as connection:
+        files.lock(connection, place, owner=engine.owner)
+        session = files.drop(connection, place, owner=engine.owner)
         if session is not None:
             removed, dead = files.withdraw(
-                connection, session, owner=mind.owner, by=mind.robot, at=mind.clock(), kept=[]
+                connection, session, owner=engine.owner, by=engine.robot, at=engine.clock(), kept=[]
             )
-    mind.drop(sorted(dead))
+    engine.drop(sorted(dead))
     return removed
 
 
@@ -238,10 +238,10 @@ def _globbed(root: Path, pattern: str) -> list[Path]:
     raise InvalidInput(f"expected a pattern below the folder, such as '**/*.md', got {pattern!r}")
 
 
-def _gone(mind: Mind, root: Path, pattern: str, wanted: set[str]) -> list[str]:
+def _gone(engine: Engine, root: Path, pattern: str, wanted: set[str]) -> list[str]:
     """The files below a folder that were loaded by such a name and are no longer on disk."""
-    with mind.transaction() as connection:
-        known = [row["path"] for row in files.under(connection, _named(root), owners=[mind.owner])]
+    with engine.transaction() as connection:
+        known = [row["path"] for row in files.under(connection, _named(root), owners=[engine.owner])]
     return [
         place for place in known if place not in wanted and not Path(place).exists() and _fits(root, place, pattern)
     ]

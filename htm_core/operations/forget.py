@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import datetime, timedelta
 
-from ..engine.engine import Mind
+from ..engine.engine import Engine
 from ..errors import InvalidInput, NotFound
 from ..rules import validation
 from ..store import forgetting, nodes
@@ -16,74 +16,76 @@ from .read import find, get
 CONFIRMED = "confirmed"
 
 
-def forget(mind: Mind, id_or_key: str, *, robot: str | None) -> None:
+def forget(engine: Engine, id_or_key: str, *, robot: str | None) -> None:
     """Hide a node for its owner, or withdraw one robot's mentions; raises `NotFound`."""
-    with mind.transaction() as connection:
-        node = find(mind, connection, id_or_key)
+    with engine.transaction() as connection:
+        node = find(engine, connection, id_or_key)
         hidden = 0
         if node is not None:
-            hidden = forgetting.forget(connection, node, owner=mind.owner, by=mind.robot, robot=robot, at=mind.clock())
+            hidden = forgetting.forget(
+                connection, node, owner=engine.owner, by=engine.robot, robot=robot, at=engine.clock()
+            )
         gone = bool(hidden) and node is not None and node not in nodes.live(connection, [node])
     if not hidden or node is None:
         raise NotFound(
             f"expected a memory of this owner to forget, got {id_or_key!r}; Memory.list() shows what there is"
         )
     if gone:
-        mind.drop([node])
-    mind.emit("forget", mentions=hidden)
+        engine.drop([node])
+    engine.emit("forget", mentions=hidden)
 
 
-def restore(mind: Mind, id_or_key: str) -> Node:
+def restore(engine: Engine, id_or_key: str) -> Node:
     """Bring back what was forgotten; raises `NotFound`."""
-    with mind.transaction() as connection:
-        node = find(mind, connection, id_or_key)
+    with engine.transaction() as connection:
+        node = find(engine, connection, id_or_key)
         if node is None:
-            node = forgetting.node_of_key(connection, id_or_key, owner=mind.owner)
-        shown = 0 if node is None else forgetting.restore(connection, node, owner=mind.owner)
+            node = forgetting.node_of_key(connection, id_or_key, owner=engine.owner)
+        shown = 0 if node is None else forgetting.restore(connection, node, owner=engine.owner)
     if not shown:
         raise NotFound(f"expected something forgotten and not purged, got {id_or_key!r}; see timeline(forgotten=True)")
-    mind.emit("restore", mentions=shown)
-    return get(mind, str(node))
+    engine.emit("restore", mentions=shown)
+    return get(engine, str(node))
 
 
-def purge(mind: Mind, older_than: datetime | timedelta, *, confirm: str) -> int:
+def purge(engine: Engine, older_than: datetime | timedelta, *, confirm: str) -> int:
     """Erase for good what was forgotten longer ago, and say how many nodes went."""
     _confirm(confirm)
-    at = mind.clock() - older_than if isinstance(older_than, timedelta) else older_than
+    at = engine.clock() - older_than if isinstance(older_than, timedelta) else older_than
     before = validation.check_time(at, what="older_than")
-    with mind.transaction() as connection:
-        gone = forgetting.purge(connection, owner=mind.owner, before=before)
-    mind.emit("purge", nodes=gone)
+    with engine.transaction() as connection:
+        gone = forgetting.purge(connection, owner=engine.owner, before=before)
+    engine.emit("purge", nodes=gone)
     return gone
 
 
-def erase(mind: Mind, *, user: str | None, session: str | None, key: str | None, confirm: str) -> Receipt:
+def erase(engine: Engine, *, user: str | None, session: str | None, key: str | None, confirm: str) -> Receipt:
     """Erase everything of a user, a session or a key, with a count of what went."""
     _confirm(confirm)
     named = [name for name in (user, session, key) if name is not None]
     if len(named) != 1:
         raise InvalidInput(f"expected exactly one of user, session and key, got {len(named)}; nothing was erased")
     validation.check_name(named[0], what="user, session or key")
-    with mind.transaction() as connection:
+    with engine.transaction() as connection:
         if user is not None:
             counts = forgetting.erase_owner(connection, owner=user)
         elif session is not None:
-            counts = _erase_session(mind, connection, session)
+            counts = _erase_session(engine, connection, session)
         else:
-            counts = forgetting.erase_key(connection, owner=mind.owner, key=named[0])
+            counts = forgetting.erase_key(connection, owner=engine.owner, key=named[0])
     if session is not None:
-        for owner in mind.owners_of(session):
-            mind.empty(user=owner, session=session)
+        for owner in engine.owners_of(session):
+            engine.empty(user=owner, session=session)
     elif user is not None:
-        mind.empty(user=user, session=None)
-    mind.catch_up_everywhere()
-    mind.emit("erase", rows=sum(counts.values()))
+        engine.empty(user=user, session=None)
+    engine.catch_up_everywhere()
+    engine.emit("erase", rows=sum(counts.values()))
     return Receipt(counts=counts)
 
 
-def _erase_session(mind: Mind, connection: Connection, session: str) -> dict[str, int]:
+def _erase_session(engine: Engine, connection: Connection, session: str) -> dict[str, int]:
     counts: Counter[str] = Counter()
-    for owner in mind.owners_of(session):
+    for owner in engine.owners_of(session):
         counts.update(forgetting.erase_session(connection, owner=owner, session=session))
     return dict(counts)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from ..engine.engine import Mind
+from ..engine.engine import Engine
 from ..errors import NotFound
 from ..rules import validation
 from ..rules.filters.filters import compile_where
@@ -22,17 +22,17 @@ from . import recall
 Cursor = str | Mention | None
 
 
-def find(mind: Mind, connection: Connection, id_or_key: str) -> UUID | None:
+def find(engine: Engine, connection: Connection, id_or_key: str) -> UUID | None:
     """The node id that is meant; None for an unknown key."""
     name = validation.check_name(id_or_key, what="id or key")
-    return UUID(name) if looks_like_id(name) else keys.find(connection, name, owners=mind.owners)
+    return UUID(name) if looks_like_id(name) else keys.find(connection, name, owners=engine.owners)
 
 
-def get(mind: Mind, id_or_key: str) -> Node:
+def get(engine: Engine, id_or_key: str) -> Node:
     """The node of an id or a key; raises `NotFound`."""
-    with mind.transaction() as connection:
-        node = find(mind, connection, id_or_key)
-        found = nodes.read(connection, [node], owners=mind.owners) if node else {}
+    with engine.transaction() as connection:
+        node = find(engine, connection, id_or_key)
+        found = nodes.read(connection, [node], owners=engine.owners) if node else {}
     if not found:
         raise NotFound(
             f"expected a node id or a key of this owner, got {id_or_key!r}; Memory.list() shows what there is"
@@ -40,44 +40,44 @@ def get(mind: Mind, id_or_key: str) -> Node:
     return next(iter(found.values()))
 
 
-def history(mind: Mind, key: str) -> list[Node]:
+def history(engine: Engine, key: str) -> list[Node]:
     """Every value of a key, oldest first."""
-    with mind.transaction() as connection:
-        versions = keys.history(connection, validation.check_key(key), owners=mind.owners)
-        found = nodes.read(connection, [node for node, _ in versions], owners=mind.owners)
+    with engine.transaction() as connection:
+        versions = keys.history(connection, validation.check_key(key), owners=engine.owners)
+        found = nodes.read(connection, [node for node, _ in versions], owners=engine.owners)
     return [replace(found[node], version=version) for node, version in versions if node in found]
 
 
-def robots(mind: Mind) -> list[Robot]:
+def robots(engine: Engine) -> list[Robot]:
     """Every robot of the tenant, with counts of what this owner sees."""
-    with mind.transaction() as connection:
-        return robots_table.listed(connection, owners=mind.owners)
+    with engine.transaction() as connection:
+        return robots_table.listed(connection, owners=engine.owners)
 
 
 def page(
-    mind: Mind, *, tags: Sequence[str] | None, where: Mapping[str, Any] | None, limit: int, after: str | None
+    engine: Engine, *, tags: Sequence[str] | None, where: Mapping[str, Any] | None, limit: int, after: str | None
 ) -> list[Node]:
     """One page of nodes, newest first; raises `NotFound` when the node that it is to follow was erased."""
     compiled = compile_where(where)
     cursor = None if after is None else recall.checked_id(after, what="after")
-    with mind.transaction() as connection:
-        if cursor is not None and not nodes.exists(connection, cursor, owners=mind.owners):
+    with engine.transaction() as connection:
+        if cursor is not None and not nodes.exists(connection, cursor, owners=engine.owners):
             raise _gone("after", cursor)
         ids = nodes.page(
             connection,
-            owners=mind.owners,
+            owners=engine.owners,
             tags=recall.checked_tags(tags),
             equal=compiled.equalities,
             metadata=compiled.json or None,
             limit=recall.checked_limit(limit),
             after=cursor,
         )
-        found = nodes.read(connection, ids, owners=mind.owners)
+        found = nodes.read(connection, ids, owners=engine.owners)
     return [found[id] for id in ids if id in found]
 
 
 def timeline(
-    mind: Mind,
+    engine: Engine,
     *,
     session: str | None,
     robot: str | None,
@@ -88,12 +88,12 @@ def timeline(
     forgotten: bool,
 ) -> list[Mention]:
     """Mentions, ascending: the latest, or those before or after one; raises `NotFound` when that one was erased."""
-    windows = recall.windows_of(mind, timeframe, now=mind.clock())
-    owners = mind.owners if session is None else mind.owners_of(session)
-    strangers = None if mind.owner else ANONYMOUS
+    windows = recall.windows_of(engine, timeframe, now=engine.clock())
+    owners = engine.owners if session is None else engine.owners_of(session)
+    strangers = None if engine.owner else ANONYMOUS
     cursors = {"before": _cursor(before, what="before"), "after": _cursor(after, what="after")}
     asked = {what: id for what, id in cursors.items() if id is not None}
-    with mind.transaction() as connection:
+    with engine.transaction() as connection:
         if asked:
             known = mentions.existing(connection, list(asked.values()), owners=owners, strangers=strangers)
             for what, id in asked.items():
@@ -113,19 +113,19 @@ def timeline(
         )
 
 
-def sessions(mind: Mind) -> list[str]:
+def sessions(engine: Engine) -> list[str]:
     """The sessions of this owner that have a log; without a user also those in which nobody is known."""
-    others = None if mind.owner else ANONYMOUS + "%"
-    with mind.transaction() as connection:
-        return mentions.logged_sessions(connection, owner=mind.owner, others=others)
+    others = None if engine.owner else ANONYMOUS + "%"
+    with engine.transaction() as connection:
+        return mentions.logged_sessions(connection, owner=engine.owner, others=others)
 
 
-def who_said(mind: Mind, text: str) -> list[Mention]:
+def who_said(engine: Engine, text: str) -> list[Mention]:
     """Every mention of nodes that contain a text, newest first."""
     wanted = " ".join(recall.checked_query(text).split())
-    with mind.transaction() as connection:
-        said = nodes.containing(connection, wanted, owners=mind.owners)
-        return mentions.of_nodes(connection, said, owners=mind.owners)
+    with engine.transaction() as connection:
+        said = nodes.containing(connection, wanted, owners=engine.owners)
+        return mentions.of_nodes(connection, said, owners=engine.owners)
 
 
 def _cursor(cursor: Cursor, *, what: str) -> UUID | None:

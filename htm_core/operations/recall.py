@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tzlocal import get_localzone
 
-from ..engine.engine import Mind
+from ..engine.engine import Engine
 from ..errors import DimensionMismatch, InvalidInput, ModelError
 from ..rules import validation
 from ..rules.filters.filters import compile_where
@@ -49,7 +49,7 @@ class Question:
 
 
 def ask(
-    mind: Mind,
+    engine: Engine,
     query: str,
     *,
     limit: int,
@@ -63,16 +63,16 @@ def ask(
     min_score: float = 0.0,
 ) -> Question:
     """Check a question's options; raises `InvalidInput` for what cannot be meant."""
-    text, windows = timed(mind, checked_query(query), timeframe)
+    text, windows = timed(engine, checked_query(query), timeframe)
     compiled = compile_where(where)
     return Question(
         text=text,
         limit=checked_limit(limit),
         mode=_one_of(mode, MODES, what="mode"),
         lowest=_checked_score(min_score),
-        moments=_moments(mind, text),
+        moments=_moments(engine, text),
         filters=Filters(
-            owners=_owners(mind, scope, named := _session(mind, scope, session)),
+            owners=_owners(engine, scope, named := _session(engine, scope, session)),
             robots=_names(robot, what="robot"),
             session=named,
             windows=windows,
@@ -83,12 +83,12 @@ def ask(
     )
 
 
-def answer(mind: Mind, question: Question, *, query: str, explain: bool = False) -> Recall:
+def answer(engine: Engine, question: Question, *, query: str, explain: bool = False) -> Recall:
     """The hits of a question; without its embedding the words answer alone, and `degraded` says so."""
     started = time.perf_counter()
-    speakers = _speakers(mind, question)
+    speakers = _speakers(engine, question)
     asked = time.perf_counter()
-    vector, degraded = _embedded(mind, question, tuple(speakers.values()))
+    vector, degraded = _embedded(engine, question, tuple(speakers.values()))
     embedded = time.perf_counter()
     text = searchable(question.text) if question.mode != "vector" else None
     if vector is None and text is None:
@@ -96,13 +96,13 @@ def answer(mind: Mind, question: Question, *, query: str, explain: bool = False)
             f"expected a vector for mode='vector', but {degraded}; use mode='hybrid', or mend the embedder"
         )
     try:
-        hits = _searched(mind, question, tuple(speakers), text, vector)
+        hits = _searched(engine, question, tuple(speakers), text, vector)
     except DimensionMismatch as error:
-        if text is None or vector is None or not mind.changed_over():
+        if text is None or vector is None or not engine.changed_over():
             raise
         _log.warning("recall by words alone: the tenant has another model by now")
         degraded = f"Only words were searched: {error}"
-        hits = _searched(mind, question, tuple(speakers), text, None)
+        hits = _searched(engine, question, tuple(speakers), text, None)
     found = time.perf_counter()
     if not explain:
         hits = [replace(hit, signals={}) for hit in hits]
@@ -111,18 +111,18 @@ def answer(mind: Mind, question: Question, *, query: str, explain: bool = False)
 
 
 def _searched(
-    mind: Mind, question: Question, speakers: Sequence[str], text: str | None, vector: Sequence[float] | None
+    engine: Engine, question: Question, speakers: Sequence[str], text: str | None, vector: Sequence[float] | None
 ) -> list[Hit]:
-    query_signals, ranked = mind.settings.signals, mind.settings.fusion == "ranks"
+    query_signals, ranked = engine.settings.signals, engine.settings.fusion == "ranks"
     pool = max(30, 2 * question.limit)
-    with mind.telemetry.span("htm.recall", mode=question.mode), mind.transaction() as connection:
+    with engine.telemetry.span("htm.recall", mode=question.mode), engine.transaction() as connection:
 
         def found(limit: int) -> list[Hit]:
             hits = search.recall(
                 connection,
                 text=text,
                 vector=vector,
-                model=mind.embedder.name,
+                model=engine.embedder.name,
                 filters=question.filters,
                 pool=pool,
                 limit=2 * pool if ranked else limit,
@@ -139,50 +139,52 @@ def _searched(
         )
 
 
-def _speakers(mind: Mind, question: Question) -> dict[str, str]:
+def _speakers(engine: Engine, question: Question) -> dict[str, str]:
     """The speakers whom a question names, with how it writes them."""
-    forms = query_signals.name_forms(question.text) if mind.settings.signals.speaker else {}
+    forms = query_signals.name_forms(question.text) if engine.settings.signals.speaker else {}
     if not forms:
         return {}
-    with mind.transaction() as connection:
+    with engine.transaction() as connection:
         known = search.speakers(connection, list(forms), filters=question.filters)
     return query_signals.named(forms, known)
 
 
-def _moments(mind: Mind, text: str) -> tuple[Window, ...]:
-    if not mind.settings.signals.time:
+def _moments(engine: Engine, text: str) -> tuple[Window, ...]:
+    if not engine.settings.signals.time:
         return ()
-    return query_signals.times_in(text, now=mind.clock(), week_start=mind.settings.week_start, timezone=_zone(mind))
+    return query_signals.times_in(
+        text, now=engine.clock(), week_start=engine.settings.week_start, timezone=_zone(engine)
+    )
 
 
-def _embedded(mind: Mind, question: Question, speakers: Sequence[str]) -> tuple[Sequence[float] | None, str | None]:
+def _embedded(engine: Engine, question: Question, speakers: Sequence[str]) -> tuple[Sequence[float] | None, str | None]:
     if question.mode == "text":
         return None, None
-    text = query_signals.in_first_person(question.text, speakers, language=mind.settings.language)
+    text = query_signals.in_first_person(question.text, speakers, language=engine.settings.language)
     try:
-        return mind.embedder.query(text), None
+        return engine.embedder.query(text), None
     except ModelError as error:
         _log.warning("recall by words alone: %s", type(error).__name__)
-        return None, f"Only words were searched, since the embedder {mind.embedder.name} failed: {error}"
+        return None, f"Only words were searched, since the embedder {engine.embedder.name} failed: {error}"
 
 
-def timed(mind: Mind, query: str, timeframe: TimeframeLike) -> tuple[str, tuple[Window, ...]]:
+def timed(engine: Engine, query: str, timeframe: TimeframeLike) -> tuple[str, tuple[Window, ...]]:
     """The question and its windows; "auto" takes the time out of the question itself."""
-    now, zone = mind.clock(), _zone(mind)
+    now, zone = engine.clock(), _zone(engine)
     if timeframe == "auto":
-        rest, windows, _ = extract(query, now=now, week_start=mind.settings.week_start, timezone=zone)
+        rest, windows, _ = extract(query, now=now, week_start=engine.settings.week_start, timezone=zone)
         return rest, windows
-    return query, windows_of(mind, timeframe, now=now)
+    return query, windows_of(engine, timeframe, now=now)
 
 
-def windows_of(mind: Mind, timeframe: TimeframeLike, *, now: datetime) -> tuple[Window, ...]:
+def windows_of(engine: Engine, timeframe: TimeframeLike, *, now: datetime) -> tuple[Window, ...]:
     """A timeframe's windows in the installation's calendar."""
-    return parse(timeframe, now=now, week_start=mind.settings.week_start, timezone=_zone(mind))
+    return parse(timeframe, now=now, week_start=engine.settings.week_start, timezone=_zone(engine))
 
 
-def _zone(mind: Mind) -> tzinfo:
+def _zone(engine: Engine) -> tzinfo:
     """The zone of the calendar: the settings', else the machine's."""
-    name = mind.settings.timezone
+    name = engine.settings.timezone
     try:
         return ZoneInfo(name) if name else get_localzone()
     except (ZoneInfoNotFoundError, ValueError) as error:
@@ -239,20 +241,20 @@ def _checked_score(score: object) -> float:
     return float(score)
 
 
-def _owners(mind: Mind, scope: str | None, session: str | None) -> list[str] | None:
+def _owners(engine: Engine, scope: str | None, session: str | None) -> list[str] | None:
     if scope is not None:
         _one_of(scope, SCOPES, what="scope")
     if scope == "tenant":
         return None
-    return mind.owners if session is None else list(dict.fromkeys([*mind.owners, *mind.owners_of(session)]))
+    return engine.owners if session is None else list(dict.fromkeys([*engine.owners, *engine.owners_of(session)]))
 
 
-def _session(mind: Mind, scope: str | None, session: str | None) -> str | None:
+def _session(engine: Engine, scope: str | None, session: str | None) -> str | None:
     if session is not None:
         return validation.check_name(session, what="session")
-    if scope == "session" and not mind.session:
+    if scope == "session" and not engine.session:
         raise InvalidInput("expected a session for scope='session': pass session= here or to Memory(...)")
-    return mind.session if scope == "session" else None
+    return engine.session if scope == "session" else None
 
 
 def _names(given: str | Sequence[str] | None, *, what: str) -> tuple[str, ...] | None:

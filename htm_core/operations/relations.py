@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from uuid import UUID
 
-from ..engine.engine import Mind
+from ..engine.engine import Engine
 from ..errors import InvalidInput, NotFound
 from ..relation_types import Related, Relation
 from ..store import nodes, relations
@@ -19,19 +19,19 @@ KINDS = ("related", "supports", "contradicts", "derived")
 MOST_HOPS = 6
 
 
-def link(mind: Mind, source: str | Node, target: str | Node, *, kind: str, weight: float) -> Relation:
+def link(engine: Engine, source: str | Node, target: str | Node, *, kind: str, weight: float) -> Relation:
     """Join two nodes that this owner sees, by an edge of their own, or with a weight of 0 take that edge away."""
     checked = _weight(weight)
-    with mind.transaction() as connection:
-        one, other = _seen(mind, connection, source), _seen(mind, connection, target)
+    with engine.transaction() as connection:
+        one, other = _seen(engine, connection, source), _seen(engine, connection, target)
         if one == other:
             raise InvalidInput(f"expected two nodes, got {one} twice; a node is not related to itself")
-        relations.link(connection, one, other, kind=_kind(kind), weight=checked, owner=mind.owner)
+        relations.link(connection, one, other, kind=_kind(kind), weight=checked, owner=engine.owner)
     return Relation(source=str(one), target=str(other), kind=kind, origin="link", weight=checked)
 
 
 def related(
-    mind: Mind,
+    engine: Engine,
     node: str | Node,
     *,
     hops: int,
@@ -44,26 +44,26 @@ def related(
         raise InvalidInput(f"expected hops to be a whole number from 1 to {MOST_HOPS}, got {hops!r}")
     wanted = KINDS if kinds is None else _kinds(kinds)
     lowest = _weight(min_weight, what="min_weight")
-    with mind.transaction() as connection:
-        start = _seen(mind, connection, node)
+    with engine.transaction() as connection:
+        start = _seen(engine, connection, node)
         walked = relations.walk(
             connection,
             start,
             hops=hops,
             kinds=wanted,
-            owners=mind.owners,
+            owners=engine.owners,
             limit=checked_limit(limit),
             lowest=lowest,
         )
-        found = nodes.read(connection, [each.node for each in walked], owners=mind.owners)
+        found = nodes.read(connection, [each.node for each in walked], owners=engine.owners)
     return [Related(node=found[w.node], weight=w.weight, path=w.path) for w in walked if w.node in found]
 
 
-def _seen(mind: Mind, connection: Connection, node: str | Node) -> UUID:
+def _seen(engine: Engine, connection: Connection, node: str | Node) -> UUID:
     """The id of a node that this owner sees and that is not forgotten."""
     given = node.id if isinstance(node, Node) else node
-    known = find(mind, connection, given)
-    if known is None or not nodes.read(connection, [known], owners=mind.owners):
+    known = find(engine, connection, given)
+    if known is None or not nodes.read(connection, [known], owners=engine.owners):
         raise NotFound(f"expected a node id or a key of this owner, got {given!r}; Memory.list() shows what there is")
     return known
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..engine.engine import Mind
+from ..engine.engine import Engine
 from ..errors import InvalidInput, NotFound
 from ..rules import validation
 from ..store import keys, nodes
@@ -15,7 +15,7 @@ class _Raced(Exception):
     """The key had another version than expected."""
 
 
-def revise(mind: Mind, draft: Draft, *, if_version: int | None) -> Node | Conflict:
+def revise(engine: Engine, draft: Draft, *, if_version: int | None) -> Node | Conflict:
     """Say a draft as its key's newest value; with `if_version` only if the key is still at that version."""
     key = validation.check_key(draft.key)
     if if_version is not None and (isinstance(if_version, bool) or not isinstance(if_version, int) or if_version < 0):
@@ -24,7 +24,7 @@ def revise(mind: Mind, draft: Draft, *, if_version: int | None) -> Node | Confli
         )
 
     def compare(connection: Connection) -> None:
-        held = keys.lock(connection, key, owner=mind.owner)
+        held = keys.lock(connection, key, owner=engine.owner)
         if if_version is None:
             return
         stands = held is not None and held[0] in nodes.live(connection, [held[0]])
@@ -32,15 +32,15 @@ def revise(mind: Mind, draft: Draft, *, if_version: int | None) -> Node | Confli
             raise _Raced
 
     try:
-        node = mind.say([draft], before=compare)[0]
+        node = engine.say([draft], before=compare)[0]
     except _Raced:
-        return Conflict(key=key, expected=if_version or 0, current=_current(mind, key))
+        return Conflict(key=key, expected=if_version or 0, current=_current(engine, key))
     assert node is not None  # a draft with words has a node
     return node
 
 
-def _current(mind: Mind, key: str) -> Node | None:
+def _current(engine: Engine, key: str) -> Node | None:
     try:
-        return get(mind, key)
+        return get(engine, key)
     except NotFound:
         return None

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..engine.engine import Mind
+from ..engine.engine import Engine
 from ..store import jobs, statistics
 from ..types import Stats
 
 
-def collect(mind: Mind, *, breakers: Mapping[str, str]) -> Stats:
+def collect(engine: Engine, *, breakers: Mapping[str, str]) -> Stats:
     """The counts of what a memory's owner sees; `breakers` are those of the models that this process asks."""
-    working = mind.in_mind()
-    with mind.transaction() as connection:
-        row = statistics.count(connection, owners=mind.owners)
-        owed = jobs.owed(connection, owners=mind.owners)
+    working = engine.in_mind()
+    with engine.transaction() as connection:
+        row = statistics.count(connection, owners=engine.owners)
+        owed = jobs.owed(connection, owners=engine.owners)
     return Stats(
-        robot=mind.robot,
-        tenant=mind.tenant,
-        user=mind.user,
+        robot=engine.robot,
+        tenant=engine.tenant,
+        user=engine.user,
         nodes=row["nodes"],
         mentions=row["mentions"],
         sessions=row["sessions"],
@@ -35,7 +35,7 @@ def collect(mind: Mind, *, breakers: Mapping[str, str]) -> Stats:
         budget=working.budget,
         oldest=row["oldest"],
         newest=row["newest"],
-        embedder=mind.embedder.name,
+        embedder=engine.embedder.name,
         server=row["server"],
         breakers=breakers,
     )

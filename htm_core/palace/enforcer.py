@@ -125,12 +125,12 @@ class Enforcer:
 
     def _recorded(self, grounding: Grounding) -> Grounding:
         """The same, written down; where that fails it is no miss, and L5 stays closed."""
-        mind = self.palace.memory._mind
+        engine = self.palace.memory._engine
         row = _row(grounding) | {
-            "id": new_id(), "owner": mind.owner, "robot": mind.robot, "session": mind.session or "", "at": mind.clock(),
+            "id": new_id(), "owner": engine.owner, "robot": engine.robot, "session": engine.session or "", "at": engine.clock(),
         }  # fmt: skip
         try:
-            with mind.transaction() as connection:
+            with engine.transaction() as connection:
                 places.consulted(connection, row)
         except HTMError as error:
             why = f"the consultation could not be written down: {error}"
@@ -139,7 +139,7 @@ class Enforcer:
                 "failed" if grounding.verdict in ("miss", "free") and grounding.detection.recall else grounding.verdict
             )
             return replace(grounding, layers=(*grounding.layers[:-1], last), verdict=state)
-        mind.emit(
+        engine.emit(
             "consult", evidence=len(grounding.evidence), failures=len(grounding.failures), verdict=grounding.verdict
         )
         return replace(grounding, id=str(row["id"]))

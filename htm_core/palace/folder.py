@@ -195,9 +195,9 @@ def _load_identity(palace: Palace, root: Path, register: dict[str, Any], done: I
 
 
 def _there(palace: Palace, id: str) -> Placed | None:
-    mind = palace.memory._mind
-    with mind.transaction() as connection:
-        return places.by_mention(connection, UUID(id), owners=[mind.owner], now=mind.clock())
+    engine = palace.memory._engine
+    with engine.transaction() as connection:
+        return places.by_mention(connection, UUID(id), owners=[engine.owner], now=engine.clock())
 
 
 def _entries(text: str) -> Iterator[tuple[str | None, str]]:

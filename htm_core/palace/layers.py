@@ -137,9 +137,9 @@ def _placed_hits(
     recall = memory.recall(text, where={"palace": kind}, limit=POOL, hold=False)
     if not recall.hits:
         return (), recall
-    mind = memory._mind
-    owners = [mind.owner] if kind == "note" else mind.owners
-    with mind.transaction() as connection:
+    engine = memory._engine
+    owners = [engine.owner] if kind == "note" else engine.owners
+    with engine.transaction() as connection:
         ids = [UUID(hit.node.id) for hit in recall]
         known: Mapping[str, Placed] = places.by_nodes(connection, ids, owners=owners, kinds=[kind], now=palace._now())
     return [(known[hit.node.id], hit.score) for hit in recall if hit.node.id in known], recall

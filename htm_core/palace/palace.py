@@ -135,8 +135,8 @@ class Palace(process.Handle):
 
     def rooms(self) -> list[Room]:
         """The rooms that hold something, with their drawers and how much lies in each."""
-        with self.memory._mind.transaction() as connection:
-            return places.rooms(connection, owners=self.memory._mind.owners)
+        with self.memory._engine.transaction() as connection:
+            return places.rooms(connection, owners=self.memory._engine.owners)
 
     def notes(self, *, limit: int = 100) -> list[Placed]:
         """This session's notes that have not expired, newest first."""
@@ -158,11 +158,11 @@ class Palace(process.Handle):
 
     def move(self, placed: Placed | str, *, room: str, drawer: str) -> Placed:
         """Put what is filed into another drawer; the memory is the same."""
-        mention, mind = self._id(placed), self.memory._mind
+        mention, engine = self._id(placed), self.memory._engine
         to_room, to_drawer = self.checked_room(room, drawer)
-        with mind.transaction() as connection:
-            moved = places.move(connection, mention, owner=mind.owner, room=to_room, drawer=to_drawer)
-            found = places.by_mention(connection, mention, owners=[mind.owner], now=self._now())
+        with engine.transaction() as connection:
+            moved = places.move(connection, mention, owner=engine.owner, room=to_room, drawer=to_drawer)
+            found = places.by_mention(connection, mention, owners=[engine.owner], now=self._now())
         if not moved or found is None:
             raise NotFound(f"expected something filed by this owner, got {placed!r:.120}; see Palace.look()")
         return found
@@ -170,11 +170,11 @@ class Palace(process.Handle):
     def forget(self, placed: Placed | str) -> None:
         """Take one thing out of the palace; its memory is hidden when nothing else mentions it. Raises `NotFound`."""
         mention = self._id(placed)
-        mind = self.memory._mind
-        with mind.transaction() as connection:
+        engine = self.memory._engine
+        with engine.transaction() as connection:
             hidden, gone = 0, set[UUID]()
-            for owner in (mind.owner, self._note_owner()):
-                count, dead = places.hide(connection, [mention], owner=owner, by=mind.robot, at=self._now())
+            for owner in (engine.owner, self._note_owner()):
+                count, dead = places.hide(connection, [mention], owner=owner, by=engine.robot, at=self._now())
                 hidden, gone = hidden + count, gone | dead
         if not hidden:
             raise NotFound(
@@ -184,7 +184,7 @@ class Palace(process.Handle):
 
     def sweep(self) -> None:
         """Hide the notes of the whole tenant whose time is up; other verbs do so as they go."""
-        with self.memory._mind.transaction() as connection:
+        with self.memory._engine.transaction() as connection:
             gone = places.sweep(connection, now=self._now(), by=self.memory.robot)
         self._drop(gone)
 
@@ -214,16 +214,16 @@ class Palace(process.Handle):
 
     def decisions(self, *, limit: int = 100) -> list[Decision]:
         """What was decided about promotions, newest first."""
-        mind = self.memory._mind
-        with mind.transaction() as connection:
-            rows = places.decisions(connection, owner=mind.owner, limit=checked_limit(limit))
+        engine = self.memory._engine
+        with engine.transaction() as connection:
+            rows = places.decisions(connection, owner=engine.owner, limit=checked_limit(limit))
         return [decision_of(row) for row in rows]
 
     def consultations(self, *, limit: int = 100) -> list[Consultation]:
         """What an enforcer has consulted, newest first."""
-        mind = self.memory._mind
-        with mind.transaction() as connection:
-            rows = places.consultations(connection, owner=mind.owner, limit=checked_limit(limit))
+        engine = self.memory._engine
+        with engine.transaction() as connection:
+            rows = places.consultations(connection, owner=engine.owner, limit=checked_limit(limit))
         return [consultation_of(row) for row in rows]
 
     # -- on disk ------------------------------------------------------------------------------------------------------
@@ -259,19 +259,19 @@ class Palace(process.Handle):
         return f"identity:{self.memory.robot}"
 
     def _now(self) -> datetime:
-        return self.memory._mind.clock()
+        return self.memory._engine.clock()
 
     def _id(self, placed: Placed | str) -> UUID:
         return checked_id(placed.id if isinstance(placed, Placed) else placed, what="a place")
 
     def _drop(self, gone: set[UUID]) -> None:
         if gone:
-            self.memory._mind.drop(sorted(gone))
+            self.memory._engine.drop(sorted(gone))
 
     def _look(self, *, kinds: Sequence[str], limit: int | None, **where: Any) -> list[Placed]:
-        mind = self.memory._mind
-        owners = [self._note_owner()] if kinds == ("note",) else mind.owners
-        with mind.transaction() as connection:
+        engine = self.memory._engine
+        owners = [self._note_owner()] if kinds == ("note",) else engine.owners
+        with engine.transaction() as connection:
             return places.look(connection, owners=owners, kinds=kinds, now=self._now(), limit=limit, **where)
 
     def _place(self, draft: Draft, *, kind: str, where: tuple[str, str] = ("", ""), **facts: Any) -> Placed:
@@ -281,16 +281,16 @@ class Palace(process.Handle):
         """Remember drafts and give each its place, in one transaction."""
         if not said:
             return []
-        mind = (self.scratchpad() if kind == "note" else self.memory)._mind
+        engine = (self.scratchpad() if kind == "note" else self.memory)._engine
         marked = [replace(draft, metadata={**(draft.metadata or {}), "palace": kind}) for draft in said]
         now, found = self._now(), list[Placed]()
 
         def put(connection: Connection, written: list[Written]) -> None:
             ids = [each.mention for each in written]
-            places.put(connection, ids, owner=mind.owner, kind=kind, at=now, where=[where] * len(ids), **facts)
-            kept = (places.by_mention(connection, id, owners=[mind.owner], now=now) for id in ids)
+            places.put(connection, ids, owner=engine.owner, kind=kind, at=now, where=[where] * len(ids), **facts)
+            kept = (places.by_mention(connection, id, owners=[engine.owner], now=now) for id in ids)
             found[:] = [each for each in kept if each is not None]
 
-        mind.say(marked, after=put, hold=kind not in ("note", "artifact"))
-        mind.emit("place", count=len(found))
+        engine.say(marked, after=put, hold=kind not in ("note", "artifact"))
+        engine.emit("place", count=len(found))
         return found

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from ..engine.engine import Mind, new_id
+from ..engine.engine import Engine, new_id
 from ..errors import InvalidInput, ModelError, NotFound, StorageError
 from ..rules.identity import node_id
 from ..rules.places import Placed
@@ -97,7 +97,7 @@ def promote(
             outcome = _repeated(palace, wish, verdict) if verdict.repeats else _filed(palace, wish, verdict)
         except _Changed:
             continue
-        palace.memory._mind.emit(
+        palace.memory._engine.emit(
             "promote", duplicate=int(verdict.repeats is not None), conflicts=len(verdict.contradicts)
         )
         return outcome
@@ -107,29 +107,29 @@ def promote(
 
 
 def _check_note(palace: Palace, note: UUID) -> None:
-    mind = palace.scratchpad()._mind
-    with mind.transaction() as connection:
-        found = places.by_mention(connection, note, owners=[mind.owner], now=palace._now())
+    engine = palace.scratchpad()._engine
+    with engine.transaction() as connection:
+        found = places.by_mention(connection, note, owners=[engine.owner], now=palace._now())
     if found is None or found.kind != "note":
         raise NotFound(f"expected a note of this session that has not expired, got {note}; see Palace.notes()")
 
 
 def _in_drawer(palace: Palace, connection: Connection, wish: _Wish) -> list[Placed]:
     return places.look(
-        connection, owners=[palace.memory._mind.owner], kinds=("filed",), room=wish.room, drawer=wish.drawer, now=wish.at,
+        connection, owners=[palace.memory._engine.owner], kinds=("filed",), room=wish.room, drawer=wish.drawer, now=wish.at,
         limit=MOST_JUDGED,
     )  # fmt: skip
 
 
 def _judged(palace: Palace, wish: _Wish) -> _Verdict:
     """How the summary stands to each thing in the drawer."""
-    mind, judge = palace.memory._mind, palace.judge or by_rules
-    with mind.transaction() as connection:
+    engine, judge = palace.memory._engine, palace.judge or by_rules
+    with engine.transaction() as connection:
         there = _in_drawer(palace, connection, wish)
-    near, degraded = _cosines(mind, wish.summary, there)
+    near, degraded = _cosines(engine, wish.summary, there)
     repeats, contradicts = None, []
     for each, close in zip(there, near, strict=True):
-        same = each.node_id == str(node_id(mind.owner, wish.summary))
+        same = each.node_id == str(node_id(engine.owner, wish.summary))
         denial = None if same else judge(wish.summary, each.content)
         found = (
             Compared("same", "the same words")
@@ -144,14 +144,14 @@ def _judged(palace: Palace, wish: _Wish) -> _Verdict:
     return _Verdict(frozenset(each.id for each in there), repeats, tuple(contradicts), degraded)
 
 
-def _cosines(mind: Mind, summary: str, there: Sequence[Placed]) -> tuple[list[float | None], str | None]:
+def _cosines(engine: Engine, summary: str, there: Sequence[Placed]) -> tuple[list[float | None], str | None]:
     """How near the summary is to each, as far as the embedder answers; and what is missing where it does not."""
     if not there:
         return [], None
     chosen = nearest(summary, [each.content for each in there], most=MOST_EMBEDDED)
     near: list[float | None] = [None] * len(there)
     try:
-        mine, *theirs = mind.embedder.documents([summary, *(there[at].content for at in chosen)])
+        mine, *theirs = engine.embedder.documents([summary, *(there[at].content for at in chosen)])
     except ModelError as error:
         return near, f"Duplicates were looked for by words alone, since the embedder failed: {error}"
     for at, other in zip(chosen, theirs, strict=True):
@@ -161,14 +161,14 @@ def _cosines(mind: Mind, summary: str, there: Sequence[Placed]) -> tuple[list[fl
 
 def _unchanged(palace: Palace, connection: Connection, wish: _Wish, verdict: _Verdict) -> None:
     """Lock the drawer, and see that it holds what was judged."""
-    places.lock_drawer(connection, owner=palace.memory._mind.owner, room=wish.room, drawer=wish.drawer)
+    places.lock_drawer(connection, owner=palace.memory._engine.owner, room=wish.room, drawer=wish.drawer)
     if frozenset(each.id for each in _in_drawer(palace, connection, wish)) != verdict.seen:
         raise _Changed
 
 
 def _repeated(palace: Palace, wish: _Wish, verdict: _Verdict) -> Duplicate:
     assert verdict.repeats is not None  # asked for only then
-    with palace.memory._mind.transaction() as connection:
+    with palace.memory._engine.transaction() as connection:
         _unchanged(palace, connection, wish, verdict)
         places.mark_promoted(connection, wish.note, at=wish.at)
         decision = _decide(palace, connection, wish, outcome="duplicate", placed=None, against=[verdict.repeats])
@@ -176,7 +176,7 @@ def _repeated(palace: Palace, wish: _Wish, verdict: _Verdict) -> Duplicate:
 
 
 def _filed(palace: Palace, wish: _Wish, verdict: _Verdict) -> Promoted | Conflict:
-    mind = palace.memory._mind
+    engine = palace.memory._engine
     outcome = "conflict" if verdict.contradicts else "promoted"
     done: list[tuple[Placed, UUID]] = []
 
@@ -187,17 +187,19 @@ def _filed(palace: Palace, wish: _Wish, verdict: _Verdict) -> Promoted | Conflic
     def after(connection: Connection, written: list[Written]) -> None:
         mention, node = written[0].mention, written[0].node
         assert node is not None  # a summary has words
-        places.put(connection, [mention], owner=mind.owner, kind="filed", at=wish.at, where=[(wish.room, wish.drawer)])
+        places.put(
+            connection, [mention], owner=engine.owner, kind="filed", at=wish.at, where=[(wish.room, wish.drawer)]
+        )
         for each in verdict.contradicts:
             if node != UUID(each.node_id):
-                relations.link(connection, node, UUID(each.node_id), kind="contradicts", weight=1.0, owner=mind.owner)
+                relations.link(connection, node, UUID(each.node_id), kind="contradicts", weight=1.0, owner=engine.owner)
         places.mark_promoted(connection, wish.note, at=wish.at)
         decision = _decide(palace, connection, wish, outcome=outcome, placed=mention, against=verdict.contradicts)
-        placed = places.by_mention(connection, mention, owners=[mind.owner], now=wish.at)
+        placed = places.by_mention(connection, mention, owners=[engine.owner], now=wish.at)
         assert placed is not None  # it was put there just now
         done.append((placed, decision))
 
-    mind.say([Draft(content=wish.summary, metadata={"palace": "filed"})], before=before, after=after)
+    engine.say([Draft(content=wish.summary, metadata={"palace": "filed"})], before=before, after=after)
     placed, decision = done[0]
     if verdict.contradicts:
         return Conflict(
@@ -226,27 +228,27 @@ def _decide(
 
 
 def _whose(palace: Palace, at: datetime) -> dict[str, Any]:
-    mind = palace.memory._mind
-    return {"owner": mind.owner, "robot": mind.robot, "session": mind.session or "", "at": at}
+    engine = palace.memory._engine
+    return {"owner": engine.owner, "robot": engine.robot, "session": engine.session or "", "at": at}
 
 
 def undo(palace: Palace, outcome: Promoted | Conflict | str) -> Decision:
     """Take back what a promotion filed; see `Palace.undo`."""
     given = outcome if isinstance(outcome, str) else outcome.decision_id
-    mind, now = palace.memory._mind, palace._now()
-    with mind.transaction() as connection:
+    engine, now = palace.memory._engine, palace._now()
+    with engine.transaction() as connection:
         decision = _decision(connection, palace, given)
-        places.lock_drawer(connection, owner=mind.owner, room=decision.room, drawer=decision.drawer)
+        places.lock_drawer(connection, owner=engine.owner, room=decision.room, drawer=decision.drawer)
         if decision.placed_id is None or decision.outcome == "undone":
             raise InvalidInput(
                 f"expected a promotion that filed something, got a decision {decision.outcome!r}; nothing to undo"
             )
         if places.is_undone(connection, UUID(decision.id)):
             raise InvalidInput(f"expected a promotion that stands, got {decision.id}, which was undone already")
-        found = places.by_mention(connection, UUID(decision.placed_id), owners=[mind.owner], now=now)
+        found = places.by_mention(connection, UUID(decision.placed_id), owners=[engine.owner], now=now)
         if found is not None:
-            _unlink(connection, mind, UUID(found.node_id), decision.against)
-        _, gone = places.hide(connection, [UUID(decision.placed_id)], owner=mind.owner, by=mind.robot, at=now)
+            _unlink(connection, engine, UUID(found.node_id), decision.against)
+        _, gone = places.hide(connection, [UUID(decision.placed_id)], owner=engine.owner, by=engine.robot, at=now)
         places.mark_promoted(connection, UUID(decision.note_id), at=None)
         taken = new_id()
         row = {
@@ -255,15 +257,15 @@ def undo(palace: Palace, outcome: Promoted | Conflict | str) -> Decision:
             "against": [], "undoes": UUID(decision.id),
         }  # fmt: skip
         places.decide(connection, row | _whose(palace, now))
-        taken_back = decision_of(places.decisions(connection, owner=mind.owner, limit=1, id=taken)[0])
+        taken_back = decision_of(places.decisions(connection, owner=engine.owner, limit=1, id=taken)[0])
     palace._drop(gone)
     return taken_back
 
 
-def _unlink(connection: Connection, mind: Mind, node: UUID, against: Sequence[Against]) -> None:
+def _unlink(connection: Connection, engine: Engine, node: UUID, against: Sequence[Against]) -> None:
     for each in against:
         if node != UUID(each.node_id):
-            relations.link(connection, node, UUID(each.node_id), kind="contradicts", weight=0.0, owner=mind.owner)
+            relations.link(connection, node, UUID(each.node_id), kind="contradicts", weight=0.0, owner=engine.owner)
 
 
 def _decision(connection: Connection, palace: Palace, id: str) -> Decision:
@@ -271,7 +273,7 @@ def _decision(connection: Connection, palace: Palace, id: str) -> Decision:
         known = UUID(id)
     except ValueError:
         raise InvalidInput(f"expected the id of a decision, got {id!r:.80}; see Palace.decisions()") from None
-    rows = places.decisions(connection, owner=palace.memory._mind.owner, limit=1, id=known)
+    rows = places.decisions(connection, owner=palace.memory._engine.owner, limit=1, id=known)
     if not rows:
         raise NotFound(f"expected a decision of this owner, got {id}; see Palace.decisions()")
     return decision_of(rows[0])

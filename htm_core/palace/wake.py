@@ -69,18 +69,18 @@ def wake_up(palace: Palace, *, budget: int) -> WakeUp:
     """What a new session is to know; see `Palace.wake_up`."""
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:
         raise InvalidInput(f"expected budget to be a whole number of tokens, 0 or more, got {budget!r}")
-    mind = palace.memory._mind
+    engine = palace.memory._engine
     identity, kept = palace.identity(), palace.notes(limit=MOST_NOTES)
-    with mind.transaction() as connection:
-        last = places.woke(connection, owner=mind.owner, robot=mind.robot)
-        rooms = places.rooms(connection, owners=mind.owners)
+    with engine.transaction() as connection:
+        last = places.woke(connection, owner=engine.owner, robot=engine.robot)
+        rooms = places.rooms(connection, owners=engine.owners)
         new = places.look(
-            connection, owners=mind.owners, kinds=("filed",), now=palace._now(), limit=MOST_NEW, since=last
+            connection, owners=engine.owners, kinds=("filed",), now=palace._now(), limit=MOST_NEW, since=last
         )
-        places.wake(connection, owner=mind.owner, robot=mind.robot, at=palace._now())
+        places.wake(connection, owner=engine.owner, robot=engine.robot, at=palace._now())
     surviving = [note for note in kept if note.promoted_at is None]
-    made = _assembled(mind.tokens, budget, identity=identity, rooms=_active(rooms), new=new, notes=surviving)
-    mind.emit("wake", tokens=made.tokens, left_out=made.left_out)
+    made = _assembled(engine.tokens, budget, identity=identity, rooms=_active(rooms), new=new, notes=surviving)
+    engine.emit("wake", tokens=made.tokens, left_out=made.left_out)
     return made
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..engine.engine import Clock, Mind
+from ..engine.engine import Clock, Engine
 from ..engine.working_sets import working_set
 from ..errors import InvalidInput
 from ..models.embedders import resolve
@@ -49,22 +49,22 @@ class Options:
     notes: bool = False  # whether its user may be the owner of a session's notes
 
 
-def opened(options: Options) -> tuple[process.Household, Mind]:
+def opened(options: Options) -> tuple[process.Runtime, Engine]:
     """What the memories of one url share, and this memory's own mind; nothing is connected yet."""
     _check(options)
-    household = process.household(options.url, options.settings)
+    runtime = process.runtime(options.url, options.settings)
     embedder = resolve(options.embedder)
-    household.worker.knows(embedder)
+    runtime.worker.knows(embedder)
     tokens = resolve_tokenizer(options.tokenizer)
     owed = take_on(
-        household.worker,
-        household.database,
+        runtime.worker,
+        runtime.database,
         tagger=resolve_tagger(options.tagger),
         propositioner=resolve_propositioner(options.propositioner),
         count=tokens,
     )
-    mind = Mind(
-        database=household.database,
+    engine = Engine(
+        database=runtime.database,
         tenant=options.tenant,
         user=options.user,
         robot=options.robot,
@@ -73,17 +73,17 @@ def opened(options: Options) -> tuple[process.Household, Mind]:
         embed=options.embed,
         tokens=tokens,
         owed=owed,
-        working=working_set(household.database, _key(options), budget=options.budget, policy=options.policy),
-        touches=household.touches,
+        working=working_set(runtime.database, _key(options), budget=options.budget, policy=options.policy),
+        access_counts=runtime.access_counts,
         settings=options.settings,
         clock=options.clock,
         on_evict=options.on_evict,
         on_event=options.on_event,
-        wake=household.worker.wake if options.settings.worker == "thread" else _rest,
+        wake=runtime.worker.wake if options.settings.worker == "thread" else _rest,
         group=options.group,
     )
-    household.heart.tell(mind)
-    return household, mind
+    runtime.heartbeat.tell(engine)
+    return runtime, engine
 
 
 def _check(options: Options) -> None:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, Self
 
-from ..engine.access_counts import Touches
+from ..engine.access_counts import AccessCounts
 from ..engine.working_sets import forget_sets
 from ..errors import HTMError
 from ..groups.group import leave_all
-from ..groups.heartbeat import Heart
+from ..groups.heartbeat import Heartbeat
 from ..groups.listener import Listener
 from ..jobs.worker import Worker
 from ..settings import Settings, home
@@ -23,13 +23,13 @@ from ..store.database import Database, close_all, database
 
 
 @dataclass(frozen=True, slots=True)
-class Household:
+class Runtime:
     """One database with its worker, and what keeps the groups of its robots together."""
 
     database: Database
-    touches: Touches
+    access_counts: AccessCounts
     worker: Worker
-    heart: Heart
+    heartbeat: Heartbeat
     listener: Listener
 
 
@@ -54,7 +54,7 @@ class Handle:
 
 _lock = threading.Lock()
 # Databases live as long as the process, closed or open, so their identity is a name.
-_households: dict[int, Household] = {}
+_runtimes: dict[int, Runtime] = {}
 _threads: dict[int, ThreadPoolExecutor] = {}
 
 
@@ -63,15 +63,15 @@ def url_or_environment(url: str | None) -> str | None:
     return url or os.environ.get("HTM_DATABASE_URL") or None
 
 
-def household(url: str | None, settings: Settings) -> Household:
-    """The process's one household for a url and settings."""
+def runtime(url: str | None, settings: Settings) -> Runtime:
+    """The process's one runtime for a url and settings."""
     with _lock:
         found = database(url=url_or_environment(url), home=Path(home()), settings=settings)
-        if id(found) not in _households:
-            touches, heart = Touches(found), Heart(found)
-            parts = (touches, Worker(found, touches), heart, Listener(found, heart))
-            _households[id(found)] = Household(found, *parts)
-        return _households[id(found)]
+        if id(found) not in _runtimes:
+            access_counts, heartbeat = AccessCounts(found), Heartbeat(found)
+            parts = (access_counts, Worker(found, access_counts), heartbeat, Listener(found, heartbeat))
+            _runtimes[id(found)] = Runtime(found, *parts)
+        return _runtimes[id(found)]
 
 
 def threads(settings: Settings) -> ThreadPoolExecutor:
@@ -86,15 +86,15 @@ def threads(settings: Settings) -> ThreadPoolExecutor:
 def shutdown() -> None:
     """Leave groups, write what is pending, stop the workers, close every connection; memories used afterwards open them again."""
     with _lock:
-        known = [each for each in _households.values() if each.database.opened]
+        known = [each for each in _runtimes.values() if each.database.opened]
     for each in known:
         each.worker.stop()
         with contextlib.suppress(HTMError):
-            leave_all(each.heart, each.database)
-        each.heart.stop()
+            leave_all(each.heartbeat, each.database)
+        each.heartbeat.stop()
         each.listener.stop()
         with contextlib.suppress(HTMError):
-            each.touches.write()
+            each.access_counts.write()
     forget_sets()
     close_all()
 

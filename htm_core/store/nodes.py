@@ -162,12 +162,12 @@ def containing(connection: Connection, text: str, *, owners: Sequence[str]) -> l
     return [row["id"] for row in rows]
 
 
-def touch(connection: Connection, touches: Mapping[UUID, tuple[int, datetime]]) -> None:
+def touch(connection: Connection, access_counts: Mapping[UUID, tuple[int, datetime]]) -> None:
     """Add to nodes' access counts, in the order of their ids."""
-    ids = sorted(touches)
+    ids = sorted(access_counts)
     connection.execute(
         load("nodes")["touch"],
-        {"ids": ids, "times": [touches[id][0] for id in ids], "ats": [touches[id][1] for id in ids]},
+        {"ids": ids, "times": [access_counts[id][0] for id in ids], "ats": [access_counts[id][1] for id in ids]},
     )
 
 

@@ -145,10 +145,10 @@ class Counted:
     counts: Mapping[str, tuple[int, float]]
 
 
-def touch(connection: Connection, key: SetKey, touches: Mapping[UUID, tuple[int, datetime]]) -> Counted | None:
+def touch(connection: Connection, key: SetKey, access_counts: Mapping[UUID, tuple[int, datetime]]) -> Counted | None:
     """Add to the access counts of what a set holds; None when it holds none of it."""
-    ids = sorted(touches)
-    values = {"ids": ids, "times": [touches[id][0] for id in ids], "ats": [touches[id][1] for id in ids]}
+    ids = sorted(access_counts)
+    values = {"ids": ids, "times": [access_counts[id][0] for id in ids], "ats": [access_counts[id][1] for id in ids]}
     rows = connection.execute(load("working")["touch"], {**key.columns(), **values}).fetchall()
     if not rows:
         return None

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from htm_core.runtime.process import household
+from htm_core.runtime.process import runtime
 from htm_core.store.doctor import Finding, examine
 from htm_core.store.migrate import migrate
 from tests.cli.conftest import Htm
@@ -150,7 +150,7 @@ def test_memories_that_nobody_owes_a_vector_are_found_and_reembed_mends_it(
     memory = make(embedder=HashEmbedder(), settings=SETTINGS)
     memory.remember("Tea.")
     assert memory.flush(timeout=30), "no worker is at it any more"
-    database = household(url, SETTINGS).database
+    database = runtime(url, SETTINGS).database
     with database.transaction(tenant) as connection:
         connection.execute("delete from jobs")
         connection.execute("delete from vectors")

@@ -55,7 +55,7 @@ def test_an_unknown_group_is_not_found(htm: Htm) -> None:
 def test_a_member_that_is_lost_is_shown_as_lost(htm: Htm, make: Make) -> None:
     with make("ada") as ada:
         ada.group("support", lease=0.2)
-        ada._household.heart.stop()
+        ada._runtime.heartbeat.stop()
         for _ in range(400):
             if "lost at" in (shown := " ".join(htm("groups").out.split())):
                 break

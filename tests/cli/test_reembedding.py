@@ -17,7 +17,7 @@ from htm_core import DimensionMismatch, Memory, ModelError, NotFound, Settings, 
 from htm_core.jobs import reembed as reembed_module
 from htm_core.jobs.reembed import reembed
 from htm_core.models.embedders import resolve
-from htm_core.runtime.process import household
+from htm_core.runtime.process import runtime
 from htm_core.store import indexes, model_change
 from htm_core.store.database import Database
 from tests.conftest import SETTINGS, Make
@@ -46,7 +46,7 @@ def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def database(url: str | None) -> Database:
-    return household(url, IDLE).database
+    return runtime(url, IDLE).database
 
 
 @pytest.fixture
@@ -202,7 +202,7 @@ from pathlib import Path
 from htm_core import Settings
 from htm_core.jobs import reembed as reembedding
 from htm_core.models.embedders import resolve
-from htm_core.runtime.process import household
+from htm_core.runtime.process import runtime
 from tests.stand_ins import HashEmbedder
 
 class Slow(HashEmbedder):
@@ -213,7 +213,7 @@ class Slow(HashEmbedder):
 reembedding.BATCH = 10
 url, tenant, name, mark = sys.argv[1:]
 told = lambda done, total: Path(mark).write_text(str(done))
-database = household(url or None, Settings(worker="off")).database
+database = runtime(url or None, Settings(worker="off")).database
 reembedding.reembed(database, tenant=tenant, embedder=resolve(Slow(128, name=name)), progress=told)
 """
 

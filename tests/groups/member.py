@@ -70,10 +70,10 @@ class Robot:
             memory.remember(f"{word} came up {len(word)} times", id=id, session="talk")
         elif action == "recall":
             memory.recall(word, mode="text", limit=3)
-        elif held := memory._mind.working.memory.items:
+        elif held := memory._engine.working.memory.items:
             item = held[len(held) // 2]
             if action == "remove":
-                memory._mind.working.memory.remove(item.id)
+                memory._engine.working.memory.remove(item.id)
             else:
                 self._forget(item.id)
 
@@ -105,12 +105,13 @@ class Robot:
 
     def write(self) -> None:
         """Write what was gathered of access counts."""
-        until_there(self.memory._household.touches.write)
+        until_there(self.memory._runtime.access_counts.write)
 
     def holds(self) -> list[list[Any]]:
         """What is in this process's working memory, without a look at the table."""
         return [
-            [i.id, i.tokens, i.access_count, i.added_at, i.accessed_at] for i in self.memory._mind.working.memory.items
+            [i.id, i.tokens, i.access_count, i.added_at, i.accessed_at]
+            for i in self.memory._engine.working.memory.items
         ]
 
     def context(self) -> list[str]:

@@ -48,10 +48,10 @@ def apart() -> Iterator[None]:
 
 def fall_silent() -> None:
     """Leave every group and end the threads, as the end of a process does."""
-    for each in list(process._households.values()):
+    for each in list(process._runtimes.values()):
         if each.database.opened:
-            leave_all(each.heart, each.database)
-        each.heart.stop()
+            leave_all(each.heartbeat, each.database)
+        each.heartbeat.stop()
         each.listener.stop()
 
 
@@ -60,7 +60,7 @@ def elsewhere(database: Database) -> Callable[[Memory], WorkingSet]:
     """Gives a memory's working set as another process has it: an instance that this process does not share."""
 
     def other(memory: Memory) -> WorkingSet:
-        known = memory._mind.working
+        known = memory._engine.working
         return WorkingSet(database, known.key, budget=known.memory.budget, policy=known.policy)
 
     return other
@@ -147,7 +147,7 @@ def test_what_another_process_changes_arrives_without_being_asked_for(
         far.catch_up(now=time.time())
         assert [item.content for item in far.memory.items] == ["here first"]
         far.memory.remove(node.id)
-        held = a._mind.working.memory
+        held = a._engine.working.memory
         assert eventually(lambda: len(held) == 0), "a removal"
         far.hold([item(node)], now=time.time())
         assert eventually(lambda: node.id in held), "an addition"
@@ -162,8 +162,8 @@ def test_what_a_lost_process_added_beyond_the_budget_is_evicted_and_told_by_whoe
         first = a.remember("one two three")
         others = [a.remember(text) for text in ("four five six", "seven eight nine")]
         assert eventually(lambda: [each.item.id for each in gone] == [first.id])
-        with a._mind.transaction() as connection:  # it was killed before it saw that its plan was too much
-            working.change(connection, a._mind.working.key, admitted=[item(first)])
+        with a._engine.transaction() as connection:  # it was killed before it saw that its plan was too much
+            working.change(connection, a._engine.working.key, admitted=[item(first)])
         assert eventually(lambda: [each.item.id for each in gone] == [first.id, others[0].id])
         assert contents(a) == ["seven eight nine", "one two three"]
 
@@ -209,7 +209,7 @@ def test_where_nobody_can_listen_changes_arrive_a_little_later_and_the_status_sa
         far = elsewhere(a)
         far.catch_up(now=time.time())
         far.memory.clear()
-        assert eventually(lambda: node.id not in a._mind.working.memory)
+        assert eventually(lambda: node.id not in a._engine.working.memory)
         assert not group.status().listening
 
 
@@ -225,7 +225,7 @@ def test_a_listener_that_was_cut_off_hears_what_it_missed(
             for pid in listeners(database_url):
                 connection.execute("select pg_terminate_backend(%s)", [pid])
             far.memory.clear()
-        assert eventually(lambda: node.id not in a._mind.working.memory)
+        assert eventually(lambda: node.id not in a._engine.working.memory)
 
 
 # -- who is active ----------------------------------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ def test_members_agree_on_budget_policy_and_lease_and_who_comes_alone_may_change
             with pytest.raises(InvalidInput, match="lease=5"):
                 b.group("team", lease=6)
             assert b.group("team", role="passive").status().lease == 5
-            assert b._mind.group == "team"
+            assert b._engine.group == "team"
             b.group("team").leave()
         team.leave()
     del a, b
@@ -298,14 +298,14 @@ def test_whoever_leaves_last_of_the_active_ones_hands_over_at_once(make: Make) -
         team.leave()
         assert team.role is None
         assert [other.role for other in others] == ["active", "passive"]
-        assert a._mind.group is None
+        assert a._engine.group is None
 
 
 def test_a_process_that_ends_leaves_its_groups_so_that_nobody_waits_for_the_lease(make: Make) -> None:
     with make("a", settings=like_another_process(4)) as a, make("b", settings=like_another_process(5)) as b:
         a.group("team", lease=600)
         other = b.group("team", role="passive")
-        leave_all(a._household.heart, a._mind.database)
+        leave_all(a._runtime.heartbeat, a._engine.database)
         assert eventually(lambda: other.role == "active")
         assert roles(other) == {"b": "active"}
 
@@ -314,12 +314,12 @@ def test_a_hand_over_that_was_told_before_anybody_listened_is_found_on_listening
     with make("a", settings=like_another_process(14)) as a, make("b", settings=like_another_process(15)) as b:
         a.group("team", lease=600)
         other = b.group("team", role="passive")
-        listener = b._household.listener
+        listener = b._runtime.listener
         listener.stop()
-        leave_all(a._household.heart, a._mind.database)
+        leave_all(a._runtime.heartbeat, a._engine.database)
         assert roles(other) == {"b": "active"}
         listener.start()
-        assert eventually(lambda: b._household.heart.role((b._mind.tenant, "team", "b")) == "active")
+        assert eventually(lambda: b._runtime.heartbeat.role((b._engine.tenant, "team", "b")) == "active")
 
 
 def test_a_lost_robot_has_a_successor_and_is_passive_when_it_comes_back(make: Make) -> None:
@@ -330,11 +330,11 @@ def test_a_lost_robot_has_a_successor_and_is_passive_when_it_comes_back(make: Ma
     ):
         team, other = a.group("team", lease=0.4), b.group("team", role="passive", lease=0.4)
         a.remember("said before it was lost")
-        a._household.heart.stop()
+        a._runtime.heartbeat.stop()
         assert eventually(lambda: other.role == "active")
         assert contents(b) == ["said before it was lost"]
         assert team.role == "active", "it does not know yet"
-        a._household.heart.beat()
+        a._runtime.heartbeat.beat()
         assert team.role == "passive"
         assert [event.data for event in events if event.name == "role"] == [{"active": 0}]
         assert roles(other) == {"a": "passive", "b": "active"}
@@ -343,14 +343,14 @@ def test_a_lost_robot_has_a_successor_and_is_passive_when_it_comes_back(make: Ma
 def test_a_lost_robot_without_anyone_who_stands_by_stays_active_until_somebody_does(make: Make) -> None:
     with make("a", settings=like_another_process(8)) as a, make("b", settings=like_another_process(9)) as b:
         a.group("team", lease=0.3)
-        a._household.heart.stop()
+        a._runtime.heartbeat.stop()
         assert eventually(lambda: not late(a, "team").live)
         other = b.group("team", role="passive", lease=0.3)
         assert eventually(lambda: other.role == "active")
 
 
 def late(memory: Memory, name: str) -> Any:
-    with memory._mind.transaction() as connection:
+    with memory._engine.transaction() as connection:
         return groups.members(connection, name)[0][0]
 
 
@@ -417,7 +417,7 @@ def test_a_forked_child_is_no_member_and_sees_the_groups_memory(make: Make) -> N
             os._exit(0 if fine else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
         assert group.role == "active"
-        assert eventually(lambda: len(a._mind.working.memory) == 2)
+        assert eventually(lambda: len(a._engine.working.memory) == 2)
 
 
 # -- robots, and the awaited twin ------------------------------------------------------------------------------------------
@@ -447,4 +447,4 @@ def test_a_group_is_awaited_as_it_is_called(make: Make) -> None:
 
     with make("a") as a, make("b") as b:
         assert asyncio.run(both(a, b)) == ("b", "active")
-        assert a._mind.group is None
+        assert a._engine.group is None

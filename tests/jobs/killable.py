@@ -11,7 +11,7 @@ from htm_core import Settings
 from htm_core.models.embedders import resolve
 from htm_core.models.propositioners import resolve_propositioner
 from htm_core.models.taggers import resolve_tagger
-from htm_core.runtime.process import household
+from htm_core.runtime.process import runtime
 from htm_core.runtime.taking_on import take_on
 from htm_core.store import relations
 from tests.conftest import SETTINGS
@@ -69,7 +69,7 @@ def main(url: str | None, kind: str) -> None:
     settings = Settings(
         **SETTINGS.model_dump(by_alias=True) | {"worker": "off", "worker_lease": 0.4, "worker_batch": 2}
     )
-    home = household(url, settings)
+    home = runtime(url, settings)
     worker = home.worker
     worker.knows(resolve(EMBEDDER))
     take_on(

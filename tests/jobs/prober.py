@@ -8,7 +8,7 @@ import threading
 from htm_core import Settings
 from htm_core.jobs import breaker
 from htm_core.models.embedders import resolve
-from htm_core.runtime.process import household
+from htm_core.runtime.process import runtime
 from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder
 
@@ -32,7 +32,7 @@ def main(url: str | None, name: str, way: str) -> None:
     embedder.down = way == "down"
     if way == "silent":
         embedder.embed_documents = never  # type: ignore[method-assign]
-    worker = household(url, settings).worker
+    worker = runtime(url, settings).worker
     worker.knows(resolve(embedder))
     worker.hurry()
     worker.drain()

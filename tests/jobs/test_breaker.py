@@ -275,7 +275,7 @@ def until(true: Callable[[], bool], seconds: float = 30.0) -> bool:
 
 def only(memory: Memory) -> str:
     """The state of the breaker of this memory's embedder."""
-    return memory.stats().breakers[memory._mind.embedder.name]
+    return memory.stats().breakers[memory._engine.embedder.name]
 
 
 def test_an_embedder_that_fails_and_recovers_needs_nobody_to_do_anything(
@@ -311,7 +311,7 @@ def test_flush_tries_a_model_that_was_away_at_once_and_ends_while_it_is_away(mak
         assert not memory.flush(timeout=60)
         assert only(memory) == "open"
         calls = embedder.calls
-        assert memory._household.worker.drain() == 0, "an open breaker lets nothing through"
+        assert memory._runtime.worker.drain() == 0, "an open breaker lets nothing through"
         assert not memory.flush(timeout=60)
         assert embedder.calls == calls + 2, "one probe, and the question whether it is the model"
         embedder.down = False
@@ -340,7 +340,7 @@ def test_a_rate_is_kept_to_by_all_workers_together(make: Make, url: str | None) 
         make(embedder=embedder, settings=settings, tagger=tagger) as memory,
         make(embedder=embedder, settings=elsewhere, tagger=tagger) as other,
     ):
-        workers = [memory._household.worker, other._household.worker]
+        workers = [memory._runtime.worker, other._runtime.worker]
         assert workers[0] is not workers[1]
         memory.remember_many([{"content": f"text {n}"} for n in range(30)])
         begun = time.monotonic()
@@ -355,9 +355,9 @@ def test_what_one_worker_learned_of_a_model_all_know(make: Make) -> None:
     with make(embedder=embedder, settings=settings) as memory, make(embedder=embedder, settings=elsewhere) as other:
         embedder.down = True
         memory.remember_many([{"content": f"text {n}"} for n in range(12)])
-        memory._household.worker.drain()
+        memory._runtime.worker.drain()
         calls = embedder.calls
-        assert (only(other), other._household.worker.drain()) == ("open", 0)
+        assert (only(other), other._runtime.worker.drain()) == ("open", 0)
         assert embedder.calls == calls
         embedder.down = False
         assert other.flush(timeout=60)
@@ -394,7 +394,7 @@ def test_a_breaker_that_one_process_opened_is_open_in_another_and_a_dead_prober_
             assert process.stdout is not None
             assert process.stdout.readline().split("=")[-1] == "open\n"
         assert only(memory) == "open"
-        assert (memory._household.worker.drain(), embedder.calls) == (0, 0)
+        assert (memory._runtime.worker.drain(), embedder.calls) == (0, 0)
         with another(url, embedder, "silent") as process:
             assert process.stdout is not None
             assert process.stdout.readline() == "asked\n"

@@ -56,7 +56,7 @@ def test_what_is_owed_is_listed_with_its_kind_model_node_and_state(alone: None, 
         node = memory.remember("text", tags=["a"])
         owed = memory.jobs.list()
         assert {(job.kind, job.model) for job in owed} == {
-            ("embed", memory._mind.embedder.name), ("tag", "keywords"), ("relate", ""),
+            ("embed", memory._engine.embedder.name), ("tag", "keywords"), ("relate", ""),
         }  # fmt: skip
         assert {(job.node_id, job.state, job.attempts, job.error) for job in owed} == {(node.id, "waiting", 0, None)}
         assert [job.kind for job in memory.jobs.list(kind="tag")] == ["tag"]
@@ -89,14 +89,14 @@ def test_a_job_that_fails_by_its_own_fault_waits_twice_as_long_each_time_and_nev
         memory.remember_many([{"content": f"poison {n}"} for n in range(6)])
         for failures in range(1, MOST_TRIES):
             begun = datetime.now(UTC)
-            memory._household.worker.drain()
+            memory._runtime.worker.drain()
             ended = datetime.now(UTC)
             owed = memory.jobs.list()
             assert {(job.state, job.attempts) for job in owed} == {("waiting", failures)}
             wait = timedelta(seconds=2.0 ** (failures - 1))
             assert all(begun + 0.5 * wait <= job.run_at <= ended + 1.5 * wait for job in owed)
             assert len({job.run_at for job in owed}) == len(owed)
-            with memory._mind.transaction() as connection:
+            with memory._engine.transaction() as connection:
                 connection.execute("update jobs set run_at = now()")
 
 
@@ -150,7 +150,7 @@ def test_a_process_that_missed_a_change_of_model_recalls_by_words_and_owes_its_v
     old, new = HashEmbedder(name=name), HashEmbedder(name=f"{name}-new", dimension=48)
     stale = make(embedder=old, embed="now", settings=IDLE)
     stale.remember("Ann likes coffee.")
-    reembed(stale._mind.database, tenant=stale.tenant, embedder=resolve(new))
+    reembed(stale._engine.database, tenant=stale.tenant, embedder=resolve(new))
     found = stale.recall("coffee")
     assert [hit.content for hit in found] == ["Ann likes coffee."]
     assert f"{name}-new" in str(found.degraded)
@@ -229,7 +229,7 @@ def check(memory: Memory, *, turns: int) -> None:
     facts = Counter(fact for node in sources for fact in killable.PROPOSER.propose(node.content))
     said = Counter(mention.content for mention in memory.timeline(limit=1_000) if "proposition_of" in mention.metadata)
     assert said == facts, "each fact is said once for each source"
-    with memory._mind.transaction() as connection:
+    with memory._engine.transaction() as connection:
         rows = connection.execute("select source, target, weight from relations where origin = 'tags'").fetchall()
         derived = connection.execute("select count(*) as n from relations where kind = 'derived'").fetchone()
     assert derived == {"n": sum(facts.values())}

@@ -138,7 +138,7 @@ def test_a_value_that_is_superseded_takes_its_facts_out_of_recall(make: Make, se
 
 
 def words_left(memory: Memory) -> int:
-    with memory._mind.transaction() as connection:
+    with memory._engine.transaction() as connection:
         row = connection.execute("select count(*) as n from nodes where content like '%%coffee%%'").fetchone()
         assert row is not None
         return int(row["n"])

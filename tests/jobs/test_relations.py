@@ -86,7 +86,7 @@ def test_when_all_is_done_the_edges_are_those_of_the_tags_whatever_happened_befo
             for one, other in combinations(nodes, 2)
             if (weight := closeness(one.tags, other.tags)) >= relations.LOWEST
         }
-        assert edges(memory._mind.database, memory.tenant) == pytest.approx(wanted)
+        assert edges(memory._engine.database, memory.tenant) == pytest.approx(wanted)
 
 
 Edge = tuple[int, int, str, float]
@@ -233,7 +233,7 @@ def test_users_share_no_edges_and_see_those_of_the_tenant(make: Make) -> None:
     with pytest.raises(NotFound):
         ann.link(hers, his)
     everybody.erase(user="ann", confirm="confirmed")
-    with everybody._mind.transaction() as connection:
+    with everybody._engine.transaction() as connection:
         row = connection.execute("select count(*) as left from relations where owner = 'ann'").fetchone()
     assert row == {"left": 0}
 

@@ -79,7 +79,7 @@ def test_after_any_changes_the_rows_are_the_closure_of_what_was_given(
             wanted = wanted | set(tags) if adds else wanted - set(tags)
             change = memory.tags.add if adds else memory.tags.remove
             assert set(change(node.id, tags).tags) == wanted
-        found = rows(memory._mind.database, tenant)
+        found = rows(memory._engine.database, tenant)
         assert set(found) == closure(wanted)
         assert {tag for tag, explicit in found.items() if explicit} == wanted
         assert {tree.tag: tree.nodes for tree in memory.tags.tree()} == dict.fromkeys(closure(wanted), 1)
@@ -284,7 +284,7 @@ def test_a_slow_tagger_keeps_no_vector_waiting(make: Make) -> None:
 
 def test_flush_does_the_work_of_chat_models_after_a_shutdown(make: Make) -> None:
     with make(tagger=Filing(), settings=IDLE) as memory:
-        memory._household.worker.stop()
+        memory._runtime.worker.stop()
         node = memory.remember("coffee is good")
         assert memory.flush(timeout=30)
         assert memory.get(node.id).tags == ("first:coffee",)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from htm_core import Settings
-from htm_core.engine.access_counts import Touches
+from htm_core.engine.access_counts import AccessCounts
 from htm_core.errors import DimensionMismatch, InvalidInput
 from htm_core.jobs.reembed import reembed
 from htm_core.jobs.worker import MOST_TRIES, Worker
@@ -39,13 +39,13 @@ def model() -> str:
 
 @pytest.fixture
 def idle_database(url: str | None) -> Database:
-    from htm_core.runtime.process import household
+    from htm_core.runtime.process import runtime
 
-    return household(url, IDLE).database
+    return runtime(url, IDLE).database
 
 
 def worker_for(database: Database, *embedders: HashEmbedder) -> Worker:
-    worker = Worker(database, Touches(database))
+    worker = Worker(database, AccessCounts(database))
     for embedder in embedders:
         worker.knows(resolve(embedder))
     return worker
@@ -241,10 +241,10 @@ def test_the_thread_outlives_any_error(make: Make, model: str, monkeypatch: pyte
 def test_flush_works_after_a_shutdown_and_ends_when_nobody_here_knows_the_model(make: Make, model: str) -> None:
     memory = make(embedder=HashEmbedder(name=model), settings=IDLE)
     memory.remember("before")
-    memory._household.worker.stop()
+    memory._runtime.worker.stop()
     assert memory.flush()
     memory.remember("owed to a model of others")
-    memory._household.worker.leaves("embed", memory._mind.embedder.name)
+    memory._runtime.worker.leaves("embed", memory._engine.embedder.name)
     assert not memory.flush()
 
 

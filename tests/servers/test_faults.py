@@ -99,7 +99,7 @@ def test_of_several_addresses_the_one_that_answers_is_used(frail: Cluster, memor
 def test_a_network_that_swallows_everything_ends_a_connection_within_a_minute(frail: Cluster, memory_at: Open) -> None:
     """The system is asked to notice; what the url says about it counts more."""
     for url, milliseconds in ((frail.dsn(), 60_000), (frail.dsn(tcp_user_timeout=5_000), 5_000)):
-        with memory_at(url)._mind.database.transaction("t") as connection:
+        with memory_at(url)._engine.database.transaction("t") as connection:
             held = socket.socket(fileno=os.dup(connection.fileno()))
             assert held.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == milliseconds
             assert held.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 30

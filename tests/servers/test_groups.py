@@ -21,8 +21,8 @@ def eventually(what: Callable[[], bool]) -> bool:
 
 def cleared_elsewhere(memory: Memory) -> None:
     """Let another process, as it were, empty the group's working memory."""
-    known = memory._mind.working
-    far = WorkingSet(memory._mind.database, known.key, budget=known.memory.budget, policy=known.policy)
+    known = memory._engine.working
+    far = WorkingSet(memory._engine.database, known.key, budget=known.memory.budget, policy=known.policy)
     far.catch_up(now=time.time())
     far.memory.clear()
 
@@ -32,7 +32,7 @@ def test_behind_a_pooler_members_look_for_changes_themselves_and_say_so(pooler: 
         group = memory.group("team", lease=60)
         memory.remember("in mind")
         cleared_elsewhere(memory)
-        assert eventually(lambda: len(memory._mind.working.memory) == 0)
+        assert eventually(lambda: len(memory._engine.working.memory) == 0)
         assert not group.status().listening
         group.leave()
 
@@ -45,5 +45,5 @@ def test_with_the_servers_own_address_to_listen_on_they_are_told(
         assert eventually(lambda: group.status().listening)
         memory.remember("in mind")
         cleared_elsewhere(memory)
-        assert eventually(lambda: len(memory._mind.working.memory) == 0)
+        assert eventually(lambda: len(memory._engine.working.memory) == 0)
         group.leave()

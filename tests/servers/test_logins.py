@@ -123,7 +123,7 @@ def test_a_refused_connection_is_told_without_its_password(
     with pytest.raises(DatabaseUnavailable) as caught:
         memory.remember("hello")
     told = [str(caught.value), repr(caught.value), "".join(traceback.format_exception(caught.value)), caplog.text]
-    told += [repr(memory), repr(memory._mind.database)]
+    told += [repr(memory), repr(memory._engine.database)]
     for text in told:
         assert PASSWORD not in text
         assert quote(PASSWORD, safe="") not in text

@@ -93,7 +93,7 @@ def test_a_statement_is_asked_over_and_over_without_being_prepared(pooler: Poole
         memory = memory_at(pooler.dsn(), pool_min=0)
         for _ in range(8):
             assert memory.recall("anything", mode="text", hold=False) is not None
-        memory._mind.database.close()
+        memory._engine.database.close()
     assert left_behind(pooler) == CLEAN
 
 
@@ -133,7 +133,7 @@ def test_migrations_run_through_it(pooler: Pooler, oldest: Cluster) -> None:
 
 
 def test_work_that_needs_a_session_of_its_own_is_refused_and_names_the_setting(pooler: Pooler, memory_at: Open) -> None:
-    database = memory_at(pooler.dsn(ADMIN))._mind.database
+    database = memory_at(pooler.dsn(ADMIN))._engine.database
     with pytest.raises(StorageError, match="migrate_url"), database.owner():
         pass
     assert indexes.build_wanted(database) == []
@@ -145,6 +145,6 @@ def test_with_a_direct_owner_indexes_are_built_behind_it(pooler: Pooler, oldest:
     for n in range(60):
         memory.remember(f"note {n} on subject {n % 7}")
     assert memory.flush(timeout=30)
-    assert indexes.build_wanted(memory._mind.database, threshold=50)
+    assert indexes.build_wanted(memory._engine.database, threshold=50)
     assert memory.recall("subject 3", mode="vector")
     assert left_behind(pooler) == CLEAN

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from htm_core import DatabaseUnavailable, InvalidInput, Memory, QueryTimeout, SchemaOutdated, Settings
-from htm_core.runtime.process import household
+from htm_core.runtime.process import runtime
 from htm_core.store.database import Database
 from htm_core.store.database import database as database_of
 from htm_core.store.errors import redact
@@ -51,7 +51,7 @@ def refused(url: str, caplog: pytest.LogCaptureFixture) -> str:
     memory = at(url)
     with pytest.raises(DatabaseUnavailable) as caught:
         memory.remember("hello")
-    told = [str(caught.value), repr(caught.value), caplog.text, repr(memory), repr(household(url, IMPATIENT).database)]
+    told = [str(caught.value), repr(caught.value), caplog.text, repr(memory), repr(runtime(url, IMPATIENT).database)]
     for text in [*told, "".join(traceback.format_exception(caught.value))]:
         assert PASSWORD not in text
     return str(caught.value)
@@ -141,7 +141,7 @@ def test_a_schema_that_is_not_there_is_named_with_the_command(database: Database
 def test_a_slow_statement_is_a_query_timeout(make: Make) -> None:
     memory = make(settings=IMPATIENT.model_copy(update={"statement_timeout": 0.3}))
     memory.remember("quick")
-    with pytest.raises(QueryTimeout, match="statement_timeout"), memory._mind.database.transaction("t") as connection:
+    with pytest.raises(QueryTimeout, match="statement_timeout"), memory._engine.database.transaction("t") as connection:
         connection.execute("select pg_sleep(30)")
     assert memory.remember("quick again").content == "quick again"
 
@@ -164,7 +164,7 @@ def test_after_its_sessions_were_ended_the_next_call_works(make: Make, database_
     """All of the pool at once, as a server's restart does; none of the dead ones is handed out or waited for."""
     memory = make(settings=IMPATIENT.model_copy(update={"pool_min": 4}))
     memory.remember("before")
-    with memory._mind.database.transaction("t") as connection:
+    with memory._engine.database.transaction("t") as connection:
         row = connection.execute("select session_user::text as login").fetchone()
     with psycopg.connect(database_url, autocommit=True) as admin:
         ended = admin.execute(
@@ -183,7 +183,7 @@ def test_a_pool_that_is_used_up_is_told_as_that(make: Make) -> None:
     holding, free = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with memory._mind.database.transaction("t"):
+        with memory._engine.database.transaction("t"):
             holding.set()
             free.wait(30)
 

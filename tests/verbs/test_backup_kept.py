@@ -51,10 +51,10 @@ APART = {
 def apart() -> Iterator[None]:
     """No heart of this test beats in the next."""
     yield
-    for each in list(process._households.values()):
+    for each in list(process._runtimes.values()):
         if each.database.opened:
-            leave_all(each.heart, each.database)
-        each.heart.stop()
+            leave_all(each.heartbeat, each.database)
+        each.heartbeat.stop()
         each.listener.stop()
 
 
@@ -64,7 +64,7 @@ def read(memory: Memory, text: str) -> Memory:
 
 
 def groups(memory: Memory) -> list[GroupStatus]:
-    return every(memory._mind, name=None, session=None)
+    return every(memory._engine, name=None, session=None)
 
 
 def in_mind(memory: Memory) -> tuple[Sequence[Item], int, str]:
@@ -193,7 +193,7 @@ def test_one_that_was_emptied_here_is_filled_and_who_has_it_open_notices(make: M
         other.working.clear()
         memory.remember("from there", session="there")
         read(other, written(memory))
-        assert other._mind.working.memory.items == memory.working.items, "without looking at the table once more"
+        assert other._engine.working.memory.items == memory.working.items, "without looking at the table once more"
 
 
 def test_one_that_is_opened_with_a_smaller_budget_keeps_the_best_and_says_what_left(make: Make) -> None:
@@ -350,7 +350,7 @@ def test_a_group_is_read_back_with_its_rules_its_members_and_what_it_holds_and_n
             assert in_mind(standby) == in_mind(carla)
             lively = {m.robot: m.live for m in group.status().members}
             assert lively == {"ada": False, "bella": True, "carla": True}
-            group._heart.beat()
+            group._heartbeat.beat()
             roles = {m.robot: m.role for m in group.status().members}
             assert (roles["ada"], sorted(roles.values())) == ("passive", ["active", "passive", "passive"])
 

@@ -55,7 +55,7 @@ def test_a_memory_is_used_on_after_a_shutdown(make: Make) -> None:
     assert {h.content for h in memory.recall("before after", mode="text")} == {"before", "after"}
     assert memory.flush(timeout=20)
     shutdown()
-    assert not memory._mind.database.opened
+    assert not memory._engine.database.opened
     assert len(memory.timeline()) == 2
 
 
@@ -104,19 +104,19 @@ def test_erasing_a_session_empties_its_working_memory(make: Make) -> None:
 
 
 LOCKS: dict[str, Callable[[Memory], Any]] = {
-    "the database's": lambda memory: memory._mind.database._lock,
+    "the database's": lambda memory: memory._engine.database._lock,
     "the registry of databases": lambda memory: databases._registry,
-    "the growth of tenants": lambda memory: memory._mind.database.growth._lock,
-    "the reading of a working set": lambda memory: memory._mind.working._reading,
-    "the order of a working set": lambda memory: memory._mind.working._order,
-    "working memory's": lambda memory: memory._mind.working.memory._lock,
-    "the worker's": lambda memory: memory._household.worker._lock,
-    "the access counts'": lambda memory: memory._household.touches._lock,
-    "the writing of access counts": lambda memory: memory._household.touches._writing,
-    "the heart's": lambda memory: memory._household.heart._lock,
-    "the listener's": lambda memory: memory._household.listener._lock,
+    "the growth of tenants": lambda memory: memory._engine.database.growth._lock,
+    "the reading of a working set": lambda memory: memory._engine.working._reading,
+    "the order of a working set": lambda memory: memory._engine.working._order,
+    "working memory's": lambda memory: memory._engine.working.memory._lock,
+    "the worker's": lambda memory: memory._runtime.worker._lock,
+    "the access counts'": lambda memory: memory._runtime.access_counts._lock,
+    "the writing of access counts": lambda memory: memory._runtime.access_counts._writing,
+    "the heart's": lambda memory: memory._runtime.heartbeat._lock,
+    "the listener's": lambda memory: memory._runtime.listener._lock,
     "the registry of working sets": lambda memory: working_sets._lock,
-    "the registry of households": lambda memory: process._lock,
+    "the registry of runtimes": lambda memory: process._lock,
     "the embedded server's": lambda memory: server._turn,
 }
 

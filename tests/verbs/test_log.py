@@ -33,7 +33,7 @@ def test_a_log_takes_as_many_of_the_last_as_tokens_hold(memory: Memory) -> None:
     last = log.tail(tokens=12)
     assert 0 < len(last) < 20
     assert last[-1].content == "message 19"
-    assert sum(memory._mind.tokens(m.content) for m in last) <= 12
+    assert sum(memory._engine.tokens(m.content) for m in last) <= 12
 
 
 def test_appending_known_ids_again_adds_nothing(memory: Memory) -> None:

@@ -104,7 +104,7 @@ class Verbs(RuleBasedStateMachine):
     def context(self, budget: int) -> None:
         context = self.memory.context(budget=budget)
         assert context.tokens <= budget
-        assert self.memory._mind.tokens(context.text) == context.tokens
+        assert self.memory._engine.tokens(context.text) == context.tokens
 
     @invariant()
     def holds_its_budget_and_only_what_lives(self) -> None:

@@ -60,7 +60,7 @@ def test_a_budget_is_never_overspent(make: Make, budget: int) -> None:
     with make() as memory:
         talk(memory)
         hits = memory.recall("Who feeds the blue bicycle?", budget=budget, hold=False)
-        count = memory._mind.tokens
+        count = memory._engine.tokens
         spent = sum(hit.node.tokens for hit in hits) + sum(count(hit.before.content) for hit in hits if hit.before)
         assert spent <= budget
 

@@ -219,9 +219,9 @@ def test_a_lesser_candidate_that_stands_beside_a_better_one_scores_as_it_would_a
         silent = Signals(**dict.fromkeys(Signals.model_fields, 0.0) | {"context": 1.0, "speaker": 1.0})
         found = []
         for most in (30, 60):  # of sixty candidates, half of them go on, or all
-            with memory._mind.transaction() as connection:
+            with memory._engine.transaction() as connection:
                 hits = search.recall(
-                    connection, text=question, vector=embedder.embed_query(question), model=memory._mind.embedder.name,
+                    connection, text=question, vector=embedder.embed_query(question), model=memory._engine.embedder.name,
                     filters=search.Filters(owners=[""]), pool=30, limit=most, share=0.4, lowest=0.0, speakers=["Mel"],
                     moments=(), signals=silent,
                 )  # fmt: skip

@@ -103,7 +103,7 @@ def test_a_context_never_exceeds_its_budget_by_a_token(memory: Memory) -> None:
     memory.remember_many([{"content": f"Sentence {n}, with some words in it." * (n % 4 + 1)} for n in range(40)])
     for budget in (0, 1, 7, 50, 333):
         context = memory.context(budget=budget)
-        assert memory._mind.tokens(context.text) == context.tokens <= budget
+        assert memory._engine.tokens(context.text) == context.tokens <= budget
 
 
 def test_a_context_is_balanced_unless_another_order_is_asked_for(make: Make) -> None:
@@ -197,9 +197,9 @@ def test_loggers_carry_no_content(make: Make, caplog: pytest.LogCaptureFixture) 
 def test_a_new_memory_opens_no_connection_of_its_own(make: Make) -> None:
     with make() as first:
         first.remember("x")
-        household = first._household
+        runtime = first._runtime
         others = [make(user=f"user-{n}") for n in range(50)]
-        assert {id(other._household) for other in others} == {id(household)}
+        assert {id(other._runtime) for other in others} == {id(runtime)}
 
 
 # -- several processes --------------------------------------------------------------------------------------------------
@@ -207,8 +207,8 @@ def test_a_new_memory_opens_no_connection_of_its_own(make: Make) -> None:
 
 def elsewhere(memory: Memory) -> WorkingSet:
     """A memory's working set as another process has it: an instance that this process does not share."""
-    mine = memory._mind.working
-    return WorkingSet(memory._mind.database, mine.key, budget=mine.memory.budget, policy=mine.policy)
+    mine = memory._engine.working
+    return WorkingSet(memory._engine.database, mine.key, budget=mine.memory.budget, policy=mine.policy)
 
 
 def held(working: WorkingSet) -> list[str]:
@@ -278,8 +278,8 @@ def test_processes_that_together_exceed_the_budget_keep_the_best_and_write_down_
 
 def rows(memory: Memory) -> list[str]:
     """What the table says is held."""
-    with memory._mind.transaction() as connection:
-        changes = table.look(connection, memory._mind.working.key, since=None, known=())
+    with memory._engine.transaction() as connection:
+        changes = table.look(connection, memory._engine.working.key, since=None, known=())
     assert changes is not None
     return [item.content for item in sorted(changes.held.values(), key=lambda item: (item.added_at, item.id))]
 
@@ -306,7 +306,7 @@ def test_accesses_survive_a_restart_and_add_up_between_processes(make: Make) -> 
         memory.flush()
         before = {item.id: (item.access_count, item.accessed_at) for item in memory.working.items}
         assert {id: times for id, (times, _) in before.items()} == {often.id: 3, seldom.id: 1}
-        key = memory._mind.working.key
+        key = memory._engine.working.key
     del memory
     shutdown()
     with make(tokenizer=count, policy="lfu_lru") as again:
@@ -314,7 +314,7 @@ def test_accesses_survive_a_restart_and_add_up_between_processes(make: Make) -> 
         far = elsewhere(again)
         far.load(now=time.time())
         again.recall("often", mode="text")
-        with again._mind.transaction() as connection:  # another process's batch
+        with again._engine.transaction() as connection:  # another process's batch
             from uuid import UUID
 
             table.touch(connection, key, {UUID(often.id): (2, datetime.now(UTC))})
@@ -344,8 +344,8 @@ def test_what_was_forgotten_before_it_could_be_held_is_not_held(make: Make) -> N
         node = memory.remember("soon forgotten")
         items = at_now(memory, "soon forgotten")
         memory.forget(node.id)
-        memory._mind.working.hold(items, now=time.time())
-        assert len(memory._mind.working.memory) == 0
+        memory._engine.working.hold(items, now=time.time())
+        assert len(memory._engine.working.memory) == 0
 
 
 def test_a_commit_that_fails_changes_neither_place(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -360,7 +360,7 @@ def test_a_commit_that_fails_changes_neither_place(make: Make, monkeypatch: pyte
             with pytest.raises(StorageError):
                 memory.remember("seven eight nine")
         assert [item.content for item in memory.working.items] == rows(memory) == ["one two three", "four five six"]
-        assert memory._mind.working.memory.reserved == 0
+        assert memory._engine.working.memory.reserved == 0
 
 
 def test_a_policy_that_reads_the_memory_which_asks_it_does_not_stop_it(make: Make) -> None:
@@ -406,7 +406,7 @@ def test_three_processes_agree_with_the_table_whatever_each_does_and_whoever_loo
     library: Callable[[str, str], tuple[Memory, list[Item]]], steps: list[Step], policy: str, seed: int
 ) -> None:
     memory, items = library(f"three-{seed}-{time.time_ns()}", policy)
-    three = [memory._mind.working, elsewhere(memory), elsewhere(memory)]
+    three = [memory._engine.working, elsewhere(memory), elsewhere(memory)]
     for who, action, which in steps:
         one, item = three[who], items[which]
         if action == "hold":
@@ -432,7 +432,7 @@ def test_threads_of_two_processes_agree_with_the_table_at_rest(
     library: Callable[[str], tuple[Memory, list[Item]]], tenant: str
 ) -> None:
     memory, items = library(tenant)
-    two = [memory._mind.working, elsewhere(memory)]
+    two = [memory._engine.working, elsewhere(memory)]
     raised: list[BaseException] = []
 
     def work(number: int) -> None:
@@ -461,7 +461,7 @@ def test_what_comes_back_while_it_is_let_go_stays(
     library: Callable[[str], tuple[Memory, list[Item]]], tenant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory, items = library(tenant)
-    one = memory._mind.working
+    one = memory._engine.working
     one.hold(items[:2], now=time.time())
     real = working_sets.again
 
@@ -484,10 +484,10 @@ def test_what_another_process_let_go_before_it_was_carried_out_here_goes(
     library: Callable[[str], tuple[Memory, list[Item]]], tenant: str
 ) -> None:
     memory, items = library(tenant)
-    one, far = memory._mind.working, elsewhere(memory)
+    one, far = memory._engine.working, elsewhere(memory)
     one.hold(items[:1], now=time.time())
     plan = one.load(now=time.time()).plan(items[1:2], now=time.time())
-    with memory._mind.transaction() as connection:
+    with memory._engine.transaction() as connection:
         written = one.write(connection, plan)
     far.catch_up(now=time.time())
     assert far.memory.remove(items[1].id)
@@ -501,11 +501,11 @@ def test_what_is_removed_between_its_plan_and_its_commit_is_what_the_table_says(
     library: Callable[[str], tuple[Memory, list[Item]]], tenant: str, held_before: bool
 ) -> None:
     memory, items = library(tenant)
-    one = memory._mind.working
+    one = memory._engine.working
     one.hold(items[: 1 + held_before], now=time.time())
     plan = one.load(now=time.time()).plan(items[1:2], now=time.time())
     assert one.memory.remove(items[1].id) == held_before
-    with memory._mind.transaction() as connection:
+    with memory._engine.transaction() as connection:
         written = one.write(connection, plan)
     one.apply(plan, written, now=time.time())
     assert held(one) == rows(memory)
