@@ -58,7 +58,7 @@ def test_awaited_it_finds_the_same(memory: Memory) -> None:
         ({"min_score": 1.0}, set()),
         ({"only": lambda hit: "level" in hit.content}, {"The car is parked on level 3."}),
     ],
-    ids=str,
+    ids=["session", "tagged", "where", "min_score", "only"],
 )
 def test_what_recall_filters_by_it_filters_by(memory: Memory, options: dict[str, object], expected: set[str]) -> None:
     tell(memory)

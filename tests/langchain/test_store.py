@@ -494,6 +494,7 @@ def test_a_store_makes_its_own_memory_and_shows_no_password(tenant: str) -> None
         (lambda memory: HTMStore.from_conn_string("postgresql://x/y", pool_config={"kwargs": {}}), "got kwargs too"),
         (lambda memory: HTMStore.from_conn_string("no dsn").__enter__(), "DSN|dsn|connection"),
     ],
+    ids=["memory and url", "memory and tenant", "no memory", "pool_config", "no DSN"],
 )
 def test_what_cannot_be_meant_is_refused(memory: Memory, make_store: Callable[[Memory], Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
