@@ -8,7 +8,7 @@ import typer
 
 from ..errors import NotFound
 from ..samples import Question
-from ..store import imported
+from ..store import tenants
 from .demo import BUDGET, Answered, show_recall
 from .exit_codes import NOTHING_FOUND
 from .json_output import answer
@@ -27,7 +27,8 @@ def ask(
     budget: Annotated[int, typer.Option("--budget", min=1, help="Tokens of working memory.")] = BUDGET,
 ) -> None:
     """Ask what `htm demo` imported last, or what --robot heard; shows the context that a model would get."""
-    robots = imported.robots(whose.runtime().database, whose.tenant)
+    with whose.runtime().database.transaction(whose.tenant) as connection:
+        robots = tenants.robot_names(connection)
     robot = whose.robot or next(iter(robots), None)
     if robot is None:
         raise NotFound("expected something to ask, got nothing yet: run htm demo first")

@@ -19,7 +19,7 @@ from ..errors import HTMError, InvalidInput
 from ..memory import Memory
 from ..rules.identity import node_id
 from ..rules.transcripts.read import iter_read, read
-from ..store import imported
+from ..store import mentions
 from ..types import Draft
 from .backup import holds_backup, read_backup
 from .json_output import answer
@@ -152,7 +152,8 @@ def unknown(drafts: Sequence[Draft], *, whose: Whose, works: bool) -> tuple[list
     """The drafts whose ids are new, and those that say something else under an id that is known."""
     owner = whose.user or ""
     ids = [(draft.session or "", draft.id or "") for draft in drafts]
-    known = imported.known(whose.runtime(works=works).database, whose.tenant, owner=owner, ids=ids)
+    with whose.runtime(works=works).database.transaction(whose.tenant) as connection:
+        known = mentions.nodes_of_ids(connection, ids, owner=owner)
     new = [draft for draft, id in zip(drafts, ids, strict=True) if id not in known]
     changed = [
         draft for draft, id in zip(drafts, ids, strict=True) if id in known and _differs(draft, owner, known[id])

@@ -22,7 +22,7 @@ from ..store import collections as store
 from ..store import jobs
 from ..store.collections import Document, Filters, Page, Question, Standing
 from ..store.database import Connection, Database
-from ..store.errors import again
+from ..store.errors import retry_transaction
 from ..store.indexes import THRESHOLD
 from ..types import CollectionHit, CollectionItem
 from . import items as items_module
@@ -115,7 +115,7 @@ class Collection(Handle):
         gone = self._uids(remove, ())
         if last or gone:
             kind = vector_spaces.kind_of(last, given=model, embedder=self.embedder, dim=self.dim)
-            again(lambda: self._write(last, kind=kind, at=now, gone=gone))
+            retry_transaction(lambda: self._write(last, kind=kind, at=now, gone=gone))
         return [document.id for document in put]
 
     def get(self, ids: Sequence[Id], *, namespace: Sequence[str] = (), refresh: bool = False) -> list[CollectionItem]:

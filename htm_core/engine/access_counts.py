@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from ..fork import renewed_after_fork
-from ..store import nodes, robots, working
+from ..store import nodes, tenants, working
 from ..store.database import Database
-from ..store.errors import again
+from ..store.errors import retry_transaction
 from ..store.working import Counted, SetKey
 from .working_sets import counted
 
@@ -78,7 +78,7 @@ class AccessCounts:
             while pending:
                 tenant, access_counts = pending.popitem()
                 try:
-                    written = again(lambda tenant=tenant, counts=access_counts: self._write(tenant, counts))  # type: ignore[misc]
+                    written = retry_transaction(lambda tenant=tenant, counts=access_counts: self._write(tenant, counts))  # type: ignore[misc]
                 except BaseException:
                     self._put_back(pending | {tenant: access_counts})
                     raise
@@ -95,7 +95,7 @@ class AccessCounts:
                 counts = working.touch(connection, key, access_counts.held[key])
                 if counts is not None:
                     written[key] = counts
-            robots.active(connection, access_counts.robots)
+            tenants.set_robots_active(connection, access_counts.robots)
         return written
 
     def _put_back(self, pending: Mapping[str, _OfTenant]) -> None:

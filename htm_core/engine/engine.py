@@ -20,7 +20,7 @@ from ..rules.working_memory.memory import Plan, WorkingMemory
 from ..settings import Settings
 from ..store import jobs, nodes, tenants
 from ..store.database import Connection, Database
-from ..store.errors import again
+from ..store.errors import retry_transaction
 from ..store.records import Entry, Written
 from ..store.working import Written as Saved
 from ..store.write import last_said, write
@@ -131,10 +131,10 @@ class Engine:
 
     def _settle(self, connection: Connection) -> None:
         name = self.embedder.name
-        standing = tenants.settle(connection, robot=self.robot, model=name, language=self.settings.language)
-        if standing.model not in (None, name):
+        state = tenants.ensure_rows(connection, robot=self.robot, model=name, language=self.settings.language)
+        if state.model not in (None, name):
             raise DimensionMismatch(
-                f"expected the model {standing.model}, with which the memories of tenant {self.tenant!r} are embedded, got "
+                f"expected the model {state.model}, with which the memories of tenant {self.tenant!r} are embedded, got "
                 f"{name}; open the memory with that one, or run `htm reembed --embedder {name}` to change over"
             )
 
@@ -189,7 +189,7 @@ class Engine:
             with self.transaction() as connection:
                 return write(connection)
 
-        return again(transaction)
+        return retry_transaction(transaction)
 
     def _write(
         self,

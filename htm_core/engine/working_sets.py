@@ -18,7 +18,7 @@ from ..rules.working_memory.memory import Plan, WorkingMemory
 from ..rules.working_memory.policies import Policy
 from ..store import working
 from ..store.database import Connection, Database
-from ..store.errors import again
+from ..store.errors import retry_transaction
 from ..store.working import Changes, Counted, Seen, SetKey, Written
 from ..types import Eviction, Item
 
@@ -172,7 +172,7 @@ class WorkingSet:
                 return self.write(connection, plan)
 
         try:
-            written = again(write)
+            written = retry_transaction(write)
         except BaseException:
             self.memory.release(plan)
             raise
@@ -227,7 +227,7 @@ class WorkingSet:
             with self._database.transaction(self.key.tenant) as connection:
                 return working.let_go(connection, self.key, ids, at=datetime.now(UTC))
 
-        written = again(write)
+        written = retry_transaction(write)
         with self._order:
             gone = self.memory.drop(ids)
             if written is not None:

@@ -16,7 +16,7 @@ from ..rules.text.tag_tree import TagTree, grow
 from ..rules.timeframes.parse import TimeframeLike
 from ..store import tags as store
 from ..store.database import Connection
-from ..store.errors import again
+from ..store.errors import retry_transaction
 from ..types import Node
 
 Change = Callable[[Connection, UUID], object]
@@ -88,7 +88,7 @@ class Tags:
         return node
 
     def _changed(self, id_or_key: str, change: Change) -> Node:
-        node = again(lambda: self._change(id_or_key, change))
+        node = retry_transaction(lambda: self._change(id_or_key, change))
         self._engine.wake()
         return get(self._engine, str(node))
 

@@ -24,7 +24,7 @@ from ..rules.text.markdown import Chunk, chunks, front_matter, plain_chunks
 from ..rules.text.tags import normalize, normalize_all
 from ..store import files
 from ..store.database import Connection
-from ..store.errors import again
+from ..store.errors import retry_transaction
 from ..store.records import Written
 from ..types import Draft, Metadata
 
@@ -111,7 +111,7 @@ def unload(engine: Engine, path: str | os.PathLike[str]) -> int:
         known = [row["path"] for row in files.under(connection, place, owners=[engine.owner])]
     if not known:
         raise NotFound(f"expected a file or folder that was loaded, got {place!r}; Memory.files() lists them")
-    return sum(again(lambda each=each: _unload(engine, each)) for each in known)  # type: ignore[misc]
+    return sum(retry_transaction(lambda each=each: _unload(engine, each)) for each in known)  # type: ignore[misc]
 
 
 def listed(engine: Engine, path: str | os.PathLike[str] | None) -> list[File]:

@@ -13,8 +13,7 @@ from ..rules import validation
 from ..rules.filters.filters import compile_where
 from ..rules.identity import ANONYMOUS, looks_like_id
 from ..rules.timeframes.parse import TimeframeLike
-from ..store import keys, mentions, nodes
-from ..store import robots as robots_table
+from ..store import keys, mentions, nodes, tenants
 from ..store.database import Connection
 from ..types import Mention, Node, Robot
 from . import recall
@@ -51,7 +50,7 @@ def history(engine: Engine, key: str) -> list[Node]:
 def robots(engine: Engine) -> list[Robot]:
     """Every robot of the tenant, with counts of what this owner sees."""
     with engine.transaction() as connection:
-        return robots_table.listed(connection, owners=engine.owners)
+        return tenants.robots(connection, owners=engine.owners)
 
 
 def page(

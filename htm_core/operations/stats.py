@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..engine.engine import Engine
-from ..store import jobs, statistics
+from ..store import jobs, tenants
 from ..types import Stats
 
 
@@ -13,7 +13,7 @@ def collect(engine: Engine, *, breakers: Mapping[str, str]) -> Stats:
     """The counts of what a memory's owner sees; `breakers` are those of the models that this process asks."""
     working = engine.in_mind()
     with engine.transaction() as connection:
-        row = statistics.count(connection, owners=engine.owners)
+        row = tenants.statistics(connection, owners=engine.owners)
         owed = jobs.owed(connection, owners=engine.owners)
     return Stats(
         robot=engine.robot,

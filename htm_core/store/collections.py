@@ -12,9 +12,9 @@ from psycopg.types.json import Jsonb
 
 from ..rules.fusion import K1, B
 from ..types import CollectionHit, CollectionItem
+from .connection import HalfVector, Vector
 from .database import Connection, Row
 from .queries import load
-from .vectors import HalfVector, Vector
 
 # Below this a dimension is a toy's, and its numbers are kept as they are: halves would show in three digits.
 EXACT_BELOW = 16

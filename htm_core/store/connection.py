@@ -18,6 +18,25 @@ from psycopg.rows import dict_row
 from ..errors import InvalidInput, StorageError
 from .queries import load
 
+# Frameworks that use pgvector too pin it against each other, so both of its layouts must do.
+try:
+    from pgvector import HalfVector, Vector
+except ImportError:  # before 0.4
+    from pgvector.psycopg import HalfVector, Vector  # type: ignore[attr-defined,no-redef]
+
+__all__ = [
+    "Connection",
+    "HalfVector",
+    "NoAnswer",
+    "Row",
+    "Vector",
+    "check",
+    "connect",
+    "options",
+    "readable",
+    "refuse_pooler",
+]
+
 Row = dict[str, Any]
 Connection = psycopg.Connection[Row]
 

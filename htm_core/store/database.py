@@ -19,14 +19,32 @@ from ..fork import renewed_after_fork
 from ..settings import Settings
 from .connection import Connection, NoAnswer, Row, check, connect, options, readable, refuse_pooler
 from .embedded import server
-from .errors import told_when_lost, translated
-from .growth import Growth
+from .errors import detect_lost_session, translated
 from .migrate import check_history, migrate, migrations, search_path
 from .queries import load
 
 __all__ = ["Connection", "Database", "Row", "close_all", "database"]
 
 _log = logging.getLogger("htm.database")
+
+FIRST_COUNT = 500  # new nodes of a tenant, after which its words are counted for the first time
+
+
+class Growth:
+    """How many nodes this process has added to each tenant since it last asked for a count of words."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._added: dict[str, tuple[int, int]] = {}
+
+    def grew(self, tenant: str, new: int) -> bool:
+        """Note new nodes, and say whether it is time to count: after 500 more, or a fifth more than were added before."""
+        with self._lock:
+            total, since = self._added.get(tenant, (0, 0))
+            total, since = total + new, since + new
+            due = since >= max(FIRST_COUNT, total // 5)
+            self._added[tenant] = (total, 0 if due else since)
+            return due
 
 
 class Database:
@@ -86,9 +104,9 @@ class Database:
         with (
             translated(),
             self._begun(role, tenant) as connection,
-            told_when_lost(connection, committing=True),
+            detect_lost_session(connection, committing=True),
             _concluded(connection),
-            told_when_lost(connection, committing=False),
+            detect_lost_session(connection, committing=False),
         ):
             yield connection
 

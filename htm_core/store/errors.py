@@ -37,7 +37,7 @@ class SessionLost(psycopg.OperationalError):
 
 
 @contextlib.contextmanager
-def told_when_lost(connection: psycopg.Connection[Any], *, committing: bool) -> Iterator[None]:
+def detect_lost_session(connection: psycopg.Connection[Any], *, committing: bool) -> Iterator[None]:
     """Raise `SessionLost` for an error that ended the session: a restart, an administrator, a network."""
     try:
         yield
@@ -61,7 +61,7 @@ _T = TypeVar("_T")
 TRIES = 4
 
 
-def again(transaction: Callable[[], _T]) -> _T:
+def retry_transaction(transaction: Callable[[], _T]) -> _T:
     """Run a whole transaction, and again when another writer was in the way; raises what the last of 4 tries raised."""
     for _ in range(TRIES - 1):
         try:

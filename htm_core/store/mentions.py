@@ -41,6 +41,15 @@ def known(connection: Connection, entries: Sequence[Entry], *, owner: str) -> di
     return {(row["session"], row["external_id"]): row for row in rows}
 
 
+def nodes_of_ids(
+    connection: Connection, ids: Sequence[tuple[str, str]], *, owner: str
+) -> dict[tuple[str, str], UUID | None]:
+    """Which of these (session, caller's id) have a mention already, each with its node (None when it has no text)."""
+    values = {"owner": owner, "sessions": [session for session, _ in ids], "ids": [id for _, id in ids]}
+    rows = connection.execute(load("mentions")["nodes_of_ids"], values)
+    return {(row["session"], row["external_id"]): row["node_id"] for row in rows}
+
+
 def insert(connection: Connection, entries: Sequence[Entry], *, owner: str, robot: str) -> None:
     """Write new mentions, numbered without gaps in the order given."""
     if not entries:

@@ -11,6 +11,11 @@ from mentions m join unnest(%(sessions)s::text[], %(external)s::text[], %(payloa
   on m.session = d.session and m.external_id = d.external_id
 where m.tenant = this_tenant() and m.owner = %(owner)s
 
+-- name: nodes_of_ids
+select m.session, m.external_id, m.node_id from mentions m
+join unnest(%(sessions)s::text[], %(ids)s::text[]) as d(session, id) on m.session = d.session and m.external_id = d.id
+where m.tenant = this_tenant() and m.owner = %(owner)s
+
 -- name: insert
 insert into mentions (tenant, id, node_id, owner, robot, session, seq, external_id, role, name, at, key, content, metadata,
                       payload, log_position)

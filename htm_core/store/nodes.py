@@ -11,10 +11,10 @@ from psycopg.types.json import Jsonb
 
 from ..errors import StorageError
 from ..types import DEFAULT_IMPORTANCE, Node
+from .connection import HalfVector
 from .database import Connection
 from .queries import load
 from .records import Entry
-from .vectors import HalfVector
 
 
 def insert(connection: Connection, entries: Sequence[Entry], *, owner: str) -> set[UUID]:

@@ -11,11 +11,11 @@ from psycopg.types.json import Jsonb
 
 from ..settings import Signals
 from ..types import Hit, Mention, Window
+from .connection import HalfVector
 from .database import Connection
 from .mentions import mention_of, multirange
 from .nodes import node_of
 from .queries import load
-from .vectors import HalfVector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,32 +1,61 @@
-"""Settling in: the rows that a tenant, a robot and a model have before the first memory."""
+"""What there is to know of a tenant as a whole: its first rows, its model, its robots and its counts."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from .database import Connection
+from ..types import Robot
+from .database import Connection, Row
 from .queries import load
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How a tenant stands: the model of its vectors, their dimension once there is one, and its passages when last counted."""
+class TenantState:
+    """A tenant's embedding model, the dimension of its vectors once there are any, and its passages when last counted."""
 
     model: str | None
     dimension: int | None
     documents: int
 
 
-def settle(connection: Connection, *, robot: str, model: str, language: str) -> Standing:
-    """Make the rows that are missing and say how the tenant stands."""
+def ensure_rows(connection: Connection, *, robot: str, model: str, language: str) -> TenantState:
+    """Insert the rows that a tenant, a robot and a model must have before the first memory, where they are missing."""
     statements = load("tenants")
-    connection.execute(statements["settle"], {"robot": robot, "model": model, "language": language})
-    row = connection.execute(statements["standing"]).fetchone()
-    assert row is not None  # settle has just seen to it
-    return Standing(row["model"], row["dimension"], row["documents"])
+    connection.execute(statements["ensure_rows"], {"robot": robot, "model": model, "language": language})
+    row = connection.execute(statements["state"]).fetchone()
+    assert row is not None  # ensure_rows has just inserted it
+    return TenantState(row["model"], row["dimension"], row["documents"])
 
 
 def active_model(connection: Connection) -> str | None:
     """The model that the tenant's memories are embedded with now."""
     row = connection.execute(load("tenants")["active_model"]).fetchone()
     return None if row is None else str(row["name"])
+
+
+def set_robots_active(connection: Connection, moments: Mapping[str, datetime]) -> None:
+    """Note when robots were last active, in the order of their names; an earlier moment changes nothing."""
+    if moments:
+        names = sorted(moments)
+        values = {"names": names, "ats": [moments[name] for name in names]}
+        connection.execute(load("tenants")["set_robots_active"], values)
+
+
+def robots(connection: Connection, *, owners: Sequence[str]) -> list[Robot]:
+    """Every robot of the tenant by name, with counts of the memories of these owners."""
+    rows = connection.execute(load("tenants")["robots"], {"owners": list(owners)})
+    return [Robot(**{**row, "groups": tuple(row["groups"])}) for row in rows]
+
+
+def robot_names(connection: Connection) -> list[str]:
+    """The robots of the tenant, the most recently active first."""
+    return [row["name"] for row in connection.execute(load("tenants")["robot_names"])]
+
+
+def statistics(connection: Connection, *, owners: Sequence[str]) -> Row:
+    """Counts of what these owners have, the times of the oldest and the newest mention, and the server's version."""
+    row = connection.execute(load("tenants")["statistics"], {"owners": list(owners)}).fetchone()
+    assert row is not None  # a select without from has one row
+    return row

@@ -1,4 +1,4 @@
--- name: settle
+-- name: ensure_rows
 with tenant as (insert into tenants (tenant) values (this_tenant()) on conflict do nothing),
      words as (
   insert into lexicon (tenant, code, config)
@@ -12,10 +12,59 @@ select this_tenant(), %(model)s, true
 where not exists (select 1 from models m where m.tenant = this_tenant() and m.active)
 on conflict do nothing
 
--- name: standing
+-- name: state
 select m.name as model, s.dimension, l.documents from lexicon l
 left join models m on m.tenant = l.tenant and m.active left join spaces s on s.id = m.space
 where l.tenant = this_tenant()
 
 -- name: active_model
 select name from models where tenant = this_tenant() and active
+
+-- name: set_robots_active
+update robots r set active_at = greatest(r.active_at, d.at)
+from (select * from unnest(%(names)s::text[], %(ats)s::timestamptz[]) as u(name, at) order by u.name) d
+where r.tenant = this_tenant() and r.name = d.name
+
+-- name: robots
+-- Every robot of the tenant, with counts of what these owners see.
+select r.name, r.created_at, r.active_at, coalesce(m.mentions, 0) as mentions, coalesce(m.nodes, 0) as nodes,
+       coalesce(m.sessions, 0) as sessions, m.first_at, m.last_at, coalesce(w.items, 0) as working_items,
+       coalesce(w.tokens, 0)::bigint as working_tokens,
+       coalesce((select array_agg(g.group_name order by g.group_name) from members g
+                 where g.tenant = r.tenant and g.robot = r.name), '{}') as groups
+from robots r
+left join (select robot, count(*) as mentions, count(distinct node_id) as nodes, min(at) as first_at, max(at) as last_at,
+                  count(distinct (owner, session)) filter (where session <> '') as sessions
+           from mentions
+           where tenant = this_tenant() and owner = any(%(owners)s::text[]) and forgotten_at is null
+           group by robot) m on m.robot = r.name
+left join (select s.holder, count(*) as items, sum(n.tokens) as tokens
+           from working_sets s
+           join working_items i on i.tenant = s.tenant and i.set_id = s.id and i.evicted_at is null
+           join nodes n on n.tenant = i.tenant and n.id = i.node_id and n.live
+           where s.tenant = this_tenant() and s.owner = any(%(owners)s::text[]) and not s.shared
+           group by s.holder) w on w.holder = r.name
+where r.tenant = this_tenant()
+order by r.name
+
+-- name: robot_names
+select name from robots where tenant = this_tenant() order by active_at desc, name
+
+-- name: statistics
+select (select count(*) from nodes where tenant = this_tenant() and live and owner = any(%(owners)s::text[])) as nodes,
+       (select count(*) from mentions where tenant = this_tenant() and forgotten_at is null and owner = any(%(owners)s::text[]))
+         as mentions,
+       (select count(*) from mentions where tenant = this_tenant() and forgotten_at is not null and not purged
+         and owner = any(%(owners)s::text[])) as forgotten,
+       (select count(*) from sessions where tenant = this_tenant() and session <> '' and owner = any(%(owners)s::text[]))
+         as sessions,
+       (select count(distinct robot) from mentions where tenant = this_tenant() and owner = any(%(owners)s::text[])) as robots,
+       (select count(distinct t.tag) from tags t join nodes n on n.tenant = t.tenant and n.id = t.node_id
+         where t.tenant = this_tenant() and t.explicit and n.owner = any(%(owners)s::text[])) as tags,
+       (select count(*) from passages where tenant = this_tenant() and live and owner = any(%(owners)s::text[])) as passages,
+       (select count(*) from vectors where tenant = this_tenant() and live and owner = any(%(owners)s::text[])) as vectors,
+       (select min(at) from mentions where tenant = this_tenant() and forgotten_at is null and owner = any(%(owners)s::text[]))
+         as oldest,
+       (select max(at) from mentions where tenant = this_tenant() and forgotten_at is null and owner = any(%(owners)s::text[]))
+         as newest,
+       current_setting('server_version') as server
