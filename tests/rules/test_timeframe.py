@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from datetime import UTC, date, datetime, timedelta, timezone
 from itertools import pairwise
 from pathlib import Path
@@ -12,9 +13,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from htm_core.errors import InvalidInput
+from htm_core.rules import timeframes
+from htm_core.rules.timeframes.calendar import Calendar
 from htm_core.rules.timeframes.parse import extract, parse
 from htm_core.rules.timeframes.phrases import AFTER, BEFORE, PREPOSITIONS, SINCE, TO, UNTIL
-from htm_core.rules.timeframes.words import MONTH_NAMES, NUMBERS, PARTS, SEASONS, UNITS, WEEKDAYS
+from htm_core.rules.timeframes.sentences import ANCHORS, CONNECTORS, READ, first_at, found_in, may_open, openings
+from htm_core.rules.timeframes.words import MONTH_NAMES, NUMBERS, PARTS, SEASONS, UNITS, WEEKDAYS, tokens
 from htm_core.types import Window
 
 BERLIN, NEW_YORK, KOLKATA = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York"), ZoneInfo("Asia/Kolkata")
@@ -489,6 +493,28 @@ def test_a_document_is_not_searched_for_a_time_to_its_end() -> None:
     assert extract("last week " + "word " * 2_000, now=now)[2] == "last week"
 
 
+def test_a_question_without_a_word_of_time_is_not_parsed() -> None:
+    for question in (
+        "What did Ann say about the office in Rome?",
+        "the end of the road",
+        "a few of the 12 in the past",
+    ):
+        assert openings(tokens(question)) == []
+    words = tokens("What did the team say in the office in the last week of the year?")
+    assert [words[place].text for place in openings(words)] == ["in", "the", "last", "week", "of", "the", "year"]
+
+
+def test_the_words_of_the_guard_are_those_of_the_grammar() -> None:
+    taken: set[str] = set()
+    for path in Path(next(iter(timeframes.__path__))).glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "take":
+                texts = [each.value for each in node.args if isinstance(each, ast.Constant)]
+                taken |= {word for text in texts for word in text.split()}
+    assert len(taken) > 40
+    assert taken <= ANCHORS | CONNECTORS
+
+
 def length(window: Window) -> timedelta:
     assert window.start is not None
     assert window.stop is not None
@@ -550,6 +576,27 @@ def test_a_question_comes_apart_into_its_own_words(question: str, now: datetime)
 def question_words(*parts: str) -> list[str]:
     """The letters and digits of some texts, in any order: what neither spaces nor commas change."""
     return sorted(letter for part in parts for letter in part if not letter.isspace() and letter not in ",;:")
+
+
+FILLERS = st.lists(st.sampled_from(["what", "Bob", "is", "12", "the", "of", "may", "2", "9", "."]), max_size=6).map(
+    " ".join
+)
+
+
+@given(
+    parts=st.lists(st.one_of(PHRASES, st.sampled_from([text for text, *_ in TABLE]), FILLERS), max_size=4),
+    now=MOMENTS,
+)
+@example(parts=["until now"], now=AWARE)
+@example(parts=["from this moment on"], now=AWARE)
+@example(parts=["what can I do on 30 February or today"], now=AWARE)
+@settings(max_examples=1_000, deadline=None)
+def test_the_guard_before_the_grammar_changes_no_answer(parts: list[str], now: datetime) -> None:
+    question = " ".join(parts)[:READ]
+    calendar = Calendar(now=now.astimezone(UTC), zone=BERLIN)
+    words = tokens(question)
+    everywhere = [place for place in range(len(words)) if may_open(words, place)]
+    assert found_in(question, calendar) == first_at(question, words, everywhere, calendar)
 
 
 @given(count=st.integers(1, 400), unit=st.sampled_from(["hour", "day", "week"]), now=MOMENTS)

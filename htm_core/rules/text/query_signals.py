@@ -10,6 +10,7 @@ from itertools import pairwise
 from ...types import Window
 from ..timeframes.calendar import WeekStart
 from ..timeframes.parse import extract
+from ..timeframes.sentences import may_name_a_time
 
 _WORD = re.compile(r"[^\W_]+(?:[-.][^\W_]+)*")
 _POSSESSIVE = r"['\u2019]s"
@@ -64,6 +65,8 @@ def in_first_person(question: str, written: Collection[str], *, language: str) -
 
 def times_in(question: str, *, now: datetime, week_start: WeekStart, timezone: tzinfo | None) -> tuple[Window, ...]:
     """The windows of every time that a question names, one after another; the first few of them."""
+    if not may_name_a_time(question):
+        return ()
     windows: list[Window] = []
     for _ in range(MOST_TIMES):
         rest, more, _expression = extract(question, now=now, week_start=week_start, timezone=timezone)

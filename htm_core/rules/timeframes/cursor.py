@@ -70,7 +70,12 @@ class Cursor:
 
     def take(self, *phrases: str) -> str:
         """Take the first of these phrases that comes next, and answer it; "" if none does."""
+        if self.at_end:
+            return ""
+        first = self._tokens[self.place].text
         for phrase in phrases:
+            if not phrase.startswith(first):
+                continue
             words = phrase.split()
             coming = self._tokens[self.place : self.place + len(words)]
             if [token.text for token in coming] == words:

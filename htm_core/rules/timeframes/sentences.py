@@ -1,15 +1,21 @@
-"""Finding a time in the middle of a question, without taking a verb or a name for one."""
+"""Finding a time in the middle of a question, without taking a verb or a name for one.
+
+The grammar costs hundreds of calls wherever it is tried, and most questions name no time. So two checks stand before it:
+`may_name_a_time` looks for a word that every time needs, and `openings` keeps the places from which the grammar could
+reach such a word. Neither changes what is found.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...types import Window
 from .calendar import Calendar
 from .counted import STEPS
 from .cursor import Cursor
-from .phrases import AFTER, BEFORE, PREPOSITIONS, SINCE, UNTIL, phrase
+from .phrases import AFTER, BEFORE, PREPOSITIONS, SINCE, TO, UNTIL, phrase
 from .relative import DAYS
 from .words import MONTH_NAMES, NUMBERS, ORDINALS, PARTS, QUARTERS, SEASONS, UNITS, WEEKDAYS, Token, tokens
 
@@ -17,7 +23,27 @@ from .words import MONTH_NAMES, NUMBERS, ORDINALS, PARTS, QUARTERS, SEASONS, UNI
 LONGEST = 16
 READ = 5_000
 _ENDS = {"", *"?!.,;:)"}
-_BEINGS = frozenset({"is", "was", "isn", "wasn", "be"})
+_FORMS_OF_BE = frozenset({"is", "was", "isn", "wasn", "be"})
+_WORD = re.compile(r"\w+")
+_DIGIT = re.compile("[0-9]")
+
+# Every time has a word of these, or digits.
+ANCHORS = frozenset(
+    {
+        *DAYS, *MONTH_NAMES, *PARTS, *QUARTERS, *SEASONS, *UNITS, *WEEKDAYS,
+        "tonight", "recently", "lately", "recent", "now", "present", "moment",
+    }
+)  # fmt: skip
+# Every other word or sign that the grammar takes, besides numbers.
+CONNECTORS = frozenset(
+    {
+        *" ".join((*PREPOSITIONS, *SINCE, *AFTER, *UNTIL, *BEFORE, *TO)).split(), *STEPS, *NUMBERS, *ORDINALS,
+        "a", "an", "few", "several", "couple", "half", "ago", "the", "this", "these", "early", "late", "mid", "middle",
+        "beginning", "start", "end", "earlier", "later", "before", "after", "right", "between", "and", "or", "but",
+        "onwards", "onward", "of", "in", "on", ",", "-", "/", "..",
+    }
+)  # fmt: skip
+# The words that a time in a sentence may begin with.
 _OPENERS = frozenset(
     {
         *(option.split()[0] for option in (*PREPOSITIONS, *SINCE, *AFTER, *UNTIL, *BEFORE)),
@@ -37,38 +63,62 @@ class Found:
     expression: str
 
 
+def may_name_a_time(question: str) -> bool:
+    """Whether a question has a word or a digit without which no time is written; most questions have none."""
+    text = question[:READ]
+    return not ANCHORS.isdisjoint(map(str.lower, _WORD.findall(text))) or _DIGIT.search(text) is not None
+
+
 def found_in(question: str, calendar: Calendar) -> Found | None:
     """Find the first time in a question; one that cannot be meant, such as 30 February, is left where it is."""
+    if not may_name_a_time(question):
+        return None
     words = tokens(question[:READ])
     if len(question) > READ:
         words = words[:-1]  # the last one may be half a word
-    try:
-        for place in range(len(words)):
-            if _may_open(words, place) and (found := _at(question, words, place, calendar)):
-                return found
-    except (ValueError, OverflowError):
-        return None
-    return None
+    return first_at(question, words, openings(words), calendar)
 
 
-def _may_open(words: Sequence[Token], place: int) -> bool:
+def openings(words: Sequence[Token]) -> list[int]:
+    """The places where a time may begin: an opening word, and from there only words of the grammar up to an anchor."""
+    places = []
+    reaches_anchor = False
+    for place in range(len(words) - 1, -1, -1):
+        word = words[place]
+        if word.kind == "number":
+            reaches_anchor |= len(word.text) == 4  # a year; any other number needs a unit or a month beside it
+        elif word.kind in ("iso", "duration", "ordinal") or word.text in ANCHORS:
+            reaches_anchor = True
+        else:
+            reaches_anchor = reaches_anchor and word.text in CONNECTORS
+        if reaches_anchor and may_open(words, place):
+            places.append(place)
+    return places[::-1]
+
+
+def may_open(words: Sequence[Token], place: int) -> bool:
+    """Whether a time in a sentence may begin with this word, whatever follows it."""
     word = words[place]
-    if word.text == "this" and place and words[place - 1].text in _BEINGS:
+    if word.text == "this" and place and words[place - 1].text in _FORMS_OF_BE:
         return False  # "is this Monday?" asks what this is
     return word.text in _OPENERS if word.kind == "word" else word.kind != "sign"
 
 
-def _at(question: str, words: Sequence[Token], place: int, calendar: Calendar) -> Found | None:
-    reach = words[place : place + LONGEST]
-    cursor = Cursor(reach, calendar=calendar)
-    found = phrase(cursor)
-    if found is None or not found.plain:
+def first_at(question: str, words: Sequence[Token], places: Iterable[int], calendar: Calendar) -> Found | None:
+    """Parse at the given places of a question, in order, and answer the first time that its sentence means as one."""
+    try:
+        for place in places:
+            reach = words[place : place + LONGEST]
+            cursor = Cursor(reach, calendar=calendar)
+            found = phrase(cursor)
+            if found is not None and found.plain:
+                start, stop = reach[0].start, cursor.last().stop
+                rest = _without(question[:start].rstrip(), question[stop:].lstrip())
+                rest = rest if any(letter.isalnum() for letter in rest) else question
+                return Found(rest=rest, windows=found.windows, expression=question[start:stop])
+    except (ValueError, OverflowError):
         return None
-    start, stop = reach[0].start, cursor.last().stop
-    rest = _without(question[:start].rstrip(), question[stop:].lstrip())
-    return Found(
-        rest=rest if _says_something(rest) else question, windows=found.windows, expression=question[start:stop]
-    )
+    return None
 
 
 def _without(before: str, after: str) -> str:
@@ -78,7 +128,3 @@ def _without(before: str, after: str) -> str:
     if after[:1] in _ENDS:
         return before.rstrip(",;: ") + after
     return f"{before} {after}"
-
-
-def _says_something(text: str) -> bool:
-    return any(letter.isalnum() for letter in text)
