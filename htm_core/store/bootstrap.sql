@@ -41,15 +41,36 @@ alter role htm_owner login; alter role htm_app login; alter role htm_worker logi
 
 -- name: history
 create table if not exists migrations (
-  version integer primary key, name text not null, digest text not null, applied_at timestamptz not null default now()
+  version integer primary key, name text not null, digest text not null, applied_at timestamptz not null default now(),
+  oldest_client integer not null                -- processes of this schema version and newer may go on beside it
 );
-grant select on migrations to htm_app, htm_worker
+create table if not exists function_files (
+  name text primary key, digest text not null, release text not null, applied_at timestamptz not null default now()
+);
+grant select on migrations, function_files to htm_app, htm_worker
 
 -- name: applied
-select version, name, digest from migrations order by version
+-- Through jsonb, since the table of a version before 0.1.0 lacks the last column.
+select version, digest, (to_jsonb(m) ->> 'oldest_client')::integer as oldest_client from migrations m order by version
+
+-- name: applied_functions
+select name, digest, release from function_files
 
 -- name: record
-insert into migrations (version, name, digest) values (%(version)s, %(name)s, %(digest)s)
+insert into migrations (version, name, digest, oldest_client)
+values (%(version)s, %(name)s, %(digest)s, %(oldest_client)s)
+
+-- name: record_functions
+insert into function_files (name, digest, release) values (%(name)s, %(digest)s, %(release)s)
+on conflict (name) do update set digest = excluded.digest, release = excluded.release, applied_at = now()
+
+-- name: older_clients
+-- Connections to this schema of processes that know only an older version of it: each pool says which it knows.
+select a.pid, coalesce(a.usename, '') as login, coalesce(host(a.client_addr), 'this machine') as address, c.client
+from pg_stat_activity a, lateral (
+  select substring(a.application_name from '^htm/' || %(schema)s || '/(\d+)$')::integer as client) c
+where a.datname = current_database() and a.pid <> pg_backend_pid() and c.client < %(oldest)s
+order by a.pid
 
 -- name: rights
 -- Functions are for the application and the worker, not for everybody who can reach the schema.

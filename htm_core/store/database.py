@@ -20,7 +20,7 @@ from ..settings import Settings
 from .connection import Connection, NoAnswer, Row, check, connect, options, readable, refuse_pooler
 from .embedded import server
 from .errors import detect_lost_session, translated
-from .migrate import check_history, migrate, migrations, search_path
+from .migrate import client_name, migrate, pending_steps, read_applied, schema_files, search_path
 from .queries import load
 
 __all__ = ["Connection", "Database", "Row", "close_all", "database"]
@@ -156,7 +156,7 @@ class Database:
     def migrate(self) -> list[str]:
         """Bring the schema up to date as the owner, and name the steps that were applied."""
         dsn = self._owner_dsn("htm_root")
-        return [step.name for step in migrate(dsn, schema=self.settings.schema_, logins=self.is_embedded)]
+        return migrate(dsn, schema=self.settings.schema_, logins=self.is_embedded).names
 
     def dsn(self, role: str) -> str:
         """The connection string for a role; the embedded server is found or started."""
@@ -217,7 +217,8 @@ class Database:
         dsn = self.dsn(role)
         return ConnectionPool(
             dsn,
-            kwargs=options(dsn, patience=self.settings.pool_timeout),
+            kwargs=options(dsn, patience=self.settings.pool_timeout)
+            | {"fallback_application_name": client_name(self.settings.schema_)},
             min_size=self.settings.pool_min,
             max_size=max(self.settings.pool_max, self.settings.pool_min),
             timeout=self.settings.pool_timeout,
@@ -250,17 +251,20 @@ class Database:
         return search_path(schema, row["nspname"])
 
     def _behind(self, schema: str) -> str | None:
-        """What is pending, in words, or None; edited or unknown history raises, and a login without membership."""
+        """What is pending, in words, or None.
+
+        Raises `SchemaOutdated` for a schema that this version cannot use or upgrade, and for a login without membership.
+        """
         with translated(), connect(self.dsn("htm_root"), patience=self.settings.pool_timeout) as connection:
             try:
                 with connection.transaction():
                     connection.execute(load("database")["look_in"], {"path": f'"{schema}"'})
-                    rows = connection.execute(load("database")["version"]).fetchall()
+                    applied = read_applied(connection)
             except (psycopg.errors.UndefinedTable, psycopg.errors.InsufficientPrivilege):
                 _refuse_outsider(connection, schema)
                 return f"there is none in the schema {schema} that this login may read"
-        pending = check_history([(row["version"], row["digest"]) for row in rows], known=migrations())
-        return f"{len(pending)} migrations are pending" if pending else None
+        steps = pending_steps(applied, schema_files())
+        return str(steps) if steps else None
 
 
 @contextlib.contextmanager

@@ -18,9 +18,6 @@ from pg_roles where rolname = 'htm_app'
 -- name: backend
 select pg_backend_pid() as pid
 
--- name: version
-select version, digest from migrations order by version
-
 -- name: search_path
 select set_config('search_path', %(path)s, false)
 

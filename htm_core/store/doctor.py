@@ -12,7 +12,7 @@ import psycopg
 from ..errors import HTMError, SchemaOutdated
 from .connection import Connection, connect
 from .errors import redact, translated
-from .migrate import check_history, check_server, check_vector, migrations, roles_command, search_path
+from .migrate import check_server, check_vector, pending_steps, read_applied, roles_command, schema_files, search_path
 from .queries import load
 
 State = Literal["well", "note", "wrong"]
@@ -142,16 +142,16 @@ def _settings(connection: Connection) -> Iterator[Finding]:
 
 
 def _schema(connection: Connection, schema: str) -> Iterator[Finding]:
-    rows = connection.execute(load("database")["version"]).fetchall()
+    applied = read_applied(connection)
     try:
-        pending = check_history([(row["version"], row["digest"]) for row in rows], known=migrations())
+        steps = pending_steps(applied, schema_files())
     except HTMError as error:
         yield Finding("schema", "wrong", str(error))
         return
-    if pending:
-        yield Finding("schema", "wrong", f"{len(pending)} migrations are pending", MIGRATE)
+    if steps:
+        yield Finding("schema", "wrong", str(steps), MIGRATE)
     else:
-        yield Finding("schema", "well", f"{schema}, at migration {rows[-1]['version']}")
+        yield Finding("schema", "well", f"{schema}, at migration {applied.migrations[-1].version}")
 
 
 def _walls(connection: Connection, schema: str) -> Iterator[Finding]:

@@ -1,12 +1,18 @@
-"""Brings a database to this version's schema: numbered SQL files, each once, all in one transaction."""
+"""Brings a database to this version's schema, in one transaction.
+
+Tables, indexes, policies and types come from `migrations/`: numbered files, each applied once, never edited after their release.
+Functions, views and triggers come from `functions/`: applied again whenever their text changed. docs/why/upgrades.md says how
+an upgrade goes.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import logging
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -20,14 +26,32 @@ from .queries import load, read
 
 _log = logging.getLogger("htm.migrate")
 _FILE = re.compile(r"(\d{3})_(\w+)\.sql")
+_OLDEST_CLIENT = re.compile(r"^-- oldest client: (\d+)$", re.MULTILINE)
 
 OLDEST_SERVER = 150000
 OLDEST_VECTOR = (0, 8)
+RELEASE = "0.1.0"  # the version of htm-memory whose files these are
+
+# In this order: a function of the language sql, a view or a trigger needs what it names to be there.
+FUNCTION_FILES = (
+    "dropped", "metadata_filter", "views", "lexemes", "nodes", "models", "filters", "word_counts", "search", "signals",
+    "recall", "working_memory", "groups", "relations", "places", "collections", "triggers",
+)  # fmt: skip
+
+WAY_OUT = (
+    "a database from before 0.1.0, or made by a development version, cannot be upgraded. Run `htm export FILE` for each tenant "
+    "with the version of htm-memory that made it, then `htm import FILE` with this version into an empty database (another "
+    "--url, or another HTM_HOME)"
+)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One numbered step; its digest says whether history was edited."""
+    """One numbered step."""
 
     version: int
     name: str
@@ -35,12 +59,92 @@ class Migration:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the file's text."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
+        """SHA-256 of the file's text: it says whether a step was edited after it was applied."""
+        return _digest(self.text)
+
+    @property
+    def oldest_client(self) -> int:
+        """The oldest schema version whose processes may go on beside this step: 9 where its text says "-- oldest client: 9".
+
+        Without such a line it is this step's own version, so that all older processes must stop first.
+        """
+        found = _OLDEST_CLIENT.search(self.text)
+        return int(found[1]) if found else self.version
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionFile:
+    """One file of functions, views or triggers."""
+
+    name: str
+    text: str
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the file's text: it says whether the file has to be applied again."""
+        return _digest(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaFiles:
+    """All that a version of htm-memory makes its schema of."""
+
+    migrations: Sequence[Migration]
+    functions: Sequence[FunctionFile]
+    release: str = RELEASE
+
+    @property
+    def version(self) -> int:
+        """The schema version: the number of the last migration. A process announces it to the server as its client version."""
+        return self.migrations[-1].version
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedMigration:
+    """A row of the table `migrations`."""
+
+    version: int
+    digest: str
+    oldest_client: int | None  # None: the table is from before 0.1.0 and does not say
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What a database says was applied to it."""
+
+    migrations: Sequence[AppliedMigration] = ()
+    functions: Mapping[str, str] = field(default_factory=dict)  # digests by the name of the file
+    release: str = "0"  # the newest version of htm-memory that applied functions
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What is to be done, or was done, to bring a database up to date."""
+
+    migrations: Sequence[Migration] = ()
+    functions: Sequence[FunctionFile] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.migrations or self.functions)
+
+    @property
+    def names(self) -> list[str]:
+        """The migrations by name, and "functions" where functions were applied."""
+        return [*(step.name for step in self.migrations), *(["functions"] if self.functions else [])]
+
+    def __str__(self) -> str:
+        counts = {"migrations": len(self.migrations), "files of functions": len(self.functions)}
+        return " and ".join(f"{count} {what}" for what, count in counts.items() if count) + " are pending"
+
+
+@cache
+def schema_files() -> SchemaFiles:
+    """The files of this version."""
+    return SchemaFiles(migrations(), [FunctionFile(name, read(f"functions/{name}.sql")) for name in FUNCTION_FILES])
 
 
 def migrations() -> list[Migration]:
-    """Every step of this version, in order."""
+    """Every migration of this version, in order."""
     found = []
     for file in files(__package__).joinpath("migrations").iterdir():
         if match := _FILE.fullmatch(file.name):
@@ -48,56 +152,126 @@ def migrations() -> list[Migration]:
     return sorted(found, key=lambda step: step.version)
 
 
-def check_history(applied: Sequence[tuple[int, str]], *, known: Sequence[Migration]) -> list[Migration]:
-    """The steps still to do.
+def client_name(schema: str) -> str:
+    """The name by which this process's connections can be told from those of older versions, in pg_stat_activity."""
+    return f"htm/{schema}/{schema_files().version}"
 
-    Raises `SchemaOutdated` when an applied step is not the one this version has, or is unknown to it.
+
+def read_applied(connection: Connection) -> Applied:
+    """What was applied to the schema that is first in the search path; raises psycopg's `UndefinedTable` without one."""
+    boot = load("bootstrap")
+    rows = connection.execute(boot["applied"]).fetchall()
+    steps = [AppliedMigration(row["version"], row["digest"], row["oldest_client"]) for row in rows]
+    if any(step.oldest_client is None for step in steps):
+        return Applied(steps)
+    rows = connection.execute(boot["applied_functions"]).fetchall()
+    release = max((row["release"] for row in rows), key=_ordered, default="0")
+    return Applied(steps, {row["name"]: row["digest"] for row in rows}, release)
+
+
+def pending_steps(applied: Applied, wanted: SchemaFiles) -> Steps:
+    """What is still to be applied.
+
+    A database of a newer version is left as it is, when that version lets processes of this one go on. Raises
+    `SchemaOutdated` when it does not, when an applied migration has another text here, and for a database from before 0.1.0.
     """
-    digests = {step.version: step for step in known}
-    for version, digest in applied:
-        step = digests.get(version)
-        if step is None:
+    known = {step.version: step for step in wanted.migrations}
+    if any(step.oldest_client is None for step in applied.migrations):
+        raise SchemaOutdated(f"expected a schema of htm-memory 0.1.0 or newer, got one from before: {WAY_OUT}")
+    newer = [step for step in applied.migrations if step.version > wanted.version]
+    oldest = max((step.oldest_client or 0 for step in newer), default=0)
+    if oldest > wanted.version:
+        raise SchemaOutdated(
+            f"expected a schema of version {wanted.version}, got version {newer[-1].version}, which works with processes of "
+            f"version {oldest} or newer; upgrade htm-memory here"
+        )
+    for row in applied.migrations:
+        step = known.get(row.version)
+        if step is not None and step.digest != row.digest:
             raise SchemaOutdated(
-                f"the database is at migration {version}, this version knows up to {known[-1].version}; upgrade htm-memory"
+                f"migration {step.version:03} ({step.name}) was applied with another text than this version's; history must not "
+                f"be edited. Restore the file if it was edited here. Otherwise, {WAY_OUT}"
             )
-        if step.digest != digest:
-            raise SchemaOutdated(
-                f"migration {version:03} ({step.name}) was applied with another text than this version's; history must not "
-                "be edited: restore the file, or make a new migration"
-            )
-    done = {version for version, _ in applied}
-    return [step for step in known if step.version not in done]
+    done = {row.version for row in applied.migrations}
+    steps = [step for step in wanted.migrations if step.version not in done]
+    if newer or _ordered(applied.release) > _ordered(wanted.release):
+        return Steps()
+    return Steps(steps, _pending_functions(applied, wanted, all_of_them=bool(steps)))
 
 
-def migrate(conninfo: str, *, schema: str = "htm", upto: int | None = None, logins: bool = False) -> list[Migration]:
+def _pending_functions(applied: Applied, wanted: SchemaFiles, *, all_of_them: bool) -> list[FunctionFile]:
+    """The files whose text changed; all of them after a migration, and when something is dropped, which may be made anew."""
+    changed = [file for file in wanted.functions if applied.functions.get(file.name) != file.digest]
+    if all_of_them or (changed and changed[0].name == "dropped"):
+        return list(wanted.functions)
+    return changed
+
+
+def _ordered(release: str) -> tuple[int, ...]:
+    """A release's number, for comparison; what follows it, as in 0.2.0rc1, does not count."""
+    found = re.match(r"\d+(\.\d+)*", release)
+    return tuple(int(part) for part in found[0].split(".")) if found else ()
+
+
+def migrate(conninfo: str, *, schema: str = "htm", upto: int | None = None, logins: bool = False) -> Steps:
     """Apply what is pending and say what it was; safe when many processes start at once.
 
     `conninfo` is the owner's: a superuser, or a login that is a member of `htm_owner` where the extension, the roles and
-    the schema exist. `logins` lets the three roles log in (the embedded server, whose socket only its user can reach).
-    Raises `SchemaOutdated` for what is missing, with the command that mends it.
+    the schema exist. `upto` stops after the migration of that number; functions come after the last one. `logins` lets the
+    three roles log in (the embedded server, whose socket only its user can reach). Raises `SchemaOutdated` for what is
+    missing, with the command that helps, and when processes of an older version have to stop first.
     """
     with translated(), connect(conninfo) as connection, connection.transaction():
         return _migrate(connection, schema=schema, upto=upto, logins=logins)
 
 
-def _migrate(connection: Connection, *, schema: str, upto: int | None, logins: bool) -> list[Migration]:
-    boot = load("bootstrap")
+def _migrate(connection: Connection, *, schema: str, upto: int | None, logins: bool) -> Steps:
+    boot, wanted = load("bootstrap"), schema_files()
     connection.execute(boot["enter"], {"schema": schema})
     connection.execute(boot["lock"], {"schema": schema})
     _prepare(connection, schema=schema, logins=logins)
     connection.execute(boot["load_vector"])
     connection.execute(boot["become_owner"])
     connection.execute(boot["history"])
-    rows = connection.execute(boot["applied"]).fetchall()
-    pending = check_history([(row["version"], row["digest"]) for row in rows], known=migrations())
-    pending = [step for step in pending if upto is None or step.version <= upto]
-    for step in pending:
-        connection.execute(sql.SQL(read(f"migrations/{step.version:03}_{step.name}.sql")))
-        connection.execute(boot["record"], {"version": step.version, "name": step.name, "digest": step.digest})
+    steps = pending_steps(read_applied(connection), wanted)
+    if upto is not None and upto < wanted.version:
+        steps = Steps([step for step in steps.migrations if step.version <= upto])
+    _refuse_older_clients(connection, schema, steps.migrations)
+    for step in steps.migrations:
+        connection.execute(sql.SQL(step.text))
+        connection.execute(boot["record"], _row(step))
         _log.info("applied migration %03d %s", step.version, step.name)
-    if pending:
+    for file in steps.functions:
+        connection.execute(sql.SQL(file.text))
+        connection.execute(boot["record_functions"], _row(file) | {"release": wanted.release})
+        _log.info("applied functions %s", file.name)
+    if steps:
         connection.execute(boot["rights"])
-    return pending
+    return steps
+
+
+def _row(step: Migration | FunctionFile) -> dict[str, Any]:
+    """A step as it is recorded."""
+    row: dict[str, Any] = {"name": step.name, "digest": step.digest}
+    if isinstance(step, Migration):
+        row |= {"version": step.version, "oldest_client": step.oldest_client}
+    return row
+
+
+def _refuse_older_clients(connection: Connection, schema: str, steps: Sequence[Migration]) -> None:
+    """Raise `SchemaOutdated` when processes are connected that could not go on after these steps, and name them."""
+    oldest = max((step.oldest_client for step in steps), default=0)
+    rows = connection.execute(load("bootstrap")["older_clients"], {"schema": schema, "oldest": oldest}).fetchall()
+    if rows:
+        step = next(step for step in steps if step.oldest_client == oldest)
+        named = "; ".join(
+            f"pid {row['pid']} of {row['login']} at {row['address']}, schema version {row['client']}" for row in rows
+        )
+        raise SchemaOutdated(
+            f"migration {step.version:03} ({step.name}) works with processes of schema version {oldest} or newer, but older ones "
+            f"are connected: {named}. Stop them first (their pid here is the server's: select pg_terminate_backend(PID) "
+            "ends a connection that nobody uses), upgrade htm-memory there, then run `htm migrate` again; nothing was changed"
+        )
 
 
 def _prepare(connection: Connection, *, schema: str, logins: bool) -> None:
@@ -176,8 +350,8 @@ def _attempt(connection: Connection, statement: Any, command: str, what: str) ->
 
 
 def script(schema: str = "htm") -> str:
-    """The whole of what an administrator would run, for psql: roles, extension, schema and every migration."""
-    boot = load("bootstrap")
+    """What an administrator would run with psql for an empty database: roles, extension, schema, migrations and functions."""
+    boot, wanted = load("bootstrap"), schema_files()
     quoted = schema.replace("'", "''")
     parts = [
         "-- htm-memory: run with psql as a superuser, in the database that is to hold the memories.",
@@ -189,8 +363,15 @@ def script(schema: str = "htm") -> str:
         boot["become_owner"] + ";",
         boot["history"] + ";",
     ]
-    for step in migrations():
-        parts.append(f"-- {step.version:03} {step.name}\n{step.text}")
-        record = boot["record"] % {"version": step.version, "name": f"'{step.name}'", "digest": f"'{step.digest}'"}
-        parts.append(record + ";")
-    return "\n\n".join([*parts, "commit;"]) + "\n"
+    for step in wanted.migrations:
+        parts += [f"-- migration {step.version:03} {step.name}\n{step.text}", _recorded("record", _row(step))]
+    for file in wanted.functions:
+        row = _row(file) | {"release": wanted.release}
+        parts += [f"-- functions {file.name}\n{file.text}", _recorded("record_functions", row)]
+    return "\n\n".join([*parts, boot["rights"] + ";", "commit;"]) + "\n"
+
+
+def _recorded(statement: str, row: Mapping[str, Any]) -> str:
+    """A statement of the script with its values: numbers, names and digests, none of which has a quote in it."""
+    values = {name: f"'{value}'" if isinstance(value, str) else value for name, value in row.items()}
+    return load("bootstrap")[statement] % values + ";"

@@ -62,7 +62,7 @@ def connection(database_url: str) -> Iterator[psycopg.Connection]:
     with psycopg.connect(database_url) as connection:
         connection.execute("create schema filters_alone")
         connection.execute("set local search_path = filters_alone")
-        connection.execute(files("htm_core.store").joinpath("migrations", "004_filters.sql").read_bytes())
+        connection.execute(files("htm_core.store").joinpath("functions", "metadata_filter.sql").read_bytes())
         connection.execute("set local search_path = pg_temp")
         yield connection
         connection.rollback()

@@ -7,13 +7,23 @@ import sys
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import psycopg
 import pytest
 
 from htm_core import SchemaOutdated
 from htm_core.store import migrate
-from htm_core.store.migrate import Migration, check_history, migrations, script
+from htm_core.store.migrate import (
+    Applied,
+    AppliedMigration,
+    Migration,
+    SchemaFiles,
+    migrations,
+    pending_steps,
+    schema_files,
+    script,
+)
 
 CATALOGUE = """
 select 'column', c.table_name::text, c.column_name::text, c.data_type::text, c.column_default::text, c.is_nullable::text from information_schema.columns c
@@ -55,7 +65,9 @@ def test_step_by_step_gives_the_same_schema_as_all_at_once(
     other = f"{schema}_b"
     try:
         applied = [
-            m.version for step in migrations() for m in migrate.migrate(database_url, schema=schema, upto=step.version)
+            m.version
+            for step in migrations()
+            for m in migrate.migrate(database_url, schema=schema, upto=step.version).migrations
         ]
         migrate.migrate(database_url, schema=other)
         assert applied == [step.version for step in migrations()]
@@ -69,7 +81,8 @@ def test_ten_processes_at_once_migrate_once(
     admin: psycopg.Connection[tuple[object, ...]], database_url: str, schema: str
 ) -> None:
     code = (
-        "import sys; from htm_core.store.migrate import migrate; print(len(migrate(sys.argv[1], schema=sys.argv[2])))"
+        "import sys; from htm_core.store.migrate import migrate; "
+        "print(len(migrate(sys.argv[1], schema=sys.argv[2]).migrations))"
     )
 
     def start(_: int) -> str:
@@ -85,8 +98,8 @@ def test_ten_processes_at_once_migrate_once(
 
 
 def test_a_second_run_has_nothing_to_do(database_url: str, schema: str) -> None:
-    assert len(migrate.migrate(database_url, schema=schema)) == len(migrations())
-    assert migrate.migrate(database_url, schema=schema) == []
+    assert len(migrate.migrate(database_url, schema=schema).migrations) == len(migrations())
+    assert migrate.migrate(database_url, schema=schema).names == []
 
 
 def test_edited_history_is_refused(
@@ -99,16 +112,17 @@ def test_edited_history_is_refused(
 
 
 def test_a_newer_database_asks_for_a_newer_program() -> None:
-    known = [Migration(1, "one", "select 1")]
+    known = SchemaFiles([Migration(1, "one", "select 1")], [])
+    applied = Applied([AppliedMigration(1, known.migrations[0].digest, 1), AppliedMigration(2, "x", 2)])
     with pytest.raises(SchemaOutdated, match="upgrade htm-memory"):
-        check_history([(1, known[0].digest), (2, "x")], known=known)
+        pending_steps(applied, known)
 
 
 def test_a_step_that_fails_leaves_nothing_behind(
     admin: psycopg.Connection[tuple[object, ...]], database_url: str, schema: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = migrate.read
-    monkeypatch.setattr(migrate, "read", lambda file: "select 1/0" if "003" in file else real(file))
+    steps = [replace(step, text="select 1/0") if step.version == 3 else step for step in migrations()]
+    monkeypatch.setattr(migrate, "schema_files", lambda: replace(schema_files(), migrations=steps))
     with pytest.raises(Exception, match="division"):
         migrate.migrate(database_url, schema=schema)
     assert admin.execute("select to_regnamespace(%s)", [schema]).fetchone() == (None,)
@@ -122,7 +136,7 @@ def test_what_an_administrator_would_run_is_the_whole_of_it(
         migrate.migrate(database_url, schema=schema)
         admin.execute(script(other))
         assert catalogue(admin, schema) == catalogue(admin, other)
-        assert migrate.migrate(database_url, schema=other) == []
+        assert migrate.migrate(database_url, schema=other).names == []
     finally:
         admin.execute(f"drop schema if exists {other} cascade")
 

@@ -19,7 +19,7 @@ from tests.conftest import Make
 from tests.stand_ins import HashEmbedder
 from tests.store.index_use import used
 
-UNWALLED = {"spaces", "paces", "migrations"}  # hold no tenant's data: names of models, and of migrations
+UNWALLED = {"spaces", "paces", "migrations", "function_files"}  # hold no tenant's data: names of models and of files
 
 
 def tables(database: Database) -> list[tuple[str, bool]]:

@@ -34,6 +34,7 @@ WITHIN = {
     "spaces": "the first line and the collections: models by name, whatever their numbers here",
     "paces": "how models answer this installation; nothing of a tenant's",
     "migrations": "the schema's own",
+    "function_files": "the schema's own",
 }
 # Columns that a row of a backup has not, or under another name: they are this server's or this process's.
 APART = {

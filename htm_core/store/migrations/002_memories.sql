@@ -47,6 +47,8 @@ create table mentions (
   metadata      jsonb not null default '{}',
   payload       bytea,                          -- exact bytes of a framework's message
   log_position  bigint,                         -- its place in the session's log; null: not in it
+  archived      boolean not null default false, -- a log can be read as a queue: this has left the queue, not the log
+  source_id     uuid,                           -- of a fact: the node that a model took it from; no foreign key, see relations.sql
   forgotten_at  timestamptz,
   forgotten_by  text,
   withdrawn     boolean not null default false, -- forgotten for one robot only
@@ -64,13 +66,9 @@ create index mentions_by_robot on mentions (tenant, robot, at);
 create index mentions_by_log on mentions (tenant, owner, session, log_position) where log_position is not null;
 create index mentions_by_metadata on mentions using gin (metadata jsonb_path_ops) with (fastupdate = off);
 create index mentions_forgotten on mentions (tenant, forgotten_at) where forgotten_at is not null and not purged;
-
--- Mentions with their words, behind the same wall as the tables.
-create view said with (security_invoker = true) as
-select m.tenant, m.id, m.node_id, m.owner, m.robot, m.session, m.seq, m.external_id, m.role, m.name, m.at, m.metadata,
-       m.payload, m.log_position, m.forgotten_at, m.purged, coalesce(n.content, m.content, '') as content
-from mentions m left join nodes n on n.tenant = m.tenant and n.id = m.node_id;
-grant select on said to htm_app, htm_worker;
+create index mentions_by_source on mentions (tenant, source_id) where source_id is not null;
+-- Which forms of a name a speaker has, as a whole or as the first part of it.
+create index mentions_by_name on mentions (tenant, name collate "C") where name is not null;
 
 create table tags (
   tenant   text not null,
@@ -98,3 +96,21 @@ create table keys (
 call guard('keys');
 create unique index keys_current on keys (tenant, owner, key) where current;
 create index keys_by_node on keys (tenant, node_id);
+
+-- Edges between nodes: from shared tags, from facts and what they were taken from, and from who links them.
+create table relations (
+  tenant     text not null,
+  source     uuid not null,
+  target     uuid not null,
+  kind       text not null check (kind in ('related', 'supports', 'contradicts', 'derived')),
+  origin     text not null check (origin in ('tags', 'proposition', 'link')),
+  owner      text not null,                     -- whose edge it is; its nodes are theirs, or everyone's
+  weight     double precision not null check (weight > 0 and weight <= 1),
+  created_at timestamptz not null default now(),
+  primary key (tenant, source, target, kind, origin, owner),
+  check (source <> target),
+  foreign key (tenant, source) references nodes (tenant, id) on delete cascade,
+  foreign key (tenant, target) references nodes (tenant, id) on delete cascade
+);
+call guard('relations');
+create index relations_by_target on relations (tenant, target);

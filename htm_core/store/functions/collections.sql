@@ -1,77 +1,8 @@
--- Collections: documents of a vector store, items of a key-value store. Any text as id, never merged, any dimension, out
--- of recall's sight.
-
--- Whether the documents of a space have their HNSW index; `indexed` says it of the memories.
-alter table spaces add column documents_indexed boolean not null default false;
-
-create table collections (
-  tenant     text not null,
-  id         integer not null generated always as identity,
-  name       text not null,
-  config     regconfig not null,                -- how its words are cut
-  space      integer references spaces (id),    -- model and dimension; null until its first vector
-  created_at timestamptz not null default now(),
-  primary key (tenant, name),
-  unique (tenant, id)
-);
-call guard('collections');
-
--- A document's uid is made of the SHA-256 of its collection, namespace and id: so ids may be of any length, and a look-up
--- needs the primary key alone.
-create table documents (
-  tenant     text not null,
-  uid        uuid not null,
-  collection integer not null,
-  namespace  text[] collate "C" not null,       -- labels; C order makes whatever is below a prefix one range
-  id         text not null,
-  content    text not null,
-  value      jsonb not null,
-  metadata   jsonb not null,
-  payload    bytea,
-  reference  text,                              -- the source document that it is a part of
-  created_at timestamptz not null,
-  place      integer not null,                  -- within what was put at that moment
-  updated_at timestamptz not null,
-  ttl        interval,                          -- what a refreshing read prolongs it by
-  expires_at timestamptz,
-  primary key (tenant, uid),
-  foreign key (tenant, collection) references collections (tenant, id)
-);
-call guard('documents');
--- A collection is of one tenant, so these need not begin with the tenant; and must not, lest the planner, who sees thousands
--- of tenants with a document each, takes one of them to look up a uid.
-create index documents_by_order on documents (collection, created_at, place, uid);
-create index documents_by_namespace on documents (collection, namespace);
-create index documents_by_reference on documents (collection, md5(reference)) where reference is not null;
-create index documents_by_metadata on documents using gin (metadata jsonb_path_ops) with (fastupdate = off);
-create index documents_by_value on documents using gin (value jsonb_path_ops) with (fastupdate = off);
-create index documents_expiring on documents (collection, expires_at) where expires_at is not null;
-
--- What a document is found by. A row fills its page before anything of it goes out of line: a scan compares vectors where
--- they lie, and a vector that no page can hold is still accepted.
-create table document_passages (
-  tenant     text not null,
-  document   uuid not null,
-  ordinal    integer not null,
-  collection integer not null,
-  space      integer,                           -- null: found by its words alone
-  length     integer not null,                  -- lexeme occurrences
-  lexemes    tsvector not null,                 -- each behind its collection's id, so that GIN serves small collections
-  weights    sparsevec(268435456) not null,     -- BM25 term weights by hashed lexeme
-  embedding  halfvec,
-  exact      vector,                            -- instead, for toy dimensions
-  primary key (tenant, document, ordinal),
-  foreign key (tenant, document) references documents (tenant, uid) on delete cascade
-) with (toast_tuple_target = 8160);
-alter table document_passages alter column embedding set storage main;
-alter table document_passages alter column exact set storage main;
-call guard('document_passages');
-create index document_passages_by_collection on document_passages (collection, document);
-create index document_passages_by_lexeme on document_passages using gin (lexemes) with (fastupdate = off);
+-- Collections: documents and their search.
 
 -- A tenant's collection by its name, made when it is new. With a model, that of its first vectors becomes the collection's
 -- for good; the caller compares. The row stays locked against clearing until the transaction ends.
-create function take_collection(asked text, language regconfig, model text, dims integer) returns collections
+create or replace function take_collection(asked text, language regconfig, model text, dims integer) returns collections
 language plpgsql security definer set search_path from current as $$
 declare me constant text := this_tenant(); wanted integer; taken collections;
 begin
@@ -99,52 +30,39 @@ begin
 end $$;
 
 -- The labels of a JSON array, in order.
-create function labels_of(labels jsonb) returns text[] language sql immutable strict parallel safe as $$
+create or replace function labels_of(labels jsonb) returns text[] language sql immutable strict parallel safe as $$
   select coalesce(array_agg(label order by place), '{}') from jsonb_array_elements_text(labels) with ordinality u(label, place)
 $$;
 
 -- The first namespace after all that begin with these labels: in C order nothing lies between a text and that text followed
 -- by U+0001.
-create function after_labels(labels text[]) returns text[] language sql immutable strict parallel safe as
+create or replace function after_labels(labels text[]) returns text[] language sql immutable strict parallel safe as
 $$ select labels[:cardinality(labels) - 1] || (labels[cardinality(labels)] || e'\x01') $$;
 
 -- Whether a namespace begins, or ends, with these labels; '*' stands for any one label.
-create function begins_with(namespace text[], labels text[]) returns boolean language sql immutable strict parallel safe as $$
+create or replace function begins_with(namespace text[], labels text[]) returns boolean language sql immutable strict parallel safe as $$
   select cardinality(namespace) >= cardinality(labels) and not exists (
     select 1 from unnest(labels) with ordinality u(label, place) where label <> '*' and label <> namespace[place])
 $$;
 
-create function ends_with(namespace text[], labels text[]) returns boolean language sql immutable strict parallel safe as $$
+create or replace function ends_with(namespace text[], labels text[]) returns boolean language sql immutable strict parallel safe as $$
   select cardinality(namespace) >= cardinality(labels)
      and begins_with(namespace[cardinality(namespace) - cardinality(labels) + 1:], labels)
 $$;
 
-create function md5_of(texts text[]) returns text[] language sql immutable strict parallel safe as
+create or replace function md5_of(texts text[]) returns text[] language sql immutable strict parallel safe as
 $$ select coalesce(array_agg(md5(u)), '{}') from unnest(texts) u $$;
 
 -- The length that a collection's passages are weighed against, in lexeme occurrences: the mean of a sample, between which
 -- and 40 a new collection moves as if it had begun with twenty passages of that length.
-create function usual_length(asked integer) returns real
+create or replace function usual_length(asked integer) returns real
 language sql stable security definer set search_path from current as $$
   select ((20 * 40 + coalesce(sum(x.length), 0)) / (20 + count(*))::float8)::real
   from (select p.length from document_passages p where p.tenant = this_tenant() and p.collection = asked limit 500) x
 $$;
 
--- What must hold of a document. Null members are neutral, but `at`: what has expired by then is gone.
-create type document_filters as (
-  collection     integer,
-  uids           uuid[],
-  below          text[] collate "C",            -- labels that its namespace begins with
-  refs           text[],
-  metadata_equal jsonb,                         -- metadata @> this
-  metadata       jsonb,                         -- a compiled filter, for matches()
-  value_equal    jsonb,
-  value          jsonb,
-  at             timestamptz
-);
-
 -- One expression without settings, so that PostgreSQL inlines it, drops what is neutral and sees what an index can serve.
-create function is_wanted(d documents, f document_filters) returns boolean language sql stable parallel safe as $$
+create or replace function is_wanted(d documents, f document_filters) returns boolean language sql stable parallel safe as $$
   select (d.expires_at is null or d.expires_at > (f).at)
      and ((f).uids is null or d.uid = any((f).uids))
      and ((f).below is null or (d.namespace >= (f).below and d.namespace < after_labels((f).below)))
@@ -157,7 +75,7 @@ $$;
 
 -- Documents in the order in which they were first put. Few rows are expected, so that who joins them looks them up one by
 -- one: of a thousand, the planner would read all documents of the tenant instead.
-create function list_documents(f document_filters, most bigint, skip bigint)
+create or replace function list_documents(f document_filters, most bigint, skip bigint)
 returns table (uid uuid, place bigint)
 language plpgsql stable security definer rows 10
 set search_path from current set plan_cache_mode = force_custom_plan set jit = off as $$
@@ -170,7 +88,7 @@ begin
     order by d.created_at, d.place, d.uid limit most offset skip) x;
 end $$;
 
-create function count_documents(f document_filters) returns bigint
+create or replace function count_documents(f document_filters) returns bigint
 language plpgsql stable security definer
 set search_path from current set plan_cache_mode = force_custom_plan set jit = off as $$
 declare me constant text := this_tenant();
@@ -179,7 +97,7 @@ begin
 end $$;
 
 -- The documents that narrow filters leave, or null when there are more than `most`: then the scans check one by one.
-create function chosen_documents(f document_filters, most integer) returns uuid[]
+create or replace function chosen_documents(f document_filters, most integer) returns uuid[]
 language plpgsql stable set search_path from current set plan_cache_mode = force_custom_plan as $$
 declare me constant text := this_tenant(); found uuid[];
 begin
@@ -191,7 +109,7 @@ end $$;
 
 -- About how many passages a collection has: the planner's own estimate, which costs nothing. Volatile, since a stable
 -- function may not explain.
-create function planned_passages(c collections) returns bigint
+create or replace function planned_passages(c collections) returns bigint
 language plpgsql volatile set search_path from current as $$
 declare plan json;
 begin
@@ -202,7 +120,7 @@ end $$;
 
 -- A question as its words weigh in this collection, rarest first. Words that a sample knows well are not counted further;
 -- the uids are digests, so the first of them are a sample as good as any, and always the same.
-create function weigh_for_documents(asked text, c collections) returns question
+create or replace function weigh_for_documents(asked text, c collections) returns question
 language plpgsql stable set search_path from current set plan_cache_mode = force_custom_plan as $$
 declare
   few constant integer := 2000; sampled constant integer := 1000; known constant integer := 20;
@@ -240,10 +158,7 @@ begin
   return answer;
 end $$;
 
--- A document as one arm found it, best first.
-create type found_document as (document uuid, place bigint);
-
-create function near_documents(
+create or replace function near_documents(
   meaning vector, space spaces, f document_filters, chosen uuid[], narrow boolean, small boolean, pool integer, enough integer)
 returns setof found_document
 language plpgsql stable rows 60 set search_path from current set plan_cache_mode = force_custom_plan as $$
@@ -280,7 +195,7 @@ begin
     order by min(case when toy then p.exact <=> meaning else p.embedding <=> near end) + 0, p.document limit pool) x;
 end $$;
 
-create function told_documents(
+create or replace function told_documents(
   asked question, f document_filters, chosen uuid[], narrow boolean, small boolean, pool integer)
 returns setof found_document
 language plpgsql stable rows 60 set search_path from current set plan_cache_mode = force_custom_plan as $$
@@ -305,7 +220,7 @@ end $$;
 -- Documents for a question: its words, its vector, or both, as for memories. `share` is the vector's weight; `near_pool` and
 -- `told_pool` candidates an arm, `enough` of them wanted at least. Scores are absolute: a cosine counts in full from 0.8,
 -- words against the best that any passage could score for this question. Equals stand by cosine, then words.
-create function search_documents(
+create or replace function search_documents(
   f document_filters, asked text, meaning vector, near_pool integer, told_pool integer, share float8, lowest float8,
   most integer, skip integer)
 returns table (uid uuid, score float8, vector_rank bigint, text_rank bigint, cosine float8, words float8, ordinal integer,

@@ -7,7 +7,7 @@
 -- One expression, immutable, without settings: PostgreSQL inlines it, and where the filter is a constant (a custom
 -- plan) parses the path once per statement and drops the empty filter from the plan altogether. Only operators and
 -- functions of pg_catalog are used, by their qualified names, so that no search path changes its meaning.
-create function matches(metadata jsonb, filter jsonb) returns boolean
+create or replace function matches(metadata jsonb, filter jsonb) returns boolean
 language sql immutable parallel safe
 as $$
   select filter is null

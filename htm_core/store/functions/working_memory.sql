@@ -1,45 +1,7 @@
--- Working memory: which nodes a robot, or a group of robots, holds in a session. A row that was evicted stays as the receipt.
---
--- Every transaction that changes what a set holds makes its version one more, and stamps it on the rows it changes. The
--- lock on the set's row is kept until the commit, so versions commit in their order, and whoever has seen version n is
--- missing exactly the rows with a higher one.
-
-create table working_sets (
-  tenant  text not null,
-  id      uuid not null default gen_random_uuid(),
-  owner   text not null,
-  shared  boolean not null,                     -- the holder is a group, else a robot
-  holder  text not null,
-  session text not null,
-  version bigint not null default 1,
-  pruned  bigint not null default 0,            -- the version at which rows were last deleted instead of marked
-  primary key (tenant, id),
-  unique (tenant, owner, shared, holder, session)
-) with (fillfactor = 50);
-call guard('working_sets');
-
-create table working_items (
-  tenant       text not null,
-  set_id       uuid not null,
-  node_id      uuid not null,
-  version      bigint not null,
-  added_at     timestamptz not null,
-  accessed_at  timestamptz not null,
-  access_count bigint not null default 0,
-  evicted_at   timestamptz,                     -- null: it is held
-  policy       text,                            -- null in a row that is not held: it was let go without a receipt
-  score        double precision,
-  primary key (tenant, set_id, node_id),
-  foreign key (tenant, set_id) references working_sets (tenant, id) on delete cascade,
-  foreign key (tenant, node_id) references nodes (tenant, id) on delete cascade
-) with (fillfactor = 70);
-call guard('working_items');
-create index working_items_held on working_items (tenant, set_id) where evicted_at is null;
-create index working_items_by_version on working_items (tenant, set_id, version);
-create index working_items_by_node on working_items (tenant, node_id);
+-- Changes of working sets.
 
 -- Takes nodes out of every set but one, each set a version on. All writers lock nodes first and then sets in order.
-create function let_go_everywhere(ids uuid[], besides uuid) returns void language plpgsql as $$
+create or replace function let_go_everywhere(ids uuid[], besides uuid) returns void language plpgsql as $$
 declare one uuid; reached bigint;
 begin
   for one in
@@ -57,7 +19,7 @@ begin
 end $$;
 
 -- Says to all who hold these nodes, or have held them, that rows are about to be deleted.
-create function prune_sets(ids uuid[]) returns void language plpgsql as $$
+create or replace function prune_sets(ids uuid[]) returns void language plpgsql as $$
 begin
   perform 1 from working_sets s
   where s.tenant = this_tenant()
@@ -72,7 +34,7 @@ end $$;
 --
 -- Answers with the version that it made, and with those who were forgotten meanwhile and did not come; with nothing where
 -- `expected` is given and the set has moved on from it.
-create function change_set(of_owner text, is_shared boolean, of_holder text, of_session text, expected bigint,
+create or replace function change_set(of_owner text, is_shared boolean, of_holder text, of_session text, expected bigint,
                            gone uuid[], scores float8[], gone_at timestamptz, by_policy text,
                            came uuid[], added timestamptz[], accessed timestamptz[], counts bigint[], dead uuid[])
 returns table (set_id uuid, reached bigint, refused uuid[]) language plpgsql as $$
@@ -124,7 +86,7 @@ begin
 end $$;
 
 -- Adds to the access counts of what a set holds, and answers with what they are now; with nothing where it holds none of it.
-create function touch_set(of_owner text, is_shared boolean, of_holder text, of_session text,
+create or replace function touch_set(of_owner text, is_shared boolean, of_holder text, of_session text,
                           ids uuid[], times bigint[], ats timestamptz[])
 returns table (set_id uuid, reached bigint, node uuid, count bigint, at timestamptz) language plpgsql as $$
 #variable_conflict use_column

@@ -1,29 +1,7 @@
--- How nodes hang together: edges from shared tags, from facts and what they were taken from, and from who links them.
-
-create table relations (
-  tenant     text not null,
-  source     uuid not null,
-  target     uuid not null,
-  kind       text not null check (kind in ('related', 'supports', 'contradicts', 'derived')),
-  origin     text not null check (origin in ('tags', 'proposition', 'link')),
-  owner      text not null,                     -- whose edge it is; its nodes are theirs, or everyone's
-  weight     double precision not null check (weight > 0 and weight <= 1),
-  created_at timestamptz not null default now(),
-  primary key (tenant, source, target, kind, origin, owner),
-  check (source <> target),
-  foreign key (tenant, source) references nodes (tenant, id) on delete cascade,
-  foreign key (tenant, target) references nodes (tenant, id) on delete cascade
-);
-call guard('relations');
-create index relations_by_target on relations (tenant, target);
-
--- A fact that a model took from a node is said by a mention of its own, which names what it was taken from. No foreign key:
--- the trigger below takes these mentions away with their source, and leaves the numbers of the session without a gap.
-alter table mentions add column source_id uuid;
-create index mentions_by_source on mentions (tenant, source_id) where source_id is not null;
+-- Facts follow the nodes that they were taken from.
 
 -- A fact is hidden and shown with its source; what its owner hid stays hidden.
-create function facts_follow() returns trigger language plpgsql set search_path from current as $$
+create or replace function facts_follow() returns trigger language plpgsql set search_path from current as $$
 declare touched uuid[]; hidden_at timestamptz;
 begin
   if new.live then
@@ -45,11 +23,9 @@ begin
     select n.id from nodes n where n.tenant = new.tenant and n.id = any(touched) and not n.live), null);
   return null;
 end $$;
-create trigger facts_follow after update of live on nodes for each row when (old.live is distinct from new.live)
-execute function facts_follow();
 
 -- A fact goes with its source, unless somebody said it as well.
-create function facts_go() returns trigger language plpgsql set search_path from current as $$
+create or replace function facts_go() returns trigger language plpgsql set search_path from current as $$
 declare touched uuid[];
 begin
   with taken as (
@@ -68,4 +44,3 @@ begin
     select n.id from nodes n where n.tenant = old.tenant and n.id = any(touched) and not n.live), null);
   return null;
 end $$;
-create trigger facts_go after delete on nodes for each row execute function facts_go();

@@ -1,4 +1,4 @@
--- Work that is owed: a row written in the transaction of the memory it is for.
+-- Jobs: work that is pending. A row is written in the transaction of the memory that it is for.
 
 create table jobs (
   tenant        text not null,
@@ -37,18 +37,3 @@ create table paces (
   spent_until timestamptz not null default 'epoch'    -- the calls that were made are worth the time until then
 ) with (fillfactor = 50);
 grant select, insert, update on paces to htm_worker;
-
--- Owes a count to each tenant that has far more passages than when last counted, whoever wrote them. About 200,000 rows
--- are looked at: tenants are drawn at random where all would be more.
-create function owe_counts() returns bigint language plpgsql security definer set search_path from current as $$
-declare owed bigint; tenants constant float8 := (select count(*) from lexicon);
-begin
-  insert into jobs (tenant, kind)
-  select l.tenant, 'count'
-  from (select x.tenant, (x.documents * 1.2 + 500)::bigint as enough from lexicon x offset 0) l
-  where random() < 200000 / (l.enough * tenants)
-    and (select count(*) from (select 1 from passages p where p.tenant = l.tenant limit l.enough + 1) y) > l.enough
-  on conflict do nothing;
-  get diagnostics owed = row_count;
-  return owed;
-end $$;

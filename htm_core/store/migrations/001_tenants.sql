@@ -1,7 +1,9 @@
--- The wall between tenants, and who may touch it.
+-- Tenants, and the policy that keeps them apart.
 --
--- Run as htm_owner with search_path = the product's schema, then the schema of the extension vector.
--- Every transaction of a verb runs as htm_app with the setting htm.tenant; a missing setting is an error, never "all".
+-- Every migration runs as htm_owner, with search_path = the product's schema, then the schema of the extension vector.
+-- Functions, views and triggers are in ../functions; here is only what tables and policies need to exist.
+--
+-- Every transaction of a verb runs as htm_app with the setting htm.tenant. A missing setting is an error, never "all".
 
 create function this_tenant() returns text language plpgsql stable parallel safe as $$
 declare name text := pg_catalog.current_setting('htm.tenant', true);

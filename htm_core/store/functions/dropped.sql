@@ -1,0 +1,6 @@
+-- Functions, views and triggers of earlier versions that no file defines any more, in any order.
+--
+-- What is removed from a file, or gets other argument types, another return type or other argument names, is dropped here, as
+-- `drop function if exists NAME(TYPES);`: "create or replace" would leave the old one beside the new. Dropped is only what
+-- no process that may still run calls: see docs/why/upgrades.md. A function whose return type or argument names changed, and
+-- which is defined again further on, is dropped and made anew each time.
