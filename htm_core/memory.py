@@ -15,7 +15,7 @@ from .groups.group import Group, enter
 from .handles.jobs import Jobs
 from .handles.log import Log
 from .handles.tags import Tags
-from .jobs.flush import settle
+from .jobs.flush import flush
 from .operations import files, read, relations, spending
 from .operations import forget as forget_module
 from .operations import recall as recall_module
@@ -391,7 +391,7 @@ class Memory(process.Handle):
 
         Access counts are written, and the tenant's jobs done by the worker (by this thread with `worker="off"`).
         """
-        return settle(self._engine, self._runtime.worker, timeout=timeout)
+        return flush(self._engine, self._runtime.worker, timeout=timeout)
 
     def close(self) -> None:
         """Release this handle and write down pending access counts; what memories share stays open for the others."""

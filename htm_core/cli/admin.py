@@ -51,7 +51,7 @@ def worker(
         have_model(replace(whose, embedder=spec))
     runtime = whose.runtime(works=True)
     for model in models:
-        runtime.worker.knows(model)
+        runtime.worker.add_embedder(model)
     _chat_models(runtime, taggers=tagger or [], propositioners=propositioner or [])
     runtime.database.open()
     names = [model for _, model in runtime.worker.lanes if model]

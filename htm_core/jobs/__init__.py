@@ -1,1 +1,1 @@
-"""Work done in the background: embedding, tagging, taking texts apart, counting words."""
+"""Background jobs: embedding, tagging, finding facts, relating nodes, counting words."""

@@ -1,44 +1,35 @@
-"""Waiting until what is owed is done."""
+"""Flush: wait until a tenant's pending jobs are done."""
 
 from __future__ import annotations
 
+import math
 import time
 
 from ..engine.engine import Engine
 from ..store import jobs
 from .worker import Worker
 
-PAUSE = 0.02
+POLL_SECONDS = 0.02
 
 
-def settle(engine: Engine, worker: Worker, *, timeout: float | None) -> bool:
-    """Write access counts and wait for the tenant's jobs; False when time is up, or what is left keeps failing or is not ours."""
+def flush(engine: Engine, worker: Worker, *, timeout: float | None) -> bool:
+    """Write the access counts, and wait for the tenant's jobs.
+
+    False when the timeout is over, or when the jobs that are left keep failing or belong to models of other processes.
+    """
     engine.access_counts.write()
-    end = None if timeout is None else time.monotonic() + timeout
-    worker.hurry()
+    end = math.inf if timeout is None else time.monotonic() + timeout
+    worker.retry_models_now()
     with engine.transaction() as connection:
         jobs.hurry(connection)
-    _work(engine, worker, end)
-    untried, total = _left(engine, worker)
-    while untried and not _over(end):
-        time.sleep(PAUSE)
-        _work(engine, worker, end)  # what another worker claimed and left, too
-        untried, total = _left(engine, worker)
-    return total == 0
-
-
-def _work(engine: Engine, worker: Worker, end: float | None) -> None:
-    if engine.settings.worker == "off":
-        worker.drain(until=lambda: _over(end))
-    else:
-        worker.wake()
-
-
-def _left(engine: Engine, worker: Worker) -> tuple[int, int]:
-    asked = worker.asked()
-    with engine.transaction() as connection:
-        return jobs.waiting(connection, asked)
-
-
-def _over(end: float | None) -> bool:
-    return end is not None and time.monotonic() >= end
+    while True:
+        if engine.settings.worker == "off":
+            worker.drain(until=lambda: time.monotonic() >= end)
+        else:
+            worker.wake()
+        lanes = worker.available_lanes()
+        with engine.transaction() as connection:
+            waited_for, total = jobs.waiting(connection, lanes)
+        if not waited_for or time.monotonic() >= end:
+            return total == 0
+        time.sleep(POLL_SECONDS)  # another worker may have claimed jobs; they are free again when its lease ends

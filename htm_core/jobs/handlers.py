@@ -1,4 +1,8 @@
-"""What a worker can do: each kind of job, and how its results are kept. A job whose row is gone was done by another."""
+"""The handlers of a worker, one for each kind of job: embed, tag, propose, count and relate.
+
+Each handler deletes its jobs in the transaction that stores their results. A job whose row is gone was done by another
+worker, and its result is dropped.
+"""
 
 from __future__ import annotations
 
@@ -6,34 +10,41 @@ from collections.abc import Sequence
 from typing import Protocol
 from uuid import UUID
 
+from ..engine.engine import new_id
+from ..engine.entries import Preparer
 from ..errors import HTMError
 from ..models.embedders import CheckedEmbedder
+from ..models.propositioners import CheckedPropositioner
 from ..models.taggers import CheckedTagger
-from ..store import indexes, jobs, nodes, relations, search, tags
-from ..store.database import Database
+from ..store import indexes, jobs, nodes, relations, search, tags, write
+from ..store.database import Connection, Database
 from ..store.jobs import Claimed
+from ..store.records import Entry
+from ..store.relations import Source
+from ..types import Draft, TokenCounter
 
-KNOWN_TAGS = 100  # of the owner's, that a tagger is told of
+KNOWN_TAGS = 100  # tags of the owner that a tagger is shown
+PROPOSITION_OF = "proposition_of"  # in the metadata of a fact's mention: the id of the node that the fact comes from
 
 
-class Duty(Protocol):
-    """A kind of work by one model ("" where none does it)."""
+class Handler(Protocol):
+    """Does one kind of job with one model (`model` is "" where no model is needed)."""
 
     kind: str
-    slow: bool  # done by a chat model, one job at a time and by a thread of its own, so that nothing else waits for it
+    slow: bool  # by a chat model: one job at a time, in a thread of its own, so that quick jobs need not wait
 
     @property
     def model(self) -> str:
-        """The model whose jobs these are."""
+        """The model that these jobs need."""
 
-    def do(self, tenant: str, owed: Sequence[Claimed]) -> None:
-        """Do jobs of one tenant, and strike them out in the transaction that keeps what came of them."""
+    def do(self, tenant: str, claimed: Sequence[Claimed]) -> None:
+        """Do jobs of one tenant, and delete them in the transaction that stores their results."""
 
     def answers(self) -> bool:
-        """Whether the model is there."""
+        """Say whether the model can be reached."""
 
 
-class Embedding:
+class EmbedHandler:
     """Gives passages their vectors."""
 
     kind, slow = "embed", False
@@ -47,17 +58,17 @@ class Embedding:
         """The embedder's name."""
         return self._embedder.name
 
-    def do(self, tenant: str, owed: Sequence[Claimed]) -> None:
-        """Embed what has no vector yet."""
+    def do(self, tenant: str, claimed: Sequence[Claimed]) -> None:
+        """Embed the passages that have no vector yet."""
         with self._database.transaction(tenant, role="htm_worker") as connection:
-            texts = jobs.texts(connection, _nodes(owed), model=self.model)
+            texts = jobs.texts(connection, _nodes(claimed), model=self.model)
         vectors = dict(zip(texts, self._embedder.documents(list(texts.values())), strict=True))
         with self._database.transaction(tenant, role="htm_worker") as connection:
             nodes.insert_vectors(connection, vectors, model=self.model)
-            jobs.done(connection, owed)
+            jobs.done(connection, claimed)
 
     def answers(self) -> bool:
-        """Ask a short question."""
+        """Embed a short text, and say whether that worked."""
         try:
             self._embedder.query("Are you there?")
         except HTMError:
@@ -65,8 +76,8 @@ class Embedding:
         return True
 
 
-class Tagging:
-    """Gives nodes tags; what somebody gave them stays."""
+class TagHandler:
+    """Gives nodes the tags that a tagger finds; the tags that users gave stay."""
 
     kind, slow = "tag", True
 
@@ -79,24 +90,86 @@ class Tagging:
         """The tagger's name."""
         return self._tagger.name
 
-    def do(self, tenant: str, owed: Sequence[Claimed]) -> None:
-        """Ask the tagger about each text; what was hidden meanwhile is not shown to it."""
-        for job in owed:
+    def do(self, tenant: str, claimed: Sequence[Claimed]) -> None:
+        """Send each text to the tagger, except texts that were hidden in the meantime."""
+        for job in claimed:
             [node] = _nodes([job])
             with self._database.transaction(tenant, role="htm_worker") as connection:
                 found = tags.for_tagging(connection, node, most=KNOWN_TAGS)
             made = () if found is None else self._tagger.tags(found[0], known=found[1])
             with self._database.transaction(tenant, role="htm_worker") as connection:
-                # The node first, then the job: the order in which erasing takes them.
+                # Lock the node first, then the job: erasing locks them in this order, so that neither waits for the other.
                 if tags.keep(connection, node) and jobs.done(connection, [job]):
                     tags.unite(connection, [(node, made)])
 
     def answers(self) -> bool:
-        """Ask about a short text."""
+        """Send a short text to the tagger, and say whether it answered."""
         return self._tagger.answers()
 
 
-class Counting:
+class ProposeHandler:
+    """Gives nodes the facts that a propositioner finds in them.
+
+    Each fact is a node of its own with a mention in the source's session; it is hidden and erased with its source.
+    """
+
+    kind, slow = "propose", True
+
+    def __init__(
+        self,
+        database: Database,
+        propositioner: CheckedPropositioner,
+        *,
+        count: TokenCounter,
+        tagger: str | None,
+        longest: int,
+    ) -> None:
+        self._database = database
+        self._propositioner = propositioner
+        self._count = count
+        self._tagger = tagger
+        self._longest = longest
+
+    @property
+    def model(self) -> str:
+        """The propositioner's name."""
+        return self._propositioner.name
+
+    def do(self, tenant: str, claimed: Sequence[Claimed]) -> None:
+        """Send each text to the propositioner, except facts and texts that were hidden in the meantime."""
+        for job in claimed:
+            [node] = _nodes([job])
+            with self._database.transaction(tenant, role="htm_worker") as connection:
+                source = relations.source(connection, node)
+            entries = [] if source is None or source.source_id else self._entries(node, source)
+            with self._database.transaction(tenant, role="htm_worker") as connection:
+                # Lock the node first, then the job: erasing locks them in this order, so that neither waits for the other.
+                live = relations.hold_source(connection, node)
+                if jobs.done(connection, [job]) and live and source is not None and entries:
+                    self._store(connection, node, source, entries)
+
+    def answers(self) -> bool:
+        """Send a short text to the propositioner, and say whether it answered."""
+        return self._propositioner.answers()
+
+    def _entries(self, node: UUID, source: Source) -> list[Entry]:
+        preparer = Preparer(
+            owner=source.owner, session=source.session, longest=self._longest, count=self._count, new_id=new_id
+        )
+        metadata = {PROPOSITION_OF: str(node)}
+        facts = self._propositioner.facts(source.content)
+        drafts = [Draft(content=fact, name=source.name, at=source.at, metadata=metadata) for fact in facts]
+        return [preparer.entry(draft, now=source.at) for draft in drafts]
+
+    def _store(self, connection: Connection, node: UUID, source: Source, entries: Sequence[Entry]) -> None:
+        written = write.write(connection, entries, owner=source.owner, robot=source.robot, model="").written
+        relations.derive(connection, node, [each.mention for each in written], owner=source.owner)
+        if self._tagger is not None:
+            new = [each.node for each in written if each.is_new and each.node is not None]
+            jobs.owe_kind(connection, new, kind="tag", model=self._tagger)
+
+
+class CountHandler:
     """Counts a tenant's words, and builds the indexes that are due."""
 
     kind, slow, model = "count", False, ""
@@ -104,36 +177,36 @@ class Counting:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def do(self, tenant: str, owed: Sequence[Claimed]) -> None:
-        """Count them once, however often it was asked for."""
+    def do(self, tenant: str, claimed: Sequence[Claimed]) -> None:
+        """Count the words once, however many jobs there are."""
         with self._database.transaction(tenant, role="htm_worker") as connection:
             search.count_words(connection)
-            jobs.done(connection, owed)
+            jobs.done(connection, claimed)
         indexes.build_wanted(self._database)
 
     def answers(self) -> bool:
-        """There is no model to be away."""
+        """Say yes: no model is needed."""
         return True
 
 
-class Relating:
-    """Joins nodes that share their tags."""
+class RelateHandler:
+    """Relates nodes that share tags."""
 
     kind, slow, model = "relate", False, ""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def do(self, tenant: str, owed: Sequence[Claimed]) -> None:
-        """Renew the edges of the nodes whose tags changed."""
+    def do(self, tenant: str, claimed: Sequence[Claimed]) -> None:
+        """Update the relations of the nodes whose tags changed."""
         with self._database.transaction(tenant, role="htm_worker") as connection:
-            relations.relate(connection, _nodes(owed))
-            jobs.done(connection, owed)
+            relations.relate(connection, _nodes(claimed))
+            jobs.done(connection, claimed)
 
     def answers(self) -> bool:
-        """There is no model to be away."""
+        """Say yes: no model is needed."""
         return True
 
 
-def _nodes(owed: Sequence[Claimed]) -> list[UUID]:
-    return [job.node_id for job in owed if job.node_id is not None]
+def _nodes(claimed: Sequence[Claimed]) -> list[UUID]:
+    return [job.node_id for job in claimed if job.node_id is not None]

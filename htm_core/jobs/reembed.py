@@ -1,4 +1,4 @@
-"""Re-embedding: a tenant's memories given the vectors of another model, while everybody goes on reading and writing."""
+"""Re-embed: give a tenant's memories the vectors of another model, while everybody goes on reading and writing."""
 
 from __future__ import annotations
 
@@ -18,14 +18,18 @@ _log = logging.getLogger("htm.reembedding")
 Progress = Callable[[int, int], None]
 
 BATCH = 128
-FEW = 64  # passages that may be owed a vector as jobs when the model takes over
+FEW = 64  # passages that may be without a vector, as pending jobs, when the new model takes over
 DROPPED_AT_ONCE = 5_000
-MOST_ROUNDS = 60  # so often is taking over tried again, a second apart
+MOST_ROUNDS = 60  # attempts to take over, a second apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changeover:
-    """What a change of models did: from which to which, how many vectors it made and dropped, and what stays owed."""
+class ModelChange:
+    """The result of a change of models; `htm reembed --json` prints these fields.
+
+    `before` and `model` are the old and the new model. `passages` is how many there are, `embedded` how many vectors were
+    made, `dropped` how many were deleted, `owed` how many are still pending as jobs.
+    """
 
     tenant: str
     before: str | None
@@ -44,28 +48,31 @@ def reembed(
     embedder: CheckedEmbedder,
     progress: Progress | None = None,
     pause: Callable[[float], None] = time.sleep,
-) -> Changeover:
-    """Give all memories of a tenant vectors of another model, then let it take over from the one before.
+) -> ModelChange:
+    """Give all memories of a tenant vectors of another model, then let that model take over.
 
-    Every batch is kept as soon as it is made: interrupted and run again it goes on where it was. Memories written
-    meanwhile are included. `progress` is told the passages that have a vector and all there are. With the model that the
-    tenant has already, what is missing is filled in and what another attempt left is dropped. Raises `ModelError` when
-    the model stops answering, `NotFound` for an unknown tenant, `StorageError`.
+    Each batch is stored as soon as it is made, so an interrupted run goes on where it stopped. Memories that are written
+    meanwhile are included. With the model that the tenant has already, missing vectors are made, and what an interrupted
+    change left behind is deleted. `progress` is called with the passages that have a vector, and with all passages.
+
+    Raises `ModelError` when the model stops answering, `NotFound` for an unknown tenant, `QueryTimeout` when long writes
+    never leave a gap to take over in, and other `StorageError`s.
     """
-    work = _Work(database, tenant, embedder, progress)
-    before = model_change.begin(database, tenant, model=embedder.name)
+    name = embedder.name
+    work = _Reembedding(database, tenant, embedder, progress)
+    before = model_change.begin(database, tenant, model=name)
     work.fill()
     built = indexes.build_wanted(database)
     work.take_over(pause)
-    work.fill()  # what was owed at that moment, and what came from whoever did not know yet
-    model_change.strike(database, tenant, model=embedder.name)
-    dropped = work.drop()
+    work.fill()  # what was pending at that moment, and what processes wrote that still used the old model
+    model_change.strike(database, tenant, model=name)
+    dropped = work.drop_old_vectors()
     built += model_change.drop_unused_indexes(database) if dropped else []
-    filled = model_change.filled(database, tenant, model=embedder.name)
-    return Changeover(
+    filled = model_change.filled(database, tenant, model=name)
+    return ModelChange(
         tenant=tenant,
         before=before,
-        model=embedder.name,
+        model=name,
         passages=filled.passages,
         embedded=work.embedded,
         owed=filled.passages - filled.vectors,
@@ -74,58 +81,49 @@ def reembed(
     )
 
 
-class _Work:
-    """One change-over under way."""
+class _Reembedding:
+    """One change of models in progress; `embedded` counts the vectors that it made."""
 
     def __init__(self, database: Database, tenant: str, embedder: CheckedEmbedder, progress: Progress | None) -> None:
         self.embedded = 0
         self._database = database
         self._tenant = tenant
         self._embedder = embedder
-        self._progress = progress
-        self._refused: set[UUID] = set()
+        self._progress = progress or (lambda _done, _total: None)
+        self._refused: set[UUID] = set()  # passages that the model cannot embed
 
     def fill(self) -> None:
-        """Embed what has no vector of the model yet, until a whole round finds nothing more."""
-        filled = model_change.filled(self._database, self._tenant, model=self._embedder.name)
-        done, total = filled.vectors, filled.passages
-        self._tell(done, total)
-        while made := self._round(done, total):
+        """Embed the passages that have no vector of the new model, in rounds, until a round finds nothing to embed."""
+        name = self._embedder.name
+        filled = model_change.filled(self._database, self._tenant, model=name)
+        done, total, made = filled.vectors, filled.passages, -1
+        self._progress(done, total)
+        while made:
+            made, after = 0, None
+            while batch := model_change.missing(self._database, self._tenant, model=name, after=after, limit=BATCH):
+                after = max(batch)
+                vectors = self._embed({id: text for id, text in batch.items() if id not in self._refused})
+                if vectors:
+                    model_change.store(self._database, self._tenant, vectors, model=name)
+                made += len(vectors)
+                self.embedded += len(vectors)
+                self._progress(done + made, max(total, done + made))
             done += made
 
-    def _round(self, done: int, total: int) -> int:
-        made, after = 0, None
-        while batch := self._next(after):
-            after = max(batch)
-            texts = {passage: text for passage, text in batch.items() if passage not in self._refused}
-            made += self._embed(texts)
-            self._tell(done + made, max(total, done + made))
-        return made
-
-    def _next(self, after: UUID | None) -> dict[UUID, str]:
-        return model_change.missing(self._database, self._tenant, model=self._embedder.name, after=after, limit=BATCH)
-
-    def _embed(self, texts: Mapping[UUID, str]) -> int:
-        vectors = self._vectors(texts)
-        if vectors:
-            model_change.store(self._database, self._tenant, vectors, model=self._embedder.name)
-        self.embedded += len(vectors)
-        return len(vectors)
-
-    def _vectors(self, texts: Mapping[UUID, str]) -> dict[UUID, Sequence[float]]:
-        """One batch's vectors; a text that the model cannot take is left to the jobs, which park it with the error."""
+    def _embed(self, texts: Mapping[UUID, str]) -> dict[UUID, Sequence[float]]:
+        """Embed a batch; where that fails, text by text. A text that fails alone is left to its job, which is parked."""
         try:
             return dict(zip(texts, self._embedder.documents(list(texts.values())), strict=True))
         except ModelError as error:
-            self._embedder.query("Are you there?")  # raises when it is the model, not the text
+            self._embedder.query("Are you there?")  # raises when the model is away: then it is not the text
             if len(texts) > 1:
-                return {id: v for key, text in texts.items() for id, v in self._vectors({key: text}).items()}
-            _log.warning("a text that the model cannot take was left to the jobs: %s", error)
+                return {id: vector for id, text in texts.items() for id, vector in self._embed({id: text}).items()}
+            _log.warning("a text that the model cannot embed was left to its job: %s", error)
             self._refused.update(texts)
             return {}
 
     def take_over(self, pause: Callable[[float], None]) -> None:
-        """Let the model take over as soon as hardly anything is missing; what comes meanwhile is filled in between."""
+        """Make the new model the tenant's model as soon as few vectors are missing; fill in between the attempts."""
         few = FEW + len(self._refused)
         for _ in range(MOST_ROUNDS):
             if model_change.take_over(self._database, self._tenant, model=self._embedder.name, few=few):
@@ -137,16 +135,11 @@ class _Work:
             "`htm reembed` again when less is being written"
         )
 
-    def drop(self) -> int:
-        """Drop the vectors and the rows of the models before, batch by batch."""
+    def drop_old_vectors(self) -> int:
+        """Delete the vectors and the rows of the old models, in batches; give how many vectors there were."""
+        database, tenant, name = self._database, self._tenant, self._embedder.name
         dropped = 0
-        while gone := model_change.drop_vectors(
-            self._database, self._tenant, keep=self._embedder.name, limit=DROPPED_AT_ONCE
-        ):
+        while gone := model_change.drop_vectors(database, tenant, keep=name, limit=DROPPED_AT_ONCE):
             dropped += gone
-        model_change.drop_models(self._database, self._tenant, keep=self._embedder.name)
+        model_change.drop_models(database, tenant, keep=name)
         return dropped
-
-    def _tell(self, done: int, total: int) -> None:
-        if self._progress is not None:
-            self._progress(done, total)

@@ -1,4 +1,4 @@
-"""The worker: does the jobs that memories owe, one tenant at a time, and loses none."""
+"""The worker: does pending jobs in the background, one tenant at a time, and loses none."""
 
 from __future__ import annotations
 
@@ -20,78 +20,79 @@ from ..store.database import Database
 from ..store.errors import contended
 from ..store.jobs import Claimed, Lane
 from ..telemetry import telemetry
-from .breaker import OPEN
-from .handlers import Counting, Duty, Embedding, Relating
-from .rate_limits import Pacing
+from .handlers import CountHandler, EmbedHandler, Handler, RelateHandler
+from .rate_limits import OPEN, RateLimits
 
 _log = logging.getLogger("htm.worker")
 
 IDLE_SECONDS = 5.0
-COUNT_SECONDS = 60.0  # between two looks for tenants whose words should be counted anew
+COUNT_SECONDS = 60.0  # between two searches for tenants that need a new word count
 MOST_TRIES = 5
 LONGEST_WAIT = 300.0
-CONTENTION_WAIT = 0.5  # seconds, when another writer was in the way
-SLOW_BATCH = 4  # jobs of a chat model claimed at once: each may take many seconds
-SLOW_LEASES = 4  # a chat model's job is claimed for so many leases
+CONTENTION_WAIT = 0.5  # seconds, after a lock conflict with another writer
+SLOW_BATCH = 4  # jobs of a chat model that are claimed at once: each may take many seconds
+SLOW_LEASES = 4  # the lease of a chat model's job, in leases of a quick job
 
 
 class Worker:
-    """Does durable jobs for one database: threads of this process, or whoever calls `drain`.
+    """Does the jobs of one database, in threads of this process or in the thread that calls `drain`.
 
-    One thread does what is quick; where there are chat models, a second one waits for those, so that no vector does.
+    A lane is a kind of job with the model that does it. One thread serves the quick lanes. A second one serves the slow
+    lanes, those of chat models, so that no vector waits for a chat model; it runs only where there are any.
     """
 
     def __init__(self, database: Database, access_counts: AccessCounts) -> None:
         self._database = database
         self._access_counts = access_counts
-        self._duties: dict[Lane, Duty] = {}
-        self.pacing = Pacing(rates=database.settings.model_rates, dice=random.random)
-        self._looked: float | None = None
+        self._handlers: dict[Lane, Handler] = {}
+        self._rate_limits = RateLimits(rates=database.settings.model_rates, jitter=random.random)
+        self._counts_checked: float | None = None
         self._stopping = threading.Event()
         self._wanted = {False: threading.Event(), True: threading.Event()}
         self._lock = threading.Lock()
         self._threads: dict[bool, threading.Thread] = {}
         self._pid = os.getpid()
-        for duty in (Counting(database), Relating(database)):
-            self.takes_on(duty)
+        for handler in (CountHandler(database), RelateHandler(database)):
+            self.add_handler(handler)
         renewed_after_fork(self)
 
-    def knows(self, embedder: CheckedEmbedder) -> None:
-        """Take on the jobs of an embedder."""
-        self.takes_on(Embedding(self._database, embedder))
+    def add_embedder(self, embedder: CheckedEmbedder) -> None:
+        """Do the jobs of this embedder from now on."""
+        self.add_handler(EmbedHandler(self._database, embedder))
 
-    def takes_on(self, duty: Duty) -> None:
-        """Take on jobs of a kind and a model."""
-        self._duties[duty.kind, duty.model] = duty
+    def add_handler(self, handler: Handler) -> None:
+        """Do the jobs of this handler's kind and model from now on."""
+        self._handlers[handler.kind, handler.model] = handler
 
-    def leaves(self, kind: str, model: str) -> None:
-        """Leave the jobs of a kind and a model to others."""
-        self._duties.pop((kind, model), None)
+    def remove_handler(self, kind: str, model: str) -> None:
+        """Leave the jobs of a kind and a model to other workers."""
+        self._handlers.pop((kind, model), None)
 
     @property
     def lanes(self) -> list[Lane]:
-        """The kinds and models whose jobs it does."""
-        return list(self._duties)
+        """The kinds and models whose jobs this worker does."""
+        return list(self._handlers)
 
-    def asked(self) -> list[Lane]:
-        """Those of them whose model is not known to be away."""
+    def available_lanes(self) -> list[Lane]:
+        """Give the lanes whose model's breaker is not open."""
         breakers = self.breakers()
         return [lane for lane in self.lanes if breakers.get(lane[1]) != OPEN]
 
     def breakers(self) -> dict[str, str]:
-        """Each model's breaker: "closed", "open" while the model is away, "half-open" while it is tried again."""
+        """Give each model's breaker: "closed", "open" while the model is away, "half-open" while it is tried again."""
         models = [model for _, model in self.lanes if model]
         with self._database.transaction("", role="htm_worker") as connection:
-            return self.pacing.states(connection, models)
+            return self._rate_limits.breaker_states(connection, models)
 
-    def hurry(self) -> None:
-        """Let models be tried now that are away: somebody is waiting."""
+    def retry_models_now(self) -> None:
+        """End the pauses of open breakers, so that models that were away are tried at once: somebody is waiting."""
         with self._database.transaction("", role="htm_worker") as connection:
             model_status.hurry(connection, [model for _, model in self.lanes if model])
 
     def wake(self) -> None:
-        """Say that there may be work; starts the threads the first time, and again after a fork."""
-        for slow in self._speeds():
+        """Look for jobs now; starts the threads the first time, and again after a fork."""
+        speeds = [False, True] if any(handler.slow for handler in list(self._handlers.values())) else [False]
+        for slow in speeds:
             self._wanted[slow].set()
             if not self._runs(slow):
                 with self._lock:
@@ -99,7 +100,7 @@ class Worker:
                         self._start(slow)
 
     def stop(self, timeout: float = 10.0) -> None:
-        """Finish the batch in hand and end the threads."""
+        """Finish the current batch and end the threads."""
         self._stopping.set()
         for wanted in self._wanted.values():
             wanted.set()
@@ -110,39 +111,23 @@ class Worker:
                 thread.join(max(0.0, end - time.monotonic()))
 
     def drain(self, *, until: Callable[[], bool] = lambda: False) -> int:
-        """Do all work that is due, in the calling thread, and say how many jobs were taken."""
-        taken, again = 0, True
-        while again and not until():
+        """Do all jobs that are due, in the calling thread, and give how many were claimed."""
+        total = 0
+        while not until():
             quick = self._drain(False, until)
-            slow = self._batch(
-                True, until
-            )  # then look again whether there is something quick: what was made may owe it
-            taken, again = taken + quick + slow, slow > 0
-        return taken
+            slow = self._do_batch(True, until)
+            total += quick + slow
+            if not slow:  # after slow jobs look again: their results may have added quick jobs
+                break
+        return total
 
     def renew(self) -> None:
-        """After a fork: the threads are the parent's, and its locks may have been held by them."""
+        """Start again in a forked child: the threads are the parent's, and they may have held its locks."""
         self._lock, self._stopping, self._threads = threading.Lock(), threading.Event(), {}
         self._wanted = {False: threading.Event(), True: threading.Event()}
-        self.pacing.renew()
+        self._rate_limits.renew()
 
-    def _drain(self, slow: bool, until: Callable[[], bool]) -> int:
-        taken = 0
-        while not until():
-            done = self._batch(slow, until)
-            if not done and (slow or not self._owe_counts()):
-                break
-            taken += done
-        return taken
-
-    def _batch(self, slow: bool, until: Callable[[], bool]) -> int:
-        batch = self._claim(slow)
-        self._do(batch, slow, until)
-        return len(batch)
-
-    def _speeds(self) -> list[bool]:
-        """Whether there is quick work to do, always, and slow."""
-        return [False, True] if any(duty.slow for duty in list(self._duties.values())) else [False]
+    # -- threads ---------------------------------------------------------------------------------------------------------
 
     def _runs(self, slow: bool) -> bool:
         thread = self._threads.get(slow)
@@ -165,128 +150,153 @@ class Worker:
                 if not slow:
                     self._access_counts.write()
                 self._drain(slow, self._stopping.is_set)
-                pause = self._pause(slow)
+                pause = self._seconds_until_due(slow)
             except Exception as error:
-                # The database is away, or worse: the rows stay, and the work is there when it is well again.
-                _log.warning("the worker waits: %s", _told(error))
+                # The database is away, or worse: the jobs are rows, and are still there when it is back.
+                _log.warning("the worker waits: %s", _description(error))
                 pause = IDLE_SECONDS
 
-    def _pause(self, slow: bool) -> float:
-        lanes = [lane for lane, duty in list(self._duties.items()) if duty.slow == slow]
+    def _seconds_until_due(self, slow: bool) -> float:
+        lanes = [lane for lane, handler in list(self._handlers.items()) if handler.slow == slow]
         with self._database.transaction("", role="htm_worker") as connection:
-            waits = self.pacing.waits(connection, [model for _, model in lanes if model])
+            waits = self._rate_limits.waits(connection, [model for _, model in lanes if model])
             due = jobs.next_due(connection, [lane for lane in lanes if not waits.get(lane[1])])
-        held = [wait for wait in waits.values() if wait]
-        return min([IDLE_SECONDS, *(max(0.05, each) for each in (*held, *([] if due is None else [due])))])
+        seconds = [wait for wait in waits.values() if wait] + ([] if due is None else [due])
+        return min([IDLE_SECONDS, *(max(0.05, each) for each in seconds)])
+
+    # -- batches ---------------------------------------------------------------------------------------------------------
+
+    def _drain(self, slow: bool, until: Callable[[], bool]) -> int:
+        total = 0
+        while not until():
+            claimed = self._do_batch(slow, until)
+            if not claimed and (slow or not self._add_counts()):
+                break
+            total += claimed
+        return total
+
+    def _do_batch(self, slow: bool, until: Callable[[], bool]) -> int:
+        """Claim jobs and do them, grouped by tenant, kind and model; give how many were claimed."""
+        batch = self._claim(slow)
+        lane_of_tenant = attrgetter("tenant", "kind", "model")
+        for (tenant, kind, model), group in groupby(sorted(batch, key=lane_of_tenant), key=lane_of_tenant):
+            claimed, handler = list(group), self._handlers.get((kind, model))
+            if handler is None:  # removed since the claim
+                self._give_back(model, tenant, claimed)
+            elif slow:
+                self._do_one_by_one(handler, tenant, claimed, until)
+            else:
+                self._attempt(handler, tenant, claimed)
+        return len(batch)
 
     def _claim(self, slow: bool) -> list[Claimed]:
-        """Jobs of each lane of a pace, as many as its model may be asked now."""
+        """Claim jobs of the quick lanes or of the slow ones, as many as the rate limits of their models allow now."""
         settings = self._database.settings
-        most, lease = settings.worker_batch, settings.worker_lease
+        limit, lease = settings.worker_batch, settings.worker_lease
         if slow:
-            most, lease = min(SLOW_BATCH, most), lease * SLOW_LEASES
+            limit, lease = min(SLOW_BATCH, limit), lease * SLOW_LEASES
         batch: list[Claimed] = []
         with self._database.transaction("", role="htm_worker") as connection:
-            for lane in sorted(lane for lane, duty in list(self._duties.items()) if duty.slow == slow):
-                if room := self.pacing.admit(connection, lane[1], most, each=slow, lease=lease):
-                    found = jobs.claim(connection, lane, limit=room, lease=lease)
-                    self.pacing.taken(connection, lane[1], len(found), each=slow)
-                    batch += found
+            for lane in sorted(lane for lane, handler in list(self._handlers.items()) if handler.slow == slow):
+                if room := self._rate_limits.admit(connection, lane[1], limit, each=slow, lease=lease):
+                    claimed = jobs.claim(connection, lane, limit=room, lease=lease)
+                    self._rate_limits.record_claims(connection, lane[1], len(claimed), each=slow)
+                    batch += claimed
         return batch
 
-    def _owe_counts(self) -> int:
-        """Ask the database, once a minute at most, who should be counted: it is others who may have written."""
+    def _add_counts(self) -> int:
+        """Add count jobs for tenants that grew, at most once a minute: other processes may have written."""
         now = time.monotonic()
-        if self._looked is not None and now - self._looked < COUNT_SECONDS:
+        if self._counts_checked is not None and now - self._counts_checked < COUNT_SECONDS:
             return 0
-        self._looked = now
+        self._counts_checked = now
         with self._database.transaction("", role="htm_worker") as connection:
             return jobs.owe_counts(connection)
 
-    def _do(self, batch: Sequence[Claimed], slow: bool, until: Callable[[], bool]) -> None:
-        kind = attrgetter("tenant", "kind", "model")
-        for (tenant, name, model), group in groupby(sorted(batch, key=kind), key=kind):
-            owed, duty = list(group), self._duties.get((name, model))
-            if duty is None:  # left to others meanwhile
-                self._give_back(model, tenant, owed)
-            elif slow:
-                self._one_by_one(duty, tenant, owed, until)
-            else:
-                self._attempt(duty, tenant, owed)
-
-    def _one_by_one(self, duty: Duty, tenant: str, owed: Sequence[Claimed], until: Callable[[], bool]) -> None:
-        """Jobs that take long, each kept when it is done, until the model is away."""
-        for at, job in enumerate(owed):
-            if until() or (at and not self._kept(duty.model, tenant, owed[at:])):
-                self._give_back(duty.model, tenant, owed[at:])
+    def _do_one_by_one(
+        self, handler: Handler, tenant: str, claimed: Sequence[Claimed], until: Callable[[], bool]
+    ) -> None:
+        """Do slow jobs and store each result at once; give the rest back when the model is away or `until` is true."""
+        for at, job in enumerate(claimed):
+            rest = claimed[at:]
+            if until() or (at and not self._renew_lease(handler.model, tenant, rest)):
+                self._give_back(handler.model, tenant, rest)
                 return
-            self._attempt(duty, tenant, [job])
+            self._attempt(handler, tenant, [job])
 
-    def _kept(self, model: str, tenant: str, owed: Sequence[Claimed]) -> bool:
-        """Whether the model is there, and if so the jobs are ours for another lease."""
+    def _renew_lease(self, model: str, tenant: str, claimed: Sequence[Claimed]) -> bool:
+        """Keep the jobs for another lease, unless the model's breaker is open."""
         with self._database.transaction(tenant, role="htm_worker") as connection:
-            if self.pacing.states(connection, [model])[model] == OPEN:
+            if self._rate_limits.breaker_states(connection, [model])[model] == OPEN:
                 return False
-            jobs.renew(connection, owed, lease=self._database.settings.worker_lease * SLOW_LEASES)
+            jobs.renew(connection, claimed, lease=self._database.settings.worker_lease * SLOW_LEASES)
             return True
 
-    def _attempt(self, duty: Duty, tenant: str, owed: Sequence[Claimed]) -> None:
-        telling, begun = telemetry(on=self._database.settings.telemetry), time.monotonic()
+    def _attempt(self, handler: Handler, tenant: str, claimed: Sequence[Claimed]) -> None:
+        tracing, begun = telemetry(on=self._database.settings.telemetry), time.monotonic()
         try:
-            with telling.span("htm.job", kind=owed[0].kind, count=len(owed)):
-                duty.do(tenant, owed)
-            self._answered(duty)
+            with tracing.span("htm.job", kind=claimed[0].kind, count=len(claimed)):
+                handler.do(tenant, claimed)
+            self._record_success(handler)
         except DatabaseUnavailable:
-            raise  # no job's fault; who claimed them is gone for the database too, when the lease ends
+            raise  # no job's fault: the claims end with their lease
         except Exception as error:
-            self._failed(duty, tenant, owed, error, begun)
+            self._handle_failure(handler, tenant, claimed, error, begun)
 
-    def _answered(self, duty: Duty) -> None:
-        """Note that a model answers; what waited for it need wait no longer."""
-        if self.pacing.doubts(duty.model):
-            with self._database.transaction("", role="htm_worker") as connection:
-                if self.pacing.answered(connection, duty.model):
-                    jobs.revive(connection, model=duty.model)
+    # -- failures --------------------------------------------------------------------------------------------------------
 
-    def _failed(self, duty: Duty, tenant: str, owed: Sequence[Claimed], error: Exception, begun: float) -> None:
-        """Tell a model that is down, which costs no job a try, from work that cannot be done, which ends parked."""
-        if isinstance(error, ModelError) and not duty.answers():
+    def _record_success(self, handler: Handler) -> None:
+        """Record that a model answers; jobs that were put off because it was away are due at once."""
+        if self._rate_limits.is_failing(handler.model):
             with self._database.transaction("", role="htm_worker") as connection:
-                pause = self.pacing.failed(connection, duty.model, lasted=time.monotonic() - begun)
-            self._put_off(tenant, owed, error=_told(error), seconds=pause)
+                if self._rate_limits.record_success(connection, handler.model):
+                    jobs.revive(connection, model=handler.model)
+
+    def _handle_failure(
+        self, handler: Handler, tenant: str, claimed: Sequence[Claimed], error: Exception, begun: float
+    ) -> None:
+        """Put the jobs off, hand them over, or park them, depending on what failed.
+
+        A model that is away counts as no attempt of its jobs. A batch that fails is tried again job by job, so that only
+        the jobs that fail themselves are counted. A job that has failed `MOST_TRIES` times is parked with its error.
+        """
+        description = _description(error)
+        if isinstance(error, ModelError) and not handler.answers():
+            with self._database.transaction("", role="htm_worker") as connection:
+                pause = self._rate_limits.record_failure(connection, handler.model, lasted=time.monotonic() - begun)
+            self._put_off(tenant, claimed, error=description, seconds=pause)
             return
-        self._answered(duty)
+        self._record_success(handler)
         if contended(error):
-            self._put_off(tenant, owed, error=_told(error), seconds=CONTENTION_WAIT)
-        elif self._handed_over(tenant, owed):
-            _log.info("jobs of the model %s went to the one that the tenant has now", duty.model)
-        elif len(owed) > 1:
-            for job in owed:
-                self._attempt(duty, tenant, [job])
-        elif owed[0].attempts + 1 >= MOST_TRIES:
-            with self._database.transaction(tenant, role="htm_worker") as connection:
-                jobs.park(connection, owed, error=_told(error))
-        else:
-            wait = min(LONGEST_WAIT, 2.0 ** owed[0].attempts)
-            self._put_off(tenant, owed, error=_told(error), seconds=wait, tried=True)
-
-    def _handed_over(self, tenant: str, owed: Sequence[Claimed]) -> bool:
+            self._put_off(tenant, claimed, error=description, seconds=CONTENTION_WAIT)
+            return
         with self._database.transaction(tenant, role="htm_worker") as connection:
-            return jobs.hand_over(connection, owed) > 0
+            handed_over = jobs.hand_over(connection, claimed)
+        if handed_over:
+            _log.info("jobs of the model %s were given to the model that the tenant has now", handler.model)
+        elif len(claimed) > 1:
+            for job in claimed:
+                self._attempt(handler, tenant, [job])
+        elif claimed[0].attempts + 1 >= MOST_TRIES:
+            with self._database.transaction(tenant, role="htm_worker") as connection:
+                jobs.park(connection, claimed, error=description)
+        else:
+            wait = min(LONGEST_WAIT, 2.0 ** claimed[0].attempts)
+            self._put_off(tenant, claimed, error=description, seconds=wait, tried=True)
 
     def _put_off(
-        self, tenant: str, owed: Sequence[Claimed], *, error: str, seconds: float, tried: bool = False
+        self, tenant: str, claimed: Sequence[Claimed], *, error: str, seconds: float, tried: bool = False
     ) -> None:
-        _log.warning("%d jobs put off by about %.0f s", len(owed), seconds)
+        _log.warning("%d jobs put off by about %.0f s", len(claimed), seconds)
         with self._database.transaction(tenant, role="htm_worker") as connection:
-            jobs.later(connection, owed, error=error, seconds=seconds, tried=tried)
+            jobs.later(connection, claimed, error=error, seconds=seconds, tried=tried)
 
-    def _give_back(self, model: str, tenant: str, owed: Sequence[Claimed]) -> None:
+    def _give_back(self, model: str, tenant: str, claimed: Sequence[Claimed]) -> None:
         with self._database.transaction(tenant, role="htm_worker") as connection:
-            self.pacing.withdraw(connection, model)
-            jobs.release(connection, owed)
+            self._rate_limits.cancel_probe(connection, model)
+            jobs.release(connection, claimed)
 
 
-def _told(error: Exception) -> str:
-    """What is said of an error: ours explain themselves, others need their type."""
+def _description(error: Exception) -> str:
+    """Describe an error in a line; the errors of this package explain themselves, others need their type in front."""
     return str(error) if isinstance(error, HTMError) else f"{type(error).__name__}: {error}"

@@ -54,7 +54,7 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
     _check(options)
     runtime = process.runtime(options.url, options.settings)
     embedder = resolve(options.embedder)
-    runtime.worker.knows(embedder)
+    runtime.worker.add_embedder(embedder)
     tokens = resolve_tokenizer(options.tokenizer)
     owed = take_on(
         runtime.worker,

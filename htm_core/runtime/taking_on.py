@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..jobs.handlers import Tagging
-from ..jobs.proposing import Proposing
+from ..jobs.handlers import ProposeHandler, TagHandler
 from ..jobs.worker import Worker
 from ..models.propositioners import CheckedPropositioner
 from ..models.taggers import CheckedTagger
@@ -23,12 +22,12 @@ def take_on(
     count: TokenCounter,
 ) -> Sequence[Lane]:
     """Let a worker do the jobs of these models, and say what each new node is owed."""
-    duties: list[Tagging | Proposing] = []
+    handlers: list[TagHandler | ProposeHandler] = []
     if tagger is not None:
-        duties.append(Tagging(database, tagger))
+        handlers.append(TagHandler(database, tagger))
     if propositioner is not None:
         name, longest = None if tagger is None else tagger.name, database.settings.max_content
-        duties.append(Proposing(database, propositioner, count=count, tagger=name, longest=longest))
-    for duty in duties:
-        worker.takes_on(duty)
-    return [(duty.kind, duty.model) for duty in duties]
+        handlers.append(ProposeHandler(database, propositioner, count=count, tagger=name, longest=longest))
+    for handler in handlers:
+        worker.add_handler(handler)
+    return [(handler.kind, handler.model) for handler in handlers]

@@ -71,15 +71,15 @@ def main(url: str | None, kind: str) -> None:
     )
     home = runtime(url, settings)
     worker = home.worker
-    worker.knows(resolve(EMBEDDER))
+    worker.add_embedder(resolve(EMBEDDER))
     take_on(
         worker, home.database, tagger=resolve_tagger(TAGGER), propositioner=resolve_propositioner(PROPOSER), count=len
     )
     for lane in worker.lanes:
         if lane[0] != kind:
-            worker.leaves(*lane)
+            worker.remove_handler(*lane)
     slow_down_relating()
-    worker._looked = time.monotonic()  # it is not to count words
+    worker._counts_checked = time.monotonic()  # it is not to count words
     say("at it")
     while not worker.drain():
         time.sleep(0.05)  # what another left is free when its lease is over

@@ -6,7 +6,7 @@ import sys
 import threading
 
 from htm_core import Settings
-from htm_core.jobs import breaker
+from htm_core.jobs import rate_limits
 from htm_core.models.embedders import resolve
 from htm_core.runtime.process import runtime
 from tests.conftest import SETTINGS
@@ -24,7 +24,7 @@ def never(texts: list[str]) -> list[list[float]]:
 
 def main(url: str | None, name: str, way: str) -> None:
     """Work once with a model that is "down", or ask one that is "silent" until killed."""
-    breaker.FIRST_PAUSE = 100.0  # so that the test, which may be slow, finds it open
+    rate_limits.FIRST_PAUSE = 100.0  # so that the test, which may be slow, finds it open
     settings = Settings(
         **SETTINGS.model_dump(by_alias=True) | {"worker": "off", "worker_lease": LEASE, "worker_batch": 1}
     )
@@ -33,8 +33,8 @@ def main(url: str | None, name: str, way: str) -> None:
     if way == "silent":
         embedder.embed_documents = never  # type: ignore[method-assign]
     worker = runtime(url, settings).worker
-    worker.knows(resolve(embedder))
-    worker.hurry()
+    worker.add_embedder(resolve(embedder))
+    worker.retry_models_now()
     worker.drain()
     say(" ".join(f"{model}={state}" for model, state in worker.breakers().items()))
 

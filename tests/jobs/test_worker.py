@@ -47,7 +47,7 @@ def idle_database(url: str | None) -> Database:
 def worker_for(database: Database, *embedders: HashEmbedder) -> Worker:
     worker = Worker(database, AccessCounts(database))
     for embedder in embedders:
-        worker.knows(resolve(embedder))
+        worker.add_embedder(resolve(embedder))
     return worker
 
 
@@ -244,7 +244,7 @@ def test_flush_works_after_a_shutdown_and_ends_when_nobody_here_knows_the_model(
     memory._runtime.worker.stop()
     assert memory.flush()
     memory.remember("owed to a model of others")
-    memory._runtime.worker.leaves("embed", memory._engine.embedder.name)
+    memory._runtime.worker.remove_handler("embed", memory._engine.embedder.name)
     assert not memory.flush()
 
 

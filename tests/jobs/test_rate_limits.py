@@ -21,9 +21,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core import Memory, Settings
-from htm_core.jobs import breaker as module
-from htm_core.jobs.breaker import FAILURES, Rate
-from htm_core.jobs.rate_limits import Pacing
+from htm_core.jobs import rate_limits
+from htm_core.jobs.rate_limits import FAILURES, RateLimit, RateLimits
 from htm_core.store import model_status
 from htm_core.store.database import Database
 from tests.conftest import SETTINGS, Make
@@ -39,27 +38,27 @@ class Model:
 
     def __init__(self, database: Database, *, rates: list[tuple[str, float]] | None = None, workers: int = 1) -> None:
         self.name = f"model-{uuid.uuid4().hex[:8]}"
-        self.workers = [Pacing(rates=rates or [], dice=lambda: 0.5) for _ in range(workers)]
+        self.workers = [RateLimits(rates=rates or [], jitter=lambda: 0.5) for _ in range(workers)]
         self.database = database
 
     def admit(self, wanted: int = 64, *, by: int = 0, each: bool = True, found: int | None = None) -> int:
         with self.database.transaction("", role="htm_worker") as connection:
             room = self.workers[by].admit(connection, self.name, wanted, each=each, lease=PAUSE)
             if room:
-                self.workers[by].taken(connection, self.name, room if found is None else found, each=each)
+                self.workers[by].record_claims(connection, self.name, room if found is None else found, each=each)
             return room
 
     def fails(self, *, by: int = 0, lasted: float = 0.0) -> float:
         with self.database.transaction("", role="htm_worker") as connection:
-            return self.workers[by].failed(connection, self.name, lasted=lasted)
+            return self.workers[by].record_failure(connection, self.name, lasted=lasted)
 
     def answers(self, *, by: int = 0) -> bool:
         with self.database.transaction("", role="htm_worker") as connection:
-            return self.workers[by].answered(connection, self.name)
+            return self.workers[by].record_success(connection, self.name)
 
     def withdraws(self, *, by: int = 0) -> None:
         with self.database.transaction("", role="htm_worker") as connection:
-            self.workers[by].withdraw(connection, self.name)
+            self.workers[by].cancel_probe(connection, self.name)
 
     def is_wanted(self) -> None:
         with self.database.transaction("", role="htm_worker") as connection:
@@ -80,7 +79,7 @@ class Model:
     @property
     def state(self) -> str:
         with self.database.transaction("", role="htm_worker") as connection:
-            return self.workers[-1].states(connection, [self.name])[self.name]
+            return self.workers[-1].breaker_states(connection, [self.name])[self.name]
 
     @property
     def wait(self) -> float:
@@ -91,8 +90,8 @@ class Model:
 @pytest.fixture
 def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses of minutes."""
-    monkeypatch.setattr(module, "FIRST_PAUSE", PAUSE)
-    monkeypatch.setattr(module, "LONGEST_PAUSE", 300 * PAUSE)
+    monkeypatch.setattr(rate_limits, "FIRST_PAUSE", PAUSE)
+    monkeypatch.setattr(rate_limits, "LONGEST_PAUSE", 300 * PAUSE)
 
 
 pytestmark = pytest.mark.usefixtures("slowly")
@@ -118,7 +117,7 @@ def test_open_it_lets_nothing_through_until_the_pause_is_over_and_then_one_probe
     model.passes(4 * PAUSE)
     assert model.state == "half-open"
     assert [model.admit(by=each) for each in (1, 0, 1, 2)] == [1, 0, 0, 0]
-    assert 0 < model.wait <= module.PROBE_LOOK, "the others look again soon"
+    assert 0 < model.wait <= rate_limits.PROBE_WAIT, "the others look again soon"
     model.answers(by=1)
     assert [(model.state, model.admit(by=each)) for each in range(3)] == [("closed", 64)] * 3
 
@@ -176,7 +175,7 @@ def test_a_worker_whose_transaction_is_undone_has_neither_probed_nor_called(data
     model.is_wanted()
     with contextlib.suppress(ZeroDivisionError), database.transaction("", role="htm_worker") as connection:
         assert model.workers[0].admit(connection, model.name, 64, each=True, lease=PAUSE) == 1
-        model.workers[0].taken(connection, model.name, 1, each=True)
+        model.workers[0].record_claims(connection, model.name, 1, each=True)
         1 / 0  # noqa: B018  # whatever ends it before its commit
     assert model.admit() == 1
 
@@ -228,19 +227,19 @@ def test_at_most_one_probe_is_ever_out_and_a_success_always_closes(database: Dat
 
 @given(st.integers(1, 10_000), st.floats(0, 1))
 def test_a_pause_is_never_longer_than_the_longest(failures: int, dice: float) -> None:
-    assert 0.5 * module.FIRST_PAUSE <= module.pause(failures, dice) <= 1.5 * module.LONGEST_PAUSE
+    assert 0.5 * rate_limits.FIRST_PAUSE <= rate_limits.pause_after(failures, dice) <= 1.5 * rate_limits.LONGEST_PAUSE
 
 
 @given(st.floats(1, 600), st.lists(st.floats(0, 20), min_size=1, max_size=50))
 def test_no_minute_has_more_calls_than_the_rate(per_minute: float, gaps: list[float]) -> None:
-    rate, now, spent_until = Rate(per_minute), 1_000.0, 0.0
+    limit, now, spent_until = RateLimit(per_minute), 1_000.0, 0.0
     calls: list[float] = []
     for gap in gaps:
         now += gap
-        while rate.room(spent_until - now):
-            spent_until = now + rate.after(spent_until - now, 1)
+        while limit.room(spent_until - now):
+            spent_until = now + limit.after(spent_until - now, 1)
             calls.append(now)
-        assert rate.wait(spent_until - now) > 0
+        assert limit.wait(spent_until - now) > 0
     burst = max(1.0, per_minute / 60)
     for start in calls:
         within = sum(start <= call < start + 60 for call in calls)
@@ -249,16 +248,16 @@ def test_no_minute_has_more_calls_than_the_rate(per_minute: float, gaps: list[fl
 
 def test_the_longest_beginning_of_a_models_name_says_its_rate(database: Database) -> None:
     name = f"model-{uuid.uuid4().hex[:8]}"
-    pacing = Pacing(rates=[("", 6_000.0), (name, 0.06), (f"{name}:big", 0.006)], dice=lambda: 0.5)
+    limits = RateLimits(rates=[("", 6_000.0), (name, 0.06), (f"{name}:big", 0.006)], jitter=lambda: 0.5)
     with database.transaction("", role="htm_worker") as connection:
         for model, room in ((f"other-{name}", 64), (f"{name}:small", 1), (f"{name}:big-one", 1), ("", 64)):
-            assert pacing.admit(connection, model, 64, each=True, lease=PAUSE) == room
-            pacing.taken(connection, model, room, each=True)
-        waits = pacing.waits(connection, [f"{name}:small", f"{name}:big-one"])
+            assert limits.admit(connection, model, 64, each=True, lease=PAUSE) == room
+            limits.record_claims(connection, model, room, each=True)
+        waits = limits.waits(connection, [f"{name}:small", f"{name}:big-one"])
         assert 900 < waits[f"{name}:small"] <= 1_000
         assert 9_900 < waits[f"{name}:big-one"] <= 10_000
-        assert pacing.admit(connection, f"{name}:small", 64, each=True, lease=PAUSE) == 0
-        assert pacing.admit(connection, f"{name}:batches", 64, each=False, lease=PAUSE) == 64, "a batch is one call"
+        assert limits.admit(connection, f"{name}:small", 64, each=True, lease=PAUSE) == 0
+        assert limits.admit(connection, f"{name}:batches", 64, each=False, lease=PAUSE) == 64, "a batch is one call"
 
 
 # -- in a worker ----------------------------------------------------------------------------------------------------
@@ -282,7 +281,7 @@ def test_an_embedder_that_fails_and_recovers_needs_nobody_to_do_anything(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Found by words at once, by meaning afterwards; the breaker's states can be seen on the way."""
-    monkeypatch.setattr(module, "FIRST_PAUSE", 0.05)
+    monkeypatch.setattr(rate_limits, "FIRST_PAUSE", 0.05)
     monkeypatch.setattr("htm_core.jobs.worker.IDLE_SECONDS", 0.2)
     embedder = HashEmbedder(name=f"outage-{uuid.uuid4().hex[:8]}")
     settings = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker_batch": 4})
