@@ -22,7 +22,6 @@ from .handles.tags import Tags
 from .memory import Memory
 from .models.chat import ChatPropositioner, ChatTagger
 from .operations.files import File, Loaded
-from .relation_types import Related, Relation, TagCount, TagFound, TagRelated
 from .rules.identity import anonymous, is_anonymous
 from .rules.text.tag_tree import TagTree
 from .runtime.process import shutdown
@@ -34,6 +33,7 @@ from .types import (
     Context,
     Draft,
     Embedder,
+    EmbedderLike,
     Event,
     Eviction,
     GroupStatus,
@@ -42,13 +42,23 @@ from .types import (
     Job,
     Member,
     Mention,
+    Mode,
     Node,
     Propositioner,
+    PropositionerLike,
     Recall,
     Receipt,
+    Related,
+    Relation,
     Robot,
+    Role,
+    Scope,
     Stats,
+    TagCount,
+    TagFound,
     Tagger,
+    TaggerLike,
+    TagRelated,
     Window,
 )
 
@@ -66,6 +76,7 @@ __all__ = [
     "DimensionMismatch",
     "Draft",
     "Embedder",
+    "EmbedderLike",
     "Event",
     "Eviction",
     "File",
@@ -82,17 +93,21 @@ __all__ = [
     "Member",
     "Memory",
     "Mention",
+    "Mode",
     "ModelError",
     "Node",
     "NotFound",
     "Propositioner",
+    "PropositionerLike",
     "QueryTimeout",
     "Recall",
     "Receipt",
     "Related",
     "Relation",
     "Robot",
+    "Role",
     "SchemaOutdated",
+    "Scope",
     "Settings",
     "Signals",
     "Stats",
@@ -102,6 +117,7 @@ __all__ = [
     "TagRelated",
     "TagTree",
     "Tagger",
+    "TaggerLike",
     "Tags",
     "Ungrounded",
     "Window",

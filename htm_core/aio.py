@@ -16,6 +16,7 @@ from .handles.log import Log
 from .handles.tags import Tags
 from .memory import Memory
 from .operations.backup import Backup
+from .types import CollectionKind, EmbedderLike, GroupRole
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -176,7 +177,7 @@ class AsyncMemory(_Twin[Memory]):
         """Everything that the tenant remembers, awaited."""
         return AsyncBackup(self._of.backup, self._threads)
 
-    async def group(self, name: str, *, role: str = "active", lease: float | None = None) -> AsyncGroup:
+    async def group(self, name: str, *, role: GroupRole = "active", lease: float | None = None) -> AsyncGroup:
         """Hold one working memory together with other robots, awaited."""
         return AsyncGroup(await self.run(self._of.group, name, role=role, lease=lease), self._threads)
 
@@ -185,7 +186,12 @@ class AsyncMemory(_Twin[Memory]):
         return AsyncLog(self._of.log(session), self._threads)
 
     def collection(
-        self, name: str, *, dim: int | None = None, embedder: object | None = None, kind: str = "documents"
+        self,
+        name: str,
+        *,
+        dim: int | None = None,
+        embedder: EmbedderLike | None = None,
+        kind: CollectionKind = "documents",
     ) -> AsyncCollection:
         """Documents of a vector store, awaited."""
         return AsyncCollection(self._of.collection(name, dim=dim, embedder=embedder, kind=kind), self._threads)

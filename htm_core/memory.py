@@ -31,25 +31,39 @@ from .runtime import process
 from .runtime.open import Options, opened
 from .settings import Settings
 from .types import (
+    CollectionKind,
     Conflict,
     Context,
     Draft,
+    Embed,
+    EmbedderLike,
     Event,
     Eviction,
+    GroupRole,
     Item,
     Mention,
     Metadata,
+    Mode,
     Node,
+    OrderName,
+    PolicyName,
+    PropositionerLike,
     Recall,
     Receipt,
+    Related,
+    Relation,
+    RelationKind,
     Robot,
+    Role,
+    Scope,
     Stats,
+    TaggerLike,
+    Tokenizer,
 )
 
 if TYPE_CHECKING:
     from .aio import AsyncMemory
     from .collections.collection import Collection
-    from .relation_types import Related, Relation
 
 
 class Memory(process.Handle):
@@ -64,9 +78,9 @@ class Memory(process.Handle):
 
     def __init__(
         self, robot: str = "default", *, url: str | None = None, tenant: str = "default", user: str | None = None,
-        session: str | None = None, budget: int = 128_000, policy: str | Policy = "importance",
-        embedder: object | None = None, embed: str = "queue", tokenizer: Callable[[str], Any] | None = None,
-        tagger: object | None = None, propositioner: object | None = None,
+        session: str | None = None, budget: int = 128_000, policy: PolicyName | Policy = "importance",
+        embedder: EmbedderLike | None = None, embed: Embed = "queue", tokenizer: Tokenizer | None = None,
+        tagger: TaggerLike | None = None, propositioner: PropositionerLike | None = None,
         on_evict: Callable[[Eviction], None] | None = None, on_event: Callable[[Event], None] | None = None,
         settings: Settings | None = None, clock: Clock | None = None,
     ) -> None:  # fmt: skip
@@ -137,7 +151,7 @@ class Memory(process.Handle):
         sibling._open(replace(here, user=user or self.user, session=session or self.session))
         return sibling
 
-    def group(self, name: str, *, role: str = "active", lease: float | None = None) -> Group:
+    def group(self, name: str, *, role: GroupRole = "active", lease: float | None = None) -> Group:
         """Hold one working memory together with other robots; an "active" one that is lost has a "passive" successor.
 
         Within `lease` seconds: the group's own, or 10, unless given. All members have the same, and budget and policy.
@@ -152,7 +166,7 @@ class Memory(process.Handle):
 
     def remember(
         self, content: str, *, id: str | None = None, key: str | None = None, importance: float | None = None,
-        tags: Sequence[str] = (), metadata: Metadata | None = None, session: str | None = None, role: str | None = None,
+        tags: Sequence[str] = (), metadata: Metadata | None = None, session: str | None = None, role: Role | None = None,
         name: str | None = None, at: datetime | None = None, payload: bytes | None = None,
     ) -> Node:  # fmt: skip
         """Remember a text for good, and hold it in working memory.
@@ -182,7 +196,7 @@ class Memory(process.Handle):
 
     def revise(
         self, key: str, content: str, *, if_version: int | None = None, importance: float | None = None,
-        tags: Sequence[str] = (), metadata: Metadata | None = None, session: str | None = None, role: str | None = None,
+        tags: Sequence[str] = (), metadata: Metadata | None = None, session: str | None = None, role: Role | None = None,
         name: str | None = None, at: datetime | None = None,
     ) -> Node | Conflict:  # fmt: skip
         """Give a key a new value; the old one leaves recall and stays in its history.
@@ -201,7 +215,7 @@ class Memory(process.Handle):
         return Log(self._engine, session or self._engine.session or "default")
 
     def collection(
-        self, name: str, *, dim: int | None = None, embedder: object | None = None, kind: str = "documents",
+        self, name: str, *, dim: int | None = None, embedder: EmbedderLike | None = None, kind: CollectionKind = "documents",
     ) -> Collection:  # fmt: skip
         """Documents of a vector store: ids of your own, never merged, out of `recall`'s sight.
 
@@ -214,7 +228,7 @@ class Memory(process.Handle):
     # -- asking -------------------------------------------------------------------------------------------------------
 
     def recall(
-        self, query: str, *, limit: int = 10, budget: int | None = None, mode: str = "hybrid", scope: str | None = None,
+        self, query: str, *, limit: int = 10, budget: int | None = None, mode: Mode = "hybrid", scope: Scope | None = None,
         timeframe: TimeframeLike = None, tags: Sequence[str] | None = None, where: Mapping[str, Any] | None = None,
         robot: str | Sequence[str] | None = None, session: str | None = None, min_score: float = 0.0, hold: bool = True,
         explain: bool = False,
@@ -243,7 +257,7 @@ class Memory(process.Handle):
         return found
 
     def context(
-        self, *, order: str | Callable[[Item, float], float] = "balanced", budget: int | None = None
+        self, *, order: OrderName | Callable[[Item, float], float] = "balanced", budget: int | None = None
     ) -> Context:
         """What a model is given of working memory, never a token over the budget.
 
@@ -302,7 +316,7 @@ class Memory(process.Handle):
         return Tags(self._engine)
 
     def related(
-        self, node: str | Node, *, hops: int = 2, kinds: Sequence[str] | None = None, limit: int = 20,
+        self, node: str | Node, *, hops: int = 2, kinds: Sequence[RelationKind] | None = None, limit: int = 20,
         min_weight: float = 0.0,
     ) -> builtins.list[Related]:  # fmt: skip
         """The memories that hang together with one, strongest first: by shared tags, facts taken from it, and links.
@@ -311,7 +325,9 @@ class Memory(process.Handle):
         """
         return relations.related(self._engine, node, hops=hops, kinds=kinds, limit=limit, min_weight=min_weight)
 
-    def link(self, source: str | Node, target: str | Node, *, kind: str = "related", weight: float = 1.0) -> Relation:
+    def link(
+        self, source: str | Node, target: str | Node, *, kind: RelationKind = "related", weight: float = 1.0
+    ) -> Relation:
         """Join two memories: "related", "supports", "contradicts" or "derived"; with a weight of 0 no longer."""
         return relations.link(self._engine, source, target, kind=kind, weight=weight)
 

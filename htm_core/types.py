@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Literal, Protocol, overload
+from typing import Any, Literal, Protocol, TypeAlias, overload
 
+# The words that options take. `typing.get_args` lists them, for checks at run time.
 Mode = Literal["hybrid", "vector", "text"]
 Scope = Literal["user", "session", "tenant"]
 Role = Literal["user", "assistant", "system", "tool"]
+Embed = Literal["queue", "now"]
+PolicyName = Literal["importance", "lfu_lru", "lru", "fifo"]
+OrderName = Literal["balanced", "balanced:access", "recent", "important", "frequent"]
+GroupRole = Literal["active", "passive"]
+RelationKind = Literal["related", "supports", "contradicts", "derived"]
+RelationOrigin = Literal["tags", "proposition", "link"]
+JobKind = Literal["embed", "tag", "propose", "relate", "count"]
+JobState = Literal["waiting", "claimed", "parked"]
+CollectionKind = Literal["documents", "langgraph"]
+FilterTarget = Literal["metadata", "value"]
+
 Metadata = Mapping[str, Any]
 
 DEFAULT_IMPORTANCE = 1.0
@@ -205,10 +217,10 @@ class Job:
     """
 
     id: str
-    kind: str
+    kind: JobKind
     model: str
     node_id: str | None
-    state: str
+    state: JobState
     attempts: int
     run_at: datetime
     created_at: datetime
@@ -249,7 +261,7 @@ class Member:
     """A robot in a group; `live` while its heartbeat is not late."""
 
     robot: str
-    role: Literal["active", "passive"]
+    role: GroupRole
     live: bool
     joined_at: datetime
     heartbeat_at: datetime
@@ -316,34 +328,138 @@ class Stats:
     breakers: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagCount:
+    """A tag, and how many nodes have it or one below it."""
+
+    tag: str
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagFound:
+    """A tag that was looked for; `score` in [0, 1] is how much it is what was meant."""
+
+    tag: str
+    nodes: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagRelated:
+    """A tag that stands on the same nodes as another: on `shared` of them; `weight` is shared / (nodes with either)."""
+
+    tag: str
+    shared: int
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """An edge between two nodes, by their ids.
+
+    `kind` is "related", "supports", "contradicts" or "derived" (`source` from `target`); `origin` says where it comes from:
+    "tags" that both have, a "proposition" that a model took from its target, or an explicit "link". `weight` is above 0 and
+    at most 1.
+    """
+
+    source: str
+    target: str
+    kind: RelationKind
+    origin: RelationOrigin
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Related:
+    """A node that hangs together with another: by which edges, and how closely.
+
+    `weight` is the product of the edges' weights along `path`, the strongest there is within the hops; `hops` is its length.
+    """
+
+    node: Node
+    weight: float
+    path: tuple[Relation, ...]
+
+    @property
+    def hops(self) -> int:
+        """How many edges away it is."""
+        return len(self.path)
+
+
 class Embedder(Protocol):
-    """Anything that turns texts into vectors; LangChain's `Embeddings` already is one."""
+    """Anything that turns texts into vectors; LangChain's `Embeddings` already does.
 
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """One vector per text, in order."""
+    All vectors have the same number of dimensions, and are comparable by their cosine.
+    """
 
-    def embed_query(self, text: str) -> list[float]:
-        """The vector of one question."""
+    def embed_documents(self, texts: list[str], /) -> list[list[float]]:
+        """One vector for each text, in the same order."""
+
+    def embed_query(self, text: str, /) -> list[float]:
+        """The vector of one query."""
+
+
+class TextEmbedding(Protocol):
+    """What is used of LlamaIndex's `BaseEmbedding`."""
+
+    def get_text_embedding_batch(self, texts: list[str], /) -> list[list[float]]:
+        """One vector for each text, in the same order."""
+
+    def get_query_embedding(self, query: str, /) -> list[float]:
+        """The vector of one query."""
+
+
+class NamedEmbedder(Protocol):
+    """An embedder that a memory already uses, as `Collection.embedder` has it: with a name, and with checked answers."""
+
+    @property
+    def name(self) -> str:
+        """The name that its vectors are stored under."""
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers each vector has. Calls the model where that is not known yet."""
+
+    def documents(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector for each text, in the same order."""
+
+    def query(self, text: str) -> list[float]:
+        """The vector of one query."""
+
+
+class ChatModel(Protocol):
+    """What is used of LangChain's `BaseChatModel`."""
+
+    def with_structured_output(self, schema: Any, /) -> Any:
+        """The same model with answers that follow a schema."""
 
 
 class Tagger(Protocol):
-    """Anything that gives a text its tags, such as `["user:preference"]`; `known` are the ones in use already."""
+    """Anything that gives a text its tags."""
 
     def tag(self, text: str, known: Sequence[str]) -> Sequence[str]:
-        """The tags of one text."""
+        """The tags of one text, such as `["user:preference"]`. `known` are the tags already in use, most used first."""
 
 
 class Propositioner(Protocol):
-    """Anything that takes a text apart into facts, each a sentence that stands by itself."""
+    """Anything that splits a text into facts."""
 
     def propose(self, text: str) -> Sequence[str]:
-        """The facts of one text; none when it has none."""
+        """The facts of one text, each a sentence that stands by itself; an empty list when it states none."""
 
 
 class TokenCounter(Protocol):
     """Counts the tokens of a text as a model would."""
 
     def __call__(self, text: str) -> int: ...
+
+
+# What the options of `Memory` take. `htm_core.models` turns each into an object with a name and checked answers.
+EmbedderLike: TypeAlias = str | Embedder | TextEmbedding | NamedEmbedder
+TaggerLike: TypeAlias = str | Tagger | ChatModel | Callable[[str, Sequence[str]], Sequence[str]]
+PropositionerLike: TypeAlias = str | Propositioner | ChatModel | Callable[[str], Sequence[str]]
+Tokenizer: TypeAlias = Callable[[str], int | Sequence[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

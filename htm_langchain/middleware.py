@@ -21,7 +21,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
-from htm_core import InvalidInput, Memory, anonymous
+from htm_core import InvalidInput, Memory, Scope, anonymous
 
 from .conversation import Conversation, Conversations, Facts
 from .grounding import Consulting
@@ -87,7 +87,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         *,
         user: Named = None,
         session: Named = None,
-        scope: Literal["user", "session", "tenant"] | None = None,
+        scope: Scope | None = None,
         budget: int | None = None,
         recall_budget: int = 1_000,
         recall_limit: int = 8,
@@ -232,7 +232,7 @@ def _answers_as(response_format: Any) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _tools(names: Sequence[str], memory: Memory, *, user: Named, session: Named, scope: str | None) -> list[BaseTool]:
+def _tools(names: Sequence[str], memory: Memory, *, user: Named, session: Named, scope: Scope | None) -> list[BaseTool]:
     """The tools of these names, for the user and the session that a run is about."""
     given = (names,) if isinstance(names, str) else tuple(names)
     for each in given:

@@ -17,7 +17,7 @@ from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from langchain_core.runnables import RunnableConfig
 from pydantic import ConfigDict, Field
 
-from htm_core import Memory, Recall
+from htm_core import Memory, Recall, Scope
 
 from .conversation import Conversation, Facts
 from .failing import unrecalled
@@ -44,7 +44,7 @@ class TimelyRetriever(BaseRetriever):
 
     memory: Memory = Field(exclude=True)
     k: int
-    scope: str | None
+    scope: Scope | None
     min_score: float
     seconds: float | None
 
@@ -84,7 +84,7 @@ class Asking:
 
     limit: int
     min_score: float
-    scope: str | None
+    scope: Scope | None
     seconds: float | None
     restore: bool
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from htm_core import InvalidInput, Memory, anonymous, is_anonymous
+from htm_core import InvalidInput, Memory, Scope, anonymous, is_anonymous
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
@@ -69,7 +69,7 @@ def memory_of(
     return memory.of(user=who or anonymous(str(named)), session=named)
 
 
-def scope_of(memory: Memory) -> str | None:
+def scope_of(memory: Memory) -> Scope | None:
     """How far a recall looks by itself: everything of a user, or only the session where nobody is known."""
     return "session" if memory.user is not None and is_anonymous(memory.user) else None
 

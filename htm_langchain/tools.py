@@ -19,7 +19,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, InjectedToolArg, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
-from htm_core import HTMError, InvalidInput, Memory, NotFound
+from htm_core import HTMError, InvalidInput, Memory, NotFound, Scope
 
 from .options import SCOPES, memory_given, named, one_of, score
 from .retriever import documents
@@ -68,7 +68,7 @@ def create_recall_tool(
     *,
     user: Named = None,
     session: Named = None,
-    scope: str | None = None,
+    scope: Scope | None = None,
     min_score: float = 0.0,
     name: str = "recall",
     description: str = "Look up what was said or noted before: facts about the user, decisions, earlier conversations.",

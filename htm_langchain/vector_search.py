@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
-from htm_core import Collection, CollectionHit, InvalidInput
+from htm_core import Collection, CollectionHit, InvalidInput, Mode
 
 OPTIONS = ("filter", "strategy", "score_threshold")
 STRATEGIES = ("hybrid", "vector", "text")
@@ -87,11 +87,11 @@ def check_options(options: Options, known: Sequence[str]) -> None:
         )
 
 
-def strategy_of(value: object) -> str:
+def strategy_of(value: object) -> Mode:
     """One of the strategies."""
     if value not in STRATEGIES:
         raise InvalidInput(f"expected strategy to be one of {', '.join(STRATEGIES)}, got {value!r:.80}")
-    return str(value)
+    return cast(Mode, value)
 
 
 def _check_fetched(fetch_k: object) -> None:

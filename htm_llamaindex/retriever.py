@@ -5,7 +5,7 @@ from __future__ import annotations
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from htm_core import Hit, InvalidInput, Memory, Recall
+from htm_core import Hit, InvalidInput, Memory, Mode, Recall
 
 # Where a node says what the hit knows of itself; neither embedders nor models are shown it.
 ABOUT = "htm"
@@ -19,7 +19,7 @@ class HTMRetriever(BaseRetriever):
     session, with both ranks; the rest of the metadata is the memory's own.
     """
 
-    def __init__(self, memory: Memory, *, similarity_top_k: int = 10, mode: str = "hybrid") -> None:
+    def __init__(self, memory: Memory, *, similarity_top_k: int = 10, mode: Mode = "hybrid") -> None:
         if mode not in MODES:
             raise InvalidInput(f"expected mode to be one of {', '.join(MODES)}, got {mode!r}")
         self.memory = memory

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from htm_core import InvalidInput, Memory, anonymous, is_anonymous
+from htm_core import InvalidInput, Memory, Scope, anonymous, is_anonymous
 
 
 def checked_user(user: str | None) -> str | None:
@@ -29,6 +29,6 @@ def memory_for(memory: Memory, *, user: str | None, session: str | None) -> Memo
     return memory.of(user=who or anonymous(session), session=session)
 
 
-def scope_of(memory: Memory) -> str | None:
+def scope_of(memory: Memory) -> Scope | None:
     """How far a recall looks: all that a user may see (None), or the session where nobody is known."""
     return "session" if memory.user is not None and is_anonymous(memory.user) else None

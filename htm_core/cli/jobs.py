@@ -47,10 +47,10 @@ def jobs(
         raise typer.BadParameter("ids are for retry: htm jobs retry ID")
     with whose.memory() as memory:
         if act is Act.retry:
-            again = memory.jobs.retry(ids or None, kind=kind and kind.value)
+            again = memory.jobs.retry(ids or None, kind=None if kind is None else kind.value)
             found = None
         else:
-            again, found = 0, memory.jobs.list(kind=kind and kind.value, parked=parked, limit=limit)
+            again, found = 0, memory.jobs.list(kind=None if kind is None else kind.value, parked=parked, limit=limit)
     if found is not None:
         _show(whose, found)
     elif whose.json:

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import fields
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
+from .. import types
 from ..memory import Memory
 from ..rules.transcripts.turns import moment
 from ..types import Draft
@@ -120,7 +121,7 @@ def recall(
         nothing("Nothing was found.")
 
 
-def scope_of(scope: Scope | None, whose: Whose) -> str | None:
+def scope_of(scope: Scope | None, whose: Whose) -> types.Scope | None:
     """The scope that was asked for; with a session named, that session."""
     if scope is not None:
         return scope.value
@@ -142,7 +143,7 @@ def context(
 ) -> None:
     """Print what a model would be given of working memory."""
     with whose.memory() as memory:
-        made = memory.context(order=order, budget=budget)
+        made = memory.context(order=cast(types.OrderName, order), budget=budget)
         room = memory.working.budget if budget is None else budget
     if whose.json:
         answer(made)

@@ -15,7 +15,7 @@ from ..memory import Memory
 from ..models.embedders import CheckedEmbedder, resolve
 from ..runtime.process import Runtime, runtime
 from ..settings import Settings
-from ..types import Eviction
+from ..types import Embed, Eviction
 from .exit_codes import told
 
 P = ParamSpec("P")
@@ -69,7 +69,7 @@ class Whose:
         *,
         robot: str | None = None,
         works: bool = False,
-        embed: str = "queue",
+        embed: Embed = "queue",
         budget: int = 128_000,
         on_evict: Callable[[Eviction], None] | None = None,
     ) -> Memory:

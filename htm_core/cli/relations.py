@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..relation_types import Relation
+from ..types import Relation, RelationKind
 from .json_output import answer
 from .memories import Limit, nothing
 from .options import Whose
@@ -39,7 +39,7 @@ def related(
     limit: Limit = 20,
 ) -> None:
     """Show the memories that hang together with one, strongest first, and by which edges."""
-    kinds = None if not types else [each.value for each in types]
+    kinds: list[RelationKind] | None = None if not types else [each.value for each in types]
     with whose.memory() as memory:
         found = memory.related(node, hops=hops, kinds=kinds, limit=limit, min_weight=min_weight)
         start = memory.get(node).id

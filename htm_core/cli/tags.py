@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from ..memory import Memory
-from ..relation_types import TagCount, TagFound, TagRelated
 from ..rules.text.tag_tree import TagTree
+from ..types import TagCount, TagFound, TagRelated
 from .json_output import answer
 from .memories import nothing
 from .options import Whose

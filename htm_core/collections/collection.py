@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, get_args
 from uuid import UUID
 
 from ..engine.engine import Engine
@@ -24,7 +24,7 @@ from ..store.collections import Document, Filters, Page, Question, Standing
 from ..store.database import Connection, Database
 from ..store.errors import retry_transaction
 from ..store.indexes import THRESHOLD
-from ..types import CollectionHit, CollectionItem
+from ..types import CollectionHit, CollectionItem, CollectionKind, EmbedderLike, FilterTarget, Mode
 from . import items as items_module
 from . import query as query_module
 from . import vector_spaces
@@ -33,7 +33,7 @@ from .vector_spaces import Embedding, Kind
 # One document in so many looks whether its collection has outgrown exact search.
 SELDOM = 256
 # Whose items a collection holds: anybody's documents, or what an adapter keeps for itself (LangGraph's store).
-KINDS = ("documents", "langgraph")
+KINDS = get_args(CollectionKind)
 # An id, in the namespace that goes with it; or one of its own.
 Id = str | tuple[Sequence[str], str]
 
@@ -140,11 +140,11 @@ class Collection(Handle):
         *,
         vector: Sequence[float] | None = None,
         model: str | None = None,
-        mode: str = "hybrid",
+        mode: Mode = "hybrid",
         limit: int | None = 10,
         offset: int = 0,
         where: Mapping[str, Any] | None = None,
-        on: str = "metadata",
+        on: FilterTarget = "metadata",
         namespace: Sequence[str] = (),
         ids: Sequence[Id] | None = None,
         references: Sequence[str] | None = None,
@@ -191,7 +191,7 @@ class Collection(Handle):
         ids: Sequence[Id] | None = None,
         *,
         where: Mapping[str, Any] | None = None,
-        on: str = "metadata",
+        on: FilterTarget = "metadata",
         references: Sequence[str] | None = None,
         namespace: Sequence[str] | None = None,
     ) -> int:
@@ -243,7 +243,7 @@ class Collection(Handle):
             )
 
     def count(
-        self, *, where: Mapping[str, Any] | None = None, on: str = "metadata", namespace: Sequence[str] = ()
+        self, *, where: Mapping[str, Any] | None = None, on: FilterTarget = "metadata", namespace: Sequence[str] = ()
     ) -> int:
         """How many items there are, that satisfy the filter, in a namespace and below it."""
         filters = self._filters(where, on=on, namespace=namespace, ids=None, references=None)
@@ -303,7 +303,7 @@ class Collection(Handle):
         self,
         where: Mapping[str, Any] | None,
         *,
-        on: str,
+        on: FilterTarget,
         namespace: Sequence[str] | None,
         ids: Sequence[Id] | None,
         references: Sequence[str] | None,
@@ -316,7 +316,7 @@ class Collection(Handle):
             references=items_module.check_ids(references, what="references"),
         )
 
-    def _meaning(self, text: str, *, mode: str) -> list[float] | None:
+    def _meaning(self, text: str, *, mode: Mode) -> list[float] | None:
         if self.embedder is not None:
             return items_module.check_vector(self.embedder.query(query_module.clean(text)))
         if mode == "vector":
@@ -353,7 +353,12 @@ class Collection(Handle):
 
 
 def opened(
-    engine: Engine, name: str, *, dim: int | None = None, embedder: object | None = None, kind: str = "documents"
+    engine: Engine,
+    name: str,
+    *,
+    dim: int | None = None,
+    embedder: EmbedderLike | None = None,
+    kind: CollectionKind = "documents",
 ) -> Collection:
     """A memory's collection; without an embedder of its own by the memory's."""
     query_module.one_of(kind, KINDS, what="kind")

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, get_args
 
 from ..errors import InvalidInput
 from ..rules.filters.filters import compile_where
 from ..rules.text.passages import searchable
 from ..store.collections import Filters, Page
+from ..types import FilterTarget, Mode
 from .items import check_vector
 
-MODES = ("hybrid", "vector", "text")
-COLUMNS = ("metadata", "value")
+MODES = get_args(Mode)
+COLUMNS = get_args(FilterTarget)
 LARGEST = 2**31 - 1
 LARGEST_REACH = 10_000
 # Beyond this a question says nothing more that a model of a few hundred tokens could see.
@@ -22,7 +23,7 @@ LONGEST_QUESTION = 8_000
 SMALLEST_POOL = 128
 
 
-def filters(where: Mapping[str, Any] | None, *, on: str, at: datetime) -> Filters:
+def filters(where: Mapping[str, Any] | None, *, on: FilterTarget, at: datetime) -> Filters:
     """A filter on an item's metadata or on its value; raises `InvalidInput` naming the place and what is known."""
     compiled = compile_where(where)
     if one_of(on, COLUMNS, what="on") == "value":
@@ -63,7 +64,7 @@ def pool(given: int | None, *, reach: int, what: str) -> int:
     return wanted
 
 
-def arms(text: str | None, vector: Sequence[float] | None, *, mode: str) -> tuple[str | None, list[float] | None]:
+def arms(text: str | None, vector: Sequence[float] | None, *, mode: Mode) -> tuple[str | None, list[float] | None]:
     """What the words are looked up by and what was given to compare with, as far as the mode asks either."""
     given = None if vector is None else check_vector(vector)
     words = None if text is None else searchable(clean(text))

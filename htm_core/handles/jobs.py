@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
+from typing import get_args
 
 from ..engine.engine import Engine
 from ..errors import InvalidInput
 from ..operations.recall import checked_id, checked_limit
 from ..store import jobs
-from ..types import Job
+from ..types import Job, JobKind
 
-KINDS = ("embed", "tag", "propose", "relate", "count")
+KINDS = get_args(JobKind)
 
 
 class Jobs:
@@ -20,7 +21,7 @@ class Jobs:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def list(self, *, kind: str | None = None, parked: bool | None = None, limit: int = 100) -> builtins.list[Job]:
+    def list(self, *, kind: JobKind | None = None, parked: bool | None = None, limit: int = 100) -> builtins.list[Job]:
         """What is owed, what was given up first, then the oldest; `parked` is only that, or only the rest."""
         with self._engine.transaction() as connection:
             return jobs.listed(
@@ -31,7 +32,7 @@ class Jobs:
                 limit=checked_limit(limit),
             )
 
-    def retry(self, ids: Sequence[str] | None = None, *, kind: str | None = None) -> int:
+    def retry(self, ids: Sequence[str] | None = None, *, kind: JobKind | None = None) -> int:
         """Try again what was given up, as if for the first time: all, some jobs or one kind; how many there were."""
         if isinstance(ids, str):
             raise InvalidInput(

@@ -10,14 +10,13 @@ from ..engine.engine import Engine
 from ..errors import NotFound
 from ..operations.read import find, get
 from ..operations.recall import checked_limit, checked_query, windows_of
-from ..relation_types import TagCount, TagFound, TagRelated
 from ..rules.text import tags as rules
 from ..rules.text.tag_tree import TagTree, grow
 from ..rules.timeframes.parse import TimeframeLike
 from ..store import tags as store
 from ..store.database import Connection
 from ..store.errors import retry_transaction
-from ..types import Node
+from ..types import Node, TagCount, TagFound, TagRelated
 
 Change = Callable[[Connection, UUID], object]
 

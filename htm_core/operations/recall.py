@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
-from typing import Any
+from typing import Any, get_args
 from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -23,13 +23,13 @@ from ..rules.timeframes.parse import TimeframeLike, extract, parse
 from ..settings import Signals
 from ..store import search
 from ..store.search import Filters
-from ..types import Hit, Recall, Timings, Window
+from ..types import Hit, Mode, Recall, Scope, Timings, Window
 from .ranking import by_ranks, diverse
 
 _log = logging.getLogger("htm.recall")
 
-MODES = ("hybrid", "vector", "text")
-SCOPES = ("user", "session", "tenant")
+MODES = get_args(Mode)
+SCOPES = get_args(Scope)
 # How much the vector's score counts beside the words'; measured in docs/why/fusion.md.
 VECTOR_SHARE = 0.4
 LARGEST_LIMIT = 1_000
@@ -42,7 +42,7 @@ class Question:
 
     text: str
     limit: int
-    mode: str
+    mode: Mode
     filters: Filters
     lowest: float
     moments: tuple[Window, ...]
@@ -53,8 +53,8 @@ def ask(
     query: str,
     *,
     limit: int,
-    mode: str,
-    scope: str | None = None,
+    mode: Mode,
+    scope: Scope | None = None,
     timeframe: TimeframeLike = None,
     given_tags: Sequence[str] | None = None,
     where: Mapping[str, Any] | None = None,
@@ -65,10 +65,11 @@ def ask(
     """Check a question's options; raises `InvalidInput` for what cannot be meant."""
     text, windows = timed(engine, checked_query(query), timeframe)
     compiled = compile_where(where)
+    _one_of(mode, MODES, what="mode")
     return Question(
         text=text,
         limit=checked_limit(limit),
-        mode=_one_of(mode, MODES, what="mode"),
+        mode=mode,
         lowest=_checked_score(min_score),
         moments=_moments(engine, text),
         filters=Filters(
@@ -241,7 +242,7 @@ def _checked_score(score: object) -> float:
     return float(score)
 
 
-def _owners(engine: Engine, scope: str | None, session: str | None) -> list[str] | None:
+def _owners(engine: Engine, scope: Scope | None, session: str | None) -> list[str] | None:
     if scope is not None:
         _one_of(scope, SCOPES, what="scope")
     if scope == "tenant":
@@ -249,7 +250,7 @@ def _owners(engine: Engine, scope: str | None, session: str | None) -> list[str]
     return engine.owners if session is None else list(dict.fromkeys([*engine.owners, *engine.owners_of(session)]))
 
 
-def _session(engine: Engine, scope: str | None, session: str | None) -> str | None:
+def _session(engine: Engine, scope: Scope | None, session: str | None) -> str | None:
     if session is not None:
         return validation.check_name(session, what="session")
     if scope == "session" and not engine.session:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import get_args
 from uuid import UUID
 
 from ..engine.engine import Engine
 from ..errors import InvalidInput, NotFound
-from ..relation_types import Related, Relation
 from ..store import nodes, relations
 from ..store.database import Connection
-from ..types import Node
+from ..types import Node, Related, Relation, RelationKind
 from .read import find
 from .recall import checked_limit
 
-KINDS = ("related", "supports", "contradicts", "derived")
+KINDS = get_args(RelationKind)
 MOST_HOPS = 6
 
 
-def link(engine: Engine, source: str | Node, target: str | Node, *, kind: str, weight: float) -> Relation:
+def link(engine: Engine, source: str | Node, target: str | Node, *, kind: RelationKind, weight: float) -> Relation:
     """Join two nodes that this owner sees, by an edge of their own, or with a weight of 0 take that edge away."""
     checked = _weight(weight)
     with engine.transaction() as connection:
@@ -35,7 +35,7 @@ def related(
     node: str | Node,
     *,
     hops: int,
-    kinds: Sequence[str] | None,
+    kinds: Sequence[RelationKind] | None,
     limit: int,
     min_weight: float,
 ) -> list[Related]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import get_args
 
 from ..engine.engine import Clock, Engine
 from ..engine.working_sets import working_set
@@ -18,11 +18,11 @@ from ..rules.places import not_of_notes
 from ..rules.working_memory.policies import Policy
 from ..settings import Settings
 from ..store.working import SetKey
-from ..types import Event, Eviction
+from ..types import Embed, EmbedderLike, Event, Eviction, PolicyName, PropositionerLike, TaggerLike, Tokenizer
 from . import process
 from .taking_on import take_on
 
-EMBED = ("queue", "now")
+EMBED = get_args(Embed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +35,12 @@ class Options:
     user: str | None
     session: str | None
     budget: int
-    policy: str | Policy
-    embedder: object | None
-    embed: str
-    tokenizer: Callable[[str], Any] | None
-    tagger: object | None
-    propositioner: object | None
+    policy: PolicyName | Policy
+    embedder: EmbedderLike | None
+    embed: Embed
+    tokenizer: Tokenizer | None
+    tagger: TaggerLike | None
+    propositioner: PropositionerLike | None
     on_evict: Callable[[Eviction], None] | None
     on_event: Callable[[Event], None] | None
     settings: Settings

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from ..relation_types import Relation
+from ..types import Relation
 from .database import Connection
 from .queries import load
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from ..relation_types import TagCount, TagRelated
 from ..rules.text.tags import closure
-from ..types import Window
+from ..types import TagCount, TagRelated, Window
 from . import jobs
 from .database import Connection
 from .mentions import multirange

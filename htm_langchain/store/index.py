@@ -15,7 +15,7 @@ from langchain_core.embeddings import Embeddings
 from langgraph.store.base import IndexConfig, ensure_embeddings, get_text_at_path
 from langgraph.store.base.embed import EmbeddingsLambda
 
-from htm_core import InvalidInput
+from htm_core import EmbedderLike, InvalidInput
 
 from .values import harmless_text
 
@@ -30,7 +30,7 @@ Vectors = list[list[float]]
 class Index:
     """A store's index: without an embedder the memory's own is meant; without fields nothing is indexed."""
 
-    embedder: object | None
+    embedder: EmbedderLike | None
     dim: int | None
     fields: tuple[str, ...]
 
@@ -86,7 +86,7 @@ def _at(value: dict[str, Any], path: str) -> list[str]:
     return get_text_at_path(value, path)
 
 
-def _embedder(embed: Any) -> object | None:
+def _embedder(embed: Any) -> EmbedderLike | None:
     if isinstance(embed, str):
         return ensure_embeddings(embed)
     if isinstance(embed, EmbeddingsLambda):

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Final, Self, cast
 
 from langgraph.store.base import (
     BaseStore,
@@ -31,7 +31,8 @@ from .items import Place, check_conditions, check_namespace, check_ttl, found_it
 from .sweeper import Sweeper
 
 # The collection that all stores of a tenant share, as they share their items: of a kind that no vector store can open.
-COLLECTION, KIND = "store", "langgraph"
+COLLECTION: Final = "store"
+KIND: Final = "langgraph"
 USUAL_INTERVAL = 5  # minutes between sweeps, as of PostgresStore
 
 
