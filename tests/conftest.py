@@ -38,6 +38,31 @@ SETTINGS = Settings(
 )
 
 
+# What takes longest begins first, each part by itself; everything else stays with its file, whose fixtures it shares.
+SLOWEST = ("tests/servers/test_matrix.py",)
+SLOW = ("tests/servers/", "tests/store/test_embedded_faults.py", "tests/store/test_collections.py", "tests/docs/test_notebooks.py")
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Two processes for each core when the whole is run, since most tests wait; one, this one, for a part of it."""
+    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return 0
+    return 2 * (os.cpu_count() or 1)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the slowest first, and say what may run apart from its file."""
+
+    def rank(item: pytest.Item) -> int:
+        return 0 if item.nodeid.startswith(SLOWEST) else 1 if item.nodeid.startswith(SLOW) else 2
+
+    items.sort(key=rank)
+    for item in items:
+        group = item.nodeid if rank(item) == 0 else item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
 def pytest_report_header() -> str:
     return f"htm server: {'HTM_TEST_URL' if os.environ.get('HTM_TEST_URL') else 'embedded'}"
 

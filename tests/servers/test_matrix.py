@@ -12,6 +12,7 @@ from tests.servers.cluster import ADMIN, APP, MIGRATOR, ROOT, Cluster
 from tests.servers.pooler import Pooler
 
 LONGEST = 840  # seconds, on a machine that is busy with other things
+PARTS = ("store", "verbs")
 OUT = [
     "--ignore=tests/store/test_embedded.py",  # about the other server
     "--ignore=tests/store/test_embedded_faults.py",
@@ -28,15 +29,15 @@ OUT_BEHIND_A_POOLER = [
 ]
 
 
-def suite(url: str, cluster: Cluster, out: list[str]) -> None:
-    """Run them with a login that has no rights to define anything; their failures are this one's."""
+def suite(part: str, url: str, cluster: Cluster, out: list[str]) -> None:
+    """Run a part of the suite with a login that has no rights to define anything; its failures are this one's."""
     environment = {
         "HTM_TEST_URL": url,
         "HTM_TEST_ADMIN_URL": cluster.dsn(ADMIN),
         "HTM_TEST_OWNER_URL": cluster.dsn(MIGRATOR),
     }
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/store", "tests/verbs", *out],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", f"tests/{part}", *out],
         cwd=ROOT, env=os.environ | environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         timeout=LONGEST, check=False,
     )  # fmt: skip
@@ -45,10 +46,12 @@ def suite(url: str, cluster: Cluster, out: list[str]) -> None:
 
 
 @pytest.mark.timeout(LONGEST + 60)
-def test_store_and_verbs_pass_on_the_oldest_server_with_a_login_that_may_define_nothing(oldest: Cluster) -> None:
-    suite(oldest.dsn(APP), oldest, OUT)
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_passes_on_the_oldest_server_with_a_login_that_may_define_nothing(part: str, oldest: Cluster) -> None:
+    suite(part, oldest.dsn(APP), oldest, OUT)
 
 
 @pytest.mark.timeout(LONGEST + 60)
-def test_store_and_verbs_pass_behind_a_transaction_pooler(busy_pooler: Pooler) -> None:
-    suite(busy_pooler.dsn(APP), busy_pooler.cluster, OUT_BEHIND_A_POOLER)
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_passes_behind_a_transaction_pooler(part: str, busy_pooler: Pooler) -> None:
+    suite(part, busy_pooler.dsn(APP), busy_pooler.cluster, OUT_BEHIND_A_POOLER)
