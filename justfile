@@ -1,0 +1,47 @@
+# What is done often, by one word each. `just` alone lists them; `pip install -e ".[dev]"` brings the program.
+
+# List what there is.
+default:
+    @just --list --unsorted
+
+# Make this checkout ready to work in: the package, its tools, and the hooks of git.
+setup:
+    pip install -e ".[dev]"
+    pre-commit install
+
+# The tests that answer in a minute: the rules, the structure, and the main verbs on a real server.
+quick *arguments:
+    python -m pytest -n 2 --dist loadfile tests/test_house.py tests/test_public_names.py tests/rules \
+        tests/verbs/test_remember.py tests/verbs/test_recall.py tests/verbs/test_working.py tests/verbs/test_forgetting.py \
+        tests/langchain/test_messages.py tests/langchain/test_window.py tests/llamaindex/test_messages.py \
+        tests/llamaindex/test_window.py {{ arguments }}
+
+# All tests, on all cores.
+test *arguments:
+    python -m pytest {{ arguments }}
+
+# All tests on the servers that can be had as well: PostgreSQL 15 and 18, PgBouncer.
+test-servers *arguments:
+    bash .ci/servers
+    HTM_TEST_SERVERS="${HTM_TEST_SERVERS:-$(if [ "$(id -u)" = 0 ]; then echo /var/cache; else echo "${XDG_CACHE_HOME:-$HOME/.cache}"; fi)/htm-memory-servers}" python -m pytest {{ arguments }}
+
+# Check the style, and put the code in form.
+lint:
+    ruff check --fix .
+    ruff format .
+
+# Check the types.
+types:
+    mypy
+
+# Measure how long the verbs take.
+bench *arguments:
+    python -m benchmarks.latency {{ arguments }}
+
+# Run what the pages and notebooks show.
+docs:
+    python -m pytest tests/docs
+
+# What is run before a change is taken.
+ci:
+    bash .ci/run
