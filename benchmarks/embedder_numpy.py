@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 in numpy alone: the form that was not chosen, kept for the table in docs/why/embedded-model.md."""
+"""all-MiniLM-L6-v2 in numpy alone: the form that was not chosen, kept for the table in docs/why/vectors.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Three ways to keep tenants' words apart in one GIN index: the numbers of docs/why/words.md.
+"""Three ways to keep tenants' words apart in one GIN index: the numbers of docs/why/text-search.md.
 
     python -m benchmarks.lexemes --tenants 200 --each 1000
     python -m benchmarks.lexemes --tenants 20 --each 10000

@@ -87,7 +87,7 @@ def estimate(text: str) -> int:
 
     A word is a token per six letters, digits go in threes, a single space is free and longer white space a token per
     four, letters of two bytes (Cyrillic, Greek, Arabic, Hebrew) go in pairs, and everything else is a token per
-    character. Against o200k_base: docs/why/tokens.md.
+    character. Against o200k_base: docs/why/context.md.
     """
     return sum(_COST[piece.lastgroup](piece.end() - piece.start()) for piece in _PIECE.finditer(text))
 

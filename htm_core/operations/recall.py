@@ -30,7 +30,7 @@ _log = logging.getLogger("htm.recall")
 
 MODES = get_args(Mode)
 SCOPES = get_args(Scope)
-# How much the vector's score counts beside the words'; measured in docs/why/fusion.md.
+# How much the vector's score counts beside the words'; measured in docs/why/signals.md.
 VECTOR_SHARE = 0.4
 LARGEST_LIMIT = 1_000
 SILENT = Signals(**dict.fromkeys(Signals.model_fields, 0.0))

@@ -1,6 +1,6 @@
 """Two arms, one score in [0, 1] that compares between queries: BM25, normalisation and fusion, on plain floats.
 
-The forms and constants are those that measured best (docs/why/fusion.md). Each arm is normalised against what is
+The forms and constants are those that measured best (docs/why/signals.md). Each arm is normalised against what is
 possible, not against the other hits of the same query: so a threshold means the same for every question, and an arm
 that found only noise cannot lift it to the top.
 """

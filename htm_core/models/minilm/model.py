@@ -32,7 +32,7 @@ class MiniLM:
     """Sentence vectors of 384 numbers and unit length; any number of threads may ask at once.
 
     A text is read up to 256 tokens. `threads` is what one call may use, by default `HTM_MODEL_THREADS`, else up to
-    four. The special tokens' names, such as "[SEP]", are plain text. Costs: docs/why/embedded-model.md.
+    four. The special tokens' names, such as "[SEP]", are plain text. Costs: docs/why/vectors.md.
     """
 
     dimension = WIDTH
