@@ -95,7 +95,7 @@ class Latency:
     def _index(self, memory: Memory) -> None:
         began = time.perf_counter()
         memory.flush()
-        built = indexes.build_wanted(self._database)
+        built = indexes.build_due(self._database)
         with self._database.owner() as connection:
             connection.execute("vacuum analyze")
         self._extra.append(

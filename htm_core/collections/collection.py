@@ -20,7 +20,7 @@ from ..rules.identity import moment_id
 from ..runtime.process import Handle
 from ..store import collections as store
 from ..store import jobs
-from ..store.collections import Document, Filters, Page, Question, Standing
+from ..store.collections import CollectionState, Document, DocumentFilters, DocumentQuery, Page
 from ..store.database import Connection, Database
 from ..store.errors import retry_transaction
 from ..store.indexes import THRESHOLD
@@ -130,7 +130,7 @@ class Collection(Handle):
         now = self._clock()
         with self._transaction() as connection:
             if refresh:
-                store.prolong(connection, wanted, at=now)
+                store.extend_ttl(connection, wanted, at=now)
             found = store.read(connection, wanted, at=now)
         return [found[uid] for uid in wanted if uid in found]
 
@@ -171,7 +171,7 @@ class Collection(Handle):
             return self._found(None, filters, page, refresh=refresh)
         words, meaning = query_module.arms(text, vector, mode=mode)
         reach = query_module.reach(page)
-        question = Question(
+        question = DocumentQuery(
             text=words,
             vector=meaning,
             share=query_module.fraction(share, what="share"),
@@ -280,20 +280,20 @@ class Collection(Handle):
         model, dimension = (kind.model, kind.dimension) if kind else (None, None)
         language = self._database.settings.language
         with self._transaction() as connection:
-            standing = store.take(connection, self.name, language=language, model=model, dimension=dimension)
+            standing = store.ensure(connection, self.name, language=language, model=model, dimension=dimension)
             vector_spaces.compare(standing, kind, name=self.name)
             if gone:
-                store.hold(connection, [*gone, *(document.uid for document in put)])
-                store.delete(connection, Filters(at=at, uids=gone), collection=standing.id)
+                store.lock(connection, [*gone, *(document.uid for document in put)])
+                store.delete(connection, DocumentFilters(at=at, uids=gone), collection=standing.id)
             if put:
                 store.write(connection, put, collection=standing.id, at=at)
                 self._note_growth(connection, standing, put)
 
-    def _note_growth(self, connection: Connection, standing: Standing, put: Sequence[Document]) -> None:
+    def _note_growth(self, connection: Connection, standing: CollectionState, put: Sequence[Document]) -> None:
         """Owe an index once exact search is no longer the faster; few documents look, so that few pay for looking."""
         looks = not standing.indexed and any(document.uid.int % SELDOM == 0 for document in put)
-        if looks and store.outgrown(connection, standing.id, threshold=THRESHOLD):
-            jobs.owe_count(connection)
+        if looks and store.exceeds(connection, standing.id, threshold=THRESHOLD):
+            jobs.enqueue_count(connection)
 
     def _uids(self, ids: Sequence[Id], namespace: Sequence[str] | None) -> list[UUID]:
         places = items_module.check_places(ids, items_module.check_namespace(namespace))
@@ -307,7 +307,7 @@ class Collection(Handle):
         namespace: Sequence[str] | None,
         ids: Sequence[Id] | None,
         references: Sequence[str] | None,
-    ) -> Filters:
+    ) -> DocumentFilters:
         filters = query_module.filters(where, on=on, at=self._clock())
         return replace(
             filters,
@@ -326,14 +326,20 @@ class Collection(Handle):
         return None
 
     def _found(
-        self, question: Question | None, filters: Filters, page: Page, *, refresh: bool, model: str | None = None
+        self,
+        question: DocumentQuery | None,
+        filters: DocumentFilters,
+        page: Page,
+        *,
+        refresh: bool,
+        model: str | None = None,
     ) -> list[CollectionHit]:
         with self._transaction() as connection:
             standing = store.find(connection, self.name)
             if standing is None or page.limit == 0:
                 return []
             if question is None:
-                hits = store.page(connection, filters, page, collection=standing.id)
+                hits = store.list_items(connection, filters, page, collection=standing.id)
             else:
                 vector_spaces.compare(
                     standing, vector_spaces.kind_asked(question.vector, model, dim=self.dim), name=self.name
@@ -345,7 +351,7 @@ class Collection(Handle):
         mortal = [hit.item for hit in hits if hit.item.ttl is not None]
         if mortal:
             uids = [items_module.uid_of(self.name, item.namespace, item.id or "") for item in mortal]
-            store.prolong(connection, uids, at=at)
+            store.extend_ttl(connection, uids, at=at)
         return [
             replace(hit, item=replace(hit.item, expires_at=at + hit.item.ttl)) if hit.item.ttl is not None else hit
             for hit in hits

@@ -14,7 +14,7 @@ from ..errors import InvalidInput
 from ..rules import validation
 from ..rules.filters.json_values import plain, plain_text
 from ..rules.text.passages import findable, split
-from ..store.collections import Document, Part
+from ..store.collections import Document, DocumentPassage
 from ..types import CollectionItem
 
 LARGEST_DIMENSION = 16_000
@@ -136,15 +136,15 @@ def check_vector(vector: Sequence[float]) -> list[float]:
     return [number / length for number in shrunk]
 
 
-def _parts(item: CollectionItem, longest: int) -> Iterator[Part]:
+def _parts(item: CollectionItem, longest: int) -> Iterator[DocumentPassage]:
     for text, vector in _units(item, longest):
         pieces = [text[span.start : span.stop] for span in split(text)]
         if vector is None:
-            yield from (Part(words=findable(piece), text=piece) for piece in pieces)
+            yield from (DocumentPassage(words=findable(piece), text=piece) for piece in pieces)
         else:
             words = [findable(piece) for piece in pieces] or [""]
-            yield Part(words=words[0], vector=check_vector(vector))
-            yield from (Part(words=more) for more in words[1:])
+            yield DocumentPassage(words=words[0], vector=check_vector(vector))
+            yield from (DocumentPassage(words=more) for more in words[1:])
 
 
 def _units(item: CollectionItem, longest: int) -> list[tuple[str, Sequence[float] | None]]:

@@ -10,7 +10,7 @@ from typing import Any, get_args
 from ..errors import InvalidInput
 from ..rules.filters.filters import compile_where
 from ..rules.text.passages import searchable
-from ..store.collections import Filters, Page
+from ..store.collections import DocumentFilters, Page
 from ..types import FilterTarget, Mode
 from .items import check_vector
 
@@ -23,12 +23,12 @@ LONGEST_QUESTION = 8_000
 SMALLEST_POOL = 128
 
 
-def filters(where: Mapping[str, Any] | None, *, on: FilterTarget, at: datetime) -> Filters:
+def filters(where: Mapping[str, Any] | None, *, on: FilterTarget, at: datetime) -> DocumentFilters:
     """A filter on an item's metadata or on its value; raises `InvalidInput` naming the place and what is known."""
     compiled = compile_where(where)
     if one_of(on, COLUMNS, what="on") == "value":
-        return Filters(at=at, value=compiled.json or None, value_equal=compiled.equalities)
-    return Filters(at=at, metadata=compiled.json or None, metadata_equal=compiled.equalities)
+        return DocumentFilters(at=at, value=compiled.json or None, value_equal=compiled.equalities)
+    return DocumentFilters(at=at, metadata=compiled.json or None, metadata_equal=compiled.equalities)
 
 
 def page(limit: int | None, *, offset: int, with_vectors: bool = False) -> Page:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from ..errors import DimensionMismatch
 from ..rules import validation
-from ..store.collections import Document, Part, Standing
+from ..store.collections import CollectionState, Document, DocumentPassage
 from .items import check_vector
 
 
@@ -93,7 +93,7 @@ def expect(kind: Kind | None, *, dim: int | None) -> None:
         )
 
 
-def compare(standing: Standing, kind: Kind | None, *, name: str) -> None:
+def compare(standing: CollectionState, kind: Kind | None, *, name: str) -> None:
     """Refuse vectors of another kind than a collection has; `DimensionMismatch` says which, and what to do."""
     if kind is None or standing.model is None:
         return
@@ -106,6 +106,6 @@ def compare(standing: Standing, kind: Kind | None, *, name: str) -> None:
     )
 
 
-def _filled(parts: Sequence[Part], vectors: Iterator[Sequence[float]]) -> Iterator[Part]:
+def _filled(parts: Sequence[DocumentPassage], vectors: Iterator[Sequence[float]]) -> Iterator[DocumentPassage]:
     for part in parts:
         yield part if part.text is None else replace(part, vector=check_vector(next(vectors)))

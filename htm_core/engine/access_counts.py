@@ -12,7 +12,7 @@ from ..fork import renewed_after_fork
 from ..store import nodes, tenants, working
 from ..store.database import Database
 from ..store.errors import retry_transaction
-from ..store.working import Counted, SetKey
+from ..store.working import CountedAccesses, SetKey
 from .working_sets import counted
 
 Counts = dict[UUID, tuple[int, datetime]]
@@ -85,14 +85,14 @@ class AccessCounts:
                 for key, counts in written.items():
                     counted(self._database, key, counts)
 
-    def _write(self, tenant: str, access_counts: _OfTenant) -> Mapping[SetKey, Counted]:
+    def _write(self, tenant: str, access_counts: _OfTenant) -> Mapping[SetKey, CountedAccesses]:
         """All of one tenant in one transaction, every table in the order of its keys."""
-        written: dict[SetKey, Counted] = {}
+        written: dict[SetKey, CountedAccesses] = {}
         with self._database.transaction(tenant) as connection:
             if access_counts.nodes:
-                nodes.touch(connection, access_counts.nodes)
+                nodes.add_accesses(connection, access_counts.nodes)
             for key in sorted(access_counts.held, key=lambda key: (key.owner, key.shared, key.holder, key.session)):
-                counts = working.touch(connection, key, access_counts.held[key])
+                counts = working.add_accesses(connection, key, access_counts.held[key])
                 if counts is not None:
                     written[key] = counts
             tenants.set_robots_active(connection, access_counts.robots)

@@ -21,8 +21,8 @@ from ..settings import Settings
 from ..store import jobs, nodes, tenants
 from ..store.database import Connection, Database
 from ..store.errors import retry_transaction
-from ..store.records import Entry, Written
-from ..store.working import Written as Saved
+from ..store.records import Entry, WrittenEntry
+from ..store.working import SetChange
 from ..store.write import last_said, write
 from ..telemetry import telemetry
 from ..types import DEFAULT_IMPORTANCE, Draft, Event, Eviction, Item, Node, TokenCounter
@@ -34,7 +34,7 @@ Clock = Callable[[], datetime]
 
 
 Before = Callable[[Connection], None]
-After = Callable[[Connection, list[Written]], None]
+After = Callable[[Connection, list[WrittenEntry]], None]
 
 _log = logging.getLogger("htm.mind")
 
@@ -43,10 +43,10 @@ _log = logging.getLogger("htm.mind")
 class _Said:
     """What a transaction of saying did: what became of each entry, the nodes, those that are live no more, and what is held."""
 
-    written: list[Written]
+    written: list[WrittenEntry]
     found: dict[UUID, Node]
     dead: set[UUID]
-    held: Saved | None
+    held: SetChange | None
 
 
 def new_id() -> UUID:
@@ -210,7 +210,7 @@ class Engine:
         saved = held.write(connection, plan, live=live, dead=sorted(dead))
         new = {each.node for each in outcome.written if each.is_new and each.node is not None}
         for kind, model in self._owed:
-            jobs.owe_kind(connection, sorted(new), kind=kind, model=model)
+            jobs.enqueue(connection, sorted(new), kind=kind, model=model)
         self._note_growth(connection, sum(each.is_new for each in outcome.written))
         if after is not None:
             after(connection, outcome.written)
@@ -304,7 +304,7 @@ class Engine:
 
     def _note_growth(self, connection: Connection, new: int) -> None:
         if self.database.growth.grew(self.tenant, new):
-            jobs.owe_count(connection)
+            jobs.enqueue_count(connection)
 
 
 def _item(memory: WorkingMemory, entry: Entry, now: datetime) -> Item:
@@ -333,6 +333,6 @@ def _recalled(node: Node, now: datetime) -> Item:
     )
 
 
-def _node(written: Written, found: Mapping[UUID, Node]) -> Node | None:
+def _node(written: WrittenEntry, found: Mapping[UUID, Node]) -> Node | None:
     node = found.get(written.node) if written.node is not None else None
     return None if node is None else replace(node, is_new=written.is_new)

@@ -13,7 +13,7 @@ from ..rules import validation
 from ..rules.identity import node_id
 from ..rules.text import tags
 from ..rules.text.passages import findable, split
-from ..store.records import Entry, Piece
+from ..store.records import Entry, PassageDraft
 from ..types import Draft, TokenCounter
 
 
@@ -55,9 +55,11 @@ class Preparer:
             logged=wordless or draft.role is not None or draft.payload is not None,
         )
 
-    def _pieces(self, content: str) -> tuple[Piece, ...]:
+    def _pieces(self, content: str) -> tuple[PassageDraft, ...]:
         return tuple(
-            Piece(id=self.new_id(), starts=span.start, stops=span.stop, words=findable(content[span.start : span.stop]))
+            PassageDraft(
+                id=self.new_id(), starts=span.start, stops=span.stop, words=findable(content[span.start : span.stop])
+            )
             for span in split(content)
         )
 

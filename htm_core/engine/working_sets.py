@@ -19,7 +19,7 @@ from ..rules.working_memory.policies import Policy
 from ..store import working
 from ..store.database import Connection, Database
 from ..store.errors import retry_transaction
-from ..store.working import Changes, Counted, Seen, SetKey, Written
+from ..store.working import CountedAccesses, SetChange, SetChanges, SetKey, SetVersion
 from ..types import Eviction, Item
 
 LetGo = Callable[[tuple[Item, ...]], tuple[Item, ...]]
@@ -57,7 +57,7 @@ class WorkingSet:
     def _begin(self) -> None:
         self._reading = threading.Lock()  # one thread reads the table at a time
         self._order = threading.Lock()  # what is held and how far was seen change together
-        self._seen: Seen | None = None
+        self._seen: SetVersion | None = None
         self._loaded = False  # memory is what the table was when it was `_seen`, and what was carried out since
         self._turns = 0  # how often this process's threads have carried something out: what was read before is older
         self.behind = False  # something that was read is still to be taken over
@@ -98,15 +98,15 @@ class WorkingSet:
                 time.sleep(PAUSE * 2**attempt)
         return evictions
 
-    def _look(self) -> tuple[int, Changes | None]:
+    def _look(self) -> tuple[int, SetChanges | None]:
         with self._order:
             turn, loaded, since = self._turns, self._loaded, self._seen if self._loaded else None
         with self._database.transaction(self.key.tenant) as connection:
-            changes = working.look(connection, self.key, since=since, known=self.memory)
+            changes = working.read_changes(connection, self.key, since=since, known=self.memory)
         nothing = changes is not None and changes.at is None and loaded and since is None  # nor was there before
         return turn, None if nothing else changes
 
-    def _follow(self, changes: Changes, turn: int, *, now: float) -> tuple[bool, tuple[Eviction, ...]]:
+    def _follow(self, changes: SetChanges, turn: int, *, now: float) -> tuple[bool, tuple[Eviction, ...]]:
         """Take over what was read, as far as no outstanding plan moves the same items; say whether something was left."""
         with self._order:
             if turn != self._turns:  # others carried out since what may be newer than what was read
@@ -131,7 +131,7 @@ class WorkingSet:
                 self._seen, self._loaded = at, True
         return left, evictions
 
-    def _evicted(self, plan: Plan, at: Seen | None) -> Written | None:
+    def _evicted(self, plan: Plan, at: SetVersion | None) -> SetChange | None:
         """Write down who leaves for what others have added; None when the set has moved on and must be read again."""
         written = None
         try:
@@ -147,12 +147,12 @@ class WorkingSet:
 
     def write(
         self, connection: Connection, plan: Plan, *, live: Container[UUID] | None = None, dead: Sequence[UUID] = ()
-    ) -> Written | None:
+    ) -> SetChange | None:
         """Write a plan down, in the transaction of what it is for; only what is live is held, what is dead by nobody."""
         admitted = [item for item in plan.admitted if live is None or UUID(item.id) in live]
         return working.change(connection, self.key, admitted=admitted, evicted=plan.victims, dead=dead)
 
-    def apply(self, plan: Plan, written: Written | None, *, now: float) -> tuple[Eviction, ...]:
+    def apply(self, plan: Plan, written: SetChange | None, *, now: float) -> tuple[Eviction, ...]:
         """Carry out a plan that was written down and committed, and take over what others changed before it."""
         with self._order:
             if written is not None:
@@ -167,7 +167,7 @@ class WorkingSet:
         """Bring items in, in a transaction of its own."""
         plan = self.load(now=now).plan(items, now=now)
 
-        def write() -> Written | None:
+        def write() -> SetChange | None:
             with self._database.transaction(self.key.tenant) as connection:
                 return self.write(connection, plan)
 
@@ -191,7 +191,7 @@ class WorkingSet:
         """Whether all that a plan was to bring is held; what was removed since it was planned is not, and may be in the table."""
         return all(item.id in self.memory or item.id in besides for item in plan.admitted)
 
-    def _carried_out(self, at: Seen) -> None:
+    def _carried_out(self, at: SetVersion) -> None:
         """Take it that a change of this process is in memory as of its version `at`; the caller holds `_order`."""
         self._turns += 1
         if self._loaded and at.follows(self._seen):
@@ -199,7 +199,7 @@ class WorkingSet:
         elif self._seen is not None and self._seen.covers(at):
             self._loaded = False  # what was read since has been overwritten
 
-    def count(self, written: Counted) -> None:
+    def count(self, written: CountedAccesses) -> None:
         """Take over access counts that were written, by this process and by others."""
         with self._order:
             known = [item for item in self.memory.items if item.id in written.counts]
@@ -210,7 +210,7 @@ class WorkingSet:
             if self._loaded and written.at.follows(self._seen):
                 self._seen = written.at
 
-    def _caught_up(self, at: Seen, *, now: float) -> tuple[Eviction, ...]:
+    def _caught_up(self, at: SetVersion, *, now: float) -> tuple[Eviction, ...]:
         seen = self._seen
         if self._loaded and seen is not None and seen.covers(at):
             return ()
@@ -223,9 +223,9 @@ class WorkingSet:
     def _let_go(self, items: tuple[Item, ...]) -> tuple[Item, ...]:
         ids = [item.id for item in items]
 
-        def write() -> Written | None:
+        def write() -> SetChange | None:
             with self._database.transaction(self.key.tenant) as connection:
-                return working.let_go(connection, self.key, ids, at=datetime.now(UTC))
+                return working.remove(connection, self.key, ids, at=datetime.now(UTC))
 
         written = retry_transaction(write)
         with self._order:
@@ -264,7 +264,7 @@ def known_sets(database: Database, tenant: str | None = None) -> list[WorkingSet
         return [each for (of, key), each in _sets.items() if of == database.place and tenant in (None, key.tenant)]
 
 
-def counted(database: Database, key: SetKey, written: Counted) -> None:
+def counted(database: Database, key: SetKey, written: CountedAccesses) -> None:
     """Tell the working set of a key, if this process has it open, which access counts were written for it."""
     with _lock:
         known = _sets.get((database.place, key))

@@ -12,7 +12,7 @@ from ..rules import validation
 from ..rules.working_memory.measures import LONGEST_LEASE, SHORTEST_LEASE, lease_seconds
 from ..store import groups
 from ..store.database import Connection, Database
-from ..store.groups import Role, Rules
+from ..store.groups import GroupRules, Role
 from ..store.working import SetKey
 from ..types import GroupStatus, Member
 from .heartbeat import Heartbeat, Membership
@@ -173,7 +173,7 @@ def status(connection: Connection, name: str, *, owner: str, session: str | None
     rules = groups.rules(connection, name, lock=False)
     if rules is None:
         raise NotFound(f"expected a group of this tenant, got {name!r}; memory.group({name!r}) makes it")
-    items, tokens = groups.holds(connection, name, owner=owner, session=session)
+    items, tokens = groups.count_items(connection, name, owner=owner, session=session)
     return GroupStatus(
         name=name,
         lease=rules.lease,
@@ -189,7 +189,7 @@ def status(connection: Connection, name: str, *, owner: str, session: str | None
 def every(engine: Engine, *, name: str | None, session: str | None) -> list[GroupStatus]:
     """How the groups of a tenant stand, or the one that is named, as this owner sees them; nobody listens for this."""
     with engine.transaction() as connection:
-        names = groups.names(connection) if name is None else [validation.check_name(name, what="group")]
+        names = groups.list_names(connection) if name is None else [validation.check_name(name, what="group")]
         return [status(connection, each, owner=engine.owner, session=session, listening=False) for each in names]
 
 
@@ -211,10 +211,10 @@ def _take_out(connection: Connection, name: str, *, robot: str) -> None:
     groups.leave(connection, name, robot=robot)
 
 
-def _agreed(connection: Connection, engine: Engine, name: str, working: WorkingSet, lease: float | None) -> Rules:
+def _agreed(connection: Connection, engine: Engine, name: str, working: WorkingSet, lease: float | None) -> GroupRules:
     """The group's rules under its lock. Who comes alone makes them; who joins others must have the same."""
     mine = (working.memory.budget, working.memory.policy)
-    groups.found(connection, name, budget=mine[0], policy=mine[1], lease=lease or LEASE)
+    groups.create(connection, name, budget=mine[0], policy=mine[1], lease=lease or LEASE)
     rules = groups.rules(connection, name, lock=True)
     assert rules is not None  # it was made just now, or before
     theirs = (rules.budget, rules.policy)

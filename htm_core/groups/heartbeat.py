@@ -15,7 +15,7 @@ from ..errors import HTMError
 from ..fork import renewed_after_fork
 from ..store import groups
 from ..store.database import Database
-from ..store.groups import Role, Standing
+from ..store.groups import GroupMembership, Role
 
 _log = logging.getLogger("htm.hive")
 
@@ -125,7 +125,7 @@ class Heartbeat:
         waits = [min(each.lease / BEATS, _late(each)) for each in standings]
         return max(SOONEST, min(waits, default=60.0))
 
-    def _beat(self, tenant: str) -> list[Standing]:
+    def _beat(self, tenant: str) -> list[GroupMembership]:
         standings = self._read(tenant)
         due = sorted({each.group for each in standings if _late(each) <= 0})
         for group in due:
@@ -134,14 +134,14 @@ class Heartbeat:
             _log.info("%d lost members of a group have a successor", len(elected))
         return self._read(tenant) if due else standings
 
-    def _read(self, tenant: str) -> list[Standing]:
+    def _read(self, tenant: str) -> list[GroupMembership]:
         asked = [name for name in self.names() if name[0] == tenant]
         with self._database.transaction(tenant) as connection:
-            standings = groups.beat(connection, instance=self.instance)
+            standings = groups.heartbeat(connection, instance=self.instance)
         self._compare(asked, {(tenant, each.group, each.robot): each for each in standings})
         return standings
 
-    def _compare(self, asked: list[Name], standings: dict[Name, Standing]) -> None:
+    def _compare(self, asked: list[Name], standings: dict[Name, GroupMembership]) -> None:
         """Take over the roles that were read, and tell whoever observes; who was put out, or spoken for elsewhere, has none."""
         changed: list[Membership] = []
         with self._lock:
@@ -181,7 +181,7 @@ class Heartbeat:
         return max(SOONEST, min(leases, default=1.0) / (2 * BEATS))
 
 
-def _late(standing: Standing) -> float:
+def _late(standing: GroupMembership) -> float:
     """In how many seconds a passive member is called for; for an active one that is never."""
     if standing.role == "active" or standing.due is None:
         return float("inf")

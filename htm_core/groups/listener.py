@@ -12,7 +12,7 @@ from ..engine.working_sets import WorkingSet, known_sets
 from ..errors import HTMError
 from ..fork import renewed_after_fork
 from ..store.database import Database
-from ..store.listening import Line
+from ..store.listening import ListenConnection
 from .heartbeat import Heartbeat
 
 _log = logging.getLogger("htm.hive")
@@ -62,7 +62,7 @@ class Listener:
         wait = 0.0
         while not self._stopping.is_set():
             try:
-                with closing(Line(self._database)) as line:
+                with closing(ListenConnection(self._database)) as line:
                     wait = 0.0
                     self._listen(line)
             except HTMError as error:
@@ -78,7 +78,7 @@ class Listener:
             self._heartbeat.wake()
             self._take_over(self._sets())
 
-    def _listen(self, line: Line) -> None:
+    def _listen(self, line: ListenConnection) -> None:
         self.listening = True
         self._heartbeat.wake()
         late = self._take_over(self._sets())

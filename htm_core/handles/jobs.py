@@ -24,7 +24,7 @@ class Jobs:
     def list(self, *, kind: JobKind | None = None, parked: bool | None = None, limit: int = 100) -> builtins.list[Job]:
         """What is owed, what was given up first, then the oldest; `parked` is only that, or only the rest."""
         with self._engine.transaction() as connection:
-            return jobs.listed(
+            return jobs.list_jobs(
                 connection,
                 owners=self._engine.owners,
                 kind=_checked(kind),

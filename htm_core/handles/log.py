@@ -14,7 +14,7 @@ from ..rules import validation
 from ..runtime.process import Handle
 from ..store import mentions
 from ..store.database import Connection
-from ..store.records import Written
+from ..store.records import WrittenEntry
 from ..types import Draft, Mention
 
 Message = Draft | Mapping[str, Any]
@@ -65,7 +65,7 @@ class Log(Handle):
         def clear(connection: Connection) -> None:
             mentions.clear_log(connection, owner=self._engine.owner, session=self.session)
 
-        def place(connection: Connection, written: list[Written]) -> None:
+        def place(connection: Connection, written: list[WrittenEntry]) -> None:
             fresh = iter(written)
             said[:] = [next(fresh).mention if isinstance(place, Draft) else place for place in places]
             mentions.place_in_log(connection, list(dict.fromkeys(said)))
@@ -80,7 +80,7 @@ class Log(Handle):
             mentions.clear_log(connection, owner=self._engine.owner, session=self.session)
 
     def _say(self, messages: Sequence[Message], said: list[UUID]) -> None:
-        def note(_: Connection, written: list[Written]) -> None:
+        def note(_: Connection, written: list[WrittenEntry]) -> None:
             said[:] = [each.mention for each in written]
 
         if messages:

@@ -32,7 +32,7 @@ class Tags:
     def add(self, id_or_key: str, tags: Sequence[str]) -> Node:
         """Give a node more tags; what it has already it keeps. Raises `InvalidInput`, `NotFound`."""
         given = rules.normalize_all(tags)
-        return self._changed(id_or_key, lambda connection, node: store.unite(connection, [(node, given)]))
+        return self._changed(id_or_key, lambda connection, node: store.add(connection, [(node, given)]))
 
     def remove(self, id_or_key: str, tags: Sequence[str]) -> Node:
         """Take tags away from a node; what it does not have is no matter.
@@ -47,7 +47,7 @@ class Tags:
         root = None if prefix is None else rules.normalize(prefix)
         with self._engine.transaction() as connection:
             counts = store.counts(connection, owners=self._engine.owners, prefix=root)
-            nodes = store.tagged(connection, owners=self._engine.owners) if root is None else 0
+            nodes = store.count_tagged(connection, owners=self._engine.owners) if root is None else 0
         return grow(counts, prefix=root, nodes=nodes)
 
     def search(self, query: str, *, limit: int = 20) -> builtins.list[TagFound]:
@@ -79,7 +79,7 @@ class Tags:
 
     def _held(self, connection: Connection, id_or_key: str) -> UUID:
         node = find(self._engine, connection, id_or_key)
-        if node is None or not store.hold(connection, node, owner=self._engine.owner):
+        if node is None or not store.lock_node(connection, node, owner=self._engine.owner):
             raise NotFound(
                 f"expected a node id or a key of this owner, got {id_or_key!r}; what the tenant shares is tagged by a memory "
                 "without a user"

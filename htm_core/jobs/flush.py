@@ -21,7 +21,7 @@ def flush(engine: Engine, worker: Worker, *, timeout: float | None) -> bool:
     end = math.inf if timeout is None else time.monotonic() + timeout
     worker.retry_models_now()
     with engine.transaction() as connection:
-        jobs.hurry(connection)
+        jobs.make_all_due(connection)
     while True:
         if engine.settings.worker == "off":
             worker.drain(until=lambda: time.monotonic() >= end)
@@ -29,7 +29,7 @@ def flush(engine: Engine, worker: Worker, *, timeout: float | None) -> bool:
             worker.wake()
         lanes = worker.available_lanes()
         with engine.transaction() as connection:
-            waited_for, total = jobs.waiting(connection, lanes)
+            waited_for, total = jobs.count_waiting(connection, lanes)
         if not waited_for or time.monotonic() >= end:
             return total == 0
         time.sleep(POLL_SECONDS)  # another worker may have claimed jobs; they are free again when its lease ends

@@ -18,9 +18,9 @@ from ..models.propositioners import CheckedPropositioner
 from ..models.taggers import CheckedTagger
 from ..store import indexes, jobs, nodes, relations, search, tags, write
 from ..store.database import Connection, Database
-from ..store.jobs import Claimed
+from ..store.jobs import ClaimedJob
 from ..store.records import Entry
-from ..store.relations import Source
+from ..store.relations import FactSource
 from ..types import Draft, TokenCounter
 
 KNOWN_TAGS = 100  # tags of the owner that a tagger is shown
@@ -37,7 +37,7 @@ class Handler(Protocol):
     def model(self) -> str:
         """The model that these jobs need."""
 
-    def do(self, tenant: str, claimed: Sequence[Claimed]) -> None:
+    def do(self, tenant: str, claimed: Sequence[ClaimedJob]) -> None:
         """Do jobs of one tenant, and delete them in the transaction that stores their results."""
 
     def answers(self) -> bool:
@@ -58,14 +58,14 @@ class EmbedHandler:
         """The embedder's name."""
         return self._embedder.name
 
-    def do(self, tenant: str, claimed: Sequence[Claimed]) -> None:
+    def do(self, tenant: str, claimed: Sequence[ClaimedJob]) -> None:
         """Embed the passages that have no vector yet."""
         with self._database.transaction(tenant, role="htm_worker") as connection:
-            texts = jobs.texts(connection, _nodes(claimed), model=self.model)
+            texts = jobs.missing_texts(connection, _nodes(claimed), model=self.model)
         vectors = dict(zip(texts, self._embedder.documents(list(texts.values())), strict=True))
         with self._database.transaction(tenant, role="htm_worker") as connection:
             nodes.insert_vectors(connection, vectors, model=self.model)
-            jobs.done(connection, claimed)
+            jobs.finish(connection, claimed)
 
     def answers(self) -> bool:
         """Embed a short text, and say whether that worked."""
@@ -90,7 +90,7 @@ class TagHandler:
         """The tagger's name."""
         return self._tagger.name
 
-    def do(self, tenant: str, claimed: Sequence[Claimed]) -> None:
+    def do(self, tenant: str, claimed: Sequence[ClaimedJob]) -> None:
         """Send each text to the tagger, except texts that were hidden in the meantime."""
         for job in claimed:
             [node] = _nodes([job])
@@ -99,8 +99,8 @@ class TagHandler:
             made = () if found is None else self._tagger.tags(found[0], known=found[1])
             with self._database.transaction(tenant, role="htm_worker") as connection:
                 # Lock the node first, then the job: erasing locks them in this order, so that neither waits for the other.
-                if tags.keep(connection, node) and jobs.done(connection, [job]):
-                    tags.unite(connection, [(node, made)])
+                if tags.lock_existing(connection, node) and jobs.finish(connection, [job]):
+                    tags.add(connection, [(node, made)])
 
     def answers(self) -> bool:
         """Send a short text to the tagger, and say whether it answered."""
@@ -135,7 +135,7 @@ class ProposeHandler:
         """The propositioner's name."""
         return self._propositioner.name
 
-    def do(self, tenant: str, claimed: Sequence[Claimed]) -> None:
+    def do(self, tenant: str, claimed: Sequence[ClaimedJob]) -> None:
         """Send each text to the propositioner, except facts and texts that were hidden in the meantime."""
         for job in claimed:
             [node] = _nodes([job])
@@ -144,15 +144,15 @@ class ProposeHandler:
             entries = [] if source is None or source.source_id else self._entries(node, source)
             with self._database.transaction(tenant, role="htm_worker") as connection:
                 # Lock the node first, then the job: erasing locks them in this order, so that neither waits for the other.
-                live = relations.hold_source(connection, node)
-                if jobs.done(connection, [job]) and live and source is not None and entries:
+                live = relations.lock_source(connection, node)
+                if jobs.finish(connection, [job]) and live and source is not None and entries:
                     self._store(connection, node, source, entries)
 
     def answers(self) -> bool:
         """Send a short text to the propositioner, and say whether it answered."""
         return self._propositioner.answers()
 
-    def _entries(self, node: UUID, source: Source) -> list[Entry]:
+    def _entries(self, node: UUID, source: FactSource) -> list[Entry]:
         preparer = Preparer(
             owner=source.owner, session=source.session, longest=self._longest, count=self._count, new_id=new_id
         )
@@ -161,12 +161,12 @@ class ProposeHandler:
         drafts = [Draft(content=fact, name=source.name, at=source.at, metadata=metadata) for fact in facts]
         return [preparer.entry(draft, now=source.at) for draft in drafts]
 
-    def _store(self, connection: Connection, node: UUID, source: Source, entries: Sequence[Entry]) -> None:
+    def _store(self, connection: Connection, node: UUID, source: FactSource, entries: Sequence[Entry]) -> None:
         written = write.write(connection, entries, owner=source.owner, robot=source.robot, model="").written
-        relations.derive(connection, node, [each.mention for each in written], owner=source.owner)
+        relations.add_derived(connection, node, [each.mention for each in written], owner=source.owner)
         if self._tagger is not None:
             new = [each.node for each in written if each.is_new and each.node is not None]
-            jobs.owe_kind(connection, new, kind="tag", model=self._tagger)
+            jobs.enqueue(connection, new, kind="tag", model=self._tagger)
 
 
 class CountHandler:
@@ -177,12 +177,12 @@ class CountHandler:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def do(self, tenant: str, claimed: Sequence[Claimed]) -> None:
+    def do(self, tenant: str, claimed: Sequence[ClaimedJob]) -> None:
         """Count the words once, however many jobs there are."""
         with self._database.transaction(tenant, role="htm_worker") as connection:
             search.count_words(connection)
-            jobs.done(connection, claimed)
-        indexes.build_wanted(self._database)
+            jobs.finish(connection, claimed)
+        indexes.build_due(self._database)
 
     def answers(self) -> bool:
         """Say yes: no model is needed."""
@@ -197,16 +197,16 @@ class RelateHandler:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def do(self, tenant: str, claimed: Sequence[Claimed]) -> None:
+    def do(self, tenant: str, claimed: Sequence[ClaimedJob]) -> None:
         """Update the relations of the nodes whose tags changed."""
         with self._database.transaction(tenant, role="htm_worker") as connection:
-            relations.relate(connection, _nodes(claimed))
-            jobs.done(connection, claimed)
+            relations.renew_tag_edges(connection, _nodes(claimed))
+            jobs.finish(connection, claimed)
 
     def answers(self) -> bool:
         """Say yes: no model is needed."""
         return True
 
 
-def _nodes(claimed: Sequence[Claimed]) -> list[UUID]:
+def _nodes(claimed: Sequence[ClaimedJob]) -> list[UUID]:
     return [job.node_id for job in claimed if job.node_id is not None]

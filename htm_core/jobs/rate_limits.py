@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from ..store import model_status
 from ..store.database import Connection
-from ..store.model_status import Pace
+from ..store.model_status import ModelStatus
 
 FAILURES = 3  # in a row, which open the breaker
 FIRST_PAUSE = 1.0  # seconds
@@ -21,14 +21,14 @@ PROBE_WAIT = 1.0  # seconds until other workers check again whether a probe succ
 CLOSED, OPEN, HALF_OPEN = "closed", "open", "half-open"
 
 
-def breaker_state(status: Pace) -> str:
+def breaker_state(status: ModelStatus) -> str:
     """Give "closed" (every call may go through), "open" (none, after three failures in a row) or "half-open" (one probe)."""
     if status.failures < FAILURES:
         return CLOSED
     return OPEN if status.opens_in > 0 else HALF_OPEN
 
 
-def breaker_wait(status: Pace) -> float:
+def breaker_wait(status: ModelStatus) -> float:
     """Give the seconds until the model may be called, as far as its breaker is concerned; 0 when it may be called now."""
     if status.failures < FAILURES:
         return 0.0
@@ -84,13 +84,13 @@ class RateLimits:
 
     def breaker_states(self, connection: Connection, models: Sequence[str]) -> dict[str, str]:
         """Give each model's breaker: "closed", "open" or "half-open"."""
-        known = model_status.look(connection, models)
-        return {model: breaker_state(known.get(model, Pace())) for model in models}
+        known = model_status.read(connection, models)
+        return {model: breaker_state(known.get(model, ModelStatus())) for model in models}
 
     def waits(self, connection: Connection, models: Sequence[str]) -> dict[str, float]:
         """Give the seconds until each model may be called."""
-        known = model_status.look(connection, models)
-        return {model: self._wait(model, known.get(model, Pace())) for model in models}
+        known = model_status.read(connection, models)
+        return {model: self._wait(model, known.get(model, ModelStatus())) for model in models}
 
     def admit(self, connection: Connection, model: str, wanted: int, *, each: bool, lease: float) -> int:
         """Give how many of the wanted jobs may be claimed in this transaction.
@@ -101,10 +101,10 @@ class RateLimits:
         if not model:
             return wanted
         limit = self._limit(model)
-        status = model_status.look(connection, [model]).get(model, Pace())
+        status = model_status.read(connection, [model]).get(model, ModelStatus())
         (self._failing.add if status.failures else self._failing.discard)(model)
         if limit is not None or breaker_state(status) == HALF_OPEN:
-            status = model_status.hold(connection, model)
+            status = model_status.lock(connection, model)
         if self._wait(model, status):
             return 0
         if breaker_state(status) == HALF_OPEN:
@@ -118,13 +118,13 @@ class RateLimits:
         if model and not jobs:
             self.cancel_probe(connection, model)
         elif limit is not None:
-            status = model_status.hold(connection, model)
-            model_status.spend(connection, model, ahead=limit.after(status.ahead, jobs if each else 1))
+            status = model_status.lock(connection, model)
+            model_status.set_spent(connection, model, ahead=limit.after(status.ahead, jobs if each else 1))
 
     def cancel_probe(self, connection: Connection, model: str) -> None:
         """End this worker's probe without a result: there was no job for it, or its job was not begun."""
         if model in self._failing:
-            model_status.withdraw(connection, model, prober=self._prober)
+            model_status.cancel_probe(connection, model, prober=self._prober)
 
     def is_failing(self, model: str) -> bool:
         """Say whether the model had failed when its status was last read, so that an answer of it must be recorded."""
@@ -133,22 +133,22 @@ class RateLimits:
     def record_success(self, connection: Connection, model: str) -> bool:
         """Write down that the model answered; true when it had failed before."""
         self._failing.discard(model)
-        return model_status.answered(connection, model)
+        return model_status.record_success(connection, model)
 
     def record_failure(self, connection: Connection, model: str, *, lasted: float) -> float:
         """Write down that a call of `lasted` seconds failed; give the seconds to leave the model alone."""
         self._failing.add(model)
-        failures = model_status.failed(connection, model, lasted=lasted)
+        failures = model_status.record_failure(connection, model, lasted=lasted)
         pause = pause_after(failures, self._jitter())
         if failures >= FAILURES:
-            model_status.open(connection, model, seconds=pause)
+            model_status.leave_alone(connection, model, seconds=pause)
         return pause
 
     def renew(self) -> None:
         """Be another prober in a forked child: the parent's probes stay the parent's."""
         self._prober = uuid4()
 
-    def _wait(self, model: str, status: Pace) -> float:
+    def _wait(self, model: str, status: ModelStatus) -> float:
         limit = self._limit(model)
         return max(breaker_wait(status), 0.0 if limit is None else limit.wait(status.ahead))
 

@@ -62,13 +62,13 @@ def reembed(
     work = _Reembedding(database, tenant, embedder, progress)
     before = model_change.begin(database, tenant, model=name)
     work.fill()
-    built = indexes.build_wanted(database)
+    built = indexes.build_due(database)
     work.take_over(pause)
     work.fill()  # what was pending at that moment, and what processes wrote that still used the old model
-    model_change.strike(database, tenant, model=name)
+    model_change.drop_finished_jobs(database, tenant, model=name)
     dropped = work.drop_old_vectors()
     built += model_change.drop_unused_indexes(database) if dropped else []
-    filled = model_change.filled(database, tenant, model=name)
+    filled = model_change.fill_progress(database, tenant, model=name)
     return ModelChange(
         tenant=tenant,
         before=before,
@@ -95,12 +95,14 @@ class _Reembedding:
     def fill(self) -> None:
         """Embed the passages that have no vector of the new model, in rounds, until a round finds nothing to embed."""
         name = self._embedder.name
-        filled = model_change.filled(self._database, self._tenant, model=name)
+        filled = model_change.fill_progress(self._database, self._tenant, model=name)
         done, total, made = filled.vectors, filled.passages, -1
         self._progress(done, total)
         while made:
             made, after = 0, None
-            while batch := model_change.missing(self._database, self._tenant, model=name, after=after, limit=BATCH):
+            while batch := model_change.missing_texts(
+                self._database, self._tenant, model=name, after=after, limit=BATCH
+            ):
                 after = max(batch)
                 vectors = self._embed({id: text for id, text in batch.items() if id not in self._refused})
                 if vectors:
@@ -126,7 +128,7 @@ class _Reembedding:
         """Make the new model the tenant's model as soon as few vectors are missing; fill in between the attempts."""
         few = FEW + len(self._refused)
         for _ in range(MOST_ROUNDS):
-            if model_change.take_over(self._database, self._tenant, model=self._embedder.name, few=few):
+            if model_change.switch(self._database, self._tenant, model=self._embedder.name, few=few):
                 return
             pause(1.0)
             self.fill()

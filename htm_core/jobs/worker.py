@@ -17,8 +17,8 @@ from ..fork import renewed_after_fork
 from ..models.embedders import CheckedEmbedder
 from ..store import jobs, model_status
 from ..store.database import Database
-from ..store.errors import contended
-from ..store.jobs import Claimed, Lane
+from ..store.errors import is_retryable
+from ..store.jobs import ClaimedJob, Lane
 from ..telemetry import telemetry
 from .handlers import CountHandler, EmbedHandler, Handler, RelateHandler
 from .rate_limits import OPEN, RateLimits
@@ -87,7 +87,7 @@ class Worker:
     def retry_models_now(self) -> None:
         """End the pauses of open breakers, so that models that were away are tried at once: somebody is waiting."""
         with self._database.transaction("", role="htm_worker") as connection:
-            model_status.hurry(connection, [model for _, model in self.lanes if model])
+            model_status.make_due(connection, [model for _, model in self.lanes if model])
 
     def wake(self) -> None:
         """Look for jobs now; starts the threads the first time, and again after a fork."""
@@ -189,13 +189,13 @@ class Worker:
                 self._attempt(handler, tenant, claimed)
         return len(batch)
 
-    def _claim(self, slow: bool) -> list[Claimed]:
+    def _claim(self, slow: bool) -> list[ClaimedJob]:
         """Claim jobs of the quick lanes or of the slow ones, as many as the rate limits of their models allow now."""
         settings = self._database.settings
         limit, lease = settings.worker_batch, settings.worker_lease
         if slow:
             limit, lease = min(SLOW_BATCH, limit), lease * SLOW_LEASES
-        batch: list[Claimed] = []
+        batch: list[ClaimedJob] = []
         with self._database.transaction("", role="htm_worker") as connection:
             for lane in sorted(lane for lane, handler in list(self._handlers.items()) if handler.slow == slow):
                 if room := self._rate_limits.admit(connection, lane[1], limit, each=slow, lease=lease):
@@ -211,10 +211,10 @@ class Worker:
             return 0
         self._counts_checked = now
         with self._database.transaction("", role="htm_worker") as connection:
-            return jobs.owe_counts(connection)
+            return jobs.enqueue_due_counts(connection)
 
     def _do_one_by_one(
-        self, handler: Handler, tenant: str, claimed: Sequence[Claimed], until: Callable[[], bool]
+        self, handler: Handler, tenant: str, claimed: Sequence[ClaimedJob], until: Callable[[], bool]
     ) -> None:
         """Do slow jobs and store each result at once; give the rest back when the model is away or `until` is true."""
         for at, job in enumerate(claimed):
@@ -224,7 +224,7 @@ class Worker:
                 return
             self._attempt(handler, tenant, [job])
 
-    def _renew_lease(self, model: str, tenant: str, claimed: Sequence[Claimed]) -> bool:
+    def _renew_lease(self, model: str, tenant: str, claimed: Sequence[ClaimedJob]) -> bool:
         """Keep the jobs for another lease, unless the model's breaker is open."""
         with self._database.transaction(tenant, role="htm_worker") as connection:
             if self._rate_limits.breaker_states(connection, [model])[model] == OPEN:
@@ -232,7 +232,7 @@ class Worker:
             jobs.renew(connection, claimed, lease=self._database.settings.worker_lease * SLOW_LEASES)
             return True
 
-    def _attempt(self, handler: Handler, tenant: str, claimed: Sequence[Claimed]) -> None:
+    def _attempt(self, handler: Handler, tenant: str, claimed: Sequence[ClaimedJob]) -> None:
         tracing, begun = telemetry(on=self._database.settings.telemetry), time.monotonic()
         try:
             with tracing.span("htm.job", kind=claimed[0].kind, count=len(claimed)):
@@ -250,10 +250,10 @@ class Worker:
         if self._rate_limits.is_failing(handler.model):
             with self._database.transaction("", role="htm_worker") as connection:
                 if self._rate_limits.record_success(connection, handler.model):
-                    jobs.revive(connection, model=handler.model)
+                    jobs.make_due(connection, model=handler.model)
 
     def _handle_failure(
-        self, handler: Handler, tenant: str, claimed: Sequence[Claimed], error: Exception, begun: float
+        self, handler: Handler, tenant: str, claimed: Sequence[ClaimedJob], error: Exception, begun: float
     ) -> None:
         """Put the jobs off, hand them over, or park them, depending on what failed.
 
@@ -267,11 +267,11 @@ class Worker:
             self._put_off(tenant, claimed, error=description, seconds=pause)
             return
         self._record_success(handler)
-        if contended(error):
+        if is_retryable(error):
             self._put_off(tenant, claimed, error=description, seconds=CONTENTION_WAIT)
             return
         with self._database.transaction(tenant, role="htm_worker") as connection:
-            handed_over = jobs.hand_over(connection, claimed)
+            handed_over = jobs.move_to_active_model(connection, claimed)
         if handed_over:
             _log.info("jobs of the model %s were given to the model that the tenant has now", handler.model)
         elif len(claimed) > 1:
@@ -285,13 +285,13 @@ class Worker:
             self._put_off(tenant, claimed, error=description, seconds=wait, tried=True)
 
     def _put_off(
-        self, tenant: str, claimed: Sequence[Claimed], *, error: str, seconds: float, tried: bool = False
+        self, tenant: str, claimed: Sequence[ClaimedJob], *, error: str, seconds: float, tried: bool = False
     ) -> None:
         _log.warning("%d jobs put off by about %.0f s", len(claimed), seconds)
         with self._database.transaction(tenant, role="htm_worker") as connection:
-            jobs.later(connection, claimed, error=error, seconds=seconds, tried=tried)
+            jobs.postpone(connection, claimed, error=error, seconds=seconds, tried=tried)
 
-    def _give_back(self, model: str, tenant: str, claimed: Sequence[Claimed]) -> None:
+    def _give_back(self, model: str, tenant: str, claimed: Sequence[ClaimedJob]) -> None:
         with self._database.transaction(tenant, role="htm_worker") as connection:
             self._rate_limits.cancel_probe(connection, model)
             jobs.release(connection, claimed)

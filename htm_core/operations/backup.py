@@ -17,7 +17,7 @@ from ..errors import InvalidInput
 from ..rules.backup import check_header, check_owner, check_row
 from ..store import backup, jobs
 from ..store.database import Connection
-from ..store.working import Seen
+from ..store.working import SetVersion
 
 FORMAT = "htm-backup"
 VERSION = 2  # since groups, working memories and work are in it; what is older has all the rest
@@ -79,8 +79,8 @@ class Backup:
                     counts[part] += len(few)
                 if progress is not None:
                     progress(counts.total())
-            owed = backup.owe_vectors(connection, filling.settled(), model=engine.embedder.name)
-            jobs.owe_count(connection)
+            owed = backup.enqueue_missing_vectors(connection, filling.settled(), model=engine.embedder.name)
+            jobs.enqueue_count(connection)
         engine.in_mind()
         engine.catch_up_everywhere()
         engine.wake()
@@ -94,9 +94,9 @@ class _Filling:
         self._connection = connection
         self._tenant = engine.tenant
         self._embedder = engine.embedder.name
-        self._xid = backup.moment(connection)
+        self._xid = backup.transaction_id(connection)
         language = head["language"] or "english"
-        here = backup.settle(connection, language=language)
+        here = backup.set_language(connection, language=language)
         if here != language:
             raise InvalidInput(
                 f"expected a backup whose words are cut as this tenant's are ({here}), got {language}; read it into a "
@@ -113,7 +113,9 @@ class _Filling:
         self._known: set[UUID] = set()  # of these, those that were here already, wholly or in part
         self._unsettled: set[UUID] = set()  # of those, the ones that may not be as live as they should be
         self._gone: set[UUID] = set()  # and the ones that are not brought back
-        self._sets: dict[str, tuple[str, Seen | None]] = {}  # by id as read: whose, and what it is filled as, if it is
+        self._sets: dict[
+            str, tuple[str, SetVersion | None]
+        ] = {}  # by id as read: whose, and what it is filled as, if it is
         self._collections: dict[str, int | None] = {}  # the dimension of each that was read
 
     def put(self, part: str, rows: list[dict[str, Any]]) -> None:
@@ -122,7 +124,7 @@ class _Filling:
             if self._model is None:
                 return
             if self._space is None:
-                self._space = backup.space(self._connection, model=self._model, dimension=self._dimension)
+                self._space = backup.take_space(self._connection, model=self._model, dimension=self._dimension)
         if part == "working_sets":
             self._settle()  # nodes before sets, as all writers lock them
         for row in rows:
@@ -141,7 +143,7 @@ class _Filling:
             self._put(part, [row for row in rows if self._wanted(part, row)])
 
     def _put(self, part: str, rows: list[dict[str, Any]]) -> None:
-        known, name = backup.put(self._connection, part, rows)
+        known, name = backup.insert_rows(self._connection, part, rows)
         if part == "collections":
             self._gather(rows)
         self._known |= known
@@ -161,7 +163,7 @@ class _Filling:
                     f"expected each of the working_sets once, got {row['id']!r:.80} again; nothing was read"
                 )
             self._sets[row["id"]] = (row["owner"], None)
-        for name, seen in backup.open_sets(self._connection, rows).items():
+        for name, seen in backup.open_working_sets(self._connection, rows).items():
             self._sets[name] = (self._sets[name][0], seen)
 
     def _owner_of(self, name: object) -> str:
@@ -182,7 +184,7 @@ class _Filling:
 
     def _gather(self, rows: list[dict[str, Any]]) -> None:
         """Keep collections of the same name apart that are not the same."""
-        other = backup.other_collection(self._connection, rows)
+        other = backup.conflicting_collection(self._connection, rows)
         if other is not None:
             raise InvalidInput(
                 f"expected a tenant in which the collection {other['name']!r} is as it was written, but its words are cut as "
@@ -200,7 +202,7 @@ class _Filling:
         """Settle what was here already. A node whose every mention was purged here since is not brought back."""
         known, self._unsettled = sorted(self._unsettled), set()
         for at in range(0, len(known), backup.AT_ONCE):
-            self._gone |= backup.settle_nodes(self._connection, known[at : at + backup.AT_ONCE])
+            self._gone |= backup.refresh_nodes(self._connection, known[at : at + backup.AT_ONCE])
 
     def _adopt(self, part: str, row: dict[str, Any]) -> None:
         row["tenant"] = self._tenant

@@ -25,7 +25,7 @@ from ..rules.text.tags import normalize, normalize_all
 from ..store import files
 from ..store.database import Connection
 from ..store.errors import retry_transaction
-from ..store.records import Written
+from ..store.records import WrittenEntry
 from ..types import Draft, Metadata
 
 MARKDOWN = frozenset({".md", ".markdown", ".mdown", ".mdx", ".qmd", ".rmd"})
@@ -108,7 +108,7 @@ def unload(engine: Engine, path: str | os.PathLike[str]) -> int:
     """Forget what a file, or every file below a folder, said, and say how many chunks went."""
     place = _named(_path(path))
     with engine.transaction() as connection:
-        known = [row["path"] for row in files.under(connection, place, owners=[engine.owner])]
+        known = [row["path"] for row in files.list_files(connection, place, owners=[engine.owner])]
     if not known:
         raise NotFound(f"expected a file or folder that was loaded, got {place!r}; Memory.files() lists them")
     return sum(retry_transaction(lambda each=each: _unload(engine, each)) for each in known)  # type: ignore[misc]
@@ -118,7 +118,7 @@ def listed(engine: Engine, path: str | os.PathLike[str] | None) -> list[File]:
     """The loaded files of a path or below it, by name."""
     place = None if path is None else _named(_path(path))
     with engine.transaction() as connection:
-        rows = files.under(connection, place, owners=engine.owners)
+        rows = files.list_files(connection, place, owners=engine.owners)
     return [File(**row) for row in rows]
 
 
@@ -177,14 +177,14 @@ def _say(engine: Engine, place: str, reading: _Reading, *, force: bool) -> Loade
         if files.lock(connection, place, owner=engine.owner) == reading.digest and not force:
             raise _Known
 
-    def after(connection: Connection, written: list[Written]) -> None:
+    def after(connection: Connection, written: list[WrittenEntry]) -> None:
         """Note where the chunks lie, and hide what is no longer among them."""
         at, kept = engine.clock(), [each.mention for each in written]
         files.put(
             connection, place, owner=engine.owner, session=_session(place), digest=reading.digest, size=reading.size,
             front=reading.front, at=at, mentions=kept, chunks=reading.chunks,
         )  # fmt: skip
-        outcome["removed"], outcome["dead"] = files.withdraw(
+        outcome["removed"], outcome["dead"] = files.forget_missing(
             connection, _session(place), owner=engine.owner, by=engine.robot, at=at, kept=kept
         )
         outcome["added"] = sum(each.is_new for each in written)
@@ -206,7 +206,7 @@ def _unload(engine: Engine, place: str) -> int:
         files.lock(connection, place, owner=engine.owner)
         session = files.drop(connection, place, owner=engine.owner)
         if session is not None:
-            removed, dead = files.withdraw(
+            removed, dead = files.forget_missing(
                 connection, session, owner=engine.owner, by=engine.robot, at=engine.clock(), kept=[]
             )
     engine.drop(sorted(dead))
@@ -241,7 +241,7 @@ def _globbed(root: Path, pattern: str) -> list[Path]:
 def _gone(engine: Engine, root: Path, pattern: str, wanted: set[str]) -> list[str]:
     """The files below a folder that were loaded by such a name and are no longer on disk."""
     with engine.transaction() as connection:
-        known = [row["path"] for row in files.under(connection, _named(root), owners=[engine.owner])]
+        known = [row["path"] for row in files.list_files(connection, _named(root), owners=[engine.owner])]
     return [
         place for place in known if place not in wanted and not Path(place).exists() and _fits(root, place, pattern)
     ]

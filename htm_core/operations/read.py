@@ -62,7 +62,7 @@ def page(
     with engine.transaction() as connection:
         if cursor is not None and not nodes.exists(connection, cursor, owners=engine.owners):
             raise _gone("after", cursor)
-        ids = nodes.page(
+        ids = nodes.list_ids(
             connection,
             owners=engine.owners,
             tags=recall.checked_tags(tags),

@@ -14,7 +14,7 @@ def collect(engine: Engine, *, breakers: Mapping[str, str]) -> Stats:
     working = engine.in_mind()
     with engine.transaction() as connection:
         row = tenants.statistics(connection, owners=engine.owners)
-        owed = jobs.owed(connection, owners=engine.owners)
+        owed = jobs.count_pending(connection, owners=engine.owners)
     return Stats(
         robot=engine.robot,
         tenant=engine.tenant,

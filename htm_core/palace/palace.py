@@ -15,7 +15,7 @@ from ..rules.places import HOUR, Placed, Room, check_part, lifetime, note_owner
 from ..runtime import process
 from ..store import places
 from ..store.database import Connection
-from ..store.records import Written
+from ..store.records import WrittenEntry
 from ..types import Draft
 from .audit import Consultation, Decision, consultation_of, decision_of
 from .contradiction import Judge
@@ -285,7 +285,7 @@ class Palace(process.Handle):
         marked = [replace(draft, metadata={**(draft.metadata or {}), "palace": kind}) for draft in said]
         now, found = self._now(), list[Placed]()
 
-        def put(connection: Connection, written: list[Written]) -> None:
+        def put(connection: Connection, written: list[WrittenEntry]) -> None:
             ids = [each.mention for each in written]
             places.put(connection, ids, owner=engine.owner, kind=kind, at=now, where=[where] * len(ids), **facts)
             kept = (places.by_mention(connection, id, owners=[engine.owner], now=now) for id in ids)

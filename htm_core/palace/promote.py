@@ -19,7 +19,7 @@ from ..rules.places import Placed
 from ..rules.promotion import Compared, check_reason, check_summary, compare, cosine, nearest
 from ..store import places, relations
 from ..store.database import Connection
-from ..store.records import Written
+from ..store.records import WrittenEntry
 from ..types import Draft
 from .audit import Against, Decision, decision_of
 from .contradiction import by_rules
@@ -184,7 +184,7 @@ def _filed(palace: Palace, wish: _Wish, verdict: _Verdict) -> Promoted | Conflic
         done.clear()
         _unchanged(palace, connection, wish, verdict)
 
-    def after(connection: Connection, written: list[Written]) -> None:
+    def after(connection: Connection, written: list[WrittenEntry]) -> None:
         mention, node = written[0].mention, written[0].node
         assert node is not None  # a summary has words
         places.put(

@@ -17,7 +17,7 @@ from ..rules.identity import ANONYMOUS
 from . import jobs
 from .database import Connection, Row
 from .queries import load
-from .working import Seen
+from .working import SetVersion
 
 PARTS = (
     "robots",
@@ -60,28 +60,28 @@ def rows(connection: Connection, *, space: int | None) -> Iterator[tuple[str, di
             yield row["part"], row["row"]
 
 
-def moment(connection: Connection) -> str:
+def transaction_id(connection: Connection) -> str:
     """The transaction's id, as the rows that it writes carry it."""
     row = connection.execute(load("backup")["moment"]).fetchone()
     assert row is not None  # a select without from has one row
     return str(row["xid"])
 
 
-def settle(connection: Connection, *, language: str) -> str | None:
+def set_language(connection: Connection, *, language: str) -> str | None:
     """Cut a still empty tenant's words by this language, and say by which they are cut."""
     connection.execute(load("backup")["language"], {"language": language})
     row = header(connection)
     return None if row is None else str(row["language"])
 
 
-def space(connection: Connection, *, model: str, dimension: int) -> int:
+def take_space(connection: Connection, *, model: str, dimension: int) -> int:
     """The vector space of the tenant's model here."""
     row = connection.execute(load("backup")["space"], {"model": model, "dimension": dimension}).fetchone()
     assert row is not None  # a select without from has one row
     return int(row["space"])
 
 
-def put(connection: Connection, part: str, rows: Sequence[Mapping[str, Any]]) -> tuple[set[UUID], str | None]:
+def insert_rows(connection: Connection, part: str, rows: Sequence[Mapping[str, Any]]) -> tuple[set[UUID], str | None]:
     """Put rows of a part where they are missing.
 
     Answers with the nodes of which something was here already (the node itself, or one of its mentions), and names a
@@ -103,17 +103,17 @@ def put(connection: Connection, part: str, rows: Sequence[Mapping[str, Any]]) ->
     return known, None
 
 
-def open_sets(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> dict[str, Seen]:
+def open_working_sets(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> dict[str, SetVersion]:
     """Make the working sets of these rows that are missing, and say which may be filled, by their ids in the rows.
 
     A set that holds something here is none of them.
     """
     with _named("working_sets"):
         found = connection.execute(load("backup")["open_sets"], {"rows": Jsonb(list(rows))}).fetchall()
-    return {row["read"]: Seen(row["id"], row["version"]) for row in found}
+    return {row["read"]: SetVersion(row["id"], row["version"]) for row in found}
 
 
-def settle_nodes(connection: Connection, ids: Sequence[UUID]) -> set[UUID]:
+def refresh_nodes(connection: Connection, ids: Sequence[UUID]) -> set[UUID]:
     """Make nodes as live as their mentions say, and drop those of which there is no mention; answers with the latter."""
     statements = load("backup")
     bare = {row["id"] for row in connection.execute(statements["without_mentions"], {"nodes": list(ids)})}
@@ -124,7 +124,7 @@ def settle_nodes(connection: Connection, ids: Sequence[UUID]) -> set[UUID]:
     return bare
 
 
-def other_collection(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> Row | None:
+def conflicting_collection(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> Row | None:
     """A collection that has something else here than in these rows, with what it has; the others are ready for their documents."""
     with _named("collections"):
         return connection.execute(load("backup")["other_collections"], {"rows": Jsonb(list(rows))}).fetchone()
@@ -140,8 +140,8 @@ def _named(part: str) -> Iterator[None]:
         ) from error
 
 
-def owe_vectors(connection: Connection, nodes: Sequence[UUID], *, model: str) -> int:
+def enqueue_missing_vectors(connection: Connection, nodes: Sequence[UUID], *, model: str) -> int:
     """Owe the vectors that these nodes lack, and say of how many nodes; what was given up stays given up."""
     lacking = [row["id"] for row in connection.execute(load("backup")["without_vectors"], {"nodes": list(nodes)})]
-    jobs.owe(connection, lacking, kind="embed", model=model)
+    jobs.enqueue_embedding(connection, lacking, model=model)
     return len(lacking)

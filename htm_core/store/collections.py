@@ -21,7 +21,7 @@ EXACT_BELOW = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class DocumentPassage:
     """What a document is found by: words, in the shape that the lexical index gets, a vector, or both.
 
     `text` is what its vector is still to be made of.
@@ -40,11 +40,11 @@ class Document:
     id: str
     item: CollectionItem
     expires_at: datetime | None
-    parts: tuple[Part, ...]
+    parts: tuple[DocumentPassage, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CollectionState:
     """How a collection stands: the model and the dimension of its vectors are None until there is one."""
 
     id: int
@@ -54,7 +54,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
+class DocumentFilters:
     """What must hold of a document; None is neutral, and what has expired at `at` is gone."""
 
     at: datetime
@@ -68,7 +68,7 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class DocumentQuery:
     """What is looked for: `text` is what words are found by, `vector` its embedding; `share` is the vector's weight.
 
     Each arm brings as many candidates as its pool says.
@@ -91,13 +91,15 @@ class Page:
     with_vectors: bool = False
 
 
-def find(connection: Connection, name: str) -> Standing | None:
+def find(connection: Connection, name: str) -> CollectionState | None:
     """How a collection stands, if there is one of that name."""
     row = connection.execute(load("collections")["find"], {"name": name}).fetchone()
-    return Standing(**row) if row else None
+    return CollectionState(**row) if row else None
 
 
-def take(connection: Connection, name: str, *, language: str, model: str | None, dimension: int | None) -> Standing:
+def ensure(
+    connection: Connection, name: str, *, language: str, model: str | None, dimension: int | None
+) -> CollectionState:
     """The collection of a name, made when it is new; a model becomes that of its vectors when it has none yet.
 
     The answer says which model that is: another one than asked for must not be written.
@@ -105,7 +107,7 @@ def take(connection: Connection, name: str, *, language: str, model: str | None,
     values = {"name": name, "language": language, "model": model, "dimension": dimension}
     row = connection.execute(load("collections")["take"], values).fetchone()
     assert row is not None  # take_collection has just seen to it
-    return Standing(**row)
+    return CollectionState(**row)
 
 
 def write(connection: Connection, documents: Sequence[Document], *, collection: int, at: datetime) -> None:
@@ -133,7 +135,7 @@ def write(connection: Connection, documents: Sequence[Document], *, collection: 
         connection.execute(load("collections")["insert_passages"], _columns(parts) | {"collection": collection})
 
 
-def _columns(parts: Sequence[tuple[UUID, int, Part]]) -> dict[str, Any]:
+def _columns(parts: Sequence[tuple[UUID, int, DocumentPassage]]) -> dict[str, Any]:
     vectors = [part.vector for _, _, part in parts]
     return {
         "documents": [uid for uid, _, _ in parts],
@@ -146,12 +148,12 @@ def _columns(parts: Sequence[tuple[UUID, int, Part]]) -> dict[str, Any]:
     }
 
 
-def hold(connection: Connection, uids: Sequence[UUID]) -> None:
+def lock(connection: Connection, uids: Sequence[UUID]) -> None:
     """Keep other writers from these documents until the transaction ends."""
     connection.execute(load("collections")["hold"], {"uids": list(uids)})
 
 
-def outgrown(connection: Connection, collection: int, *, threshold: int) -> bool:
+def exceeds(connection: Connection, collection: int, *, threshold: int) -> bool:
     """Whether a collection has more passages than are best scanned exactly."""
     values = {"collection": collection, "threshold": threshold}
     row = connection.execute(load("collections")["outgrown"], values).fetchone()
@@ -164,13 +166,13 @@ def read(connection: Connection, uids: Sequence[UUID], *, at: datetime) -> dict[
     return {row["uid"]: _item(row) for row in rows}
 
 
-def prolong(connection: Connection, uids: Sequence[UUID], *, at: datetime) -> None:
+def extend_ttl(connection: Connection, uids: Sequence[UUID], *, at: datetime) -> None:
     """Let documents that have a time to live have it again from now."""
     connection.execute(load("collections")["prolong"], {"uids": list(uids), "at": at})
 
 
 def search(
-    connection: Connection, question: Question, filters: Filters, page: Page, *, collection: int
+    connection: Connection, question: DocumentQuery, filters: DocumentFilters, page: Page, *, collection: int
 ) -> list[CollectionHit]:
     """The best documents for a question, one page of them."""
     values = {
@@ -185,19 +187,19 @@ def search(
     return [_hit(row) for row in connection.execute(load("collections")["search"], columns)]
 
 
-def page(connection: Connection, filters: Filters, page: Page, *, collection: int) -> list[CollectionHit]:
+def list_items(connection: Connection, filters: DocumentFilters, page: Page, *, collection: int) -> list[CollectionHit]:
     """Documents in the order in which they were first put."""
     columns = _filter_columns(filters, collection) | _page_columns(page)
     return [_hit(row) for row in connection.execute(load("collections")["list"], columns)]
 
 
-def count(connection: Connection, filters: Filters, *, collection: int) -> int:
+def count(connection: Connection, filters: DocumentFilters, *, collection: int) -> int:
     """How many documents satisfy the filters."""
     row = connection.execute(load("collections")["count"], _filter_columns(filters, collection)).fetchone()
     return int(row["count"]) if row else 0
 
 
-def delete(connection: Connection, filters: Filters, *, collection: int) -> int:
+def delete(connection: Connection, filters: DocumentFilters, *, collection: int) -> int:
     """Delete the documents that satisfy the filters, with their vectors, and say how many."""
     return connection.execute(load("collections")["delete"], _filter_columns(filters, collection)).rowcount
 
@@ -233,7 +235,7 @@ def _page_columns(page: Page) -> dict[str, Any]:
     return {"limit": page.limit, "offset": page.offset, "with_vectors": page.with_vectors}
 
 
-def _filter_columns(filters: Filters, collection: int) -> dict[str, Any]:
+def _filter_columns(filters: DocumentFilters, collection: int) -> dict[str, Any]:
     trees = {name: getattr(filters, name) for name in ("metadata_equal", "metadata", "value_equal", "value")}
     return {name: None if tree is None else Jsonb(tree) for name, tree in trees.items()} | {
         "collection": collection,

@@ -17,7 +17,7 @@ from .queries import load
 
 State = Literal["well", "note", "wrong"]
 MIGRATE = "htm migrate --url OWNER_DSN"
-OLD_SECONDS = 600.0  # a job that has waited so long has no worker
+OLD_JOB_SECONDS = 600.0  # a job that has waited so long has no worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ def _jobs(connection: Connection) -> Iterator[Finding]:
             kind = f"{row['kind']} jobs" + (f" of {row['model']}" if row["model"] else "")
             says = f"{row['parked']} {kind} were given up: {row['error']}"
             yield Finding("jobs", "wrong", says, f"htm jobs retry --tenant {row['tenant']}")
-    if pending and oldest > OLD_SECONDS:
+    if pending and oldest > OLD_JOB_SECONDS:
         yield Finding(
             "jobs", "note", f"{waiting}; the oldest waits since {oldest / 60:.0f} minutes", "htm worker --once"
         )

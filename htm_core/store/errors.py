@@ -25,7 +25,7 @@ _PASSWORD = re.compile(r"(password\s*=\s*)('(?:[^'\\]|\\.)*'|\S+)|(://[^:@/\s]*:
 
 
 # A deadlock, a serialisation failure, and a node that was purged while its words were said again.
-CONTENTION = ("40P01", "40001", "23503")
+RETRYABLE = ("40P01", "40001", "23503")
 
 
 class SessionLost(psycopg.OperationalError):
@@ -49,12 +49,12 @@ def detect_lost_session(connection: psycopg.Connection[Any], *, committing: bool
         raise SessionLost(error, committing=committing) from error
 
 
-def contended(error: BaseException) -> bool:
+def is_retryable(error: BaseException) -> bool:
     """Whether a failed transaction wrote nothing and would succeed if it were tried again."""
     cause = error.__cause__
     if isinstance(cause, SessionLost):
         return not cause.committing
-    return isinstance(cause, psycopg.Error) and cause.sqlstate in CONTENTION
+    return isinstance(cause, psycopg.Error) and cause.sqlstate in RETRYABLE
 
 
 _T = TypeVar("_T")
@@ -67,7 +67,7 @@ def retry_transaction(transaction: Callable[[], _T]) -> _T:
         try:
             return transaction()
         except StorageError as error:
-            if not contended(error):
+            if not is_retryable(error):
                 raise
     return transaction()
 
@@ -122,7 +122,7 @@ def _explain(error: psycopg.Error) -> HTMError:
         return StorageError(f"expected the primary server, got a standby: {said}; add target_session_attrs=read-write")
     if isinstance(error, pg.DiskFull | pg.OutOfMemory | pg.IoError):
         return StorageError(f"the server is out of room: {said}; nothing was written; free some and say it again")
-    if error.sqlstate in CONTENTION:
+    if error.sqlstate in RETRYABLE:
         return StorageError(f"another writer was in the way, more than once: {said}; nothing was written; say it again")
     if isinstance(error, psycopg.DataError | pg.ProgramLimitExceeded):
         return InvalidInput(f"PostgreSQL cannot store this value: {said}; nothing was written")

@@ -58,7 +58,7 @@ def put(
     connection.execute(statements["place"], file | places)
 
 
-def withdraw(
+def forget_missing(
     connection: Connection, session: str, *, owner: str, by: str, at: datetime, kept: Sequence[UUID]
 ) -> tuple[int, set[UUID]]:
     """Hide what a file no longer says: how many mentions, and the nodes that nothing else mentions."""
@@ -67,7 +67,7 @@ def withdraw(
     touched = {node for node in hidden if node is not None}
     if touched:
         nodes.refresh(connection, touched, described=touched)
-        working.forget_everywhere(connection, sorted(touched))
+        working.remove_dead(connection, sorted(touched))
     return len(hidden), touched - nodes.live(connection, sorted(touched))
 
 
@@ -77,7 +77,7 @@ def drop(connection: Connection, path: str, *, owner: str) -> str | None:
     return None if row is None else str(row["session"])
 
 
-def under(connection: Connection, place: str | None, *, owners: Sequence[str]) -> list[Row]:
+def list_files(connection: Connection, place: str | None, *, owners: Sequence[str]) -> list[Row]:
     """The files of a path or below it; all of them for none."""
     return connection.execute(load("files")["under"], {"owners": list(owners), "place": place}).fetchall()
 

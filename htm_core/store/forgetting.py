@@ -19,7 +19,7 @@ def forget(connection: Connection, node: UUID, *, owner: str, by: str, robot: st
     hidden = connection.execute(load("forgetting")["forget"], values).fetchall()
     if hidden:
         nodes.refresh(connection, [node], described=[node])
-        working.forget_everywhere(connection, [node])
+        working.remove_dead(connection, [node])
     return len(hidden)
 
 
@@ -41,7 +41,7 @@ def purge(connection: Connection, *, owner: str, before: datetime) -> int:
     """Erase what was forgotten before a moment, for good, and say how many nodes went."""
     rows = connection.execute(load("forgetting")["bury"], {"owner": owner, "before": before})
     touched = [row["node_id"] for row in rows]
-    return drop(connection, touched, owner=owner)["nodes"]
+    return delete_unmentioned(connection, touched, owner=owner)["nodes"]
 
 
 def erase_owner(connection: Connection, *, owner: str) -> dict[str, int]:
@@ -54,7 +54,7 @@ def erase_owner(connection: Connection, *, owner: str) -> dict[str, int]:
     sessions = connection.execute(load("forgetting")["drop_sessions"], values).fetchall()  # waits for who is writing
     mentions = connection.execute(load("forgetting")["bury_owner"], values).fetchall()
     nodes_of = [row["id"] for row in connection.execute(load("forgetting")["of_owner"], values)]
-    counts = drop(connection, nodes_of, owner=owner)
+    counts = delete_unmentioned(connection, nodes_of, owner=owner)
     connection.execute(load("forgetting")["drop_working"], values)
     connection.execute(load("files")["drop_all"], values)
     relations.drop_of_owner(connection, owner=owner)  # those between what the tenant shares
@@ -71,7 +71,7 @@ def erase_session(connection: Connection, *, owner: str, session: str) -> dict[s
     values: dict[str, str | None] = {"owner": owner, "session": session}
     sessions = connection.execute(load("forgetting")["drop_session"], values).fetchall()  # waits for who is writing
     rows = connection.execute(load("forgetting")["bury_session"], values).fetchall()
-    counts = drop(connection, [row["node_id"] for row in rows if row["node_id"]], owner=owner)
+    counts = delete_unmentioned(connection, [row["node_id"] for row in rows if row["node_id"]], owner=owner)
     connection.execute(load("forgetting")["drop_working"], values)
     connection.execute(load("files")["drop_session"], values)  # what a file said is gone: it is no longer loaded
     notes.update(counts | {"mentions": len(rows), "sessions": len(sessions)})
@@ -82,11 +82,11 @@ def erase_key(connection: Connection, *, owner: str, key: str) -> dict[str, int]
     """Erase every version of a key: what was said under it, and the nodes that nothing else mentions."""
     rows = connection.execute(load("forgetting")["bury_key"], {"owner": owner, "key": key}).fetchall()
     gone = connection.execute(load("forgetting")["drop_key"], {"owner": owner, "key": key}).fetchall()
-    counts = drop(connection, [row["node_id"] for row in rows], owner=owner)
+    counts = delete_unmentioned(connection, [row["node_id"] for row in rows], owner=owner)
     return counts | {"mentions": len(rows), "keys": counts["keys"] + len(gone)}
 
 
-def drop(connection: Connection, touched: Sequence[UUID], *, owner: str) -> dict[str, int]:
+def delete_unmentioned(connection: Connection, touched: Sequence[UUID], *, owner: str) -> dict[str, int]:
     """Delete the nodes that no mention is left of, with all that is theirs, and count it."""
     statements = load("forgetting")
     connection.execute(statements["lock"], {"ids": list(touched)})
@@ -98,5 +98,5 @@ def drop(connection: Connection, touched: Sequence[UUID], *, owner: str) -> dict
     connection.execute(statements["drop_nodes"], {"ids": doomed})
     left = set(touched) - set(doomed)
     nodes.refresh(connection, left, described=left)
-    working.forget_everywhere(connection, list(left))
+    working.remove_dead(connection, list(left))
     return {"nodes": len(doomed), "keys": len(keys), **parts}

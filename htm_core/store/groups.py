@@ -14,7 +14,7 @@ Role = Literal["active", "passive"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class GroupRules:
     """What all members of a group agree on: tokens of its working memory, policy, and seconds of the lease."""
 
     id: UUID
@@ -26,7 +26,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class GroupMembership:
     """One membership that this process speaks for; `due` is the seconds until another active member would be late."""
 
     group: str
@@ -38,19 +38,19 @@ class Standing:
     due: float | None
 
 
-def found(connection: Connection, group: str, *, budget: int, policy: str, lease: float) -> None:
+def create(connection: Connection, group: str, *, budget: int, policy: str, lease: float) -> None:
     """Make a group with these rules, unless there is one of the name."""
     values = {"group": group, "budget": budget, "policy": policy, "lease": lease}
     connection.execute(load("groups")["found"], values)
 
 
-def rules(connection: Connection, group: str, *, lock: bool) -> Rules | None:
+def rules(connection: Connection, group: str, *, lock: bool) -> GroupRules | None:
     """A group's rules; with `lock` nobody changes its members until the transaction ends."""
     row = connection.execute(load("groups")["lock" if lock else "read"], {"group": group}).fetchone()
-    return None if row is None else Rules(**row)
+    return None if row is None else GroupRules(**row)
 
 
-def names(connection: Connection) -> list[str]:
+def list_names(connection: Connection) -> list[str]:
     """Every group of the tenant."""
     return [row["name"] for row in connection.execute(load("groups")["names"])]
 
@@ -90,10 +90,10 @@ def set_roles(connection: Connection, group: str, roles: dict[str, Role]) -> Non
     connection.execute(load("groups")["next_term"], {"group": group})
 
 
-def beat(connection: Connection, *, instance: UUID) -> list[Standing]:
+def heartbeat(connection: Connection, *, instance: UUID) -> list[GroupMembership]:
     """Say that a process lives, and read how its memberships stand."""
     connection.execute(load("groups")["beat"], {"instance": instance})
-    return [Standing(**row) for row in connection.execute(load("groups")["standing"], {"instance": instance})]
+    return [GroupMembership(**row) for row in connection.execute(load("groups")["standing"], {"instance": instance})]
 
 
 def elect(connection: Connection, group: str) -> list[str]:
@@ -101,7 +101,7 @@ def elect(connection: Connection, group: str) -> list[str]:
     return [row["robot"] for row in connection.execute(load("groups")["elect"], {"group": group})]
 
 
-def holds(connection: Connection, group: str, *, owner: str, session: str | None) -> tuple[int, int]:
+def count_items(connection: Connection, group: str, *, owner: str, session: str | None) -> tuple[int, int]:
     """How many items and tokens a group holds of an owner, in one session or in all."""
     values = {"group": group, "owner": owner, "session": session}
     row = connection.execute(load("groups")["holds"], values).fetchone()

@@ -20,7 +20,7 @@ THRESHOLD = 10_000
 TABLES = ("vectors", "document_passages")
 
 
-def build_wanted(database: Database, *, threshold: int = THRESHOLD) -> list[str]:
+def build_due(database: Database, *, threshold: int = THRESHOLD) -> list[str]:
     """Renew the planner's statistics, build the indexes that are due, and name them.
 
     One process at a time does it: a lock is tried, not waited for, since a waiter would block a concurrent build.
@@ -28,7 +28,7 @@ def build_wanted(database: Database, *, threshold: int = THRESHOLD) -> list[str]
     """
     try:
         with database.owner() as connection, _alone(connection) as alone:
-            return _maintained(connection, threshold=threshold) if alone else []
+            return _build_all(connection, threshold=threshold) if alone else []
     except StorageError as error:
         _log.warning("no index was built, search stays exact; run `htm migrate` as the owner: %s", error)
         return []
@@ -45,7 +45,7 @@ def _alone(connection: Connection) -> Iterator[bool]:
             connection.execute(load("indexes")["unlock"])
 
 
-def _maintained(connection: Connection, *, threshold: int) -> list[str]:
+def _build_all(connection: Connection, *, threshold: int) -> list[str]:
     connection.execute(load("indexes")["prepare"])
     connection.execute(load("indexes")["analyze"])
     return [_build(connection, table, space) for table in TABLES for space in _due(connection, table, threshold)]

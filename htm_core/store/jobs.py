@@ -15,7 +15,7 @@ Lane = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimedJob:
     """One piece of work that is ours for a while."""
 
     tenant: str
@@ -27,7 +27,7 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True)
-class Owed:
+class PendingCounts:
     """How much work waits, for how many seconds the oldest has, and how much was given up."""
 
     pending: int
@@ -35,27 +35,27 @@ class Owed:
     oldest: float | None
 
 
-def owe(connection: Connection, nodes: Sequence[UUID], *, kind: str, model: str) -> None:
-    """Write down work for nodes; what is owed already is owed once.
+def enqueue_embedding(connection: Connection, nodes: Sequence[UUID], *, model: str) -> None:
+    """Queue one embed job for each node that has none yet.
 
-    It is owed to the model that the tenant has now; `model` counts only where there is none yet.
+    The job is for the model that the tenant has now; `model` counts only where there is none yet.
     """
     if nodes:
-        connection.execute(load("jobs")["owe"], {"nodes": list(nodes), "kind": kind, "model": model})
+        connection.execute(load("jobs")["enqueue_embedding"], {"nodes": list(nodes), "model": model})
 
 
-def owe_kind(connection: Connection, nodes: Sequence[UUID], *, kind: str, model: str = "") -> None:
+def enqueue(connection: Connection, nodes: Sequence[UUID], *, kind: str, model: str = "") -> None:
     """Write down work of another kind than embedding; what is owed is owed once, and done again if it was begun already."""
     if nodes:
         connection.execute(load("jobs")["owe_kind"], {"nodes": sorted(set(nodes)), "kind": kind, "model": model})
 
 
-def owe_count(connection: Connection) -> None:
+def enqueue_count(connection: Connection) -> None:
     """Ask for the tenant's words to be counted anew."""
     connection.execute(load("jobs")["owe_count"])
 
 
-def owe_counts(connection: Connection) -> int:
+def enqueue_due_counts(connection: Connection) -> int:
     """Ask for a count wherever a tenant has far more passages than were counted last, and say for how many.
 
     Looks at about 200,000 rows, of tenants drawn at random where all have more between them.
@@ -65,30 +65,30 @@ def owe_counts(connection: Connection) -> int:
     return int(row["owed"])
 
 
-def hand_over(connection: Connection, jobs: Sequence[Claimed]) -> int:
+def move_to_active_model(connection: Connection, jobs: Sequence[ClaimedJob]) -> int:
     """Owe the work of a model that the tenant has no longer to the one that it has, and say how many jobs that were."""
     row = connection.execute(load("jobs")["hand_over"], {"ids": _ids(jobs)}).fetchone()
     assert row is not None  # an aggregate has one row
     return int(row["handed"])
 
 
-def claim(connection: Connection, lane: Lane, *, limit: int, lease: float) -> list[Claimed]:
+def claim(connection: Connection, lane: Lane, *, limit: int, lease: float) -> list[ClaimedJob]:
     """Take up to `limit` due jobs of a lane, of any tenant, for `lease` seconds; nobody else gets them meanwhile."""
     values = {"kind": lane[0], "model": lane[1], "limit": limit, "lease": lease}
-    return [Claimed(**row) for row in connection.execute(load("jobs")["claim"], values)]
+    return [ClaimedJob(**row) for row in connection.execute(load("jobs")["claim"], values)]
 
 
-def renew(connection: Connection, jobs: Sequence[Claimed], *, lease: float) -> None:
+def renew(connection: Connection, jobs: Sequence[ClaimedJob], *, lease: float) -> None:
     """Keep jobs for `lease` seconds from now."""
     connection.execute(load("jobs")["renew"], {"ids": _ids(jobs), "lease": lease})
 
 
-def release(connection: Connection, jobs: Sequence[Claimed]) -> None:
+def release(connection: Connection, jobs: Sequence[ClaimedJob]) -> None:
     """Give jobs back that were not begun."""
     connection.execute(load("jobs")["release"], {"ids": _ids(jobs)})
 
 
-def revive(connection: Connection, *, model: str) -> int:
+def make_due(connection: Connection, *, model: str) -> int:
     """Make due what was put off because a model was away, and say how many jobs that were."""
     return connection.execute(load("jobs")["revive"], {"model": model}).rowcount
 
@@ -99,24 +99,24 @@ def next_due(connection: Connection, lanes: Sequence[Lane]) -> float | None:
     return row["seconds"] if row else None
 
 
-def texts(connection: Connection, nodes: Sequence[UUID], *, model: str) -> dict[UUID, str]:
+def missing_texts(connection: Connection, nodes: Sequence[UUID], *, model: str) -> dict[UUID, str]:
     """The passages of nodes that have no vector of a model yet."""
     rows = connection.execute(load("jobs")["texts"], {"nodes": list(nodes), "model": model})
     return {row["id"]: row["body"] for row in rows}
 
 
-def done(connection: Connection, jobs: Sequence[Claimed]) -> set[UUID]:
+def finish(connection: Connection, jobs: Sequence[ClaimedJob]) -> set[UUID]:
     """Strike out work that is done, and say which jobs were still there: what another worker did meanwhile is not."""
     return {row["id"] for row in connection.execute(load("jobs")["done"], {"ids": _ids(jobs)})}
 
 
-def later(connection: Connection, jobs: Sequence[Claimed], *, error: str, seconds: float, tried: bool) -> None:
+def postpone(connection: Connection, jobs: Sequence[ClaimedJob], *, error: str, seconds: float, tried: bool) -> None:
     """Put work off by about `seconds`, with the error in view; `tried` counts it as an attempt of the job's own."""
     values = {"ids": _ids(jobs), "error": error, "seconds": seconds, "tried": int(tried)}
     connection.execute(load("jobs")["later"], values)
 
 
-def park(connection: Connection, jobs: Sequence[Claimed], *, error: str) -> None:
+def park(connection: Connection, jobs: Sequence[ClaimedJob], *, error: str) -> None:
     """Give up on work until somebody asks for it again; the error stays readable."""
     connection.execute(load("jobs")["park"], {"ids": _ids(jobs), "error": error})
 
@@ -127,7 +127,7 @@ def retry(connection: Connection, *, owners: Sequence[str], ids: Sequence[UUID] 
     return connection.execute(load("jobs")["retry_parked"], values).rowcount
 
 
-def listed(
+def list_jobs(
     connection: Connection, *, owners: Sequence[str], kind: str | None, parked: bool | None, limit: int
 ) -> list[Job]:
     """What is owed for these owners' memories: parked work first, then the oldest."""
@@ -139,19 +139,19 @@ def listed(
     ]
 
 
-def owed(connection: Connection, *, owners: Sequence[str]) -> Owed:
+def count_pending(connection: Connection, *, owners: Sequence[str]) -> PendingCounts:
     """What is owed for these owners' memories."""
     row = connection.execute(load("jobs")["pending"], {"owners": list(owners)}).fetchone()
     assert row is not None  # an aggregate has one row
-    return Owed(row["pending"], row["parked"], row["oldest"])
+    return PendingCounts(row["pending"], row["parked"], row["oldest"])
 
 
-def hurry(connection: Connection) -> None:
+def make_all_due(connection: Connection) -> None:
     """Make the tenant's waiting work due now."""
     connection.execute(load("jobs")["hurry"])
 
 
-def waiting(connection: Connection, lanes: Sequence[Lane]) -> tuple[int, int]:
+def count_waiting(connection: Connection, lanes: Sequence[Lane]) -> tuple[int, int]:
     """How many of the tenant's jobs are still to be waited for, and how many there are.
 
     Waited for are those that have not failed since they were last due and that are in these lanes, or that somebody works
@@ -162,7 +162,7 @@ def waiting(connection: Connection, lanes: Sequence[Lane]) -> tuple[int, int]:
     return row["untried"], row["total"]
 
 
-def _ids(jobs: Sequence[Claimed]) -> list[UUID]:
+def _ids(jobs: Sequence[ClaimedJob]) -> list[UUID]:
     return [job.id for job in jobs]
 
 

@@ -1,7 +1,7 @@
--- name: owe
+-- name: enqueue_embedding
 insert into jobs (tenant, kind, model, node_id)
 -- Of the model that the tenant has now: the caller's may be one that a change-over has ended meanwhile.
-select this_tenant(), %(kind)s, coalesce((select m.name from models m where m.tenant = this_tenant() and m.active), %(model)s), d.id
+select this_tenant(), 'embed', coalesce((select m.name from models m where m.tenant = this_tenant() and m.active), %(model)s), d.id
 from unnest(%(nodes)s::uuid[]) as d(id)
 on conflict do nothing
 

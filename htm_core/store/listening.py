@@ -8,7 +8,7 @@ from .errors import translated
 from .queries import load
 
 
-class Line:
+class ListenConnection:
     """A connection that listens on the schema's channel. What it hears are ids of rows that changed: hints, not news.
 
     Raises `DatabaseUnavailable`, and `StorageError` through a pooler, where nothing would ever be heard.

@@ -22,7 +22,7 @@ PATIENCE = "2s"  # for writers to finish; as long at most do others wait behind
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class FillProgress:
     """How many passages a tenant has, and how many of them have a vector of the model."""
 
     passages: int
@@ -47,21 +47,21 @@ def _active(connection: Connection) -> str | None:
     return row["name"] if row else None
 
 
-def filled(database: Database, tenant: str, *, model: str) -> Filled:
+def fill_progress(database: Database, tenant: str, *, model: str) -> FillProgress:
     """How far the space of a model is filled."""
     with database.transaction(tenant) as connection:
         row = connection.execute(load("model_change")["count"], {"model": model}).fetchone()
         assert row is not None  # a select without from has one row
-        return Filled(row["passages"], row["vectors"])
+        return FillProgress(row["passages"], row["vectors"])
 
 
-def missing(database: Database, tenant: str, *, model: str, after: UUID | None, limit: int) -> dict[UUID, str]:
+def missing_texts(database: Database, tenant: str, *, model: str, after: UUID | None, limit: int) -> dict[UUID, str]:
     """The next passages, by id, that have no vector of a model yet, with their texts."""
     with database.transaction(tenant) as connection:
-        return _missing(connection, model=model, after=after, limit=limit)
+        return _missing_texts(connection, model=model, after=after, limit=limit)
 
 
-def _missing(connection: Connection, *, model: str, after: UUID | None, limit: int) -> dict[UUID, str]:
+def _missing_texts(connection: Connection, *, model: str, after: UUID | None, limit: int) -> dict[UUID, str]:
     rows = connection.execute(load("model_change")["missing"], {"model": model, "after": after, "limit": limit})
     return {row["id"]: row["body"] for row in rows}
 
@@ -77,7 +77,7 @@ def store(database: Database, tenant: str, vectors: Mapping[UUID, Sequence[float
         nodes.insert_vectors(connection, vectors, model=model)
 
 
-def take_over(database: Database, tenant: str, *, model: str, few: int) -> bool:
+def switch(database: Database, tenant: str, *, model: str, few: int) -> bool:
     """Make a model the tenant's, in one transaction that nobody can write a memory beside; False when it is too early.
 
     It is too early when more than `few` passages have no vector of it yet, or when somebody has been writing for longer
@@ -85,18 +85,18 @@ def take_over(database: Database, tenant: str, *, model: str, few: int) -> bool:
     """
     try:
         with database.transaction(tenant) as connection:
-            return _take_over(connection, model=model, few=few)
+            return _switch(connection, model=model, few=few)
     except StorageError as error:
         if isinstance(error.__cause__, pg.LockNotAvailable | pg.DeadlockDetected):
             return False
         raise
 
 
-def _take_over(connection: Connection, *, model: str, few: int) -> bool:
+def _switch(connection: Connection, *, model: str, few: int) -> bool:
     statements = load("model_change")
     connection.execute(statements["quiet"], {"patience": PATIENCE})
     connection.execute(statements["lock"])
-    left = _missing(connection, model=model, after=None, limit=few + 1)
+    left = _missing_texts(connection, model=model, after=None, limit=few + 1)
     if len(left) > few:
         return False
     connection.execute(statements["owe"], {"model": model, "passages": list(left)})
@@ -111,7 +111,7 @@ def drop_vectors(database: Database, tenant: str, *, keep: str, limit: int) -> i
         return connection.execute(load("model_change")["drop_vectors"], {"model": keep, "limit": limit}).rowcount
 
 
-def strike(database: Database, tenant: str, *, model: str) -> None:
+def drop_finished_jobs(database: Database, tenant: str, *, model: str) -> None:
     """Strike out the jobs, parked ones too, of what has its vectors by now."""
     with database.transaction(tenant) as connection:
         connection.execute(load("model_change")["strike"], {"model": model})

@@ -11,7 +11,7 @@ from .queries import load
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class ModelStatus:
     """How a model stands; times are in seconds from now, below 0 when they are over.
 
     `failures` are those in a row, `opens_in` is until when it is left alone, `probed_for` until when somebody tries it, and
@@ -24,18 +24,18 @@ class Pace:
     ahead: float = 0.0
 
 
-def look(connection: Connection, models: Sequence[str]) -> dict[str, Pace]:
+def read(connection: Connection, models: Sequence[str]) -> dict[str, ModelStatus]:
     """How models stand of which anything is known."""
     rows = connection.execute(load("model_status")["look"], {"models": list(models)})
-    return {row.pop("model"): Pace(**row) for row in rows}
+    return {row.pop("model"): ModelStatus(**row) for row in rows}
 
 
-def hold(connection: Connection, model: str) -> Pace:
+def lock(connection: Connection, model: str) -> ModelStatus:
     """How a model stands; nobody else changes that until the transaction ends."""
     connection.execute(load("model_status")["add"], {"model": model})
     row = connection.execute(load("model_status")["hold"], {"model": model}).fetchone()
     assert row is not None  # it was added
-    return Pace(**row)
+    return ModelStatus(**row)
 
 
 def probe(connection: Connection, model: str, *, prober: UUID, seconds: float) -> None:
@@ -43,35 +43,35 @@ def probe(connection: Connection, model: str, *, prober: UUID, seconds: float) -
     connection.execute(load("model_status")["probe"], {"model": model, "prober": prober, "seconds": seconds})
 
 
-def withdraw(connection: Connection, model: str, *, prober: UUID) -> None:
+def cancel_probe(connection: Connection, model: str, *, prober: UUID) -> None:
     """Say that a worker does not try a model after all."""
     connection.execute(load("model_status")["withdraw"], {"model": model, "prober": prober})
 
 
-def spend(connection: Connection, model: str, *, ahead: float) -> None:
+def set_spent(connection: Connection, model: str, *, ahead: float) -> None:
     """Note how much time the calls that were made are worth now."""
     connection.execute(load("model_status")["spend"], {"model": model, "ahead": ahead})
 
 
-def answered(connection: Connection, model: str) -> bool:
+def record_success(connection: Connection, model: str) -> bool:
     """Note that a model answered; whether it had not before."""
     return connection.execute(load("model_status")["answered"], {"model": model}).rowcount > 0
 
 
-def failed(connection: Connection, model: str, *, lasted: float) -> int:
+def record_failure(connection: Connection, model: str, *, lasted: float) -> int:
     """Note that a model did not answer a call that lasted so many seconds, and say how often it has not, in a row.
 
     A failure that another worker noted meanwhile counts for this call as well.
     """
     row = connection.execute(load("model_status")["failed"], {"model": model, "lasted": lasted}).fetchone()
-    return int(row["failures"]) if row is not None else look(connection, [model])[model].failures
+    return int(row["failures"]) if row is not None else read(connection, [model])[model].failures
 
 
-def open(connection: Connection, model: str, *, seconds: float) -> None:
+def leave_alone(connection: Connection, model: str, *, seconds: float) -> None:
     """Have a model left alone for so long."""
     connection.execute(load("model_status")["open"], {"model": model, "seconds": seconds})
 
 
-def hurry(connection: Connection, models: Sequence[str]) -> None:
+def make_due(connection: Connection, models: Sequence[str]) -> None:
     """Have models tried now that are left alone."""
     connection.execute(load("model_status")["hurry"], {"models": list(models)})

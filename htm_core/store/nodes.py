@@ -128,7 +128,7 @@ def node_of(row: Mapping[str, Any]) -> Node:
     )
 
 
-def page(
+def list_ids(
     connection: Connection,
     *,
     owners: Sequence[str],
@@ -162,7 +162,7 @@ def containing(connection: Connection, text: str, *, owners: Sequence[str]) -> l
     return [row["id"] for row in rows]
 
 
-def touch(connection: Connection, access_counts: Mapping[UUID, tuple[int, datetime]]) -> None:
+def add_accesses(connection: Connection, access_counts: Mapping[UUID, tuple[int, datetime]]) -> None:
     """Add to nodes' access counts, in the order of their ids."""
     ids = sorted(access_counts)
     connection.execute(

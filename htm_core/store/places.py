@@ -98,7 +98,7 @@ def _let_go(connection: Connection, rows: Iterable[Row]) -> set[UUID]:
         return set()
     nodes.refresh(connection, touched, described=touched)
     gone = touched - nodes.live(connection, sorted(touched))
-    working.forget_everywhere(connection, sorted(gone))
+    working.remove_dead(connection, sorted(gone))
     return gone
 
 

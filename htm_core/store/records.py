@@ -10,7 +10,7 @@ from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class PassageDraft:
     """One passage of a content: where it lies, and the text that words are found by."""
 
     id: UUID
@@ -37,13 +37,13 @@ class Entry:
     name: str | None
     at: datetime
     payload: bytes | None
-    pieces: tuple[Piece, ...]
+    pieces: tuple[PassageDraft, ...]
     vectors: tuple[Sequence[float] | None, ...]  # one per piece, as far as they are known
     logged: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class WrittenEntry:
     """What became of one entry."""
 
     mention: UUID

@@ -11,14 +11,14 @@ from ..types import Relation
 from .database import Connection
 from .queries import load
 
-LOWEST = 0.1  # below this, nodes share too little of their tags to be related
-MOST = 50  # edges from shared tags that a node seeks for itself
-COMMON = 1_000  # a tag that more nodes have brings nobody together by itself
-WIDTH = 1_000  # nodes from which a walk goes on, at each distance
+MIN_WEIGHT = 0.1  # below this, nodes share too little of their tags to be related
+MAX_EDGES = 50  # edges from shared tags that a node seeks for itself
+COMMON_TAG = 1_000  # a tag that more nodes have brings nobody together by itself
+WALK_WIDTH = 1_000  # nodes from which a walk goes on, at each distance
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FactSource:
     """What facts are taken from, and who said it, when and where."""
 
     content: str
@@ -31,7 +31,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Walked:
+class RelatedNode:
     """A node that was reached, by the strongest path."""
 
     node: UUID
@@ -39,10 +39,10 @@ class Walked:
     path: tuple[Relation, ...]
 
 
-def relate(connection: Connection, nodes: Sequence[UUID]) -> None:
+def renew_tag_edges(connection: Connection, nodes: Sequence[UUID]) -> None:
     """Renew the edges of nodes to those that share their tags; one such at a time in a tenant."""
     connection.execute(load("relations")["turn"])
-    values = {"nodes": list(nodes), "lowest": LOWEST, "most": MOST, "common": COMMON}
+    values = {"nodes": list(nodes), "lowest": MIN_WEIGHT, "most": MAX_EDGES, "common": COMMON_TAG}
     connection.execute(load("relations")["relate"], values)
 
 
@@ -64,26 +64,26 @@ def walk(
     owners: Sequence[str],
     limit: int,
     lowest: float,
-) -> list[Walked]:
+) -> list[RelatedNode]:
     """The live nodes within so many edges, the strongest path to each, strongest first."""
     values = {"node": node, "hops": hops, "kinds": list(kinds), "owners": list(owners), "limit": limit}
-    rows = connection.execute(load("relations")["related"], values | {"lowest": lowest, "width": WIDTH})
-    return [Walked(row["node"], row["weight"], tuple(Relation(**edge) for edge in row["path"])) for row in rows]
+    rows = connection.execute(load("relations")["related"], values | {"lowest": lowest, "width": WALK_WIDTH})
+    return [RelatedNode(row["node"], row["weight"], tuple(Relation(**edge) for edge in row["path"])) for row in rows]
 
 
-def source(connection: Connection, node: UUID) -> Source | None:
+def source(connection: Connection, node: UUID) -> FactSource | None:
     """What facts are to be taken from; None when it is hidden or gone."""
     row = connection.execute(load("relations")["source"], {"node": node}).fetchone()
-    return None if row is None else Source(**row)
+    return None if row is None else FactSource(**row)
 
 
-def hold_source(connection: Connection, node: UUID) -> bool:
+def lock_source(connection: Connection, node: UUID) -> bool:
     """Keep a node as it is until the transaction ends, and say whether it is there and live."""
     row = connection.execute(load("relations")["hold_source"], {"node": node}).fetchone()
     return row is not None and row["live"]
 
 
-def derive(connection: Connection, node: UUID, mentions: Sequence[UUID], *, owner: str) -> None:
+def add_derived(connection: Connection, node: UUID, mentions: Sequence[UUID], *, owner: str) -> None:
     """Say that mentions are facts taken from a node: they are hidden, shown and erased with it, and an edge leads to it."""
     connection.execute(load("relations")["derive"], {"source": node, "mentions": list(mentions), "owner": owner})
 

@@ -18,24 +18,24 @@ Given = tuple[UUID, Sequence[str]]
 
 def insert(connection: Connection, entries: Sequence[Entry]) -> None:
     """Unite the nodes' tags with those of the entries; whose tags changed is owed its relations anew."""
-    unite(connection, [(entry.node, entry.tags) for entry in entries if entry.node is not None and entry.tags])
+    add(connection, [(entry.node, entry.tags) for entry in entries if entry.node is not None and entry.tags])
 
 
-def unite(connection: Connection, given: Sequence[Given]) -> None:
+def add(connection: Connection, given: Sequence[Given]) -> None:
     """Give nodes normal tags, and with each its ancestors."""
     rows = [(path, node, path in tags) for node, tags in given for path in sorted(closure(tags))]
     if rows:
         tags, nodes, explicit = (list(column) for column in zip(*rows, strict=True))
         changed = connection.execute(load("tags")["insert"], {"tags": tags, "nodes": nodes, "explicit": explicit})
-        jobs.owe_kind(connection, [row["node_id"] for row in changed], kind="relate")
+        jobs.enqueue(connection, [row["node_id"] for row in changed], kind="relate")
 
 
-def hold(connection: Connection, node: UUID, *, owner: str) -> bool:
+def lock_node(connection: Connection, node: UUID, *, owner: str) -> bool:
     """Keep a node whose tags are to change; False when this owner has none such."""
     return connection.execute(load("tags")["hold"], {"node": node, "owner": owner}).fetchone() is not None
 
 
-def keep(connection: Connection, node: UUID) -> bool:
+def lock_existing(connection: Connection, node: UUID) -> bool:
     """Keep a node from being erased until the transaction ends; False when it is gone."""
     return connection.execute(load("tags")["keep"], {"node": node}).fetchone() is not None
 
@@ -47,7 +47,7 @@ def remove(connection: Connection, node: UUID, tags: Sequence[str]) -> int:
     taken = connection.execute(statements["unmark"], {"node": node, "tags": list(tags)}).rowcount
     if taken:
         connection.execute(statements["prune"], {"node": node})
-        jobs.owe_kind(connection, [node], kind="relate")
+        jobs.enqueue(connection, [node], kind="relate")
     return taken
 
 
@@ -57,7 +57,7 @@ def counts(connection: Connection, *, owners: Sequence[str], prefix: str | None)
     return {row["tag"]: row["nodes"] for row in rows}
 
 
-def tagged(connection: Connection, *, owners: Sequence[str]) -> int:
+def count_tagged(connection: Connection, *, owners: Sequence[str]) -> int:
     """How many live nodes have any tag."""
     row = connection.execute(load("tags")["tagged"], {"owners": list(owners)}).fetchone()
     assert row is not None  # an aggregate has one row

@@ -28,53 +28,55 @@ class SetKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SetVersion:
     """How far a set has been read or written: its row's id and version."""
 
     id: UUID
     version: int
 
-    def follows(self, before: Seen | None) -> bool:
+    def follows(self, before: SetVersion | None) -> bool:
         """Whether nothing lies between the two."""
         if before is None:
             return self.version == 1
         return self.id == before.id and self.version == before.version + 1
 
-    def covers(self, other: Seen) -> bool:
+    def covers(self, other: SetVersion) -> bool:
         """Whether what was seen by then is seen by now."""
         return self.id == other.id and self.version >= other.version
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class SetChange:
     """A change that was written: as which version, and which items did not come, since they were forgotten meanwhile."""
 
-    at: Seen
+    at: SetVersion
     refused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class SetChanges:
     """What happened to a set: `held` is held now, `gone` is not; when `whole`, nothing but `held` is.
 
     Items that the reader did not have come with their words; the others have empty ones.
     """
 
-    at: Seen | None
+    at: SetVersion | None
     whole: bool
     held: dict[str, Item] = field(default_factory=dict)
     gone: frozenset[str] = frozenset()
 
 
-def look(connection: Connection, key: SetKey, *, since: Seen | None, known: Container[str]) -> Changes | None:
+def read_changes(
+    connection: Connection, key: SetKey, *, since: SetVersion | None, known: Container[str]
+) -> SetChanges | None:
     """What has changed since a version, or all that is held since None; None when nothing has.
 
     `known` are the ids whose words the reader has.
     """
     row = connection.execute(load("working")["version"], key.columns()).fetchone()
     if row is None:
-        return Changes(at=None, whole=True)
-    at = Seen(row["id"], row["version"])
+        return SetChanges(at=None, whole=True)
+    at = SetVersion(row["id"], row["version"])
     if since is not None and since.covers(at):
         return None
     whole = since is None or since.id != at.id or row["pruned"] > since.version
@@ -84,7 +86,7 @@ def look(connection: Connection, key: SetKey, *, since: Seen | None, known: Cont
     gone = frozenset(str(row["id"]) for row in rows if not row["held"])
     words = _contents(connection, [UUID(id) for id in held if id not in known])
     items = {id: _item(row, words.get(id)) for id, row in held.items() if id in known or id in words}
-    return Changes(at=at, whole=whole, held=items, gone=gone)
+    return SetChanges(at=at, whole=whole, held=items, gone=gone)
 
 
 def _contents(connection: Connection, ids: Sequence[UUID]) -> dict[str, Row]:
@@ -113,7 +115,7 @@ def change(
     evicted: Sequence[Eviction] = (),
     dead: Sequence[UUID] = (),
     expected: int | None = None,
-) -> Written | None:
+) -> SetChange | None:
     """Write down what came in, what left, and what is no longer live and leaves every set; say which version that is.
 
     None when there is nothing to write, or when `expected` is given and the set is at another version already.
@@ -131,21 +133,23 @@ def change(
     return _change(connection, {**key.columns(), **values, **_columns(admitted)})
 
 
-def let_go(connection: Connection, key: SetKey, ids: Sequence[str], *, at: datetime) -> Written | None:
+def remove(connection: Connection, key: SetKey, ids: Sequence[str], *, at: datetime) -> SetChange | None:
     """Take items out of a set without a receipt."""
     values = {"expected": None, "gone": [UUID(id) for id in ids], "scores": None, "at": at, "policy": None, "dead": []}
     return _change(connection, {**key.columns(), **values, **_columns(())})
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedAccesses:
     """Accesses that were written: as which version, and what the counts and last moments are now."""
 
-    at: Seen
+    at: SetVersion
     counts: Mapping[str, tuple[int, float]]
 
 
-def touch(connection: Connection, key: SetKey, access_counts: Mapping[UUID, tuple[int, datetime]]) -> Counted | None:
+def add_accesses(
+    connection: Connection, key: SetKey, access_counts: Mapping[UUID, tuple[int, datetime]]
+) -> CountedAccesses | None:
     """Add to the access counts of what a set holds; None when it holds none of it."""
     ids = sorted(access_counts)
     values = {"ids": ids, "times": [access_counts[id][0] for id in ids], "ats": [access_counts[id][1] for id in ids]}
@@ -153,10 +157,10 @@ def touch(connection: Connection, key: SetKey, access_counts: Mapping[UUID, tupl
     if not rows:
         return None
     counts = {str(row["node"]): (row["count"], row["at"].timestamp()) for row in rows}
-    return Counted(Seen(rows[0]["set_id"], rows[0]["reached"]), counts)
+    return CountedAccesses(SetVersion(rows[0]["set_id"], rows[0]["reached"]), counts)
 
 
-def forget_everywhere(connection: Connection, ids: Sequence[UUID]) -> None:
+def remove_dead(connection: Connection, ids: Sequence[UUID]) -> None:
     """Take nodes that are no longer live out of every set."""
     connection.execute(load("working")["let_go_dead"], {"ids": list(ids)})
 
@@ -176,9 +180,11 @@ def _columns(items: Sequence[Item]) -> dict[str, list[object]]:
     }
 
 
-def _change(connection: Connection, values: Mapping[str, object]) -> Written | None:
+def _change(connection: Connection, values: Mapping[str, object]) -> SetChange | None:
     row = connection.execute(load("working")["change"], values).fetchone()
-    return None if row is None else Written(Seen(row["set_id"], row["reached"]), tuple(map(str, row["refused"])))
+    return (
+        None if row is None else SetChange(SetVersion(row["set_id"], row["reached"]), tuple(map(str, row["refused"])))
+    )
 
 
 def _moment(seconds: float) -> datetime:

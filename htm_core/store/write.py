@@ -9,14 +9,14 @@ from uuid import UUID
 
 from . import forgetting, jobs, keys, mentions, nodes, tags, tenants
 from .database import Connection
-from .records import Entry, Written
+from .records import Entry, WrittenEntry
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What writing did: what became of each entry, and every node whose standing may have changed."""
 
-    written: list[Written]
+    written: list[WrittenEntry]
     touched: set[UUID]
 
 
@@ -39,7 +39,7 @@ def write(connection: Connection, entries: Sequence[Entry], *, owner: str, robot
     touched = keys.assign(connection, said, owner=owner, robot=robot) | left
     _refresh(connection, said, new=new, touched=touched)
     if left:
-        forgetting.drop(connection, sorted(left), owner=owner)  # nobody says these words any more
+        forgetting.delete_unmentioned(connection, sorted(left), owner=owner)  # nobody says these words any more
     _embed(connection, said, new=new, model=model)
     by_id = {(entry.session, entry.external_id): entry for entry in said}
     return Outcome([_written(entry, by_id=by_id, settled=settled, new=new) for entry in entries], touched)
@@ -104,11 +104,13 @@ def _embed(connection: Connection, said: Sequence[Entry], *, new: set[UUID], mod
     if not stale:
         nodes.insert_vectors(connection, given, model=model)
     owed = [node for node, entry in first.items() if node is not None and (stale or None in entry.vectors)]
-    jobs.owe(connection, owed, kind="embed", model=model)
+    jobs.enqueue_embedding(connection, owed, model=model)
 
 
-def _written(entry: Entry, *, by_id: dict[tuple[str, str | None], Entry], settled: Settled, new: set[UUID]) -> Written:
+def _written(
+    entry: Entry, *, by_id: dict[tuple[str, str | None], Entry], settled: Settled, new: set[UUID]
+) -> WrittenEntry:
     if entry.external_id is not None:
         known = settled.get((entry.session, entry.external_id))
         entry = known[0] if known else by_id[entry.session, entry.external_id]
-    return Written(mention=entry.mention, node=entry.node, is_new=entry.node in new)
+    return WrittenEntry(mention=entry.mention, node=entry.node, is_new=entry.node in new)

@@ -39,7 +39,7 @@ def test_what_is_owed_is_listed_given_up_and_retried(
     assert sorted(job["kind"] for job in htm("jobs", "--json", *model).json) == ["embed", "relate"]
     for _ in range(MOST_TRIES):
         with database.transaction(tenant) as connection:
-            jobs.hurry(connection)
+            jobs.make_all_due(connection)
         htm("worker", "--once", *model)
     [parked] = htm("jobs", "--parked", "--json", *model).json
     assert (parked["kind"], parked["state"], parked["attempts"]) == ("embed", "parked", MOST_TRIES)
@@ -64,7 +64,7 @@ def test_ids_are_for_retry(htm: Htm) -> None:
 def test_a_worker_does_the_jobs_of_the_taggers_it_is_given(htm: Htm, database: Database, tenant: str) -> None:
     node = htm("remember", "Ann likes coffee.", "--no-wait", "--json").json["id"]
     with database.transaction(tenant) as connection:
-        jobs.owe_kind(connection, [node], kind="tag", model="keywords")
+        jobs.enqueue(connection, [node], kind="tag", model="keywords")
     done = htm("worker", "--once", "--tagger", "keywords", "--propositioner", "ollama:gemma3", "--json").json
     assert "keywords" in done["models"]
     assert "ollama:gemma3" in done["models"]

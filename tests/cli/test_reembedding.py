@@ -154,9 +154,9 @@ def test_it_waits_for_whoever_is_writing_and_includes_what_they_write(
     model_change.begin(database, tenant, model=model.name)
     with database.transaction(tenant) as writing:
         writing.execute("lock table nodes in row exclusive mode")  # as whoever inserts a node does
-        assert not model_change.take_over(database, tenant, model=model.name, few=1_000)
-    assert not model_change.take_over(database, tenant, model=model.name, few=59)
-    assert model_change.take_over(database, tenant, model=model.name, few=60)
+        assert not model_change.switch(database, tenant, model=model.name, few=1_000)
+    assert not model_change.switch(database, tenant, model=model.name, few=59)
+    assert model_change.switch(database, tenant, model=model.name, few=60)
 
 
 def test_other_tenants_keep_their_model(
@@ -176,7 +176,7 @@ def test_the_index_of_vectors_that_nobody_has_any_more_is_dropped(
     memory = make(embedder=old, settings=IDLE)
     memory.remember_many([{"content": f"text {n}"} for n in range(30)])
     assert memory.flush()
-    built = indexes.build_wanted(database, threshold=30)
+    built = indexes.build_due(database, threshold=30)
     done = reembed(database, tenant=tenant, embedder=resolve(new))
     assert set(done.indexes) & set(built)
 

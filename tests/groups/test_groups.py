@@ -202,7 +202,7 @@ def test_where_nobody_can_listen_changes_arrive_a_little_later_and_the_status_sa
     def refused(database: Database) -> None:
         raise StorageError("expected a connection of its own for this, got one through a pooler")
 
-    monkeypatch.setattr(listening, "Line", refused)
+    monkeypatch.setattr(listening, "ListenConnection", refused)
     with make("a", settings=like_another_process(1)) as a:
         group = a.group("team")
         node = a.remember("here")

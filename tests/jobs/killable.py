@@ -94,13 +94,13 @@ def say(words: str) -> None:
 
 def slow_down_relating() -> None:
     """Relating asks no model: a pause in its transaction stands for a database that is busy."""
-    relate = relations.relate
+    relate = relations.renew_tag_edges
 
     def slowly(*arguments: object) -> None:
         relate(*arguments)  # type: ignore[arg-type]
         time.sleep(PACE)
 
-    relations.relate = slowly  # type: ignore[assignment]
+    relations.renew_tag_edges = slowly  # type: ignore[assignment]
 
 
 if __name__ == "__main__":

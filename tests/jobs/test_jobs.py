@@ -138,7 +138,7 @@ def test_a_tag_that_changes_while_it_is_being_related_is_related_again(
         assert len(claimed) == 1
         memory.tags.add(node.id, ["b"])
         with database.transaction(tenant, role="htm_worker") as connection:
-            assert jobs.done(connection, claimed) == set()
+            assert jobs.finish(connection, claimed) == set()
         assert [(job.kind, job.state) for job in memory.jobs.list(kind="relate")] == [("relate", "waiting")]
 
 

@@ -62,7 +62,7 @@ class Model:
 
     def is_wanted(self) -> None:
         with self.database.transaction("", role="htm_worker") as connection:
-            model_status.hurry(connection, [self.name])
+            model_status.make_due(connection, [self.name])
 
     def passes(self, seconds: float) -> None:
         with self.database.transaction("", role="htm_worker") as connection:

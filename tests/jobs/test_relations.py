@@ -84,7 +84,7 @@ def test_when_all_is_done_the_edges_are_those_of_the_tags_whatever_happened_befo
         wanted = {
             frozenset((one.id, other.id)): weight
             for one, other in combinations(nodes, 2)
-            if (weight := closeness(one.tags, other.tags)) >= relations.LOWEST
+            if (weight := closeness(one.tags, other.tags)) >= relations.MIN_WEIGHT
         }
         assert edges(memory._engine.database, memory.tenant) == pytest.approx(wanted)
 

@@ -72,7 +72,7 @@ def test_a_text_that_the_model_cannot_take_is_parked_with_the_error_in_view(
         worker = worker_for(idle_database, embedder)
         for _ in range(MOST_TRIES):
             with idle_database.transaction(tenant) as connection:
-                jobs.hurry(connection)
+                jobs.make_all_due(connection)
             worker.drain()
         stats = memory.stats()
         assert (stats.vectors, stats.pending_jobs, stats.parked_jobs) == (5, 0, 1)
@@ -93,7 +93,7 @@ def test_a_model_that_is_down_costs_no_job_its_tries(
         worker = worker_for(idle_database, embedder)
         for _ in range(2 * MOST_TRIES):
             with idle_database.transaction(tenant) as connection:
-                jobs.hurry(connection)
+                jobs.make_all_due(connection)
             worker.drain()
         assert memory.stats().parked_jobs == 0
         embedder.down = False
@@ -164,7 +164,7 @@ class Huge(HashEmbedder):
 def park_all(worker: Worker, database: Database, tenant: str) -> None:
     for _ in range(MOST_TRIES):
         with database.transaction(tenant) as connection:
-            jobs.hurry(connection)
+            jobs.make_all_due(connection)
         worker.drain()
 
 
@@ -212,7 +212,7 @@ def test_a_count_that_fails_leaves_the_rest_of_the_batch_to_be_done(
     with make(embedder=embedder, settings=IDLE) as memory:
         memory.remember("words")
         with idle_database.transaction(tenant) as connection:
-            jobs.owe_count(connection)
+            jobs.enqueue_count(connection)
         worker_for(idle_database, embedder).drain()
         assert memory.stats().vectors == 1
         with idle_database.transaction(tenant) as connection:
@@ -255,9 +255,9 @@ def test_jobs_of_another_tenant_are_out_of_reach(make: Make, idle_database: Data
         with idle_database.transaction("", role="htm_worker") as connection:
             mine = jobs.claim(connection, ("embed", resolve(embedder).name), limit=10, lease=0.1)
         with idle_database.transaction(f"{tenant}-other", role="htm_worker") as connection:
-            jobs.done(connection, mine)
+            jobs.finish(connection, mine)
             jobs.park(connection, mine, error="not yours")
-            jobs.later(connection, mine, error="not yours", seconds=1e6, tried=True)
+            jobs.postpone(connection, mine, error="not yours", seconds=1e6, tried=True)
         assert memory.flush(timeout=20)
         assert memory.stats().vectors == 1
 

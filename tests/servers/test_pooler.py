@@ -136,7 +136,7 @@ def test_work_that_needs_a_session_of_its_own_is_refused_and_names_the_setting(p
     database = memory_at(pooler.dsn(ADMIN))._engine.database
     with pytest.raises(StorageError, match="migrate_url"), database.owner():
         pass
-    assert indexes.build_wanted(database) == []
+    assert indexes.build_due(database) == []
     assert left_behind(pooler) == CLEAN
 
 
@@ -145,6 +145,6 @@ def test_with_a_direct_owner_indexes_are_built_behind_it(pooler: Pooler, oldest:
     for n in range(60):
         memory.remember(f"note {n} on subject {n % 7}")
     assert memory.flush(timeout=30)
-    assert indexes.build_wanted(memory._engine.database, threshold=50)
+    assert indexes.build_due(memory._engine.database, threshold=50)
     assert memory.recall("subject 3", mode="vector")
     assert left_behind(pooler) == CLEAN

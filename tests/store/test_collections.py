@@ -19,7 +19,7 @@ from htm_core.collections.items import uid_of
 from htm_core.errors import HTMError
 from htm_core.settings import Settings
 from htm_core.store import collections, indexes
-from htm_core.store.collections import Filters
+from htm_core.store.collections import DocumentFilters
 from htm_core.store.database import Connection, Database
 from htm_core.store.queries import load
 from htm_core.types import CollectionHit
@@ -112,15 +112,15 @@ def test_a_collections_number_opens_it_to_its_own_tenant_only(database: Database
     with database.transaction(tenant) as connection:
         standing = collections.find(connection, "docs")
     assert standing is not None
-    filters = Filters(at=datetime.now(UTC), uids=[uid_of("docs", (), "a")])
+    filters = DocumentFilters(at=datetime.now(UTC), uids=[uid_of("docs", (), "a")])
     page = collections.Page(limit=10)
-    question = collections.Question(
+    question = collections.DocumentQuery(
         text="wall", vector=[1, 2], share=0.5, lowest=0, vector_pool=10, text_pool=10
     )  # fmt: skip
     for wall, seen in ((tenant, 1), (f"other-{tenant}", 0)):
         with database.transaction(wall) as connection:
             assert len(collections.search(connection, question, filters, page, collection=standing.id)) == seen
-            assert len(collections.page(connection, filters, page, collection=standing.id)) == seen
+            assert len(collections.list_items(connection, filters, page, collection=standing.id)) == seen
             assert collections.count(connection, filters, collection=standing.id) == seen
     with pytest.raises(HTMError, match="tenant"), database.transaction("") as connection:
         collections.count(connection, filters, collection=standing.id)
@@ -144,7 +144,7 @@ def crowd() -> str:
 def build(database: Database) -> None:
     """Build the index that is due, here or in the worker that is at it already."""
     for _ in range(300):
-        indexes.build_wanted(database)
+        indexes.build_due(database)
         with database.owner() as connection:
             values = {"threshold": indexes.THRESHOLD}
             wanted = connection.execute(load("indexes")["document_passages_wanted"], values).fetchall()
@@ -173,7 +173,7 @@ def crowded(database: Database, crowd: str) -> dict[str, Collection]:
             ]
             both[name].put(items, model=crowd)
         build(database)
-        assert indexes.build_wanted(database) == []  # what is built is not wanted again
+        assert indexes.build_due(database) == []  # what is built is not wanted again
     return both
 
 
@@ -219,14 +219,18 @@ def test_a_page_is_full_though_the_index_gives_up_among_what_belongs_to_others(
 ) -> None:
     """Asked for what is nearest in the other collection, the index visits its allowance of tuples and finds nothing."""
     vector = [6.0] + [0.0] * (DIMENSION - 1)
-    question = collections.Question(text=None, vector=vector, share=1, lowest=0, vector_pool=128, text_pool=128)
+    question = collections.DocumentQuery(text=None, vector=vector, share=1, lowest=0, vector_pool=128, text_pool=128)
     with database.transaction(crowd) as connection:
         standing = collections.find(connection, "west")
         assert standing is not None
         assert standing.indexed
         connection.execute("select set_config('hnsw.max_scan_tuples', '2000', true)")
         found = collections.search(
-            connection, question, Filters(at=datetime.now(UTC)), collections.Page(limit=50), collection=standing.id
+            connection,
+            question,
+            DocumentFilters(at=datetime.now(UTC)),
+            collections.Page(limit=50),
+            collection=standing.id,
         )
     assert ids(found) == nearest(crowded["west"], vector, limit=50)
 

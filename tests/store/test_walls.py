@@ -94,7 +94,7 @@ def crowded(make: Make) -> Iterator[Memory]:
 def indexed(database: Database) -> list[str]:
     """Build what is due, here or in the worker that is at it already, and name the indexes of vectors."""
     for _ in range(200):
-        indexes.build_wanted(database, threshold=5_000)
+        indexes.build_due(database, threshold=5_000)
         with database.owner() as connection:
             due = connection.execute(load("indexes")["vectors_wanted"], {"threshold": 5_000}).fetchall()
             names = connection.execute(

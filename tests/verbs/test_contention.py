@@ -163,7 +163,7 @@ def test_anothers_vectors_do_not_stand_in_front_of_ones_own(
             drafts = [Draft(content=f"note {n}", vector=vector) for n, vector in enumerate(vectors)]
             for start in range(0, len(drafts), 500):
                 memory.remember_many(drafts[start : start + 500])
-        indexes.build_wanted(database, threshold=5_000)
+        indexes.build_due(database, threshold=5_000)
         assert len(mine.recall("pressing question", mode="vector", limit=20, hold=False)) >= 15
 
 
@@ -218,6 +218,6 @@ def test_who_said_finds_parts_of_words_and_noise(memory: Memory) -> None:
 
 
 def test_errors_of_contention_are_of_this_project() -> None:
-    from htm_core.store.errors import contended
+    from htm_core.store.errors import is_retryable
 
-    assert not contended(HTMError("x"))
+    assert not is_retryable(HTMError("x"))

@@ -279,7 +279,7 @@ def test_processes_that_together_exceed_the_budget_keep_the_best_and_write_down_
 def rows(memory: Memory) -> list[str]:
     """What the table says is held."""
     with memory._engine.transaction() as connection:
-        changes = table.look(connection, memory._engine.working.key, since=None, known=())
+        changes = table.read_changes(connection, memory._engine.working.key, since=None, known=())
     assert changes is not None
     return [item.content for item in sorted(changes.held.values(), key=lambda item: (item.added_at, item.id))]
 
@@ -317,7 +317,7 @@ def test_accesses_survive_a_restart_and_add_up_between_processes(make: Make) -> 
         with again._engine.transaction() as connection:  # another process's batch
             from uuid import UUID
 
-            table.touch(connection, key, {UUID(often.id): (2, datetime.now(UTC))})
+            table.add_accesses(connection, key, {UUID(often.id): (2, datetime.now(UTC))})
         again.flush()
         far.catch_up(now=time.time())
         known = again.working.get(often.id), far.memory.get(often.id)
