@@ -239,7 +239,7 @@ def test_users_share_no_edges_and_see_those_of_the_tenant(make: Make) -> None:
 
 
 def test_a_tag_that_everybody_has_relates_nobody_by_itself(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relations, "COMMON", 5)
+    monkeypatch.setattr(relations, "COMMON_TAG", 5)
     with make(settings=IDLE) as memory:
         nodes = memory.remember_many([{"content": f"text {n}", "tags": ["common"]} for n in range(8)])
         memory.tags.add(nodes[0].id, ["rare"])
@@ -250,7 +250,7 @@ def test_a_tag_that_everybody_has_relates_nobody_by_itself(make: Make, monkeypat
 
 
 def test_a_node_seeks_so_many_and_keeps_those_that_sought_it(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relations, "MOST", 3)
+    monkeypatch.setattr(relations, "MAX_EDGES", 3)
     with make(settings=IDLE) as memory:
         memory.remember_many([{"content": f"text {n}", "tags": ["t"]} for n in range(9)])
         assert memory.flush(timeout=30)

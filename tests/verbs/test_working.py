@@ -463,18 +463,18 @@ def test_what_comes_back_while_it_is_let_go_stays(
     memory, items = library(tenant)
     one = memory._engine.working
     one.hold(items[:2], now=time.time())
-    real = working_sets.again
+    real = working_sets.retry_transaction
 
     def meanwhile(write: Callable[[], Any]) -> Any:
         """Let another thread hold it again, once its removal is committed and before it is carried out."""
-        monkeypatch.setattr(working_sets, "again", real)
+        monkeypatch.setattr(working_sets, "retry_transaction", real)
         written = real(write)
         thread = threading.Thread(target=lambda: one.hold(items[:1], now=time.time()))
         thread.start()
         thread.join()
         return written
 
-    monkeypatch.setattr(working_sets, "again", meanwhile)
+    monkeypatch.setattr(working_sets, "retry_transaction", meanwhile)
     assert one.memory.remove(items[0].id)
     assert held(one) == rows(memory)
     assert len(one.memory) == 2
