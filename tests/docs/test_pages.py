@@ -16,6 +16,7 @@ HOUSE_WORDS = [
     "tenant", "user", "owner", "robot", "group", "session", "node", "mention", "passage", "hit", "tag", "key",
     "working memory", "working set", "long-term memory", "context", "eviction", "recall", "scope", "degraded",
     "forget", "purge", "erase", "tombstone", "log", "payload", "collection", "job", "worker", "place", "room", "drawer",
+    "engine", "runtime", "handler", "heartbeat", "access count", "eviction order", "plan", "pending", "query", "signal",
 ]  # fmt: skip
 
 
