@@ -150,7 +150,7 @@ def asked(samples: Sequence[dict[str, Any]]) -> list[Asked]:
                     said_to = filed(palace, str(qa["question"]), 0.0, 5)
                     called = kind if kind == "foreign" else "adversarial" if qa["category"] == 5 else "answerable"
                     scored = tuple((ids[each.content], each.score) for each in said_to.evidence)
-                    answers.append(Asked(called, number, scored, gold(qa.get("evidence", [])), bool(said_to.whom)))
+                    answers.append(Asked(called, number, scored, gold(qa.get("evidence", [])), bool(said_to.person)))
     return answers
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..palace import Consultation, Decision, Enforcer, Grounding, Palace, Placed
+from ..palace import Consultation, Decision, Enforcer, Grounding, Palace, Placed, PromotionConflict
 from ..palace.enforcer import THRESHOLD
 from .json_output import answer
 from .memories import nothing
@@ -159,7 +159,8 @@ def _show(outcome: Any) -> None:
     elif hasattr(outcome, "text"):
         console().print(shown(outcome.text, longest=1_000_000) if outcome.text else "There is nothing to wake up to.")
     else:
-        console().print(shown(f"{type(outcome).__name__}: {_told(outcome)}", longest=10_000))
+        heading = "Conflict" if isinstance(outcome, PromotionConflict) else type(outcome).__name__
+        console().print(shown(f"{heading}: {_told(outcome)}", longest=10_000))
 
 
 def _told(outcome: Any) -> str:

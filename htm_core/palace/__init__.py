@@ -19,9 +19,13 @@ from .enforcer import Enforcer
 from .folder import Exported, FolderConflict, Imported
 from .layout import Layout, for_code_review, for_health_check, for_issue_analysis
 from .palace import Palace
-from .promote import Conflict, Duplicate, Promoted
-from .tool_replies import Hands
+from .promote import Duplicate, Promoted, PromotionConflict
+from .tool_replies import PalaceToolReplies
 from .wake import WakeUp
+
+# Public names of earlier versions. `Conflict` is not `htm_core.Conflict`, which `Memory.revise` returns.
+Conflict = PromotionConflict
+Hands = PalaceToolReplies
 
 __all__ = [
     "GROUNDING_KEY",
@@ -49,8 +53,10 @@ __all__ = [
     "Layer",
     "Layout",
     "Palace",
+    "PalaceToolReplies",
     "Placed",
     "Promoted",
+    "PromotionConflict",
     "Room",
     "WakeUp",
     "before_answer",

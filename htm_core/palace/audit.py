@@ -1,4 +1,4 @@
-"""The audit of a palace: what was decided about promotions, and what was consulted."""
+"""The audit of a palace: decisions about promotions, and consultations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Against:
-    """What a promotion repeats or contradicts: its place, its words, and why."""
+    """A text that a promotion repeats or contradicts: its ids, its words, and why.
+
+    `id` is the id of the mention and `node_id` the id of the node.
+    """
 
     id: str
     node_id: str
@@ -20,7 +23,10 @@ class Against:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What became of one promotion: "promoted", "duplicate", "conflict", or "undone" by a later decision."""
+    """One decision about a promotion. `outcome` is "promoted", "duplicate", "conflict" or "undone".
+
+    `placed_id` is the id of what was filed; None when nothing was. `undoes` is the id of the decision that this one takes back.
+    """
 
     id: str
     outcome: str
@@ -39,7 +45,10 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consultation:
-    """One question to an enforcer: what it was taken for, each layer's state and why, and the verdict."""
+    """One question to an enforcer: whether it asks for something remembered and by which rule, each layer's answer, the verdict.
+
+    `layers` are plain mappings with `layer`, `state`, `why` and `evidence` (ids, scores and sources, no words).
+    """
 
     id: str
     prompt: str

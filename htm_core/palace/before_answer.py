@@ -1,4 +1,4 @@
-"""A palace before one answer: what it says to a question, as a framework tells it to a model."""
+"""Consult a palace before a question is answered. Both adapters use it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from .enforcer import Enforcer
 from .palace import Palace
 from .wake import HEADS
 
-# Under this name an answer, or the message that tells the evidence, holds its grounding.
+# The metadata key under which an answer, or the message with the evidence, holds its grounding.
 GROUNDING_KEY = "htm_grounding"
 ENFORCE = ("strict", "advise")
 Enforce = Literal["strict", "advise"]
-WAKE = 900  # tokens that a conversation begins with
-SHORTEST = 200  # characters of the best evidence that are told, however little room there is
+WAKE = 900  # tokens of the wake-up text that a conversation begins with
+MIN_EVIDENCE_LENGTH = 200  # characters of the best evidence that are kept, however small the budget is
 
 
 @dataclass(frozen=True, slots=True)
 class Consulted:
-    """What a palace said to a question, and what it woke up to where the conversation begins."""
+    """What a palace says to a question, with its wake-up text when the question is the first of a conversation."""
 
     grounding: Grounding
     woken: str = ""
@@ -30,51 +30,53 @@ class Consulted:
 
     @property
     def refusal(self) -> str | None:
-        """The honest answer, when strict and there is no evidence; None when a model is to answer."""
+        """The honest answer, when strict and there is no evidence; None when a model should answer."""
         return self.grounding.answer if self.strict else None
 
     @property
     def text(self) -> str:
-        """What a model is told: what the palace woke up to, who it is, and the evidence; may be empty."""
+        """The text for a model: the wake-up text, who the robot is, and the evidence. It may be empty."""
         return "\n\n".join(part for part in (self.woken, self.grounding.text) if part)
 
     def within(self, budget: int, *, count: TokenCounter) -> Consulted:
-        """The same in `budget` tokens: what it woke up to makes way first, then the least evidence, then the end of the best.
+        """The same in `budget` tokens. First the wake-up text is dropped, then the weakest evidence, then the end of the best.
 
-        Who it is and the beginning of the best evidence stay, even where these alone are more.
+        Who the robot is and the beginning of the best evidence always stay, even when these alone are more tokens.
         """
         if count(self.text) <= budget:
             return self
         cut = replace(self, woken="")
-        for most in range(len(self.grounding.evidence), 0, -1):
-            cut = replace(cut, grounding=self.grounding.best(most))
+        for limit in range(len(self.grounding.evidence), 0, -1):
+            cut = replace(cut, grounding=self.grounding.best(limit))
             if count(cut.text) <= budget:
                 return cut
         longest = max((len(each.content) for each in cut.grounding.evidence), default=0)
-        while count(cut.text) > budget and longest > SHORTEST:
-            longest = max(SHORTEST, longest // 2)
+        while count(cut.text) > budget and longest > MIN_EVIDENCE_LENGTH:
+            longest = max(MIN_EVIDENCE_LENGTH, longest // 2)
             cut = replace(cut, grounding=self.grounding.best(1, longest=longest))
         return cut
 
 
 def checked_palace(palace: object, *, instead: str) -> Palace:
-    """A palace; raises `InvalidInput`, which says what to write `instead`, for anything else."""
+    """The palace itself; raises `InvalidInput` for anything else. The error says what to write `instead`."""
     if not isinstance(palace, Palace):
         raise InvalidInput(f"expected a Palace, got {type(palace).__name__}; use {instead}")
     return palace
 
 
 def checked_enforce(enforce: Any) -> Enforce:
-    """How a palace is enforced; raises `InvalidInput` for what is neither "strict" nor "advise"."""
+    """The value itself, "strict" or "advise"; raises `InvalidInput` for anything else."""
     if enforce not in ENFORCE:
         raise InvalidInput(f"expected enforce to be one of {', '.join(map(repr, ENFORCE))}, got {enforce!r}")
     return "strict" if enforce == "strict" else "advise"
 
 
 def before_answer(palace: Palace, question: str, *, enforce: Enforce, first: bool, wake: int = WAKE) -> Consulted:
-    """Consult a palace before a question is answered; with the `first` of a conversation it wakes up, in `wake` tokens.
+    """Consult a palace before a question is answered.
 
-    Raises `Ungrounded` when strict and a layer could not be asked.
+    - `enforce`: with "strict" the answer is a refusal when there is no evidence, and a layer that could not be asked raises
+      `Ungrounded`. With "advise" a model always answers.
+    - `first`: whether the question is the first of a conversation. Then the palace wakes up too, in `wake` tokens.
     """
     strict = enforce == "strict"
     grounding = Enforcer(palace, strict=strict).consult(question)
@@ -82,6 +84,6 @@ def before_answer(palace: Palace, question: str, *, enforce: Enforce, first: boo
 
 
 def _woken(palace: Palace, budget: int) -> str:
-    """What it woke up to, without who it is: that is in every grounding."""
+    """The wake-up text without the identity, which every grounding has."""
     parts = palace.wake_up(budget=budget).text.split("\n\n")
     return "\n\n".join(part for part in parts if not part.startswith(f"{HEADS['identity']}\n"))

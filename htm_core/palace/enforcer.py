@@ -1,46 +1,54 @@
-"""The enforcer: recall before generation. It decides what was asked, walks the layers, and can prove what it consulted."""
+"""The enforcer: recall before generation. It decides whether a prompt asks for something remembered, asks the layers of the
+palace in order, and records what it consulted.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..aio import _Twin, awaited
 from ..engine.engine import new_id
 from ..errors import HTMError, InvalidInput, Ungrounded
 from ..operations.recall import checked_query
 from ..rules.detection.detect import Detection, Detector, detect
 from ..rules.grounding.grounding import Grounding, Layer, verdict
-from ..runtime import process
 from ..store import places
-from .layers import Answer, artifacts, filed, notes, procedures, triggered
+from .layers import LayerAnswer, artifacts, filed, notes, procedures, triggers_a_procedure
 from .palace import Palace
 
-if TYPE_CHECKING:
-    from .aio import AsyncEnforcer
-
-# From this score on a memory is evidence; the trade-off is measured in docs/why/palace.md.
+# A memory is evidence from this score on; docs/why/palace.md has the measurement.
 THRESHOLD = 0.24
-MOST = 5  # pieces of evidence
-LONGEST_PROMPT = 2_000  # characters of a prompt that the audit keeps
+MAX_EVIDENCE = 5  # pieces
+MAX_PROMPT_LENGTH = 2_000  # characters of a prompt that the audit keeps
+MAX_WHY_LENGTH = 500
 
-Ask = Callable[[Palace, str, float, int], Answer]
-WALK: tuple[tuple[str, Ask], ...] = (("L1", filed), ("L2", notes), ("L3", artifacts), ("L4", procedures))
+Ask = Callable[[Palace, str, float, int], LayerAnswer]
+LAYERS: tuple[tuple[str, Ask], ...] = (("L1", filed), ("L2", notes), ("L3", artifacts), ("L4", procedures))
 
 
 class Enforcer:
     """Consults a palace before anything is generated.
 
-    `detector` says whether a prompt asks for something remembered: rules unless given; any callable that answers a
-    `Detection` or a bool. Evidence is what scores at least `threshold` and does not merely ask; with `persons` no layer has
-    any where what fits the question best was said of somebody else than it names. With `strict` a layer that could not be
-    asked raises `Ungrounded`.
+        grounding = Enforcer(palace).consult("Which port does our API listen on?")
+        if grounding.answer:        # there is no evidence: this is the honest answer
+            reply = grounding.answer
+        else:                       # give the evidence to a model
+            reply = model.invoke(f"{grounding.text}\\n\\n{question}")
+
+    - `detector`: says whether a prompt asks for something remembered. Any callable from the prompt to a `Detection` or a bool;
+      default: rules for English.
+    - `threshold`: a memory is evidence from this score on, above 0 and at most 1.
+    - `strict`: when a layer could not be asked, `consult` raises `Ungrounded` instead of answering with what it has.
+    - `limit`: how many pieces of evidence a layer gives, from 1 to 100.
+    - `persons`: whether a layer has no evidence when the question names one person and what fits it best was said of another.
     """
 
     def __init__(
         self, palace: Palace, *, detector: Detector = detect, threshold: float = THRESHOLD, strict: bool = False,
-        limit: int = MOST, persons: bool = True,
+        limit: int = MAX_EVIDENCE, persons: bool = True,
     ) -> None:  # fmt: skip
         number = isinstance(threshold, int | float) and not isinstance(threshold, bool)
         if not number or not math.isfinite(threshold) or not 0 < threshold <= 1:
@@ -49,7 +57,8 @@ class Enforcer:
             raise InvalidInput(f"expected limit to be a whole number from 1 to 100, got {limit!r}")
         if not isinstance(palace, Palace) or not callable(detector):
             raise InvalidInput(
-                "expected a Palace, and a detector that can be called with a prompt; use Enforcer(Palace(memory))"
+                f"expected a Palace and a callable detector, got {type(palace).__name__} and {type(detector).__name__}; use "
+                "Enforcer(Palace(memory))"
             )
         self.palace = palace
         self.detector = detector
@@ -61,34 +70,38 @@ class Enforcer:
     @property
     def aio(self) -> AsyncEnforcer:
         """The same verb, awaitable."""
-        from .aio import AsyncEnforcer  # made of this class, so it cannot be imported before it
-
-        settings = self.palace.memory._options.settings
-        return AsyncEnforcer(self, lambda: process.threads(settings))
+        return AsyncEnforcer(self, self.palace.context.threads)
 
     def consult(self, prompt: str) -> Grounding:
-        """Ask the layers, in order, what an answer to this prompt may rest on, and write down what they said.
+        """Ask the layers, in order, what an answer to this prompt may rest on, and record what they said in the audit.
 
-        Raises `InvalidInput` for an empty prompt, and with `strict` `Ungrounded` when a layer could not be asked.
+        A layer costs about one `Memory.recall`; the first with evidence ends the walk. Raises `InvalidInput` for an empty
+        prompt, and with `strict` `Ungrounded` when a layer could not be asked.
         """
         text = checked_query(prompt)
-        found = self._detected(text)
-        identity, first = self._identity()
-        asked = found.recall or triggered(self.palace, text)
-        if asked and not found.recall:
-            found = Detection(True, "names a procedure's trigger", text[:80])
-        layers = [first, *(self._walk(text) if found.recall else _skipped("it asks for nothing remembered"))]
-        layers.append(_last(found.recall, layers))
-        grounding = Grounding(
-            prompt=text, detection=found, verdict=verdict(found.recall, layers), layers=tuple(layers), identity=identity
-        )
-        return self._settled(self._recorded(grounding))
-
-    def _detected(self, text: str) -> Detection:
         said = self.detector(text)
-        return said if isinstance(said, Detection) else Detection(bool(said), "the given detector")
+        detection = said if isinstance(said, Detection) else Detection(bool(said), "the given detector")
+        identity, first = self._identity()
+        if not detection.recall and triggers_a_procedure(self.palace, text):
+            detection = Detection(True, "names a procedure's trigger", text[:80])
+        layers = [first, *(self._ask_layers(text) if detection.recall else _skipped("it asks for nothing remembered"))]
+        layers.append(_free_generation(detection.recall, layers))
+        grounding = self._recorded(
+            Grounding(
+                prompt=text, detection=detection, verdict=verdict(detection.recall, layers), layers=tuple(layers),
+                identity=identity,
+            )
+        )  # fmt: skip
+        if self.strict and detection.recall and grounding.failures:
+            failures = "; ".join(f"{layer.layer} ({layer.name}): {layer.why}" for layer in grounding.failures)
+            raise Ungrounded(
+                f"expected every layer to be asked before an answer, but {failures}. Make sure that it can be asked, and try "
+                "again; without strict the other layers answer, and the grounding says what failed"
+            )
+        return grounding
 
     def _identity(self) -> tuple[str | None, Layer]:
+        """L0: who the robot is."""
         try:
             identity = self.palace.identity()
         except HTMError as error:
@@ -96,36 +109,37 @@ class Enforcer:
         why = "who I am" if identity else "nobody has said who I am"
         return identity, Layer(layer="L0", state="loaded", why=why)
 
-    def _walk(self, text: str) -> list[Layer]:
-        """What L1 to L4 said; those after the first with evidence are not asked."""
-        said: list[Layer] = []
-        stopped = ""
-        for layer, ask in WALK:
-            if stopped:
-                said.append(Layer(layer=layer, state="skipped", why=f"{stopped} has evidence"))
+    def _ask_layers(self, text: str) -> list[Layer]:
+        """L1 to L4, in order; those after the first with evidence are not asked."""
+        layers: list[Layer] = []
+        found_in = ""
+        for layer, ask in LAYERS:
+            if found_in:
+                layers.append(Layer(layer=layer, state="skipped", why=f"{found_in} has evidence"))
                 continue
-            said.append(self._asked(layer, ask, text))
-            stopped = layer if said[-1].state == "hit" else ""
-        return said
+            layers.append(self._ask(layer, ask, text))
+            found_in = layer if layers[-1].state == "hit" else ""
+        return layers
 
-    def _asked(self, layer: str, ask: Ask, text: str) -> Layer:
+    def _ask(self, layer: str, ask: Ask, text: str) -> Layer:
         try:
             answer = ask(self.palace, text, self.threshold, self.limit)
         except HTMError as error:
             return _failed(layer, error)
-        if answer.evidence and answer.whom and self.persons:
-            answer = replace(answer, evidence=(), why=f"what fits it is about somebody else than {answer.whom}")
-        if answer.evidence:
-            best = max(each.score for each in answer.evidence)
-            return Layer(layer=layer, state="hit", why=f"scored {best:.2f} of at least {self.threshold:g}{answer.but}",
-                         evidence=answer.evidence)  # fmt: skip
+        evidence, why = answer.evidence, answer.why
+        if evidence and answer.person and self.persons:
+            evidence, why = (), f"what fits it is about somebody else than {answer.person}"
+        if evidence:
+            best = max(each.score for each in evidence)
+            why = f"scored {best:.2f} of at least {self.threshold:g}{answer.caveat}"
+            return Layer(layer=layer, state="hit", why=why, evidence=evidence)
         if answer.failed:
             return Layer(layer=layer, state="failed", why=answer.failed)
-        return Layer(layer=layer, state="miss", why=answer.why)
+        return Layer(layer=layer, state="miss", why=why)
 
     def _recorded(self, grounding: Grounding) -> Grounding:
-        """The same, written down; where that fails it is no miss, and L5 stays closed."""
-        engine = self.palace.memory._engine
+        """The same with the id of its row in the audit. When it cannot be written, L5 stays closed: that is no miss."""
+        engine = self.palace.context.engine
         row = _row(grounding) | {
             "id": new_id(), "owner": engine.owner, "robot": engine.robot, "session": engine.session or "", "at": engine.clock(),
         }  # fmt: skip
@@ -135,34 +149,25 @@ class Enforcer:
         except HTMError as error:
             why = f"the consultation could not be written down: {error}"
             last = Layer(layer="L5", state="failed", why=why)
-            state = (
-                "failed" if grounding.verdict in ("miss", "free") and grounding.detection.recall else grounding.verdict
-            )
+            asks = grounding.verdict in ("miss", "free") and grounding.detection.recall
+            state = "failed" if asks else grounding.verdict
             return replace(grounding, layers=(*grounding.layers[:-1], last), verdict=state)
         engine.emit(
             "consult", evidence=len(grounding.evidence), failures=len(grounding.failures), verdict=grounding.verdict
         )
         return replace(grounding, id=str(row["id"]))
 
-    def _settled(self, grounding: Grounding) -> Grounding:
-        if self.strict and grounding.detection.recall and grounding.failures:
-            said = "; ".join(f"{layer.layer} ({layer.name}): {layer.why}" for layer in grounding.failures)
-            raise Ungrounded(
-                f"expected every layer to be asked before an answer, but {said}. See that it can be, and ask again; without "
-                "strict the other layers answer and the grounding says what failed"
-            )
-        return grounding
-
 
 def _skipped(why: str) -> list[Layer]:
-    return [Layer(layer=layer, state="skipped", why=why) for layer, _ in WALK]
+    return [Layer(layer=layer, state="skipped", why=why) for layer, _ in LAYERS]
 
 
 def _failed(layer: str, error: HTMError) -> Layer:
     return Layer(layer=layer, state="failed", why=f"{type(error).__name__}: {error}")
 
 
-def _last(recall: bool, layers: Sequence[Layer]) -> Layer:
+def _free_generation(recall: bool, layers: Sequence[Layer]) -> Layer:
+    """L5: whether free generation is allowed after these layers."""
     said = verdict(recall, layers)
     if said == "grounded":
         return Layer(layer="L5", state="skipped", why="there is evidence")
@@ -174,17 +179,23 @@ def _last(recall: bool, layers: Sequence[Layer]) -> Layer:
 
 
 def _row(grounding: Grounding) -> dict[str, Any]:
-    """A consultation as the audit keeps it: where evidence lies, not its words."""
+    """A consultation as the audit keeps it: where the evidence is, not its words."""
     layers = [
         {
             "layer": each.layer,
             "state": each.state,
-            "why": each.why[:500],
+            "why": each.why[:MAX_WHY_LENGTH],
             "evidence": [evidence.where for evidence in each.evidence],
         }
         for each in grounding.layers
     ]
     return {
-        "prompt": grounding.prompt[:LONGEST_PROMPT], "recall": grounding.detection.recall, "rule": grounding.detection.rule,
+        "prompt": grounding.prompt[:MAX_PROMPT_LENGTH], "recall": grounding.detection.recall, "rule": grounding.detection.rule,
         "verdict": grounding.verdict, "layers": layers,
     }  # fmt: skip
+
+
+class AsyncEnforcer(_Twin[Enforcer]):
+    """`Enforcer`, awaited."""
+
+    consult = awaited(Enforcer.consult)

@@ -1,11 +1,11 @@
 """A palace as a folder of plain files, which a person can read, edit and keep in git.
 
     identity.txt                  who the robot is
-    rooms/<room>/<drawer>.md      what is filed there, each under a line <!-- htm ID -->
-    palace.yaml                   what stood where when it was exported, so that edits and conflicts are seen
+    rooms/<room>/<drawer>.md      what is filed there, each text under a line <!-- htm ID -->
+    palace.yaml                   what was exported where, so that edits and conflicts can be seen
 
-What is written without such a line is new, and what stands in another drawer's file has moved. Nothing is forgotten by what
-is missing in the folder.
+A text without such a line is new. A text that stands in another drawer's file was moved. Nothing is forgotten because it is
+missing in the folder.
 """
 
 from __future__ import annotations
@@ -17,27 +17,26 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 import yaml
 
 from ..errors import InvalidInput, NotFound
 from ..rules.places import Placed
-from ..store import places
-
-if TYPE_CHECKING:
-    from .palace import Palace
+from ..types import Draft
+from .context import PalaceContext
 
 FORMAT = 1
 _MARK = re.compile(r"^<!-- htm ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}) -->[ \t]*$", re.MULTILINE)
+# A line of a text that reads like a mark is written with a backslash before it.
 _LIKE_A_MARK = re.compile(r"^(\\*<!-- htm )", re.MULTILINE)
-_SET_APART = re.compile(r"^\\(\\*<!-- htm )", re.MULTILINE)
+_ESCAPED = re.compile(r"^\\(\\*<!-- htm )", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """What an export wrote: how many things in how many drawers."""
+    """What an export wrote: the folder, how many drawers, and how many things in them (`places`)."""
 
     folder: str
     drawers: int
@@ -46,7 +45,11 @@ class Exported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderConflict:
-    """A text that was changed in the folder and is not in the palace any more as it was exported: `there` is what is."""
+    """A text that was changed in the folder and in the palace too.
+
+    `exported` is the digest of the text that was exported, `edited` is the text in the folder, and `there` is the text that is
+    now in the palace; None when it is gone. `id` is empty for the identity.
+    """
 
     path: str
     id: str
@@ -57,7 +60,9 @@ class FolderConflict:
 
 @dataclass(slots=True, kw_only=True)
 class Imported:
-    """What an import did: texts that were new, edited, moved to another drawer, unchanged, missing, or in conflict."""
+    """What an import did with each text: added, edited, moved to another drawer, left unchanged, missing in the folder (by id),
+    or in conflict. `identity` says whether the identity was changed.
+    """
 
     added: list[Placed] = field(default_factory=list)
     edited: list[Placed] = field(default_factory=list)
@@ -68,29 +73,29 @@ class Imported:
     identity: bool = False
 
 
-def export(palace: Palace, folder: str) -> Exported:
-    """Write identity, rooms and the register of what stood where; see `Palace.export`."""
+def export(context: PalaceContext, folder: str) -> Exported:
+    """Write identity, rooms and palace.yaml; see `Palace.export`."""
     root = Path(folder)
     root.mkdir(parents=True, exist_ok=True)
-    identity, register = palace.identity() or "", dict[str, dict[str, str]]()
-    filed = palace._look(kinds=("filed",), limit=None)
+    identity, exported = context.identity() or "", dict[str, dict[str, str]]()
+    filed = context.look("filed", limit=None)
     drawers: dict[tuple[str, str], list[Placed]] = {}
-    for each in reversed(filed):  # the oldest first, so that git shows what came
+    for each in reversed(filed):  # the oldest first, so that git shows what was added
         drawers.setdefault((each.room, each.drawer), []).append(each)
-    for (room, drawer), held in sorted(drawers.items()):
-        path = f"rooms/{room}/{drawer}.md"
-        _write(root / path, "\n".join(f"<!-- htm {each.id} -->\n{_apart(each.content)}\n" for each in held))
-        register[path] = {each.id: _digest(each.content) for each in held}
-    _clear_others(root, register)
+    for (room, drawer), texts in sorted(drawers.items()):
+        path = _path(room, drawer)
+        _write(root / path, "\n".join(f"<!-- htm {each.id} -->\n{_escaped(each.content)}\n" for each in texts))
+        exported[path] = {each.id: _digest(each.content) for each in texts}
+    _remove_emptied(root, exported)
     _write(root / "identity.txt", identity + "\n" if identity else "")
-    whole = {"format": FORMAT, "robot": palace.memory.robot, "identity": _digest(identity), "drawers": register}
-    _write(root / "palace.yaml", yaml.safe_dump(whole, allow_unicode=True, sort_keys=True))
+    register = {"format": FORMAT, "robot": context.memory.robot, "identity": _digest(identity), "drawers": exported}
+    _write(root / "palace.yaml", yaml.safe_dump(register, allow_unicode=True, sort_keys=True))
     return Exported(folder=str(root), drawers=len(drawers), places=len(filed))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Text:
-    """A text as it stands in a drawer's file; `id` is None for what is new there."""
+    """A text in a drawer's file; `id` is None when it is new there."""
 
     path: str
     room: str
@@ -99,73 +104,94 @@ class _Text:
     text: str
 
 
-def load(palace: Palace, folder: str) -> Imported:
-    """Take in what was edited in a folder; see `Palace.load`."""
+def load(context: PalaceContext, folder: str) -> Imported:
+    """Read back what was edited in a folder; see `Palace.load`."""
     root = Path(folder)
-    register, done = _register(root), Imported()
-    _load_identity(palace, root, register, done)
-    texts = list(_texts(palace, root))
-    homes = {id: (path, digest) for path, held in register.get("drawers", {}).items() for id, digest in held.items()}
-    at_home = {each.id for each in texts if each.id in homes and homes[each.id][0] == each.path}
+    register, result = _register(root), Imported()
+    _load_identity(context, root, register, result)
+    texts = list(_texts(context, root))
+    exported = {id: (path, digest) for path, held in register.get("drawers", {}).items() for id, digest in held.items()}
+    at_home = {each.id for each in texts if each.id in exported and exported[each.id][0] == each.path}
     for each in texts:
-        home, exported = homes.get(each.id, (None, None))
+        home, digest = exported.get(each.id, (None, None))
         if home in (None, each.path):
-            _take(palace, each, exported, done)
-        elif each.id in at_home:  # a copy
-            _take(palace, each, None, done)
+            _load_text(context, each, digest, result)
+        elif each.id in at_home:  # it still stands in its own file too, so this is a copy
+            _load_text(context, each, None, result)
         else:
-            _take_moved(palace, each, home=home, exported=exported, done=done)
-    standing = {each.id for each in texts}
-    done.missing += [id for id in homes if id not in standing]
-    return done
+            _load_moved(context, each, home=home, exported=digest, result=result)
+    in_folder = {each.id for each in texts}
+    result.missing += [id for id in exported if id not in in_folder]
+    return result
 
 
-def _texts(palace: Palace, root: Path) -> Iterator[_Text]:
+def _load_identity(context: PalaceContext, root: Path, register: dict[str, Any], result: Imported) -> None:
+    """Take the identity when it was edited in the folder only; when it was changed on both sides it is a conflict."""
+    file = root / "identity.txt"
+    text = _read(file).strip() if file.exists() else ""
+    there, exported = context.identity() or "", str(register.get("identity", _digest("")))
+    if not text or _digest(text) in (_digest(there), exported):
+        return
+    if _digest(there) == exported:
+        context.identify(text)
+        result.identity = True
+    else:
+        result.conflicts.append(
+            FolderConflict(path="identity.txt", id="", exported=exported, edited=text, there=there or None)
+        )
+
+
+def _texts(context: PalaceContext, root: Path) -> Iterator[_Text]:
     for file in sorted((root / "rooms").glob("*/*.md")):
-        room, drawer = palace.checked_room(file.parent.name, file.stem)
+        room, drawer = context.checked_room(file.parent.name, file.stem)
         for id, text in _entries(_read(file)):
-            yield _Text(path=f"rooms/{room}/{drawer}.md", room=room, drawer=drawer, id=id, text=text)
+            yield _Text(path=_path(room, drawer), room=room, drawer=drawer, id=id, text=text)
 
 
-def _take(palace: Palace, each: _Text, exported: str | None, done: Imported) -> None:
-    """One text of a drawer's file: new, unchanged, edited, or in conflict with the palace."""
+def _load_text(context: PalaceContext, each: _Text, exported: str | None, result: Imported) -> None:
+    """A text in the file it was exported to, or a new one: added, unchanged, edited, or in conflict with the palace."""
     if exported is not None and _digest(each.text) == exported:
-        done.unchanged += 1
+        result.unchanged += 1
         return
     if each.id is None:
-        done.added.append(palace.file(each.text, room=each.room, drawer=each.drawer))
+        result.added.append(_file(context, each))
         return
-    there = _there(palace, each.id)
+    there = context.find(UUID(each.id))
     if there is not None and _digest(there.content) == _digest(each.text):
-        done.unchanged += 1
+        result.unchanged += 1
     elif (
         there is None
         or (there.room, there.drawer) != (each.room, each.drawer)
         or (exported and _digest(there.content) != exported)
     ):
-        done.conflicts.append(_conflict(each, exported, there))
+        result.conflicts.append(_conflict(each, exported, there))
     else:
-        _edit(palace, each, done)
+        _edit(context, each, result)
 
 
-def _take_moved(palace: Palace, each: _Text, *, home: str, exported: str, done: Imported) -> None:
-    """One text that stands in another drawer's file than it was exported to, and not in that any more."""
-    there = _there(palace, str(each.id))
+def _load_moved(context: PalaceContext, each: _Text, *, home: str, exported: str, result: Imported) -> None:
+    """A text that was exported to one drawer's file (`home`) and now stands only in another's."""
+    there = context.find(UUID(str(each.id)))
     if there is None or _digest(there.content) not in (exported, _digest(each.text)):
-        done.conflicts.append(_conflict(each, exported, there))
-    elif (there.room, there.drawer) == (each.room, each.drawer):  # moved in the palace, too
-        _take(palace, each, exported, done)
-    elif f"rooms/{there.room}/{there.drawer}.md" != home:
-        done.conflicts.append(_conflict(each, exported, there))
+        result.conflicts.append(_conflict(each, exported, there))
+    elif (there.room, there.drawer) == (each.room, each.drawer):  # it was moved in the palace as well
+        _load_text(context, each, exported, result)
+    elif _path(there.room, there.drawer) != home:
+        result.conflicts.append(_conflict(each, exported, there))
     elif _digest(there.content) == _digest(each.text):
-        done.moved.append(palace.move(there, room=each.room, drawer=each.drawer))
+        result.moved.append(context.move(UUID(there.id), room=each.room, drawer=each.drawer))
     else:
-        _edit(palace, each, done)
+        _edit(context, each, result)
 
 
-def _edit(palace: Palace, each: _Text, done: Imported) -> None:
-    done.edited.append(palace.file(each.text, room=each.room, drawer=each.drawer))
-    palace.forget(str(each.id))
+def _edit(context: PalaceContext, each: _Text, result: Imported) -> None:
+    """File the new text first and take the old one out afterwards, so that a crash between loses nothing."""
+    result.edited.append(_file(context, each))
+    context.forget(UUID(str(each.id)))
+
+
+def _file(context: PalaceContext, each: _Text) -> Placed:
+    return context.place([Draft(content=each.text)], kind="filed", where=(each.room, each.drawer))[0]
 
 
 def _conflict(each: _Text, exported: str | None, there: Placed | None) -> FolderConflict:
@@ -178,48 +204,30 @@ def _conflict(each: _Text, exported: str | None, there: Placed | None) -> Folder
     )
 
 
-def _load_identity(palace: Palace, root: Path, register: dict[str, Any], done: Imported) -> None:
-    """The identity, where it was edited; where it was changed on both sides it is a conflict."""
-    file = root / "identity.txt"
-    text = _read(file).strip() if file.exists() else ""
-    there, exported = palace.identity() or "", str(register.get("identity", _digest("")))
-    if not text or _digest(text) in (_digest(there), exported):
-        return
-    if _digest(there) != exported:
-        done.conflicts.append(
-            FolderConflict(path="identity.txt", id="", exported=exported, edited=text, there=there or None)
-        )
-        return
-    palace.identify(text)
-    done.identity = True
-
-
-def _there(palace: Palace, id: str) -> Placed | None:
-    engine = palace.memory._engine
-    with engine.transaction() as connection:
-        return places.by_mention(connection, UUID(id), owners=[engine.owner], now=engine.clock())
+def _path(room: str, drawer: str) -> str:
+    return f"rooms/{room}/{drawer}.md"
 
 
 def _entries(text: str) -> Iterator[tuple[str | None, str]]:
-    """The texts of a drawer's file, each with its id, or None for what is new."""
+    """The texts of a drawer's file, each with its id, or None for a new one."""
     first, *rest = _MARK.split(text)
     if first.strip():
-        yield None, _plain(first)
+        yield None, _unescaped(first)
     for id, said in zip(rest[::2], rest[1::2], strict=True):
         if said.strip():
-            yield id, _plain(said)
+            yield id, _unescaped(said)
 
 
-def _apart(text: str) -> str:
-    """A text as it stands in a file: a line of it that reads like a mark has a backslash before it."""
+def _escaped(text: str) -> str:
     return _LIKE_A_MARK.sub(r"\\\1", text)
 
 
-def _plain(text: str) -> str:
-    return _SET_APART.sub(r"\1", text.strip("\n"))
+def _unescaped(text: str) -> str:
+    return _ESCAPED.sub(r"\1", text.strip("\n"))
 
 
 def _register(root: Path) -> dict[str, Any]:
+    """What palace.yaml says about the last export; empty when there is no such file."""
     file = root / "palace.yaml"
     if not root.is_dir():
         raise NotFound(f"expected a folder with a palace, got {str(root)!r}; make one with Palace.export(folder)")
@@ -231,19 +239,21 @@ def _register(root: Path) -> dict[str, Any]:
         raise InvalidInput(f"expected {file} to be YAML, got {error}; nothing was imported") from None
     drawers = found.get("drawers", {}) if isinstance(found, dict) else None
     if not isinstance(drawers, dict) or not all(isinstance(held, dict) for held in drawers.values()):
-        raise InvalidInput(f"expected {file} as Palace.export writes it; remove it to take all texts as new")
+        raise InvalidInput(
+            f"expected {file} as Palace.export writes it, got something else; remove it to take all texts as new"
+        )
     if found.get("format", FORMAT) != FORMAT:
         raise InvalidInput(f"expected format {FORMAT} in {file}, got {found['format']!r}; export again")
     return found
 
 
-def _clear_others(root: Path, register: dict[str, dict[str, str]]) -> None:
-    """Take away the files of drawers that the last export wrote and that are empty now; others are not touched."""
+def _remove_emptied(root: Path, exported: dict[str, dict[str, str]]) -> None:
+    """Remove the files of drawers that the last export wrote and that are empty now; other files are not touched."""
     try:
         before = _register(root).get("drawers", {})
     except InvalidInput:
         return
-    for path in set(before) - set(register):
+    for path in set(before) - set(exported):
         file = root / path
         if file.resolve().is_relative_to((root / "rooms").resolve()):
             file.unlink(missing_ok=True)
@@ -253,7 +263,9 @@ def _read(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise InvalidInput(f"expected {file} in UTF-8; nothing of it was imported. Save it as UTF-8") from None
+        raise InvalidInput(
+            f"expected {file} in UTF-8, got other bytes; nothing of it was imported. Save it as UTF-8"
+        ) from None
 
 
 def _write(file: Path, text: str) -> None:
@@ -271,6 +283,6 @@ def _write(file: Path, text: str) -> None:
 
 
 def _digest(text: str) -> str:
-    """The digest of a text, however its lines end: editors and git change that."""
+    """The digest of a text. It ignores how lines end, since editors and git change that."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
     return hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()

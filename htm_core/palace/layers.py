@@ -1,93 +1,90 @@
-"""What each layer has to say to a prompt: rooms and drawers, this session's notes, artifacts, procedures."""
+"""What each layer finds for a prompt: rooms and drawers, this session's notes, artifacts, procedures."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from ..memory import Memory
 from ..rules.grounding.grounding import Evidence
-from ..rules.grounding.persons import Told, somebody_else
+from ..rules.grounding.persons import FoundText, person_without_evidence
 from ..rules.grounding.questions import about_questions, only_asks
 from ..rules.places import Placed
-from ..store import places
 from ..types import Recall
+from .palace import Palace
 from .sources import FetchFailed
 
-if TYPE_CHECKING:
-    from .palace import Palace
-
-POOL = 20  # hits that are looked at for evidence
-COMPARED = 10  # hits by which it is seen whether they speak of whom the prompt names
-MOST_FETCHED = 3  # artifacts that one prompt may have fetched
-LONGEST_ARTIFACT = 8_000  # characters of what a source answered that are given on
+MAX_HITS = 20  # of a recall, among which evidence is looked for
+MAX_COMPARED = 10  # hits that are compared by whom they speak of
+MAX_FETCHED = 3  # artifacts that are fetched for one prompt
+MAX_ARTIFACT_LENGTH = 8_000  # characters of what a source answered
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """A layer's evidence; or why there is none, or why that cannot be said. `but` is what evidence came without.
+class LayerAnswer:
+    """What one layer answers: evidence, or `why` there is none, or why it could not be asked (`failed`).
 
-    `whom` is who was asked about, where what fits the question was said of somebody else.
+    `caveat` says what went wrong although there is evidence. `person` is who was asked about, when what fits the question best
+    was said of somebody else.
     """
 
     evidence: tuple[Evidence, ...] = ()
     why: str = ""
     failed: str = ""
-    but: str = ""
-    whom: str = ""
+    caveat: str = ""
+    person: str = ""
 
 
-def filed(palace: Palace, text: str, threshold: float, limit: int) -> Answer:
+def filed(palace: Palace, text: str, threshold: float, limit: int) -> LayerAnswer:
     """L1: what is filed in rooms and drawers."""
     return _recalled(palace, palace.memory, text, "L1", kind="filed", threshold=threshold, limit=limit)
 
 
-def notes(palace: Palace, text: str, threshold: float, limit: int) -> Answer:
+def notes(palace: Palace, text: str, threshold: float, limit: int) -> LayerAnswer:
     """L2: what was noted in this session and has not expired."""
     palace.sweep()
     return _recalled(palace, palace.scratchpad(), text, "L2", kind="note", threshold=threshold, limit=limit)
 
 
-def artifacts(palace: Palace, text: str, threshold: float, limit: int) -> Answer:
-    """L3: the sources that the prompt names or is about, each asked for the actual thing."""
+def artifacts(palace: Palace, text: str, threshold: float, limit: int) -> LayerAnswer:
+    """L3: the artifacts that the prompt names or is about, each fetched from its source."""
     registered = {each.node_id: each for each in palace.artifacts()}
     if not registered:
-        return Answer(why="no artifact is registered")
-    found, recall = _placed_hits(palace, palace.memory, text, kind="artifact")
-    scores = {each.node_id: score for each, score in found if score >= threshold}
+        return LayerAnswer(why="no artifact is registered")
+    hits, recall = _placed_hits(palace, palace.memory, text, kind="artifact")
+    scores = {each.node_id: score for each, score in hits if score >= threshold}
     scores.update({id: 1.0 for id, each in registered.items() if _names(text, each.uri or "")})
-    chosen = sorted((id for id in scores if id in registered), key=lambda id: -scores[id])[: min(limit, MOST_FETCHED)]
+    chosen = sorted((id for id in scores if id in registered), key=lambda id: -scores[id])[: min(limit, MAX_FETCHED)]
     evidence, failures = [], []
     for id in chosen:
         each = registered[id]
         try:
-            said = palace._sources.ask(each.uri or "")
+            content = palace.context.sources.fetch(each.uri or "")
         except FetchFailed as error:
             failures.append(f"{each.uri}: {error}")
             continue
-        if said is not None:
-            evidence.append(_evidence("L3", each, scores[id], content=said[:LONGEST_ARTIFACT]))
-    return Answer(
+        if content is not None:
+            evidence.append(_evidence("L3", each, scores[id], content=content[:MAX_ARTIFACT_LENGTH]))
+    return LayerAnswer(
         tuple(evidence), failed="; ".join(failures) or ("" if chosen else recall.degraded or ""),
         why="the sources have no such thing" if chosen else "no artifact is named or near enough",
-        but=f"; but {'; '.join(failures)}" if failures else "",
+        caveat=f"; but {'; '.join(failures)}" if failures else "",
     )  # fmt: skip
 
 
-def procedures(palace: Palace, text: str, threshold: float, limit: int) -> Answer:
-    """L4: how something is done, by a trigger that the prompt contains or by what the steps say."""
+def procedures(palace: Palace, text: str, threshold: float, limit: int) -> LayerAnswer:
+    """L4: how something is done, found by a trigger that the prompt contains or by what the steps say."""
     known = palace.procedures()
-    named = tuple(_evidence("L4", each, 1.0) for each in known if _triggers(each, text))
-    if named or not known:
-        return Answer(named[:limit], why="no procedure is written down")
+    triggered = tuple(_evidence("L4", each, 1.0) for each in known if _triggers(each, text))
+    if triggered or not known:
+        return LayerAnswer(triggered[:limit], why="no procedure is written down")
     return _recalled(palace, palace.memory, text, "L4", kind="procedure", threshold=threshold, limit=limit)
 
 
-def triggered(palace: Palace, text: str) -> bool:
-    """Whether a prompt contains a procedure's trigger."""
+def triggers_a_procedure(palace: Palace, text: str) -> bool:
+    """Whether a prompt contains a trigger of a procedure."""
     return any(_triggers(each, text) for each in palace.procedures())
 
 
@@ -96,13 +93,13 @@ def _triggers(procedure: Placed, text: str) -> bool:
 
 
 def _contains(text: str, phrase: str) -> bool:
-    """Whether a text has a phrase as whole words, whatever the letter case and white space."""
+    """Whether a text has a phrase as whole words. Letter case and white space do not matter."""
     pattern = r"\s+".join(map(re.escape, phrase.split()))
     return re.search(rf"(?<!\w){pattern}(?!\w)", text, re.IGNORECASE) is not None
 
 
 def _names(text: str, uri: str) -> bool:
-    """Whether a text names a uri: the whole, or its last part with what stands before it, as in "issues/42"."""
+    """Whether a text names a uri: the whole of it, or its last part; a number only with the word before, as in "issue 42"."""
     parts = [part for part in re.split(r"[/#?=]+", uri) if part and not part.endswith(":")]
     last = parts[-1] if parts else uri
     if _contains(text, uri) or (not last.isdigit() and len(last) >= 4 and _contains(text, last)):
@@ -115,33 +112,33 @@ def _names(text: str, uri: str) -> bool:
 
 def _recalled(
     palace: Palace, memory: Memory, text: str, layer: str, *, kind: str, threshold: float, limit: int
-) -> Answer:
-    found, recall = _placed_hits(palace, memory, text, kind=kind)
-    said = found if about_questions(text) else [each for each in found if not only_asks(each[0].content)]
-    enough = tuple(_evidence(layer, each, score) for each, score in said if score >= threshold)[:limit]
-    best = max((score for _, score in said), default=None)
-    why = "nothing is there that has to do with it" if not found else "what has to do with it only asks"
-    if best is not None:
-        why = f"the best scored {best:.2f}, below {threshold:g}"
+) -> LayerAnswer:
+    """What a memory recalls of one kind of place, as evidence: what scores enough and does not merely ask."""
+    hits, recall = _placed_hits(palace, memory, text, kind=kind)
+    telling = hits if about_questions(text) else [each for each in hits if not only_asks(each[0].content)]
+    evidence = tuple(_evidence(layer, each, score) for each, score in telling if score >= threshold)[:limit]
+    if telling:
+        why = f"the best scored {max(score for _, score in telling):.2f}, below {threshold:g}"
+    else:
+        why = "what has to do with it only asks" if hits else "nothing is there that has to do with it"
     degraded = recall.degraded or ""
-    told = [Told(each.content, f"{each.room} {each.drawer} {each.robot}") for each, _ in said[:COMPARED]]
-    return Answer(
-        enough, why=why, failed=degraded, but=f"; {degraded}" if degraded else "", whom=somebody_else(text, told) or ""
-    )
+    compared = [
+        FoundText(each.content, f"{each.room} {each.drawer} {each.robot}") for each, _ in telling[:MAX_COMPARED]
+    ]
+    return LayerAnswer(
+        evidence, why=why, failed=degraded, caveat=f"; {degraded}" if degraded else "",
+        person=person_without_evidence(text, compared) or "",
+    )  # fmt: skip
 
 
 def _placed_hits(
     palace: Palace, memory: Memory, text: str, *, kind: str
 ) -> tuple[Sequence[tuple[Placed, float]], Recall]:
-    """The hits that have a place of a kind, best first, and the recall that they come from."""
-    recall = memory.recall(text, where={"palace": kind}, limit=POOL, hold=False)
+    """The hits that have a place of one kind, with their scores, best first; and the recall that they come from."""
+    recall = memory.recall(text, where={"palace": kind}, limit=MAX_HITS, hold=False)
     if not recall.hits:
         return (), recall
-    engine = memory._engine
-    owners = [engine.owner] if kind == "note" else engine.owners
-    with engine.transaction() as connection:
-        ids = [UUID(hit.node.id) for hit in recall]
-        known: Mapping[str, Placed] = places.by_nodes(connection, ids, owners=owners, kinds=[kind], now=palace._now())
+    known = palace.context.by_nodes([UUID(hit.node.id) for hit in recall], kind=kind)
     return [(known[hit.node.id], hit.score) for hit in recall if hit.node.id in known], recall
 
 

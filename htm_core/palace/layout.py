@@ -1,4 +1,4 @@
-"""Layouts: which rooms and drawers a palace has. Three come with it; your own are made the same way."""
+"""Layouts: which rooms and drawers a palace has. Three are ready-made; make your own in the same way."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..errors import InvalidInput
-from ..rules.places import check_part
+from ..rules.places import check_place_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """The rooms of a palace, each with its drawers; a room without drawers takes any."""
+    """The rooms of a palace, each with its drawers; a room with an empty tuple takes any drawer.
+
+    Palace(memory, layout=Layout(name="kitchen", rooms={"kitchen": ("recipes",), "cellar": ()}))
+    """
 
     name: str
     rooms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -20,14 +23,14 @@ class Layout:
         if not self.rooms:
             raise InvalidInput("expected a layout with at least one room; a palace without a layout takes any room")
         for room, drawers in self.rooms.items():
-            check_part(room, what="room")
+            check_place_name(room, what="room")
             if isinstance(drawers, str):
                 raise InvalidInput(f"expected the drawers of {room!r} to be a list, got the string {drawers!r}")
             for drawer in drawers:
-                check_part(drawer, what="drawer")
+                check_place_name(drawer, what="drawer")
 
     def check(self, room: str, drawer: str) -> None:
-        """Refuse a room or a drawer that the layout has not."""
+        """Raises `InvalidInput` for a room or a drawer that the layout does not have."""
         if room not in self.rooms:
             raise InvalidInput(f"expected one of the rooms {', '.join(self.rooms)}, got {room!r}")
         drawers = self.rooms[room]
@@ -36,7 +39,7 @@ class Layout:
 
 
 def for_issue_analysis() -> Layout:
-    """Rooms for working on an issue: what it says, what was seen, what is supposed, what was decided."""
+    """Rooms for working on an issue: the report, the evidence, hypotheses, decisions."""
     return Layout(
         name="issue analysis",
         rooms={
@@ -49,7 +52,7 @@ def for_issue_analysis() -> Layout:
 
 
 def for_health_check() -> Layout:
-    """Rooms for watching over systems: what runs where, how it should be, what was found, what was done."""
+    """Rooms for watching systems: services, their baselines, incidents, actions."""
     return Layout(
         name="health check",
         rooms={"services": (), "baselines": (), "incidents": ("open", "resolved"), "actions": ("done", "due")},
@@ -57,7 +60,7 @@ def for_health_check() -> Layout:
 
 
 def for_code_review() -> Layout:
-    """Rooms for reviewing code: what changes, the house's rules, what was found, what was answered."""
+    """Rooms for reviewing code: the change, the conventions, findings, the outcome."""
     return Layout(
         name="code review",
         rooms={

@@ -1,7 +1,8 @@
 """Promotion: the only way from a session's notes into the palace, with a reason, a summary and a row of the audit.
 
-The drawer is read, the model and the judge are asked without a transaction open, and then the drawer is locked: if it holds
-something by then that was not judged, all is done again. So of two that promote the same, one wins and the other sees it.
+The drawer is read first. Then the embedder and the judge compare the summary with it, while no transaction is open. Then the
+drawer is locked and read again: when it has changed, all of this is repeated. So when two robots promote the same thing, one
+succeeds and the other sees it.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ..engine.engine import Engine, new_id
@@ -22,14 +22,12 @@ from ..store.database import Connection
 from ..store.records import WrittenEntry
 from ..types import Draft
 from .audit import Against, Decision, decision_of
+from .context import PalaceContext
 from .contradiction import by_rules
 
-if TYPE_CHECKING:
-    from .palace import Palace
-
-TRIES = 5  # so often a drawer may change while it is being judged
-MOST_JUDGED = 2_000  # of a drawer, the newest
-MOST_EMBEDDED = 64  # of those, the ones with most words in common
+MAX_TRIES = 5  # how often a drawer may change while a summary is compared with it
+MAX_COMPARED = 2_000  # texts of a drawer, the newest
+MAX_EMBEDDED = 64  # of those, the ones with most words in common
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,15 +41,18 @@ class Promoted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplicate:
-    """The drawer says so already; nothing was filed. `of` is what it repeats."""
+    """The drawer says this already; nothing was filed. `of` is the text that says it."""
 
     of: Against
     decision_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conflict:
-    """The summary was filed and contradicts what is there: both are kept, joined by a "contradicts" edge."""
+class PromotionConflict:
+    """The summary was filed, and it contradicts texts of the drawer: all are kept, joined by "contradicts" relations.
+
+    `htm_core.palace.Conflict` is another name of this class.
+    """
 
     placed: Placed
     contradicts: tuple[Against, ...]
@@ -59,16 +60,8 @@ class Conflict:
     degraded: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Verdict:
-    seen: frozenset[str]
-    repeats: Against | None
-    contradicts: tuple[Against, ...]
-    degraded: str | None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Wish:
+class _Request:
     note: UUID
     room: str
     drawer: str
@@ -77,203 +70,208 @@ class _Wish:
     at: datetime
 
 
-class _Changed(Exception):
-    """The drawer holds something that was not judged."""
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """What a summary repeats and contradicts of a drawer, and the ids that were in the drawer when it was compared."""
+
+    seen: frozenset[str]
+    duplicate_of: Against | None
+    contradicts: tuple[Against, ...]
+    degraded: str | None
+
+
+class _DrawerChanged(Exception):
+    """The drawer is not as it was when the summary was compared with it."""
 
 
 def promote(
-    palace: Palace, note: UUID, *, room: str, drawer: str, reason: str, summary: str
-) -> Promoted | Duplicate | Conflict:
-    """File a note's summary unless the drawer says so already; see `Palace.promote`."""
-    to_room, to_drawer = palace.checked_room(room, drawer)
-    wish = _Wish(
-        note=note, room=to_room, drawer=to_drawer, reason=check_reason(reason), summary=check_summary(summary),
-        at=palace._now(),
-    )  # fmt: skip
-    _check_note(palace, note)
-    for _ in range(TRIES):
-        verdict = _judged(palace, wish)
+    context: PalaceContext, note: UUID, *, room: str, drawer: str, reason: str, summary: str
+) -> Promoted | Duplicate | PromotionConflict:
+    """File a note's summary unless the drawer says this already; see `Palace.promote`."""
+    room, drawer = context.checked_room(room, drawer)
+    request = _Request(
+        note=note,
+        room=room,
+        drawer=drawer,
+        reason=check_reason(reason),
+        summary=check_summary(summary),
+        at=context.now(),
+    )
+    engine = context.engine
+    with engine.transaction() as connection:
+        found = places.by_mention(connection, note, owners=[context.note_owner], now=request.at)
+    if found is None or found.kind != "note":
+        raise NotFound(f"expected a note of this session that has not expired, got {note}; see Palace.notes()")
+    for _ in range(MAX_TRIES):
+        compared = _compare_with_drawer(context, request)
         try:
-            outcome = _repeated(palace, wish, verdict) if verdict.repeats else _filed(palace, wish, verdict)
-        except _Changed:
+            if compared.duplicate_of is None:
+                outcome: Promoted | Duplicate | PromotionConflict = _file(engine, request, compared)
+            else:
+                outcome = _record_duplicate(engine, request, compared, compared.duplicate_of)
+        except _DrawerChanged:
             continue
-        palace.memory._engine.emit(
-            "promote", duplicate=int(verdict.repeats is not None), conflicts=len(verdict.contradicts)
-        )
+        engine.emit("promote", duplicate=int(compared.duplicate_of is not None), conflicts=len(compared.contradicts))
         return outcome
     raise StorageError(
-        f"the drawer {to_room}/{to_drawer} changed {TRIES} times while it was judged; nothing was filed. Try again"
+        f"expected the drawer {room}/{drawer} to stay as it was while the summary was compared with it, but it changed "
+        f"{MAX_TRIES} times; nothing was filed. Try again"
     )
 
 
-def _check_note(palace: Palace, note: UUID) -> None:
-    engine = palace.scratchpad()._engine
-    with engine.transaction() as connection:
-        found = places.by_mention(connection, note, owners=[engine.owner], now=palace._now())
-    if found is None or found.kind != "note":
-        raise NotFound(f"expected a note of this session that has not expired, got {note}; see Palace.notes()")
-
-
-def _in_drawer(palace: Palace, connection: Connection, wish: _Wish) -> list[Placed]:
+def _drawer_texts(engine: Engine, connection: Connection, request: _Request) -> list[Placed]:
     return places.look(
-        connection, owners=[palace.memory._engine.owner], kinds=("filed",), room=wish.room, drawer=wish.drawer, now=wish.at,
-        limit=MOST_JUDGED,
+        connection, owners=[engine.owner], kinds=("filed",), room=request.room, drawer=request.drawer, now=request.at,
+        limit=MAX_COMPARED,
     )  # fmt: skip
 
 
-def _judged(palace: Palace, wish: _Wish) -> _Verdict:
-    """How the summary stands to each thing in the drawer."""
-    engine, judge = palace.memory._engine, palace.judge or by_rules
+def _compare_with_drawer(context: PalaceContext, request: _Request) -> _Comparison:
+    engine, judge, summary = context.engine, context.judge or by_rules, request.summary
     with engine.transaction() as connection:
-        there = _in_drawer(palace, connection, wish)
-    near, degraded = _cosines(engine, wish.summary, there)
-    repeats, contradicts = None, []
-    for each, close in zip(there, near, strict=True):
-        same = each.node_id == str(node_id(engine.owner, wish.summary))
-        denial = None if same else judge(wish.summary, each.content)
-        found = (
-            Compared("same", "the same words")
-            if same
-            else compare(wish.summary, each.content, cosine=close, denial=denial)
-        )
+        there = _drawer_texts(engine, connection, request)
+    cosines, degraded = _cosines(engine, summary, there)
+    same_node = str(node_id(engine.owner, summary))
+    duplicate_of, contradicts = None, []
+    for each, near in zip(there, cosines, strict=True):
+        if each.node_id == same_node:
+            found = Compared("same", "the same words")
+        else:
+            found = compare(summary, each.content, cosine=near, denial=judge(summary, each.content))
         against = Against(id=each.id, node_id=each.node_id, content=each.content, why=found.why)
         if found.relation == "same":
-            repeats = repeats or against
+            duplicate_of = duplicate_of or against
         elif found.relation == "contradicts":
             contradicts.append(against)
-    return _Verdict(frozenset(each.id for each in there), repeats, tuple(contradicts), degraded)
+    return _Comparison(frozenset(each.id for each in there), duplicate_of, tuple(contradicts), degraded)
 
 
 def _cosines(engine: Engine, summary: str, there: Sequence[Placed]) -> tuple[list[float | None], str | None]:
-    """How near the summary is to each, as far as the embedder answers; and what is missing where it does not."""
+    """The cosine of the summary with each text, None where it was not embedded; and a sentence when the embedder failed."""
     if not there:
         return [], None
-    chosen = nearest(summary, [each.content for each in there], most=MOST_EMBEDDED)
-    near: list[float | None] = [None] * len(there)
+    chosen = nearest(summary, [each.content for each in there], limit=MAX_EMBEDDED)
+    cosines: list[float | None] = [None] * len(there)
     try:
         mine, *theirs = engine.embedder.documents([summary, *(there[at].content for at in chosen)])
     except ModelError as error:
-        return near, f"Duplicates were looked for by words alone, since the embedder failed: {error}"
+        return cosines, f"Duplicates were looked for by words alone, since the embedder failed: {error}"
     for at, other in zip(chosen, theirs, strict=True):
-        near[at] = cosine(mine, other)
-    return near, None
+        cosines[at] = cosine(mine, other)
+    return cosines, None
 
 
-def _unchanged(palace: Palace, connection: Connection, wish: _Wish, verdict: _Verdict) -> None:
-    """Lock the drawer, and see that it holds what was judged."""
-    places.lock_drawer(connection, owner=palace.memory._engine.owner, room=wish.room, drawer=wish.drawer)
-    if frozenset(each.id for each in _in_drawer(palace, connection, wish)) != verdict.seen:
-        raise _Changed
+def _lock_drawer(engine: Engine, connection: Connection, request: _Request, compared: _Comparison) -> None:
+    """Lock the drawer. Raises `_DrawerChanged` when it does not hold what the summary was compared with."""
+    places.lock_drawer(connection, owner=engine.owner, room=request.room, drawer=request.drawer)
+    if frozenset(each.id for each in _drawer_texts(engine, connection, request)) != compared.seen:
+        raise _DrawerChanged
 
 
-def _repeated(palace: Palace, wish: _Wish, verdict: _Verdict) -> Duplicate:
-    assert verdict.repeats is not None  # asked for only then
-    with palace.memory._engine.transaction() as connection:
-        _unchanged(palace, connection, wish, verdict)
-        places.mark_promoted(connection, wish.note, at=wish.at)
-        decision = _decide(palace, connection, wish, outcome="duplicate", placed=None, against=[verdict.repeats])
-    return Duplicate(of=verdict.repeats, decision_id=str(decision))
+def _record_duplicate(engine: Engine, request: _Request, compared: _Comparison, duplicate_of: Against) -> Duplicate:
+    with engine.transaction() as connection:
+        _lock_drawer(engine, connection, request, compared)
+        places.mark_promoted(connection, request.note, at=request.at)
+        decision = _record(engine, connection, request, outcome="duplicate", mention=None, against=[duplicate_of])
+    return Duplicate(of=duplicate_of, decision_id=str(decision))
 
 
-def _filed(palace: Palace, wish: _Wish, verdict: _Verdict) -> Promoted | Conflict:
-    engine = palace.memory._engine
-    outcome = "conflict" if verdict.contradicts else "promoted"
-    done: list[tuple[Placed, UUID]] = []
+def _file(engine: Engine, request: _Request, compared: _Comparison) -> Promoted | PromotionConflict:
+    """Remember the summary, give it its place, relate it to what it contradicts and record the decision: one transaction."""
+    contradicts = compared.contradicts
+    outcome = "conflict" if contradicts else "promoted"
+    done: list[tuple[Placed, UUID]] = []  # of the last try: the engine may repeat the transaction
 
     def before(connection: Connection) -> None:
         done.clear()
-        _unchanged(palace, connection, wish, verdict)
+        _lock_drawer(engine, connection, request, compared)
 
     def after(connection: Connection, written: list[WrittenEntry]) -> None:
         mention, node = written[0].mention, written[0].node
-        assert node is not None  # a summary has words
-        places.put(
-            connection, [mention], owner=engine.owner, kind="filed", at=wish.at, where=[(wish.room, wish.drawer)]
-        )
-        for each in verdict.contradicts:
-            if node != UUID(each.node_id):
-                relations.link(connection, node, UUID(each.node_id), kind="contradicts", weight=1.0, owner=engine.owner)
-        places.mark_promoted(connection, wish.note, at=wish.at)
-        decision = _decide(palace, connection, wish, outcome=outcome, placed=mention, against=verdict.contradicts)
-        placed = places.by_mention(connection, mention, owners=[engine.owner], now=wish.at)
+        assert node is not None  # a summary is never empty, so it has a node
+        where = [(request.room, request.drawer)]
+        places.put(connection, [mention], owner=engine.owner, kind="filed", at=request.at, where=where)
+        _relate(engine, connection, node, contradicts, weight=1.0)
+        places.mark_promoted(connection, request.note, at=request.at)
+        decision = _record(engine, connection, request, outcome=outcome, mention=mention, against=contradicts)
+        placed = places.by_mention(connection, mention, owners=[engine.owner], now=request.at)
         assert placed is not None  # it was put there just now
         done.append((placed, decision))
 
-    engine.say([Draft(content=wish.summary, metadata={"palace": "filed"})], before=before, after=after)
+    engine.say([Draft(content=request.summary, metadata={"palace": "filed"})], before=before, after=after)
     placed, decision = done[0]
-    if verdict.contradicts:
-        return Conflict(
-            placed=placed, contradicts=verdict.contradicts, decision_id=str(decision), degraded=verdict.degraded
+    if contradicts:
+        return PromotionConflict(
+            placed=placed, contradicts=contradicts, decision_id=str(decision), degraded=compared.degraded
         )
-    return Promoted(placed=placed, decision_id=str(decision), degraded=verdict.degraded)
+    return Promoted(placed=placed, decision_id=str(decision), degraded=compared.degraded)
 
 
-def _decide(
-    palace: Palace,
-    connection: Connection,
-    wish: _Wish,
-    *,
-    outcome: str,
-    placed: UUID | None,
-    against: Sequence[Against],
-) -> UUID:
-    decision = new_id()
-    listed = [{"id": e.id, "node_id": e.node_id, "content": e.content, "why": e.why} for e in against]
-    row = {
-        "id": decision, "note": wish.note, "mention": placed, "room": wish.room, "drawer": wish.drawer,
-        "reason": wish.reason, "summary": wish.summary, "outcome": outcome, "against": listed, "undoes": None,
-    }  # fmt: skip
-    places.decide(connection, row | _whose(palace, wish.at))
-    return decision
-
-
-def _whose(palace: Palace, at: datetime) -> dict[str, Any]:
-    engine = palace.memory._engine
-    return {"owner": engine.owner, "robot": engine.robot, "session": engine.session or "", "at": at}
-
-
-def undo(palace: Palace, outcome: Promoted | Conflict | str) -> Decision:
+def undo(context: PalaceContext, decision_id: str) -> Decision:
     """Take back what a promotion filed; see `Palace.undo`."""
-    given = outcome if isinstance(outcome, str) else outcome.decision_id
-    engine, now = palace.memory._engine, palace._now()
+    engine, now = context.engine, context.now()
     with engine.transaction() as connection:
-        decision = _decision(connection, palace, given)
+        decision = _decision(engine, connection, decision_id)
         places.lock_drawer(connection, owner=engine.owner, room=decision.room, drawer=decision.drawer)
         if decision.placed_id is None or decision.outcome == "undone":
             raise InvalidInput(
                 f"expected a promotion that filed something, got a decision {decision.outcome!r}; nothing to undo"
             )
         if places.is_undone(connection, UUID(decision.id)):
-            raise InvalidInput(f"expected a promotion that stands, got {decision.id}, which was undone already")
-        found = places.by_mention(connection, UUID(decision.placed_id), owners=[engine.owner], now=now)
+            raise InvalidInput(
+                f"expected a promotion that was not undone, got {decision.id}, which was undone already; nothing to do"
+            )
+        mention, note = UUID(decision.placed_id), UUID(decision.note_id)
+        found = places.by_mention(connection, mention, owners=[engine.owner], now=now)
         if found is not None:
-            _unlink(connection, engine, UUID(found.node_id), decision.against)
-        _, gone = places.hide(connection, [UUID(decision.placed_id)], owner=engine.owner, by=engine.robot, at=now)
-        places.mark_promoted(connection, UUID(decision.note_id), at=None)
-        taken = new_id()
-        row = {
-            "id": taken, "note": UUID(decision.note_id), "mention": UUID(decision.placed_id), "room": decision.room,
-            "drawer": decision.drawer, "reason": decision.reason, "summary": decision.summary, "outcome": "undone",
-            "against": [], "undoes": UUID(decision.id),
-        }  # fmt: skip
-        places.decide(connection, row | _whose(palace, now))
-        taken_back = decision_of(places.decisions(connection, owner=engine.owner, limit=1, id=taken)[0])
-    palace._drop(gone)
-    return taken_back
+            _relate(engine, connection, UUID(found.node_id), decision.against, weight=0.0)  # 0 removes a relation
+        _, forgotten = places.hide(connection, [mention], owner=engine.owner, by=engine.robot, at=now)
+        places.mark_promoted(connection, note, at=None)
+        request = _Request(
+            note=note,
+            room=decision.room,
+            drawer=decision.drawer,
+            reason=decision.reason,
+            summary=decision.summary,
+            at=now,
+        )
+        undone = _record(
+            engine, connection, request, outcome="undone", mention=mention, against=(), undoes=UUID(decision.id)
+        )
+        row = places.decisions(connection, owner=engine.owner, limit=1, id=undone)[0]
+    context.drop(forgotten)
+    return decision_of(row)
 
 
-def _unlink(connection: Connection, engine: Engine, node: UUID, against: Sequence[Against]) -> None:
+def _relate(engine: Engine, connection: Connection, node: UUID, against: Sequence[Against], *, weight: float) -> None:
+    """Join a node by "contradicts" relations to what it contradicts; a weight of 0 removes them."""
     for each in against:
         if node != UUID(each.node_id):
-            relations.link(connection, node, UUID(each.node_id), kind="contradicts", weight=0.0, owner=engine.owner)
+            relations.link(connection, node, UUID(each.node_id), kind="contradicts", weight=weight, owner=engine.owner)
 
 
-def _decision(connection: Connection, palace: Palace, id: str) -> Decision:
+def _record(
+    engine: Engine, connection: Connection, request: _Request, *, outcome: str, mention: UUID | None,
+    against: Sequence[Against], undoes: UUID | None = None,
+) -> UUID:  # fmt: skip
+    """Write a decision into the audit, and return its id."""
+    decision = new_id()
+    row = {
+        "id": decision, "note": request.note, "mention": mention, "room": request.room, "drawer": request.drawer,
+        "reason": request.reason, "summary": request.summary, "outcome": outcome,
+        "against": [{"id": e.id, "node_id": e.node_id, "content": e.content, "why": e.why} for e in against],
+        "undoes": undoes, "owner": engine.owner, "robot": engine.robot, "session": engine.session or "", "at": request.at,
+    }  # fmt: skip
+    places.decide(connection, row)
+    return decision
+
+
+def _decision(engine: Engine, connection: Connection, decision_id: str) -> Decision:
     try:
-        known = UUID(id)
+        known = UUID(decision_id)
     except ValueError:
-        raise InvalidInput(f"expected the id of a decision, got {id!r:.80}; see Palace.decisions()") from None
-    rows = places.decisions(connection, owner=palace.memory._engine.owner, limit=1, id=known)
+        raise InvalidInput(f"expected the id of a decision, got {decision_id!r:.80}; see Palace.decisions()") from None
+    rows = places.decisions(connection, owner=engine.owner, limit=1, id=known)
     if not rows:
-        raise NotFound(f"expected a decision of this owner, got {id}; see Palace.decisions()")
+        raise NotFound(f"expected a decision of this owner, got {decision_id}; see Palace.decisions()")
     return decision_of(rows[0])

@@ -1,4 +1,4 @@
-"""Artifacts: a source is asked for the actual thing, within a time limit, and what it answered is kept for a while."""
+"""Artifacts: a source is asked for the actual thing within a time limit, and its answer is cached for a while."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ..errors import InvalidInput, NotFound
 from ..rules.validation import check_characters
 
 Fetch = Callable[[str], str | None]
-LONGEST_URI = 2_000
+MAX_URI_LENGTH = 2_000
 
 
 class FetchFailed(Exception):
-    """A source could not answer: which, and why. Never a miss."""
+    """A source could not answer, and why. This is never a miss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,70 +27,71 @@ class _Source:
 
 
 class Sources:
-    """The fetchers of this process by uri, and what they answered lately. Safe for threads."""
+    """The fetchers of this process by uri, and their cached answers. Safe for threads."""
 
     def __init__(self) -> None:
         self._sources: dict[str, _Source] = {}
-        self._answers: dict[str, tuple[float, str | None]] = {}
+        self._cached: dict[str, tuple[float, str | None]] = {}  # until when, and the answer
         self._lock = threading.Lock()
 
     def add(self, uri: str, fetch: Fetch, *, timeout: float, cache: float) -> None:
-        """Take on a source; one with the same uri is replaced, with what it had answered."""
-        _check(uri, fetch, timeout=timeout, cache=cache)
+        """Add a source. One with the same uri is replaced, and its cached answer is dropped."""
+        if not isinstance(uri, str) or not uri.strip() or len(uri) > MAX_URI_LENGTH:
+            raise InvalidInput(f"expected uri to be a text of at most {MAX_URI_LENGTH:,} characters, got {uri!r:.80}")
+        check_characters(uri, what="uri")
+        if not callable(fetch):
+            raise InvalidInput(f"expected fetch to be a callable (uri) -> text or None, got {type(fetch).__name__}")
+        _check_seconds(timeout, what="timeout", at_least=1e-3)
+        _check_seconds(cache, what="cache", at_least=0.0)
         with self._lock:
             self._sources[uri] = _Source(fetch, float(timeout), float(cache))
-            self._answers.pop(uri, None)
+            self._cached.pop(uri, None)
 
-    def ask(self, uri: str) -> str | None:
-        """What a source says now or said lately; None when the thing is not there.
+    def fetch(self, uri: str) -> str | None:
+        """What a source answers, maybe from the cache; None when there is no such thing.
 
-        Raises `FetchFailed` when it has no fetcher here, fails, answers no text, or takes longer than its time.
+        Raises `FetchFailed` when it has no fetcher in this process, fails, answers no text, or takes longer than its time.
         """
         with self._lock:
-            source, kept = self._sources.get(uri), self._answers.get(uri)
+            source, cached = self._sources.get(uri), self._cached.get(uri)
         if source is None:
             raise FetchFailed("it has no fetcher in this process; register it again with Palace.artifact(uri, fetch=…)")
-        if kept is not None and time.monotonic() < kept[0]:
-            return kept[1]
-        answer = _within(source, uri)
+        if cached is not None and time.monotonic() < cached[0]:
+            return cached[1]
+        answer = _fetch_in_time(source, uri)
         with self._lock:
             if self._sources.get(uri) is source:
-                self._answers[uri] = (time.monotonic() + source.cache, answer)
+                self._cached[uri] = (time.monotonic() + source.cache, answer)
         return answer
 
 
-def _within(source: _Source, uri: str) -> str | None:
-    """The answer of a fetcher that gets so many seconds; one that takes longer is left to end by itself."""
-    said: list[str | None] = []
-    wrong: list[Exception] = []
+def _fetch_in_time(source: _Source, uri: str) -> str | None:
+    """Call a fetcher in a thread of its own and wait for its time-out; one that takes longer is left to end by itself."""
+    answers: list[str | None] = []
+    errors: list[Exception] = []
 
     def call() -> None:
         try:
-            said.append(source.fetch(uri))
+            answers.append(source.fetch(uri))
         except NotFound:
-            said.append(None)
+            answers.append(None)
         except Exception as error:
-            wrong.append(error)
+            errors.append(error)
 
     thread = threading.Thread(target=call, name="htm-fetch", daemon=True)
     thread.start()
     thread.join(source.timeout)
-    if wrong:
-        raise FetchFailed(f"its fetcher failed with {type(wrong[0]).__name__}: {wrong[0]}") from wrong[0]
-    if not said:
+    if errors:
+        raise FetchFailed(f"its fetcher failed with {type(errors[0]).__name__}: {errors[0]}") from errors[0]
+    if not answers:
         raise FetchFailed(f"its fetcher did not answer within {source.timeout:g} s")
-    if said[0] is not None and not isinstance(said[0], str):
-        raise FetchFailed(f"its fetcher answered {type(said[0]).__name__}, not a text or None")
-    return said[0] if said[0] and said[0].strip() else None
+    answer = answers[0]
+    if answer is not None and not isinstance(answer, str):
+        raise FetchFailed(f"its fetcher answered {type(answer).__name__}, not a text or None")
+    return answer if answer and answer.strip() else None
 
 
-def _check(uri: object, fetch: object, *, timeout: object, cache: object) -> None:
-    if not isinstance(uri, str) or not uri.strip() or len(uri) > LONGEST_URI:
-        raise InvalidInput(f"expected uri to be a text of at most {LONGEST_URI:,} characters, got {uri!r:.80}")
-    check_characters(uri, what="uri")
-    if not callable(fetch):
-        raise InvalidInput(f"expected fetch to be a callable (uri) -> text or None, got {type(fetch).__name__}")
-    for what, value, least in (("timeout", timeout, 1e-3), ("cache", cache, 0.0)):
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not math.isfinite(value) or value < least:  # type: ignore[arg-type,operator]
-            raise InvalidInput(f"expected {what} to be seconds, at least {least:g}, got {value!r}")
+def _check_seconds(value: object, *, what: str, at_least: float) -> None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or value < at_least:  # type: ignore[arg-type,operator]
+        raise InvalidInput(f"expected {what} to be seconds, at least {at_least:g}, got {value!r}")

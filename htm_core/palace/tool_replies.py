@@ -1,4 +1,4 @@
-"""A palace in an agent's own hands: what a model may do with it, in words that it is told and words that it is answered."""
+"""What an agent's tools over a palace do and reply: used by the tools of both adapters."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import ClassVar
 from .palace import Palace
 from .promote import Duplicate, Promoted
 
-MOST_SHOWN = 20
+MAX_SHOWN = 20  # filed texts, and as many notes
 
 
-class Hands:
-    """A palace for a model: each verb answers a sentence. Whose palace it is was settled before.
+class PalaceToolReplies:
+    """A palace for a model: each verb acts and replies with a sentence. The caller decides whose palace it is.
 
-    `TOOLS` and `ARGUMENTS` are what a model is told of each tool and of each argument.
+    `TOOLS` holds the description of each tool, and `ARGUMENTS` the description of each argument, as a model reads them.
+    `htm_core.palace.Hands` is another name of this class.
     """
 
     TOOLS: ClassVar[Mapping[str, str]] = {
@@ -43,30 +44,32 @@ class Hands:
         return f"Noted [{self.palace.note(content).id}]."
 
     def promote(self, note_id: str, *, room: str, drawer: str, reason: str, summary: str) -> str:
-        """Promote a note; a duplicate and a contradiction are said."""
+        """Promote a note. The reply names a duplicate, or what the summary contradicts."""
         id = note_id.strip().strip("[]")
-        done = self.palace.promote(id, room=room, drawer=drawer, reason=reason, summary=summary)
-        if isinstance(done, Duplicate):
-            return f"It is known already: {done.of.content}"
-        if isinstance(done, Promoted):
-            return f"Filed in {room}/{drawer} [{done.placed.id}]."
-        other = "; ".join(f"{each.content} ({each.why})" for each in done.contradicts)
-        return f"Filed in {room}/{drawer} [{done.placed.id}], but it contradicts: {other}"
+        outcome = self.palace.promote(id, room=room, drawer=drawer, reason=reason, summary=summary)
+        if isinstance(outcome, Duplicate):
+            return f"It is known already: {outcome.of.content}"
+        filed = f"Filed in {room}/{drawer} [{outcome.placed.id}]"
+        if isinstance(outcome, Promoted):
+            return f"{filed}."
+        return f"{filed}, but it contradicts: " + "; ".join(
+            f"{each.content} ({each.why})" for each in outcome.contradicts
+        )
 
     def file(self, content: str, *, room: str, drawer: str) -> str:
         """File a fact."""
         return f"Filed in {room}/{drawer} [{self.palace.file(content, room=room, drawer=drawer).id}]."
 
     def look(self, *, room: str | None = None, drawer: str | None = None) -> str:
-        """What is filed, a line for each, and without a room this session's notes."""
-        filed = self.palace.look(room=room, drawer=drawer, limit=MOST_SHOWN)
-        notes = [] if room or drawer else self.palace.notes(limit=MOST_SHOWN)
+        """What is filed, one line each; without a room also this session's notes."""
+        filed = self.palace.look(room=room, drawer=drawer, limit=MAX_SHOWN)
+        notes = [] if room or drawer else self.palace.notes(limit=MAX_SHOWN)
         lines = [_line(each.id, f"{each.room}/{each.drawer}", each.content) for each in filed]
         lines += [_line(each.id, "note", each.content) for each in notes]
         return "\n".join(lines) or "Nothing is there."
 
 
 def _line(id: str, place: str, content: str) -> str:
-    """One of them, its further lines set in, so that none of them reads like another."""
-    words = content.replace("\n", "\n    ")
-    return f"[{id}] ({place}) {words}"
+    """One entry. Its further lines are indented, so that none of them reads like another entry."""
+    indented = content.replace("\n", "\n    ")
+    return f"[{id}] ({place}) {indented}"

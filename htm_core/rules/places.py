@@ -1,4 +1,4 @@
-"""Places of the palace: what may be called a room, how long a note lives, and whose a session's notes are."""
+"""Places of the palace: the names of rooms and drawers, the lifetime of a note, and the owner of a session's notes."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from ..errors import InvalidInput
 from .identity import LONGEST
 from .validation import check_name
 
-HOUR = 3600.0
-LONGEST_PART = 100
-# With what the owners begin to whom the notes of a session belong.
-NOTES = "htm:notes:"
-_PART = re.compile(r"[^\W_](?:[\w .+@()&'-]*[\w)])?")
+HOUR = 3600.0  # seconds
+MAX_NAME_LENGTH = 100
+# Every owner of a session's notes begins with this.
+NOTE_OWNER_PREFIX = "htm:notes:"
+_NAME = re.compile(r"[^\W_](?:[\w .+@()&'-]*[\w)])?")
+# Names that Windows keeps for devices.
 _RESERVED = re.compile(r"(?i:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """One thing in the palace: what is said, where it is kept, by whom and since when, and until when.
+    """One thing in the palace: its text, where it is kept, which robot put it there, and when.
 
-    `id` is the mention's, `node_id` the node's. `kind` is "identity", "filed", "note", "artifact" or "procedure"; only
-    filed things have a room and a drawer, only notes an `expires_at`, only artifacts a `uri`.
+    `id` is the id of the mention and `node_id` the id of the node. `kind` is "identity", "filed", "note", "artifact" or
+    "procedure". Only filed things have a room and a drawer, only notes have `expires_at` and `promoted_at`, only artifacts have
+    a `uri`. `facts` holds what else is known: the name, steps and triggers of a procedure, what an artifact is about.
+    `at` is when it was said, `filed_at` when it got its place.
     """
 
     id: str
@@ -49,7 +52,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawer:
-    """A drawer of a room: how much lies in it, and since when its newest."""
+    """A drawer of a room: how many things it holds, and when the newest was filed."""
 
     name: str
     places: int
@@ -58,68 +61,62 @@ class Drawer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """A room and its drawers, by name."""
+    """A room and its drawers, sorted by name."""
 
     name: str
     drawers: tuple[Drawer, ...]
 
     @property
     def places(self) -> int:
-        """How much lies in all its drawers."""
+        """How many things all its drawers hold."""
         return sum(drawer.places for drawer in self.drawers)
 
     @property
     def filed_at(self) -> datetime:
-        """When something was filed in it last."""
+        """When the newest thing in it was filed."""
         return max(drawer.filed_at for drawer in self.drawers)
 
 
-def check_part(name: object, *, what: str) -> str:
-    """The name of a room or a drawer: it can be a file's on any system, so that a palace can be kept in a folder."""
+def check_place_name(name: object, *, what: str) -> str:
+    """The name of a room or a drawer. It must be a valid file name on every system, since a palace can be exported."""
     given = check_name(name, what=what)
-    if len(given) > LONGEST_PART or not _PART.fullmatch(given) or _RESERVED.fullmatch(given):
+    if len(given) > MAX_NAME_LENGTH or not _NAME.fullmatch(given) or _RESERVED.fullmatch(given):
         raise InvalidInput(
-            f"expected {what} to be of at most {LONGEST_PART} letters, digits, spaces or -_.+@()&', beginning with a letter or "
-            f"a digit, got {given!r:.120}; it is a file's name when the palace is exported"
+            f"expected {what} to have at most {MAX_NAME_LENGTH} letters, digits, spaces or -_.+@()&', beginning with a letter "
+            f"or a digit, got {given!r:.120}; it is a file's name when the palace is exported"
         )
     return given
 
 
-def lifetime(ttl: timedelta | float) -> timedelta:
-    """How long a note lives: a timedelta, or seconds; more than none and at most a year."""
+def note_lifetime(ttl: timedelta | float) -> timedelta:
+    """How long a note lives, from a timedelta or seconds: more than nothing and at most 366 days."""
     if isinstance(ttl, bool) or not isinstance(ttl, timedelta | int | float):
         raise InvalidInput(f"expected ttl to be a timedelta or seconds, got {ttl!r}")
-    span = ttl if isinstance(ttl, timedelta) else _seconds(ttl)
+    try:
+        span = ttl if isinstance(ttl, timedelta) else timedelta(seconds=ttl)
+    except (OverflowError, ValueError):
+        raise InvalidInput(f"expected ttl to be seconds, got {ttl!r}") from None
     if not timedelta(0) < span <= timedelta(days=366):
         raise InvalidInput(f"expected ttl of more than nothing and at most 366 days, got {ttl!r}; to keep it, file it")
     return span
 
 
-def _seconds(ttl: float) -> timedelta:
-    try:
-        return timedelta(seconds=ttl)
-    except (OverflowError, ValueError):
-        raise InvalidInput(f"expected ttl to be seconds, got {ttl!r}") from None
-
-
-def notes_of(user: str) -> str:
-    """With what the owners of a user's notes begin, one for each session."""
-    return f"{NOTES}{hashlib.sha256(user.encode()).hexdigest()[:32]}:"
+def note_owner_prefix(user: str) -> str:
+    """The beginning of every owner of a user's notes; what follows is the session."""
+    return f"{NOTE_OWNER_PREFIX}{hashlib.sha256(user.encode()).hexdigest()[:32]}:"
 
 
 def note_owner(user: str, session: str) -> str:
-    """The owner of a session's notes: another one for each user and session, so that nobody else sees them."""
-    name = notes_of(user) + session
-    return (
-        name
-        if len(name) <= LONGEST
-        else notes_of(user) + hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()
-    )
+    """The owner of a session's notes: a different one for each user and session, so that nobody else sees them."""
+    prefix = note_owner_prefix(user)
+    if len(prefix + session) <= LONGEST:
+        return prefix + session
+    return prefix + hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()
 
 
-def not_of_notes(user: str | None) -> None:
-    """Raises `InvalidInput` for a user named like the owner of a session's notes, who is nobody."""
-    if isinstance(user, str) and user.startswith(NOTES):
+def refuse_note_owner(user: str | None) -> None:
+    """Raises `InvalidInput` for a user whose name is one that an owner of notes may have."""
+    if isinstance(user, str) and user.startswith(NOTE_OWNER_PREFIX):
         raise InvalidInput(
             f"expected a user's own name, got {user!r:.120}, which is kept for the notes of sessions; see Palace.notes()"
         )

@@ -125,11 +125,11 @@ def contradiction(new: str, old: str) -> str | None:
     return _changed_value(new, old) or _denied(new, old) or _changed_date(new, old) or _changed_number(new, old)
 
 
-def nearest(text: str, others: Sequence[str], *, most: int) -> list[int]:
-    """Which of other texts share most words with a text, at most so many, best first."""
+def nearest(text: str, others: Sequence[str], *, limit: int) -> list[int]:
+    """The indexes of the texts that share most words with a text, at most `limit`, best first."""
     mine = _content(text)
     ranked = sorted(range(len(others)), key=lambda at: -_overlap(mine, _content(others[at])))
-    return ranked[:most]
+    return ranked[:limit]
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:

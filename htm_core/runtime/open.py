@@ -14,7 +14,7 @@ from ..models.propositioners import resolve_propositioner
 from ..models.taggers import resolve_tagger
 from ..models.tokenizers import resolve_tokenizer
 from ..rules import validation
-from ..rules.places import not_of_notes
+from ..rules.places import refuse_note_owner
 from ..rules.working_memory.policies import Policy
 from ..settings import Settings
 from ..store.working import SetKey
@@ -90,7 +90,7 @@ def _check(options: Options) -> None:
     if options.embed not in EMBED:
         raise InvalidInput(f"expected embed to be one of {', '.join(EMBED)}, got {options.embed!r}")
     if not options.notes:
-        not_of_notes(options.user)
+        refuse_note_owner(options.user)
 
 
 def _key(options: Options) -> SetKey:

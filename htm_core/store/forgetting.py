@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from ..rules.places import NOTES, note_owner
+from ..rules.places import NOTE_OWNER_PREFIX, note_owner
 from . import nodes, places, relations, working
 from .database import Connection
 from .queries import load
@@ -47,7 +47,7 @@ def purge(connection: Connection, *, owner: str, before: datetime) -> int:
 def erase_owner(connection: Connection, *, owner: str) -> dict[str, int]:
     """Erase everything of one owner, what no mention is left of as well, and the notes of all their sessions."""
     notes = Counter[str]()
-    for each in [] if owner.startswith(NOTES) else places.note_owners(connection, owner=owner):
+    for each in [] if owner.startswith(NOTE_OWNER_PREFIX) else places.note_owners(connection, owner=owner):
         notes.update(erase_owner(connection, owner=each))
     places.erase(connection, owner=owner, session=None)
     values: dict[str, str | None] = {"owner": owner, "session": None}
@@ -65,7 +65,7 @@ def erase_owner(connection: Connection, *, owner: str) -> dict[str, int]:
 def erase_session(connection: Connection, *, owner: str, session: str) -> dict[str, int]:
     """Erase a session: its mentions and notes, and the nodes that nothing else mentions."""
     notes = Counter[str]()
-    if not owner.startswith(NOTES):
+    if not owner.startswith(NOTE_OWNER_PREFIX):
         notes.update(erase_session(connection, owner=note_owner(owner, session), session=session))
         places.erase(connection, owner=owner, session=session)
     values: dict[str, str | None] = {"owner": owner, "session": session}

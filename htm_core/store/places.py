@@ -10,7 +10,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from ..rules.places import Drawer, Placed, Room, notes_of
+from ..rules.places import Drawer, Placed, Room, note_owner_prefix
 from . import nodes, working
 from .database import Connection, Row
 from .queries import load
@@ -150,7 +150,9 @@ def wake(connection: Connection, *, owner: str, robot: str, at: datetime) -> Non
 
 def note_owners(connection: Connection, *, owner: str) -> list[str]:
     """Whose the notes of all sessions of a user are."""
-    return [row["owner"] for row in connection.execute(load("places")["note_owners"], {"prefix": notes_of(owner)})]
+    return [
+        row["owner"] for row in connection.execute(load("places")["note_owners"], {"prefix": note_owner_prefix(owner)})
+    ]
 
 
 def erase(connection: Connection, *, owner: str, session: str | None) -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from htm_core import InvalidInput, Memory, Settings, Ungrounded
 from htm_core.palace import MISS, Detection, Enforcer, Palace
-from htm_core.palace.aio import AsyncEnforcer, AsyncPalace
+from htm_core.palace.enforcer import AsyncEnforcer
+from htm_core.palace.palace import AsyncPalace
 from tests.palace.conftest import Build, Clock
 
 QUESTION = "Which port does our billing service listen on?"

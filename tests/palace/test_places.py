@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from htm_core import Draft, InvalidInput, NotFound
 from htm_core.palace import Layout, Palace, for_code_review, for_health_check, for_issue_analysis
-from htm_core.rules.places import check_part, lifetime, note_owner
+from htm_core.rules.places import check_place_name, note_lifetime, note_owner
 from tests.palace.conftest import Build, Clock
 
 FACT = "The billing service listens on port 8080."
@@ -283,13 +283,13 @@ def test_a_layout_of_ones_own_holds_its_drawers(build: Build) -> None:
 @pytest.mark.parametrize("name", ["", "../etc", "a/b", ".hidden", "a\\b", "con", "x" * 101, "a\nb", "trailing ", 7])
 def test_a_room_is_named_so_that_it_can_be_a_folder(name: object) -> None:
     with pytest.raises(InvalidInput):
-        check_part(name, what="room")
+        check_place_name(name, what="room")
 
 
 @pytest.mark.parametrize("ttl", [0, -1, float("nan"), float("inf"), True, "1h", 10**12])
 def test_a_note_lives_for_a_time_that_can_be_meant(ttl: object) -> None:
     with pytest.raises(InvalidInput, match="ttl"):
-        lifetime(ttl)  # type: ignore[arg-type]
+        note_lifetime(ttl)  # type: ignore[arg-type]
 
 
 @given(

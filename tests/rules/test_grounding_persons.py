@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.rules.grounding.persons import Told, somebody_else
+from htm_core.rules.grounding.persons import FoundText, person_without_evidence
 
 NECKLACE = "Caroline: This necklace is a gift from my grandma, it stands for love and strength."
 SWIMMING = "Melanie: I take the kids swimming."
 
 
 def asked(question: str, *texts: str) -> str | None:
-    return somebody_else(question, [Told(text) for text in texts])
+    return person_without_evidence(question, [FoundText(text) for text in texts])
 
 
 def test_what_was_said_of_one_person_answers_no_question_about_another() -> None:
@@ -85,10 +85,10 @@ def test_a_label_that_names_nobody_is_no_speaker() -> None:
 
 def test_the_drawer_and_the_speaker_say_whom_a_text_is_about() -> None:
     question = "What does the necklace that grandma gave Melanie stand for?"
-    other = Told(SWIMMING)
+    other = FoundText(SWIMMING)
     bare = "It was Caroline who saw the necklace from grandma; it stands for love."
-    assert somebody_else(question, [Told(bare, "people caroline atlas"), other]) == "Melanie"
-    assert somebody_else(question, [Told(bare, "people melanie atlas"), other]) is None
+    assert person_without_evidence(question, [FoundText(bare, "people caroline atlas"), other]) == "Melanie"
+    assert person_without_evidence(question, [FoundText(bare, "people melanie atlas"), other]) is None
 
 
 @given(st.text(max_size=120), st.lists(st.text(max_size=120), max_size=4))

@@ -1,6 +1,6 @@
-"""Tell a text that only asks: it says nothing that an answer could rest on. Its remarks are read in English.
+"""Recognise a text that only asks: it says nothing that an answer could rest on. It reads English.
 
-"Wow! What got you into running?" fits the question why somebody runs better than any answer does.
+To the question why somebody runs, "Wow! What got you into running?" is a better match than any answer.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ SENTENCE = re.compile(r"(?<=[.!?])\s+|\s?\[|\n+")
 FIRST = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Uu]s|[Oo]urs?)\b")
 SECOND = re.compile(r"\b(?:you|yours?|yourself|ya)\b", re.I)
 
-LONGEST = 2_000  # characters: a longer text says something
-REMARK = 9  # words of a sentence that may be a mere remark beside a question
+MAX_LENGTH = 2_000  # characters: a longer text says something
+MAX_REMARK_WORDS = 9  # a longer sentence beside a question says something
 _REMARK = re.compile(
     r"(?:wow+|oh|aww*|hey|hi|hello|ha(?:ha)*|cool|nice|awesome|great|good|amazing|wonderful|lovely|fantastic|incredible|impressive|"
     r"interesting|thanks?|yeah|yes|yep|no|okay|ok|sure|congrat(?:s|ulations)|well done|sorry|glad|agreed|true|exactly|right|"
@@ -25,32 +25,32 @@ _ABOUT_QUESTIONS = re.compile(
     r"open (?:points?|issues?)|want(?:s|ed)? to know)\b",
     re.I,
 )
-# A number, or a name that nobody is called by: "in Ghent", not "great, Ann!"
+# A number, or a name that is not an address: "in Ghent", not "great, Ann!"
 _NAMED = re.compile(r"\d|(?<=[a-z] )[A-Z][a-z]+(?!\s*[!,.?])|\b(?:in|at|to|from|on|of|with|by) [A-Z]")
 _LABEL = re.compile(r"[^\W_][^:\n?]{0,39}:\s+")
 
 
 def only_asks(text: str) -> bool:
-    """Whether a text holds a question and nothing besides, or nothing but what is remarked in talk ("Wow, that's great!")."""
-    if "?" not in text or len(text) > LONGEST:
+    """Whether a text holds a question and nothing else, except remarks of a conversation such as "Wow, that's great!"."""
+    if "?" not in text or len(text) > MAX_LENGTH:
         return False
     label = _LABEL.match(text)
     said = text[label.end() :] if label else text
     sentences = [each.strip() for each in SENTENCE.split(said) if each.strip()]
     others = [each for each in sentences if not each.endswith("?")]
     talk = label is not None or SECOND.search(said) is not None
-    return len(others) < len(sentences) and (not others or (talk and all(map(_remarks, others))))
+    return len(others) < len(sentences) and (not others or (talk and all(map(_is_remark, others))))
 
 
 def about_questions(prompt: str) -> bool:
-    """Whether a prompt is about what somebody asked, so that a question may answer it."""
+    """Whether a prompt is about what somebody asked, so that a question may be evidence."""
     return _ABOUT_QUESTIONS.search(prompt) is not None
 
 
-def _remarks(sentence: str) -> bool:
-    """Whether a sentence tells nothing: it is of a word or two, or one that such talk begins with, and names nothing."""
+def _is_remark(sentence: str) -> bool:
+    """Whether a sentence says nothing: it names nothing, and is very short or begins like a remark."""
     if _NAMED.search(sentence):
         return False
     words = len(sentence.split())
     opens = _REMARK.match(sentence.replace("\u2019", "'")) is not None
-    return words <= 2 or (words <= REMARK and opens and not FIRST.search(sentence))
+    return words <= 2 or (words <= MAX_REMARK_WORDS and opens and not FIRST.search(sentence))

@@ -1,0 +1,177 @@
+"""What the parts of one palace share: its memory, its session's notes, its layout, its judge and its sources.
+
+This is the only file of the package that uses what is inside a `Memory`. The verbs of `Palace`, its folder, its promotions and
+its wake-up read and change places through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from ..engine.engine import Engine
+from ..errors import NotFound
+from ..memory import Memory
+from ..rules.places import Placed, check_place_name, note_owner
+from ..runtime import process
+from ..store import places
+from ..store.database import Connection
+from ..store.records import WrittenEntry
+from ..types import Draft
+from .contradiction import Judge
+from .layout import Layout
+from .sources import Sources
+
+
+class PalaceContext:
+    """The shared parts of one palace, and the few things that all of its verbs do with places."""
+
+    def __init__(self, memory: Memory, *, layout: Layout | None = None, judge: Judge | None = None) -> None:
+        self.memory = memory
+        self.layout = layout
+        self.judge = judge  # None: by rules
+        self.sources = Sources()
+        self._note_memory: Memory | None = None
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of the palace's memory: its owner, its clock, its models, its transactions."""
+        return self.memory._engine
+
+    @property
+    def note_owner(self) -> str:
+        """The owner of this session's notes: nobody else's memories have it."""
+        return note_owner(self.memory.user or "", self.memory.session or "")
+
+    def note_memory(self) -> Memory:
+        """The memory that holds this session's notes. It is made once, and making it opens nothing."""
+        if self._note_memory is None:
+            made = Memory.__new__(Memory)
+            made._open(replace(self.memory._options, user=self.note_owner, notes=True))
+            self._note_memory = made
+        return self._note_memory
+
+    def now(self) -> datetime:
+        """The present moment by the memory's clock."""
+        return self.engine.clock()
+
+    def threads(self) -> ThreadPoolExecutor:
+        """The threads on which awaited verbs run."""
+        return process.threads(self.engine.settings)
+
+    def checked_room(self, room: str, drawer: str) -> tuple[str, str]:
+        """A room and a drawer with valid names. Raises `InvalidInput`, also when the layout does not have them."""
+        names = check_place_name(room, what="room"), check_place_name(drawer, what="drawer")
+        if self.layout is not None:
+            self.layout.check(*names)
+        return names
+
+    # -- identity -----------------------------------------------------------------------------------------------------
+
+    def identity(self) -> str | None:
+        """Who the robot says it is; None when it was never set."""
+        try:
+            return self.memory.get(f"identity:{self.memory.robot}").content
+        except NotFound:
+            return None
+
+    def identify(self, text: str) -> Placed:
+        """Set who the robot is; earlier texts stay in the history of its key."""
+        draft = Draft(content=text, key=f"identity:{self.memory.robot}", importance=10)
+        return self.place([draft], kind="identity")[0]
+
+    # -- places -------------------------------------------------------------------------------------------------------
+
+    def look(
+        self,
+        kind: str,
+        *,
+        limit: int | None,
+        room: str | None = None,
+        drawer: str | None = None,
+        uri: str | None = None,
+    ) -> list[Placed]:
+        """What is in the palace of one kind, newest first. Notes are this session's; the rest is the owner's and the shared."""
+        owners = [self.note_owner] if kind == "note" else self.engine.owners
+        with self.engine.transaction() as connection:
+            return places.look(
+                connection, owners=owners, kinds=(kind,), now=self.now(), limit=limit, room=room, drawer=drawer, uri=uri
+            )
+
+    def notes(self, *, limit: int) -> list[Placed]:
+        """This session's notes that have not expired, newest first."""
+        self.sweep()
+        return self.look("note", limit=limit)
+
+    def find(self, mention: UUID) -> Placed | None:
+        """What this owner keeps under an id; None when there is nothing, or nothing any more."""
+        with self.engine.transaction() as connection:
+            return places.by_mention(connection, mention, owners=[self.engine.owner], now=self.now())
+
+    def by_nodes(self, nodes: Sequence[UUID], *, kind: str) -> dict[str, Placed]:
+        """The newest place of one kind that each of these nodes has, by the node's id; nodes without one are left out."""
+        owners = [self.note_owner] if kind == "note" else self.engine.owners
+        with self.engine.transaction() as connection:
+            return places.by_nodes(connection, nodes, owners=owners, kinds=[kind], now=self.now())
+
+    def place(
+        self, drafts: Sequence[Draft], *, kind: str, where: tuple[str, str] = ("", ""), expires: datetime | None = None,
+        uri: str | None = None, facts: Mapping[str, Any] | None = None,
+    ) -> list[Placed]:  # fmt: skip
+        """Remember texts and give each its place, in one transaction."""
+        if not drafts:
+            return []
+        engine = (self.note_memory() if kind == "note" else self.memory)._engine
+        marked = [replace(draft, metadata={**(draft.metadata or {}), "palace": kind}) for draft in drafts]
+        now, placed = self.now(), list[Placed]()
+
+        def put(connection: Connection, written: list[WrittenEntry]) -> None:
+            ids = [each.mention for each in written]
+            places.put(
+                connection, ids, owner=engine.owner, kind=kind, at=now, where=[where] * len(ids), expires=expires, uri=uri,
+                facts=facts,
+            )  # fmt: skip
+            found = (places.by_mention(connection, id, owners=[engine.owner], now=now) for id in ids)
+            placed[:] = [each for each in found if each is not None]
+
+        engine.say(marked, after=put, hold=kind not in ("note", "artifact"))
+        engine.emit("place", count=len(placed))
+        return placed
+
+    def move(self, mention: UUID, *, room: str, drawer: str) -> Placed:
+        """Put something that is filed into another drawer. Raises `NotFound` when this owner has filed no such thing."""
+        engine = self.engine
+        with engine.transaction() as connection:
+            moved = places.move(connection, mention, owner=engine.owner, room=room, drawer=drawer)
+            found = places.by_mention(connection, mention, owners=[engine.owner], now=self.now())
+        if not moved or found is None:
+            raise NotFound(f"expected the id of something filed by this owner, got {mention}; see Palace.look()")
+        return found
+
+    def forget(self, mention: UUID) -> None:
+        """Hide one thing, and its memory when nothing else mentions it. Raises `NotFound` when it is not in this palace."""
+        hidden, forgotten = 0, set[UUID]()
+        with self.engine.transaction() as connection:
+            for owner in (self.engine.owner, self.note_owner):
+                count, nodes = places.hide(connection, [mention], owner=owner, by=self.engine.robot, at=self.now())
+                hidden, forgotten = hidden + count, forgotten | nodes
+        if not hidden:
+            raise NotFound(
+                f"expected the id of something in this palace, got {mention}; see Palace.look() and Palace.notes()"
+            )
+        self.drop(forgotten)
+
+    def sweep(self) -> None:
+        """Hide the expired notes of the whole tenant."""
+        with self.engine.transaction() as connection:
+            forgotten = places.sweep(connection, now=self.now(), by=self.memory.robot)
+        self.drop(forgotten)
+
+    def drop(self, nodes: set[UUID]) -> None:
+        """Take nodes that were forgotten out of every working memory of this process."""
+        if nodes:
+            self.engine.drop(sorted(nodes))
