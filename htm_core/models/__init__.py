@@ -1,4 +1,5 @@
-"""The outside minds, behind small protocols: what embeds a text, and what counts its tokens.
+"""Models: what embeds texts, tags them, finds facts in them, and counts their tokens, each behind a small protocol.
 
-`embedders` and `tokenizers` are what the layers above use; the rest is how the embedded model and Ollama's are run.
+The layers above use `embedders`, `taggers`, `propositioners` and `tokenizers`; the other modules run the embedded model and
+the models of an Ollama server.
 """

@@ -1,7 +1,7 @@
 """Tags and facts from a chat model: any that has LangChain's `with_structured_output`.
 
-Nothing of LangChain is imported: messages are pairs of a role and a text, which its models accept. What a text says is
-handed over as data; instructions in it are not for the model.
+Nothing of LangChain is imported: messages are pairs of a role and a text, which its models accept. The text is sent as
+data, and the instructions say that the model must follow no instructions in it.
 """
 
 from __future__ import annotations
@@ -45,34 +45,34 @@ class FactAnswer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ChatTagger:
-    """A `Tagger` that asks a chat model; `instructions` replaces what it is told."""
+    """A `Tagger` that asks a chat model; `instructions` replaces the default system message."""
 
     model: Any
     instructions: str = TAGGING
 
     def tag(self, text: str, known: Sequence[str]) -> list[str]:
-        """The tags that the model gives a text, unchecked."""
+        """Give the tags that the model finds, unchecked; `known` are the tags in use, which the model should prefer."""
         used = ", ".join(known) or "none yet"
-        asked = f"Tags in use: {used}\n\nThe text:\n<text>\n{text[:LONGEST_TEXT]}\n</text>"
-        tags: list[str] = _listed(self.model, TagAnswer, self.instructions, asked, field="tags")
+        prompt = f"Tags in use: {used}\n\nThe text:\n<text>\n{text[:LONGEST_TEXT]}\n</text>"
+        tags: list[str] = _structured(self.model, TagAnswer, self.instructions, prompt, field="tags")
         return tags
 
 
 @dataclass(frozen=True, slots=True)
 class ChatPropositioner:
-    """A `Propositioner` that asks a chat model; `instructions` replaces what it is told."""
+    """A `Propositioner` that asks a chat model; `instructions` replaces the default system message."""
 
     model: Any
     instructions: str = PROPOSING
 
     def propose(self, text: str) -> list[str]:
-        """The facts that the model takes from a text, unchecked."""
-        asked = f"The text:\n<text>\n{text[:LONGEST_TEXT]}\n</text>"
-        facts: list[str] = _listed(self.model, FactAnswer, self.instructions, asked, field="facts")
+        """Give the facts that the model finds in a text, unchecked."""
+        prompt = f"The text:\n<text>\n{text[:LONGEST_TEXT]}\n</text>"
+        facts: list[str] = _structured(self.model, FactAnswer, self.instructions, prompt, field="facts")
         return facts
 
 
-def _listed(model: Any, schema: type[BaseModel], instructions: str, asked: str, *, field: str) -> Any:
-    """The model's list; what is no answer of this schema is given back as it is, for who checks it."""
-    answer = model.with_structured_output(schema).invoke([("system", instructions), ("human", asked)])
+def _structured(model: Any, schema: type[BaseModel], instructions: str, prompt: str, *, field: str) -> Any:
+    """Give one field of the model's structured answer; an answer of another form comes back whole, for the caller to check."""
+    answer = model.with_structured_output(schema).invoke([("system", instructions), ("human", prompt)])
     return answer.get(field) if isinstance(answer, dict) else getattr(answer, field, answer)

@@ -1,4 +1,4 @@
-"""Turn what the user gave as `embedder=` into one that can be trusted: known by name, and checked at every answer."""
+"""Turn what the user gave as `embedder=` into an embedder with a name, whose answers are checked."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from typing import Any, TypeVar
 from ..errors import HTMError, InvalidInput, ModelError
 from ..types import Embedder
 from . import ollama
-from .naming import can, name_of
+from .lazy import has_methods, model_name
 from .tokenizers import well_formed
 
 MINILM = "all-MiniLM-L6-v2"
 MINILM_INT8 = "all-MiniLM-L6-v2:int8"
 MINILM_DIMENSION = 384
-LARGEST_COMPONENT = 65504.0  # vectors are kept in half precision
+LARGEST_COMPONENT = 65504.0  # vectors are stored in half precision
 PROBE = "How many numbers has a vector?"
 
 _ALIASES = {"minilm": MINILM, "minilm:int8": MINILM_INT8, MINILM: MINILM, MINILM_INT8: MINILM_INT8}
 _resolving = threading.RLock()
 _all: weakref.WeakSet[CheckedEmbedder] = weakref.WeakSet()
-_the_parents: list[Embedder | None] = []
+_kept_for_parent: list[Embedder | None] = []
 _Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """An embedder's name and dimension: what is kept with each vector, so that no two kinds are ever compared."""
+    """An embedder's name and dimension; they are stored with each vector, so that vectors of two models are never compared."""
 
     name: str
     dimension: int
 
 
 class CheckedEmbedder:
-    """An embedder whose answers are checked, so that no impossible vector reaches the database.
+    """An embedder whose answers are checked, so that no invalid vector reaches the database.
 
-    Every failure is a `ModelError`: the model raised, or gave the wrong number of vectors, a vector of another length
-    than before, or something that is not a finite number of at most 65,504. `load` is called at the first use, once. Any number of
-    threads may ask at once.
+    Every failure is a `ModelError`: the model raised, or it gave the wrong number of vectors, a vector of another length
+    than before, or something that is not a finite number from -65,504 to 65,504. `load` is called once, at the first use.
+    Any number of threads may embed at once.
     """
 
     def __init__(self, name: str, load: Callable[[], Embedder], *, dimension: int | None = None) -> None:
@@ -59,19 +59,19 @@ class CheckedEmbedder:
 
     @property
     def dimension(self) -> int:
-        """How many numbers a vector has; asks the model once where that is not known beforehand."""
-        if self._dimension:  # without the lock, which a thread may hold for as long as weights are being fetched
+        """The length of a vector; where it is not known beforehand, the model embeds one text to find out."""
+        if self._dimension:  # without the lock, which a thread holds while it downloads weights
             return self._dimension
         with self._loading:
             return self._dimension or len(self.query(PROBE))
 
     @property
     def model(self) -> Model:
-        """The name and the dimension, as they are kept with each vector."""
+        """The name and the dimension, as they are stored with each vector."""
         return Model(self.name, self.dimension)
 
     def documents(self, texts: Sequence[str]) -> list[list[float]]:
-        """Embed texts that are to be found: one vector per text, in order."""
+        """Embed texts that are stored and searched: one vector per text, in order."""
         if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
             raise InvalidInput(
                 f"expected a sequence of texts to embed, got {texts!r:.60}; put a single text into a list"
@@ -79,34 +79,32 @@ class CheckedEmbedder:
         wanted = [well_formed(text) for text in texts]
         if not wanted:
             return []
-        rows = self._asked(lambda embedder: list(embedder.embed_documents(wanted)))
+        rows = self._call(lambda embedder: list(embedder.embed_documents(wanted)))
         if len(rows) != len(wanted):
-            raise self._lie(f"one vector for each of {len(wanted)} texts", f"{len(rows)}")
+            raise self._invalid_answer(f"one vector for each of {len(wanted)} texts", f"{len(rows)}")
         return self._vectors(rows)
 
     def query(self, text: str) -> list[float]:
-        """Embed the words that something is looked for with."""
+        """Embed a query."""
         if not isinstance(text, str):
             raise InvalidInput(f"expected a text to embed, got {text!r:.60}")
-        row = self._asked(lambda embedder: embedder.embed_query(well_formed(text)))
+        row = self._call(lambda embedder: embedder.embed_query(well_formed(text)))
         return self._vectors([row])[0]
 
-    def _asked(self, question: Callable[[Embedder], _Answer]) -> _Answer:
+    def _call(self, function: Callable[[Embedder], _Answer]) -> _Answer:
         try:
-            return question(self._loaded())
+            with self._loading:
+                if self._embedder is None:
+                    self._embedder = self._load()
+                embedder = self._embedder
+            return function(embedder)
         except HTMError:
             raise
         except Exception as error:
             raise ModelError(
-                f"the embedder {self.name} failed: {type(error).__name__}: {error}; see that the model behind it "
+                f"the embedder {self.name} failed: {type(error).__name__}: {error}; check that the model behind it "
                 "runs and can be reached, then try again"
             ) from error
-
-    def _loaded(self) -> Embedder:
-        with self._loading:
-            if self._embedder is None:
-                self._embedder = self._load()
-            return self._embedder
 
     def _vectors(self, rows: Iterable[Any]) -> list[list[float]]:
         vectors = [self._numbers(row) for row in rows]
@@ -114,7 +112,7 @@ class CheckedEmbedder:
             expected = self._dimension or len(vectors[0])
             wrong = next((len(vector) for vector in vectors if len(vector) != expected or not vector), None)
             if wrong is not None:
-                raise self._lie(f"{expected or 'some'} numbers in every vector", f"{wrong}")
+                raise self._invalid_answer(f"{expected or 'some'} numbers in every vector", f"{wrong}")
             self._dimension = expected
         return vectors
 
@@ -124,54 +122,55 @@ class CheckedEmbedder:
             finite = all(map(math.isfinite, numbers))  # refuses text, which float() would take
             vector = list(map(float, numbers))
         except (TypeError, ValueError, OverflowError) as error:
-            raise self._lie("a list of numbers for each text", f"{row!r:.60}") from error
+            raise self._invalid_answer("a list of numbers for each text", f"{row!r:.60}") from error
         if not finite:
-            raise self._lie("finite numbers", "NaN or infinity")
+            raise self._invalid_answer("finite numbers", "NaN or infinity")
         if vector and max(map(abs, vector)) > LARGEST_COMPONENT:
-            raise self._lie("numbers from -65,504 to 65,504", f"{max(vector, key=abs):g}")
+            raise self._invalid_answer("numbers from -65,504 to 65,504", f"{max(vector, key=abs):g}")
         return vector
 
-    def _lie(self, expected: str, came: str) -> ModelError:
+    def _invalid_answer(self, expected: str, came: str) -> ModelError:
         return ModelError(
-            f"the embedder {self.name} answered something impossible: expected {expected}, got {came}; nothing of it "
-            "was used. Mend the model, or name another one with embedder="
+            f"the embedder {self.name} gave an invalid answer: expected {expected}, got {came}; nothing of it was used. "
+            "Fix the model, or name another one with embedder="
         )
 
-    def _start_afresh(self) -> None:
-        # A runtime's threads stay in the parent; ending its session here would wait for them, so it is kept, unused.
-        _the_parents.append(self._embedder)
+    def _renew(self) -> None:
+        # In a forked child. The threads of onnxruntime exist only in the parent; deleting the session here would wait for
+        # them, so the parent's embedder is kept, unused, and the child loads its own.
+        _kept_for_parent.append(self._embedder)
         self._embedder, self._loading = None, threading.RLock()
 
 
 def resolve(spec: object | None = None) -> CheckedEmbedder:
-    """Make a checked embedder of what the user gave; nothing is loaded, fetched or asked before its first use.
+    """Make a checked embedder of what the user gave; nothing is loaded, downloaded or called before its first use.
 
-    None or "minilm" is the embedded all-MiniLM-L6-v2, "minilm:int8" its quicker form, "ollama:MODEL" a model of an
+    None or "minilm" is the embedded all-MiniLM-L6-v2, "minilm:int8" its faster form, "ollama:MODEL" a model of an
     Ollama server; else an object with `embed_documents` and `embed_query`, or LlamaIndex's `BaseEmbedding`. The same
     spec gives the same embedder within one process.
     """
-    own = getattr(spec, "embedder", spec)  # a memory's own model, lent to a framework, comes back as itself
+    own = getattr(spec, "embedder", spec)  # a framework's wrapper around a memory's own embedder gives that embedder
     if isinstance(own, CheckedEmbedder):
         return own
     with _resolving:
         if spec is None or isinstance(spec, str):
             return _named(MINILM if spec is None else _ALIASES.get(spec, spec))
-        return _given(_Same(spec))
+        return _given(_ByIdentity(spec))
 
 
 @functools.cache
 def _named(spec: str) -> CheckedEmbedder:
     if spec in _ALIASES:
         return CheckedEmbedder(spec, functools.partial(_load_minilm, spec), dimension=MINILM_DIMENSION)
-    kind, _, model = spec.partition(":")
-    if kind == "ollama" and model.strip():
+    prefix, _, model = spec.partition(":")
+    if prefix == "ollama" and model.strip():
         return CheckedEmbedder(ollama.name_of(model), functools.partial(ollama.load, model))
     raise _unknown(spec)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Same:
-    """An object as a dictionary key, by identity: models are seldom hashable."""
+class _ByIdentity:
+    """An object as a cache key, by identity: most models are not hashable."""
 
     given: Any
 
@@ -179,24 +178,24 @@ class _Same:
         return id(self.given)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.given is self.given
+        return isinstance(other, _ByIdentity) and other.given is self.given
 
 
-@functools.lru_cache(maxsize=64)  # bounded, since what it holds is kept alive
-def _given(same: _Same) -> CheckedEmbedder:
-    given = same.given
+@functools.lru_cache(maxsize=64)  # bounded, since the cache keeps its models alive
+def _given(key: _ByIdentity) -> CheckedEmbedder:
+    given = key.given
     if isinstance(given, type):
         raise _unknown(given)
-    if can(given, "embed_documents", "embed_query"):
-        return CheckedEmbedder(name_of(given), lambda: given)
-    if can(given, "get_text_embedding_batch", "get_query_embedding"):
-        return CheckedEmbedder(name_of(given), lambda: _LlamaIndexEmbedder(given))
+    if has_methods(given, "embed_documents", "embed_query"):
+        return CheckedEmbedder(model_name(given), lambda: given)
+    if has_methods(given, "get_text_embedding_batch", "get_query_embedding"):
+        return CheckedEmbedder(model_name(given), lambda: _LlamaIndexEmbedder(given))
     raise _unknown(given)
 
 
 @dataclass(frozen=True, slots=True)
 class _LlamaIndexEmbedder:
-    """LlamaIndex's `BaseEmbedding`, asked in the words of LangChain's."""
+    """LlamaIndex's `BaseEmbedding` with the methods of LangChain's `Embeddings`."""
 
     model: Any
 
@@ -232,7 +231,7 @@ def _after_fork() -> None:
     global _resolving
     _resolving = threading.RLock()
     for embedder in _all:
-        embedder._start_afresh()
+        embedder._renew()
 
 
 if hasattr(os, "register_at_fork"):

@@ -1,4 +1,4 @@
-"""Tags without a model: the tags in use whose words a text has, and else the words that stand out in it."""
+"""A tagger without a model: it chooses the tags in use that a text mentions, else the keywords of the text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..rules.text.tags import from_model
 
 MOST_KNOWN, MOST_NEW = 3, 2
 _WORD = re.compile(r"[^\W_][\w'+#-]*", re.UNICODE)
-_NOISE = words(
+_STOP_WORDS = words(
     """
     a about above after again against ago all already also although always am an and another any anybody anything
     are around as ask asked at away back be became because become been before being below best better between big
@@ -38,42 +38,44 @@ _NOISE = words(
 
 
 class KeywordTagger:
-    """A `Tagger` that needs no model, no network and next to no time; English noise words, words of any script.
+    """A `Tagger` that needs no model and no network, and takes microseconds. Its stop words are English.
 
-    A tag in use fits when the text has every word of its last level, in the singular. Where fewer than two fit, the
-    words that are said most, names before others, become tags of one level. It knows no meaning: "latte" is not filed
-    under "coffee".
+    A tag in use fits when the text has every word of its last level, in the singular. Where fewer than two fit, the most
+    frequent words, names before others, become tags of one level. It knows words only, no meaning: a text about "latte"
+    is not tagged "coffee".
     """
 
     model = "keywords"
 
     def tag(self, text: str, known: Sequence[str]) -> list[str]:
-        """At most three tags in use, and at most two new ones."""
-        said = [found[0] for found in _WORD.finditer(text.replace("\u2019", "'"))]
-        stems = Counter(_stem(word) for word in said)
+        """Give at most three tags in use, and at most two new ones."""
+        text_words = [found[0] for found in _WORD.finditer(text.replace("\u2019", "'"))]
+        stems = Counter(_stem(word) for word in text_words)
         fitting = [tag for tag in known if all(part in stems for part in _parts(tag))]
-        # The deeper tag says more; of equals the one that is used more comes first in `known`.
+        # Deeper tags first; `known` has the tag that is used most first, and the sort keeps that order.
         kept = sorted(fitting, key=lambda tag: -tag.count(":"))[:MOST_KNOWN]
         if len(kept) >= 2:
             return kept
         covered = {part for tag in kept for level in tag.split(":") for part in level.split("-")}
-        return kept + [word for word in _outstanding(said, stems) if word not in covered][:MOST_NEW]
+        return kept + [word for word in _keywords(text_words, stems) if word not in covered][:MOST_NEW]
 
 
-def _outstanding(said: Sequence[str], stems: Counter[str]) -> list[str]:
-    """The words of a text by how much they say: how often they are said, names twice as much, the first one first."""
+def _keywords(text_words: Sequence[str], stems: Counter[str]) -> list[str]:
+    """Give the words of a text, best first: by how often they occur, names counted twice, then by their first place."""
     first: dict[str, int] = {}
     names: set[str] = set()
-    for at, word in enumerate(said):
+    for at, word in enumerate(text_words):
         stem = _stem(word)
         first.setdefault(stem, at)
         if at and word[:1].isupper():
             names.add(stem)
-    telling = [stem for stem in first if len(stem) > 2 and stem not in _NOISE and not stem.isdigit() and _spells(stem)]
-    return sorted(telling, key=lambda stem: (-stems[stem] * (2 if stem in names else 1), first[stem]))
+    candidates = [
+        stem for stem in first if len(stem) > 2 and stem not in _STOP_WORDS and not stem.isdigit() and _is_tag(stem)
+    ]
+    return sorted(candidates, key=lambda stem: (-stems[stem] * (2 if stem in names else 1), first[stem]))
 
 
-def _spells(word: str) -> bool:
+def _is_tag(word: str) -> bool:
     try:
         return from_model(word) == word
     except InvalidInput:
@@ -83,7 +85,7 @@ def _spells(word: str) -> bool:
 def _stem(word: str) -> str:
     bare = re.sub(r"'s?$", "", word).strip("-'")
     low = fold(bare)
-    return low if low in _NOISE else fold(singular(bare))
+    return low if low in _STOP_WORDS else fold(singular(bare))
 
 
 def _parts(tag: str) -> list[str]:

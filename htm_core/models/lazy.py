@@ -1,10 +1,10 @@
-"""Asking a model that is loaded at its first use: whatever goes wrong is a `ModelError` that says what to do."""
+"""What models of all kinds share: a model that is loaded at its first use, the name of a model, and what it can do."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ..errors import HTMError, ModelError
 from ..fork import renewed_after_fork
@@ -13,42 +13,56 @@ _Model = TypeVar("_Model")
 _Answer = TypeVar("_Answer")
 
 
-class Asked(Generic[_Model]):
-    """A model under a name; `what` it is called in messages. Any number of threads may ask at once."""
+class LazyModel(Generic[_Model]):
+    """A model that is loaded when it is first called; any number of threads may call it at once.
 
-    def __init__(self, name: str, load: Callable[[], _Model], *, what: str) -> None:
+    `kind` is what error messages call it, such as "tagger". Every failure is a `ModelError` that says what to do.
+    """
+
+    def __init__(self, name: str, load: Callable[[], _Model], *, kind: str) -> None:
         self.name = name
         self._load = load
-        self._what = what
+        self._kind = kind
         self._model: _Model | None = None
         self._loading = threading.Lock()
         renewed_after_fork(self)
 
-    def ask(self, question: Callable[[_Model], _Answer]) -> _Answer:
-        """Put a question to the model, which is loaded first where it is not; raises `ModelError`."""
+    def call(self, function: Callable[[_Model], _Answer]) -> _Answer:
+        """Call the model; raises `ModelError` when it cannot be loaded or fails."""
         try:
-            return question(self._loaded())
+            with self._loading:
+                if self._model is None:
+                    self._model = self._load()
+                model = self._model
+            return function(model)
         except HTMError:
             raise
         except Exception as error:
             raise ModelError(
-                f"the {self._what} {self.name} failed: {type(error).__name__}: {error}; see that the model behind it runs "
-                "and can be reached; what it owes is done when it answers again"
+                f"the {self._kind} {self.name} failed: {type(error).__name__}: {error}; check that the model behind it runs "
+                "and can be reached. Its pending jobs are done when it answers again"
             ) from error
 
-    def lie(self, expected: str, came: object) -> ModelError:
-        """The error of an answer that cannot be meant."""
+    def invalid_answer(self, expected: str, came: object) -> ModelError:
+        """Make the error for an answer that cannot be used."""
         return ModelError(
-            f"the {self._what} {self.name} answered something impossible: expected {expected}, got {came!r:.120}; nothing "
-            "of it was used. Give it a model that follows its instructions"
+            f"the {self._kind} {self.name} gave an invalid answer: expected {expected}, got {came!r:.120}; nothing of it was "
+            "used. Use a model that follows its instructions"
         )
 
     def renew(self) -> None:
-        """After a fork: another thread of the parent may have been loading."""
+        """Make a new lock in a forked child: another thread of the parent may hold the old one."""
         self._loading = threading.Lock()
 
-    def _loaded(self) -> _Model:
-        with self._loading:
-            if self._model is None:
-                self._model = self._load()
-            return self._model
+
+def has_methods(given: Any, *methods: str) -> bool:
+    """Say whether an object has all of these methods."""
+    return all(callable(getattr(given, method, None)) for method in methods)
+
+
+def model_name(given: Any) -> str:
+    """Name a model by its class and its own name, such as "ChatOllama:gemma3"; its jobs and vectors are stored under it."""
+    class_name = getattr(given, "__qualname__", None) or type(given).__qualname__
+    names = (getattr(given, attribute, None) for attribute in ("model", "model_name"))
+    name = next((name for name in names if isinstance(name, str) and name not in ("", "unknown")), None)
+    return f"{class_name}:{name}" if name else str(class_name)

@@ -1,7 +1,7 @@
-"""Models of an Ollama server: to embed with, with the words that the model expects in front of a text, and to chat with.
+"""Models of an Ollama server: embedders, with the prefixes that they expect in front of a text, and chat models.
 
-Ollama sends a text to an embedding model as it comes, and so does langchain-ollama. Many models were trained with a
-prefix that tells a question from a document; without it they still answer, and find less. The table is from the model
+Ollama and langchain-ollama send a text to an embedding model unchanged. Many models were trained with one prefix for
+queries and another for documents; without the prefixes they still answer, but find less. The table is from the models'
 cards.
 """
 
@@ -20,7 +20,7 @@ TIMEOUT = 120.0  # seconds for one answer; the first one waits for the server to
 
 @dataclass(frozen=True, slots=True)
 class Prefixes:
-    """What goes in front of a text that is to be found, and in front of a question."""
+    """The prefixes of documents and of queries."""
 
     document: str = ""
     query: str = ""
@@ -31,7 +31,7 @@ _QUERY = Prefixes(query="query: ")
 _E5 = Prefixes("passage: ", "query: ")
 _TASK = "Instruct: Given a web search query, retrieve relevant passages that answer the query\n"
 
-# By the beginning of the model's name; the longest that fits counts.
+# By the beginning of the model's name; of several that fit, the longest counts.
 PREFIXES = {
     "nomic-embed-text": Prefixes("search_document: ", "search_query: "),
     "mxbai-embed": _PASSAGES,
@@ -53,12 +53,12 @@ PREFIXES = {
 
 
 def name_of(model: str) -> str:
-    """Name a model as it is kept with its vectors; `:latest` is what no tag means."""
+    """Give the name that is stored with a model's vectors, without `:latest`, which is the default."""
     return f"ollama:{model.strip().removesuffix(':latest')}"
 
 
 def prefixes_of(model: str) -> Prefixes:
-    """Give a model's prefixes, by its name without owner and tag; none for a model that is not in the table."""
+    """Give a model's prefixes, by its name without owner and tag; empty ones for a model that is not in the table."""
     bare = model.strip().rpartition("/")[2].partition(":")[0].lower()
     fitting = [beginning for beginning in PREFIXES if bare.startswith(beginning)]
     return PREFIXES[max(fitting, key=len)] if fitting else Prefixes()
@@ -66,31 +66,31 @@ def prefixes_of(model: str) -> Prefixes:
 
 @dataclass(frozen=True, slots=True)
 class OllamaEmbedder:
-    """A model of the Ollama server that `OLLAMA_HOST` names, by default the one on this machine."""
+    """An embedding model of the Ollama server at `OLLAMA_HOST`, by default on this machine."""
 
     client: OllamaEmbeddings
     prefixes: Prefixes
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed texts that are to be found, in one request."""
-        return self._embedded([self.prefixes.document + text for text in texts])
+        """Embed documents, in one request."""
+        return self._embed([self.prefixes.document + text for text in texts])
 
     def embed_query(self, text: str) -> list[float]:
-        """Embed a question."""
-        return self._embedded([self.prefixes.query + text])[0]
+        """Embed a query."""
+        return self._embed([self.prefixes.query + text])[0]
 
-    def _embedded(self, texts: list[str]) -> list[list[float]]:
+    def _embed(self, texts: list[str]) -> list[list[float]]:
         try:
             return self.client.embed_documents(texts)
         except Exception as error:
             raise ModelError(
-                f"Ollama could not embed with {self.client.model!r}: {type(error).__name__}: {error}; see that the "
-                f"server runs (ollama serve, or OLLAMA_HOST) and has the model: ollama pull {self.client.model}"
+                f"Ollama could not embed with {self.client.model!r}: {type(error).__name__}: {error}; check that "
+                f"the server runs (ollama serve, or OLLAMA_HOST) and has the model: ollama pull {self.client.model}"
             ) from error
 
 
 def load(model: str) -> OllamaEmbedder:
-    """Make an embedder for a model of Ollama; the server is not asked yet."""
+    """Make an embedder for a model of Ollama; nothing is sent to the server yet."""
     try:
         from langchain_ollama import OllamaEmbeddings
     except ImportError as error:
@@ -102,7 +102,7 @@ def load(model: str) -> OllamaEmbedder:
 
 
 def load_chat(model: str) -> ChatOllama:
-    """Make a chat model of Ollama, which answers alike each time; the server is not asked yet."""
+    """Make a chat model of Ollama with temperature 0; nothing is sent to the server yet."""
     try:
         from langchain_ollama import ChatOllama
     except ImportError as error:

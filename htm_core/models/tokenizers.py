@@ -1,4 +1,4 @@
-"""Count tokens as a model would, exactly where a vocabulary lies on this machine, and always without a network."""
+"""Count tokens without a network: exactly where a vocabulary of tiktoken is on this machine, else by an estimate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from . import vocabulary
 
 log = logging.getLogger("htm")
 
-CHUNK = 16_384  # characters; longer texts are counted in pieces, since a tokenizer may take quadratic time
+CHUNK = 16_384  # characters; longer texts are counted in chunks, since a tokenizer may take quadratic time
 _WORD_GAP = re.compile(r"(?<=[A-Za-z]) (?=[A-Za-z])")
 _PIECE = re.compile(r"(?P<word>[A-Z]?[a-z]+|[A-Z]+)|(?P<digits>[0-9]+)|(?P<gap>\s+)|(?P<alphabetic>[\u0080-\u07ff]+)|.")
 _COST: dict[str | None, Callable[[int], int]] = {
@@ -32,8 +32,8 @@ _choosing = threading.Lock()
 class Tokens:
     """A token counter with a name; `exact` is False for an estimate.
 
-    Counts do not add up: the tokens of two texts joined may be fewer, or one or two more, than the sum of both. A
-    budget holds only if what is counted is the text that is sent, separators included.
+    Counts do not add up: two texts joined may have fewer tokens than the sum of both, or one or two more. To keep a
+    budget, count the text that is sent, with its separators.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Tokens:
 
 
 def resolve_tokenizer(spec: Callable[[str], Any] | None) -> Tokens:
-    """Make a token counter of what the user gave: None, or a callable that answers a number or a list of tokens."""
+    """Make a token counter of what the user gave: None, or a callable that gives a number or a list of tokens."""
     if spec is None:
         return default_tokens()
     if isinstance(spec, Tokens):
@@ -61,20 +61,20 @@ def resolve_tokenizer(spec: Callable[[str], Any] | None) -> Tokens:
             f"got {spec!r}; wrap it, for example tokenizer=lambda text: len(encoding.encode(text))"
         )
     name = getattr(spec, "__qualname__", type(spec).__qualname__)
-    return Tokens(name, True, functools.partial(_asked, spec, name))
+    return Tokens(name, True, functools.partial(_checked_count, spec, name))
 
 
 def default_tokens() -> Tokens:
-    """Give the counter that is used when none is named: tiktoken's `o200k_base`, else an estimate.
+    """Give the counter that is used by default: tiktoken's `o200k_base`, else an estimate.
 
-    The same one for the whole process. Nothing but the vocabulary's hash is read before the first count.
+    It is the same object for the whole process. The vocabulary is loaded at the first count.
     """
     with _choosing:
         return _default()
 
 
 def well_formed(text: str) -> str:
-    """Give the text as any encoder can take it: surrogate pairs joined, lone surrogates replaced by U+FFFD."""
+    """Give the text in a form that can be encoded: surrogate pairs joined, lone surrogates replaced by U+FFFD."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -83,11 +83,11 @@ def well_formed(text: str) -> str:
 
 
 def estimate(text: str) -> int:
-    """Estimate the tokens of a text without a vocabulary, rather too many than too few.
+    """Estimate the tokens of a text without a vocabulary; the estimate is more often too high than too low.
 
-    A word is a token per six letters, digits go in threes, a single space is free and longer white space a token per
-    four, letters of two bytes (Cyrillic, Greek, Arabic, Hebrew) go in pairs, and everything else is a token per
-    character. Against o200k_base: docs/why/context.md.
+    One token each for: six letters of a word, three digits, four characters of white space (a single space is free), two
+    letters of two bytes (Cyrillic, Greek, Arabic, Hebrew), and any other character. Measured against o200k_base in
+    docs/why/context.md.
     """
     return sum(_COST[piece.lastgroup](piece.end() - piece.start()) for piece in _PIECE.finditer(text))
 
@@ -98,20 +98,18 @@ def _default() -> Tokens:
     if found is not None:
         return Tokens(found.vocabulary.encoding, True, _Encoding(found))
     log.warning(
-        "tokens are estimated: no tiktoken vocabulary lies on this machine, and none is downloaded; install "
-        "llama-index-core, which carries one, or set %s to a tiktoken cache, or pass tokenizer=",
+        "tokens are estimated: there is no tiktoken vocabulary on this machine, and none is downloaded; install "
+        "llama-index-core, which contains one, or set %s to a tiktoken cache, or pass tokenizer=",
         vocabulary.CACHE_VARIABLE,
     )
     return Tokens("estimate", False, estimate)
 
 
 class _Encoding:
-    """An encoding that loads itself at the first count."""
+    """An encoding that is loaded at the first count."""
 
     def __init__(self, found: vocabulary.Found) -> None:
-        self._load = functools.cache(
-            found.load
-        )  # tiktoken itself keeps one encoding per name, so a race loads nothing twice
+        self._load = functools.cache(found.load)  # a race loads nothing twice: tiktoken keeps one encoding per name
 
     def __call__(self, text: str) -> int:
         encode = self._load()
@@ -119,7 +117,7 @@ class _Encoding:
 
 
 def _chunks(text: str) -> Iterator[tuple[str, int]]:
-    """Cut a long text where the tokenizer would; a forced cut counts one token extra, so that no count is too low."""
+    """Cut a long text between words; a cut inside a word counts one token more, so that no count is too low."""
     start = 0
     while len(text) - start > CHUNK:
         gaps = [gap.start() for gap in _WORD_GAP.finditer(text, start + CHUNK - 1_024, start + CHUNK)]
@@ -129,7 +127,7 @@ def _chunks(text: str) -> Iterator[tuple[str, int]]:
     yield text[start:], 0
 
 
-def _asked(spec: Callable[[str], Any], name: str, text: str) -> int:
+def _checked_count(spec: Callable[[str], Any], name: str, text: str) -> int:
     try:
         answer = spec(well_formed(text))
     except Exception as error:

@@ -1,7 +1,7 @@
-"""Find tiktoken's vocabularies where they already lie, and never on a network.
+"""Find tiktoken's vocabularies on this machine, without a network.
 
-tiktoken downloads a vocabulary it does not find, without a time-out, and deletes a cached one whose hash is wrong. So
-the file is looked for and its hash checked before tiktoken is asked at all. llama-index-core and litellm both carry
+tiktoken itself downloads a vocabulary that it does not find, without a time-out, and deletes a cached one with a wrong
+hash. So this module finds the file and checks its hash before tiktoken is used. llama-index-core and litellm contain
 copies, which are found without importing those packages (an import costs seconds).
 """
 
@@ -19,11 +19,11 @@ from pathlib import Path
 
 CACHE_VARIABLE = "TIKTOKEN_CACHE_DIR"
 _PUBLISHED = "https://openaipublic.blob.core.windows.net/encodings/"
-_CARRIERS = (
+_PACKAGES = (
     ("llama_index", "core/_static/tiktoken_cache"),
     ("litellm", "litellm_core_utils/tokenizers"),
 )
-_lending = threading.Lock()
+_setting_environment = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ class Vocabulary:
 
     @property
     def filename(self) -> str:
-        """What tiktoken's caches call it: the SHA-1 of where it was published."""
+        """The name of its file in a cache of tiktoken: the SHA-1 of the URL that it was published at."""
         return hashlib.sha1(f"{_PUBLISHED}{self.encoding}.tiktoken".encode(), usedforsecurity=False).hexdigest()
 
 
-# The tokenisers of today's models, newest first; the older one counts nearly the same in English.
+# Newest first; in English both give nearly the same counts.
 KNOWN = (
     Vocabulary("o200k_base", "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"),
     Vocabulary("cl100k_base", "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"),
@@ -48,38 +48,38 @@ KNOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A vocabulary whose file is in `directory`, unharmed."""
+    """A vocabulary whose file is in `directory`, with the right hash."""
 
     vocabulary: Vocabulary
     directory: Path
 
     def load(self) -> Callable[[str], list[int]]:
-        """Load the encoding (0.3 s) and give what turns a text into token ids, special tokens being plain text."""
+        """Load the encoding (0.3 s); give the function from a text to token ids, which reads special tokens as plain text."""
         import tiktoken
 
-        with _lent(self.directory):
+        with _cache_directory(self.directory):
             return tiktoken.get_encoding(self.vocabulary.encoding).encode_ordinary
 
 
 def find() -> Found | None:
-    """Find the newest vocabulary that lies on this machine; None when there is none."""
-    places = list(_places())
-    candidates = (Found(vocabulary, place) for vocabulary in KNOWN for place in places)
-    return next((found for found in candidates if _unharmed(found)), None)
+    """Find the newest vocabulary on this machine; None when there is none."""
+    directories = list(_directories())
+    candidates = (Found(vocabulary, directory) for vocabulary in KNOWN for directory in directories)
+    return next((found for found in candidates if _is_intact(found)), None)
 
 
-def _places() -> Iterator[Path]:
+def _directories() -> Iterator[Path]:
     for variable in (CACHE_VARIABLE, "DATA_GYM_CACHE_DIR"):
         if os.environ.get(variable):
             yield Path(os.environ[variable])
-    for package, folder in _CARRIERS:
+    for package, folder in _PACKAGES:
         spec = importlib.util.find_spec(package)
         for root in (spec and spec.submodule_search_locations) or ():
             yield Path(root) / folder
     yield Path(tempfile.gettempdir()) / "data-gym-cache"
 
 
-def _unharmed(found: Found) -> bool:
+def _is_intact(found: Found) -> bool:
     try:
         data = (found.directory / found.vocabulary.filename).read_bytes()
     except OSError:
@@ -88,9 +88,9 @@ def _unharmed(found: Found) -> bool:
 
 
 @contextmanager
-def _lent(directory: Path) -> Iterator[None]:
-    # tiktoken takes the directory from the environment only; it keeps the encoding, so this happens once per process.
-    with _lending:
+def _cache_directory(directory: Path) -> Iterator[None]:
+    # tiktoken reads the directory from the environment only. It keeps the encoding, so this happens once per process.
+    with _setting_environment:
         before = os.environ.get(CACHE_VARIABLE)
         os.environ[CACHE_VARIABLE] = str(directory)
         try:

@@ -372,7 +372,9 @@ def test_a_run_without_a_thread_and_a_user_has_tools_of_its_own_session(make: Ma
     assert len({mention.session for mention in make().timeline()}) == 2
 
 
-@pytest.mark.parametrize("tools", [("erase",), ("recall", "recall"), (create_agent,)], ids=["unknown", "twice", "no-name"])
+@pytest.mark.parametrize(
+    "tools", [("erase",), ("recall", "recall"), (create_agent,)], ids=["unknown", "twice", "no-name"]
+)
 def test_tools_that_it_does_not_have_are_refused(make: Make, tools: Any) -> None:
     with pytest.raises(InvalidInput, match="tools"):
         HTMMemoryMiddleware(make(), tools=tools)

@@ -148,7 +148,7 @@ def test_a_lie_about_documents_is_a_model_error(lie: Lie, message: str) -> None:
     ],
 )
 def test_what_is_not_a_vector_of_finite_numbers_is_a_model_error(row: Any) -> None:
-    with pytest.raises(ModelError, match="something impossible"):
+    with pytest.raises(ModelError, match="an invalid answer"):
         checked(Scripted(query=row)).query("x")
 
 

@@ -35,7 +35,7 @@ def fresh() -> Iterator[None]:
 @pytest.fixture
 def bare_machine(fresh: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A machine without a vocabulary; gives a folder that may become a cache."""
-    monkeypatch.setattr(vocabulary, "_CARRIERS", ())
+    monkeypatch.setattr(vocabulary, "_PACKAGES", ())
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path / "none"))
     monkeypatch.delenv("DATA_GYM_CACHE_DIR", raising=False)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "cache"))

