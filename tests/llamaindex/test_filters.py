@@ -20,9 +20,10 @@ from llama_index.core.vector_stores.types import (
 from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 
 from htm_core import InvalidInput, Memory
-from htm_core.rules.filters.filters import compile_where, matches
+from htm_core.rules.filters.filters import compile_where
 from htm_llamaindex import HTMVectorStore
 from htm_llamaindex.filters import where_of
+from tests.filter_reference import matches
 
 ODD = ["it's", 'say "no"', "x' OR '1'='1", "100 %", "what?", "%s", "naïve Σ 日本", "$1", "\\", "a\nb"]
 VALUES: list[Any] = [

@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from htm_core.errors import InvalidInput
-from htm_core.rules.filters.filters import compile_where, matches
+from htm_core.rules.filters.filters import compile_where
+from tests.filter_reference import matches
 
 
 class Kind(str, Enum):  # noqa: UP042 - the older form is the one whose str() is not its value

@@ -51,20 +51,6 @@ def kind(value: Any) -> str:
     return _KINDS.get(type(value), "object")
 
 
-def same(left: Any, right: Any) -> bool:
-    """Tell whether two plain values are equal, types and all, however deep."""
-    what = kind(left)
-    if what != kind(right):
-        return False
-    if what == "number":
-        return number(left) == number(right)
-    if what == "array":
-        return len(left) == len(right) and all(map(same, left, right))
-    if what == "object":
-        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
-    return bool(left == right)
-
-
 def number(value: float) -> Decimal:
     """Give a number the exact decimal value that its JSON text has."""
     return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)

@@ -1,9 +1,12 @@
 """A filter's conditions in the path language of SQL/JSON (ISO 9075-2), which PostgreSQL evaluates natively.
 
-Paths are strict, so that a missing key or a comparison between two types is *unknown*, never an automatic unwrapping
-of arrays. Unknown acts as false under and/or; only a negation must turn it into true, and says so (`is unknown`).
-Values travel beside the path as named variables; keys and the pieces of `$contains`, which the grammar wants as
-literals, are written as JSON strings in ASCII. So nothing that a user gives is ever read as syntax.
+Paths are strict: a missing key and a comparison between two types are *unknown*, and arrays are not unwrapped. Unknown
+acts as false under and/or. Only a negation must turn it into true, and writes `is unknown` for that. Values travel beside
+the path as named variables. Keys and search texts must be literals there, so they are written as JSON strings in ASCII.
+So nothing that a user gives is ever read as syntax.
+
+`$like` takes the patterns of SQL: "%" is any text, also none, "_" is any one character, and "\\" takes the next character
+literally. A pattern covers the whole text. It becomes a regular expression here.
 """
 
 from __future__ import annotations
@@ -12,16 +15,21 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from .conditions import Condition, Every, Negated, Test, Within, path
+from ...errors import InvalidInput
+from .conditions import And, Comparison, Condition, Has, Not, path
 from .json_values import kind, number
-from .letter_case import any_case
-from .patterns import expression
+from .letter_case import any_case, escaped
 
 _NEVER = "(1 == 0)"
 _ALWAYS = "(1 == 1)"
 _FEW = 16
 _BRANCHES = 256
 _ORDER = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+
+MAX_PATTERN = 1_000
+# PostgreSQL takes seconds over a pattern of nothing but hundreds of wildcards.
+MAX_WILDCARDS = 50
+ANY_TEXT, ANY_CHARACTER = "%", "_"
 
 
 def json_path(condition: Condition) -> dict[str, Any]:
@@ -31,20 +39,20 @@ def json_path(condition: Condition) -> dict[str, Any]:
 
 
 def _write(condition: Condition, values: dict[str, Any], root: str, *, negated: bool) -> str:
-    """Push negations down to the tests: there only one has to know about unknown. `root` is where the keys are."""
-    if isinstance(condition, Negated):
+    """Write a condition on the keys of `root`. Negations move down to single comparisons, which alone handle unknown."""
+    if isinstance(condition, Not):
         return _write(condition.part, values, root, negated=not negated)
-    if isinstance(condition, Test):
+    if isinstance(condition, Comparison):
         text = _placed(condition.key, root, lambda place: _applied(condition, place, values))
         return _not(text) if negated else text
-    if isinstance(condition, Within):
+    if isinstance(condition, Has):
         return _placed(condition.key, root, lambda place: _inside(condition.part, place, values, negated=negated))
     parts = [_write(part, values, root, negated=negated) for part in condition.parts]
-    return _all(parts) if isinstance(condition, Every) != negated else _any(parts)
+    return _all(parts) if isinstance(condition, And) != negated else _any(parts)
 
 
 def _inside(part: Condition, place: str, values: dict[str, Any], *, negated: bool) -> str:
-    """A condition on what an object has; of what is none, or is not there, it does not hold."""
+    """A condition on the keys of an object; it does not hold where there is no object."""
     is_object = f'({place}.type() == "object")'
     text = _write(part, values, place, negated=negated)
     return _any([_not(is_object), text]) if negated else _all([is_object, text])
@@ -71,7 +79,7 @@ def _join(parts: list[str], sign: str) -> str:
 
 
 def _placed(key: str, root: str, applied: Callable[[str], str]) -> str:
-    """Write what is said of a key; a dotted one is the exact key where it exists, else the nested one."""
+    """Write a condition on a key; a dotted key is the exact key where it exists, else the nested one."""
     exact = f"{root}.{_quote(key)}"
     parts = path(key)
     if len(parts) == 1:
@@ -81,7 +89,7 @@ def _placed(key: str, root: str, applied: Callable[[str], str]) -> str:
     return f"(({there} && {applied(exact)}) || ({there_not} && {applied(nested)}))"
 
 
-def _applied(test: Test, place: str, values: dict[str, Any]) -> str:
+def _applied(test: Comparison, place: str, values: dict[str, Any]) -> str:
     if test.operator == "exists":
         return f"(exists({place}))"
     if test.operator == "eq":
@@ -93,7 +101,7 @@ def _applied(test: Test, place: str, values: dict[str, Any]) -> str:
     if test.operator == "icontains":
         return f"({place} like_regex {_quote(any_case(test.value))})"
     if test.operator in ("like", "ilike"):
-        pattern = expression(test.value, any_letter_case=test.operator == "ilike")
+        pattern = pattern_regex(test.value, any_letter_case=test.operator == "ilike")
         return f'({place} like_regex {_quote(pattern)} flag "s")'
     return f"({place} {_ORDER[test.operator]} {_variable(test.value, values)})"
 
@@ -121,7 +129,7 @@ def _no_other_keys(place: str, value: dict[str, Any]) -> str:
 
 
 def _within(place: str, choices: list[Any], values: dict[str, Any]) -> str:
-    """Compare with all choices of one type at once: a pair of two types would make the whole comparison unknown."""
+    """Compare with all choices of one type at once: a mix of types would make the whole comparison unknown."""
     parts = []
     for what, order in (("string", None), ("number", number), ("boolean", None)):
         if alike := sorted((choice for choice in choices if kind(choice) == what), key=order):
@@ -156,6 +164,44 @@ def _contains(place: str, value: Any, values: dict[str, Any]) -> str:
     if not isinstance(value, str):
         return element
     return f'(({place} like_regex {_quote(value)} flag "q") || {element})'
+
+
+def pattern_parts(pattern: str, *, at: str) -> list[tuple[str, bool]]:
+    """The characters of a `$like` pattern, each with whether it is a wildcard; `at` names the place in errors."""
+    if len(pattern) > MAX_PATTERN:
+        raise InvalidInput(f"{at}: expected a pattern of at most {MAX_PATTERN:,} characters, got {len(pattern):,}.")
+    found: list[tuple[str, bool]] = []
+    characters = iter(pattern)
+    for character in characters:
+        if character == "\\":
+            literal = next(characters, None)
+            if literal is None:
+                raise InvalidInput(
+                    f'{at}: expected a character after the last "\\", got {pattern!r:.60}; write "\\\\".'
+                )
+            found.append((literal, False))
+        elif character != ANY_TEXT or not found or found[-1] != (ANY_TEXT, True):  # two "%" in a row are one
+            found.append((character, character in (ANY_TEXT, ANY_CHARACTER)))
+    wildcards = sum(is_wildcard for _, is_wildcard in found)
+    if wildcards > MAX_WILDCARDS:
+        raise InvalidInput(
+            f'{at}: expected at most {MAX_WILDCARDS} of "%" and "_" in a pattern, got {wildcards}; leave some out.'
+        )
+    return found
+
+
+def pattern_regex(pattern: str, *, any_letter_case: bool) -> str:
+    """A `$like` pattern as a regular expression (PostgreSQL's ARE, where "." matches a line's end too), in ASCII."""
+    parts = pattern_parts(pattern, at="pattern")
+    if parts == [(ANY_TEXT, True)]:
+        return ".*"
+    written = ""
+    for character, is_wildcard in parts:
+        if is_wildcard:
+            written += ".*" if character == ANY_TEXT else "."
+        else:
+            written += any_case(character) if any_letter_case else escaped(character)
+    return f"^{written}$"
 
 
 def _variable(value: Any, values: dict[str, Any]) -> str:

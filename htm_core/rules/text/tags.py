@@ -54,11 +54,6 @@ def ancestors(tag: str) -> tuple[str, ...]:
     return tuple(":".join(levels[:depth]) for depth in range(1, len(levels) + 1))
 
 
-def is_under(tag: str, prefix: str) -> bool:
-    """Tell whether a normal tag is the prefix or below it: "ai:vision" is under "ai", "aircraft" is not."""
-    return tag == prefix or tag.startswith(prefix + ":")
-
-
 def from_model(tag: str) -> str:
     """Spell a tag that a model made up: as `normalize`, each level in the singular.
 
