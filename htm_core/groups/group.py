@@ -9,7 +9,7 @@ from ..engine.engine import Engine
 from ..engine.working_sets import WorkingSet, working_set
 from ..errors import InvalidInput, NotFound
 from ..rules import validation
-from ..rules.working_memory.measures import LONGEST_LEASE, SHORTEST_LEASE, lease_seconds
+from ..rules.validation import LONGEST_LEASE, SHORTEST_LEASE, lease_seconds
 from ..store import groups
 from ..store.database import Connection, Database
 from ..store.groups import GroupRules, Role

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import InvalidInput
 from .identity import is_anonymous, node_id
-from .working_memory.measures import LONGEST_LEASE, SHORTEST_LEASE, lease_seconds, whole
+from .validation import LONGEST_LEASE, SHORTEST_LEASE, lease_seconds, whole_number
 
 _TIMES = (
     "at",
@@ -102,7 +102,7 @@ def _check_group(row: Mapping[str, Any]) -> None:
 
 
 def _check_count(row: Mapping[str, Any], name: str, *, least: int = 0) -> None:
-    number = whole(row[name])
+    number = whole_number(row[name])
     if number is None or not least <= number <= _MOST:
         raise ValueError(f"{name} is no whole number from {least} to {_MOST:,}")
 

@@ -1,11 +1,13 @@
-"""What may be remembered: every field of a draft checked, before anything is written."""
+"""Checks of what callers give: the fields of a draft before anything is written, vectors, budgets and times."""
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
+from numbers import Real
 from typing import Any, get_args
 
 from ..errors import InvalidInput
@@ -15,7 +17,8 @@ from .identity import looks_like_id
 
 ROLES = get_args(Role)
 LONGEST_NAME = 255
-LARGEST_COMPONENT = 65504.0  # of a vector: they are kept in half precision
+LARGEST_COMPONENT = 65504.0  # of a vector, which is stored in half precision
+SHORTEST_LEASE, LONGEST_LEASE = 0.2, 86_400.0  # seconds until a group replaces an active robot that was lost
 _FIELDS = tuple(field.name for field in fields(Draft))
 
 
@@ -144,3 +147,38 @@ def check_vector(vector: Sequence[float]) -> list[float]:
             f"expected a vector of numbers from -65,504 to 65,504, got {max(numbers, key=abs):g}; divide it by its length"
         )
     return numbers
+
+
+def check_budget(budget: object, *, least: int = 1) -> int:
+    """A whole number of tokens, `least` or more; fractions, NaN, infinities and booleans are refused."""
+    tokens = whole_number(budget)
+    if tokens is None or tokens < least:
+        raise InvalidInput(
+            f"budget must be a whole number of tokens, {least} or more; got {budget!r}. "
+            "Pass for example budget=8_000, or two thirds of the model's context window."
+        )
+    return tokens
+
+
+def check_epoch_seconds(now: object) -> float:
+    """A time as finite UTC epoch seconds."""
+    if isinstance(now, bool) or not isinstance(now, Real) or not math.isfinite(now):
+        raise InvalidInput(f"now must be finite UTC epoch seconds; got {now!r}. Pass an aware datetime's .timestamp().")
+    return float(now)
+
+
+def lease_seconds(lease: object) -> float | None:
+    """A group's lease in seconds, if it is a number within its bounds; else None, also for booleans and NaN."""
+    if isinstance(lease, bool) or not isinstance(lease, int | float) or not SHORTEST_LEASE <= lease <= LONGEST_LEASE:
+        return None
+    return float(lease)
+
+
+def whole_number(value: object) -> int | None:
+    """A whole number, also one of numpy; None for anything else, also for booleans."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None

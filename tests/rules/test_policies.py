@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from htm_core.errors import InvalidInput
 from htm_core.rules.working_memory.policies import POLICIES, ranking
-from htm_core.rules.working_memory.recency import Recency
-from htm_core.rules.working_memory.sorted_keys import CHUNK, Ordered
+from htm_core.rules.working_memory.sorted_keys import CHUNK, Recency, SortedKeys
 from htm_core.types import Item
 
 HOUR, DAY = 3600.0, 86_400.0
@@ -39,7 +38,7 @@ def leaving(policy: Any, *items: Item, now: float = NOW) -> list[str]:
     order = ranking(policy)
     for each in items:
         order.put(each)
-    return [key[-1] for key in order.lowest(now)]
+    return [key[-1] for key in order.eviction_order(now)]
 
 
 def test_importance_lets_the_least_important_go_first_and_the_oldest_among_equals() -> None:
@@ -153,14 +152,14 @@ def test_the_order_is_that_of_a_full_sort_after_any_puts_renewals_and_drops(
     fresh = {each.id: each for each in data.draw(ITEMS)}
     held = {each.id: fresh.get(each.id, each) for each in items}
     for each in items:
-        order.renew(each, held[each.id])
+        order.replace(each, held[each.id])
     for id in data.draw(st.lists(st.sampled_from(sorted(held)), unique=True)) if held else ():
         order.drop(held.pop(id))
     now = NOW + data.draw(st.integers(0, 10)) * HOUR
-    assert list(order.lowest(now)) == sorted(order.key(each, now) for each in held.values())
+    assert list(order.eviction_order(now)) == sorted(order.key(each, now) for each in held.values())
 
 
-@pytest.mark.parametrize("make", [Ordered, Recency])
+@pytest.mark.parametrize("make", [SortedKeys, Recency])
 @given(moves=st.lists(st.tuples(st.booleans(), st.integers(0, 30))))
 def test_keys_stay_sorted_under_additions_and_removals(make: Any, moves: list[tuple[bool, int]]) -> None:
     order, expected = make(), set()
@@ -180,7 +179,7 @@ def test_keys_stay_sorted_under_additions_and_removals(make: Any, moves: list[tu
 def test_keys_stay_sorted_over_many_chunks(seed: int) -> None:
     """More keys than a chunk holds, in any order, so that chunks split, shrink and vanish."""
     keys = [(float(value), 0.0, 0.0, "") for value in range(5 * CHUNK)]
-    order = Ordered()
+    order = SortedKeys()
     shuffled = Random(seed)
     for key in shuffled.sample(keys, len(keys)):
         order.add(key)
@@ -192,7 +191,7 @@ def test_keys_stay_sorted_over_many_chunks(seed: int) -> None:
 
 
 def test_an_item_that_was_never_ranked_can_be_dropped_from_lists_of_keys() -> None:
-    for order in (Ordered(), Recency()):
+    for order in (SortedKeys(), Recency()):
         order.add((1.0, 0.0, 0.0, "a"))
         order.discard((2.0, 0.0, 0.0, "b"))
         order.discard((0.0, 0.0, 0.0, "c"))
@@ -205,8 +204,8 @@ def test_lfu_lru_opens_only_the_lists_that_can_hold_the_lowest() -> None:
     for count in range(50):
         order.put(item(f"{count:02}", count=count, idle=HOUR))
     inner: Any = order
-    look = inner._opened
-    inner._opened = lambda count, now: opened.append(count) or look(count, now)
-    assert next(order.lowest(NOW))[-1] == "00"
+    look = inner._scored_keys
+    inner._scored_keys = lambda count, now: opened.append(count) or look(count, now)
+    assert next(order.eviction_order(NOW))[-1] == "00"
     assert opened == [0]
-    assert sorted(key[-1] for key in order.lowest(NOW)) == [f"{count:02}" for count in range(50)]
+    assert sorted(key[-1] for key in order.eviction_order(NOW)) == [f"{count:02}" for count in range(50)]

@@ -1,1 +1,1 @@
-"""Working memory within a budget of tokens: what is held, what leaves, what a model is given."""
+"""Working memory within a budget of tokens: what it holds, what leaves first, and the text that a model is given."""

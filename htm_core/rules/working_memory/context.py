@@ -1,4 +1,4 @@
-"""The context: what a model is given of working memory, in an order, within a budget of tokens."""
+"""The context: the text of working memory that a model is given, in an order, within a budget of tokens."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from math import log1p
 
 from ...errors import InvalidInput
 from ...types import Context, Item, TokenCounter
-from .measures import Score, hours, moment, scored, token_budget, whole
+from ..validation import check_budget, check_epoch_seconds, whole_number
+from .policies import Score, checked_score, hours_since
 
 Order = Score
 
@@ -15,11 +16,11 @@ ORDERS: dict[str, Order] = {
     "recent": lambda item, _: item.accessed_at,
     "important": lambda item, _: item.importance,
     "frequent": lambda item, _: item.access_count,
-    "balanced": lambda item, now: item.importance / (1.0 + hours(item.added_at, now)),
-    "balanced:access": lambda item, now: log1p(item.access_count) / (1.0 + hours(item.accessed_at, now)),
+    "balanced": lambda item, now: item.importance / (1.0 + hours_since(item.added_at, now)),
+    "balanced:access": lambda item, now: log1p(item.access_count) / (1.0 + hours_since(item.accessed_at, now)),
 }
 
-# Joining often saves tokens (a full stop and a line break are one), which make room for more; this often it is used.
+# Joining texts often saves tokens (a full stop and a line break are one token). The saved room is filled at most so often.
 ROUNDS = 4
 
 
@@ -32,29 +33,29 @@ def assemble(
     now: float,
     separator: str = "\n\n",
 ) -> Context:
-    """Join as many items as the budget holds, highest first, packing past those that do not fit.
+    """Join as many items as the budget holds, highest first; an item that does not fit is left out, smaller ones follow.
 
     `order` is "recent", "important", "frequent", "balanced" (importance / (1 + hours since added)), "balanced:access"
     (ln(1 + access_count) / (1 + hours since access)) or a callable (item, now) -> score; among equals the last accessed
-    comes first, then the last added. The text is counted as a whole, separators included, so that
-    `count(text) <= budget` to the token, whatever the tokenizer makes of joints. Without a budget all items are joined.
-    Cost: O(n log n), and a few counts of the text, not one per item. An unknown order, a negative or fractional budget,
-    and a callable that answers no number raise `InvalidInput`.
+    comes first, then the last added. The text is counted as a whole, with its separators, so `count(text) <= budget`
+    holds exactly, whatever the tokenizer does where texts meet. Without a budget all items are joined. Cost: O(n log n),
+    and a few counts of the text, not one per item. An unknown order, a negative or fractional budget, and a callable
+    that returns no number raise `InvalidInput`.
     """
-    room = None if budget is None else token_budget(budget, least=0)
-    best = ranked(items, order=order, now=moment(now))
-    page = _Page(best, count=count, separator=separator)
+    room = None if budget is None else check_budget(budget, least=0)
+    best = ranked(items, order=order, now=check_epoch_seconds(now))
+    selection = _Selection(best, count=count, separator=separator)
     if room is None:
-        page.take(range(len(best)))
+        selection.take(range(len(best)))
     else:
-        page.pack(room)
-    return Context(text=page.text, items=tuple(best[at] for at in page.chosen), tokens=page.tokens)
+        selection.pack(room)
+    return Context(text=selection.text, items=tuple(best[at] for at in selection.chosen), tokens=selection.tokens)
 
 
 def ranked(items: Sequence[Item], *, order: str | Order, now: float) -> list[Item]:
     """Sort items by an order, highest first; among equals the last accessed, then the last added, then by id."""
     score = ordering(order)
-    keys = [(-scored(score, item, now), -item.accessed_at, -item.added_at, item.id) for item in items]
+    keys = [(-checked_score(score, item, now), -item.accessed_at, -item.added_at, item.id) for item in items]
     return [items[at] for at in sorted(range(len(items)), key=keys.__getitem__)]
 
 
@@ -71,38 +72,41 @@ def ordering(order: str | Order) -> Order:
     )
 
 
-class _Page:
-    """Ranked items, those of them that are chosen (by rank), their text and its tokens."""
+class _Selection:
+    """Ranked items, the ranks that are chosen, their text and its tokens."""
 
     def __init__(self, best: Sequence[Item], *, count: TokenCounter, separator: str) -> None:
         self.chosen: list[int] = []
         self.text = ""
-        self.tokens = 0  # nothing at all is no tokens, whatever frame a tokenizer puts around a text
+        self.tokens = 0  # an empty selection is 0 tokens, also where a tokenizer adds some to every text
         self._best = best
         self._separator = separator
         self._count = count
-        self._joint = counted(count, separator)
+        self._joint = count_tokens(count, separator)
         self._sizes = [item.tokens for item in best]
         self._measured = False
 
     def take(self, ranks: Sequence[int], *, budget: int | None = None) -> int:
-        """Take in these, too, unless the whole then exceeds the budget; say by how many tokens it would."""
+        """Add these ranks, unless the whole then exceeds the budget; returns by how many tokens it would."""
         chosen = sorted([*self.chosen, *ranks])
         text = self._separator.join(self._best[at].content for at in chosen)
-        tokens = counted(self._count, text) if chosen else 0
+        tokens = count_tokens(self._count, text) if chosen else 0
         if budget is not None and tokens > budget:
             return tokens - budget
         self.chosen, self.text, self.tokens = chosen, text, tokens
         return 0
 
     def pack(self, budget: int) -> None:
-        """Choose by the sum of the parts, check by the count of the whole, and use what joining saved."""
+        """Choose by the sum of the sizes, check by the count of the whole, and fill the room that joining saved."""
         for _ in range(ROUNDS):
             if not self._extend(budget):
                 return
-            self._learn()
+            joints = len(self.chosen) - 1
+            if joints > 0:  # what a joint really costs in these texts; often less than its separator
+                self._joint = max(0, self.tokens - sum(self._sizes[at] for at in self.chosen)) // joints
 
     def _extend(self, budget: int) -> bool:
+        """Add what fits; returns whether anything did."""
         more, least = self._fitting(budget), 1
         while more:
             excess = self.take(more, budget=budget)
@@ -114,14 +118,8 @@ class _Page:
                 more, least = self._without(more, excess, least=least), 2 * least
         return False
 
-    def _learn(self) -> None:
-        """Take from the count of the whole what a joint really costs in these texts; often less than its separator."""
-        joints = len(self.chosen) - 1
-        if joints > 0:
-            self._joint = max(0, self.tokens - sum(self._sizes[at] for at in self.chosen)) // joints
-
     def _fitting(self, budget: int) -> list[int]:
-        """Those that fit into what is left by the sum of their parts, in order of rank."""
+        """The ranks that fit into the rest of the budget by the sum of their sizes."""
         taken, free = set(self.chosen), budget - self.tokens
         more: list[int] = []
         for at, size in enumerate(self._sizes):
@@ -132,25 +130,25 @@ class _Page:
         return more
 
     def _measure(self) -> bool:
-        """Count each item once: its own tokens may be another tokenizer's. Say whether that is news."""
+        """Count each item, once: its own tokens may be another tokenizer's. Returns whether a size changed."""
         if self._measured:
             return False
         sizes, self._measured = self._sizes, True
-        self._sizes = [counted(self._count, item.content) for item in self._best]
+        self._sizes = [count_tokens(self._count, item.content) for item in self._best]
         return self._sizes != sizes
 
     def _without(self, more: list[int], excess: int, *, least: int) -> list[int]:
-        """Leave out the last until the excess is covered by their sizes; `least` go anyway, so that trials stay few."""
+        """Leave out the last ranks until their sizes cover the excess, but at least `least`, so that trials stay few."""
         kept = list(more)
         while kept and (excess > 0 or len(more) - len(kept) < least):
             excess -= self._sizes[kept.pop()] + self._joint
         return kept
 
 
-def counted(count: TokenCounter, text: str) -> int:
-    """Count a text's tokens; anything but a whole number from 0 on raises `InvalidInput`."""
+def count_tokens(count: TokenCounter, text: str) -> int:
+    """Count a text's tokens; a tokenizer that returns no whole number from 0 on raises `InvalidInput`."""
     answer: object = count(text)
-    tokens = whole(answer)
+    tokens = whole_number(answer)
     if tokens is not None and tokens >= 0:
         return tokens
     raise InvalidInput(

@@ -1,31 +1,32 @@
-"""Working memory: what a robot has in mind, within a budget of tokens, shared by threads."""
+"""Working memory: the items a robot holds within a budget of tokens, shared by threads."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from threading import RLock
 
+from ...errors import InvalidInput
 from ...types import Eviction, Item
-from .claims import Claim, Ledger, claim_of
-from .measures import moment, sound, token_budget
-from .plan import Draft, Plan, Refusal, View, renewed
+from ..validation import check_budget, check_epoch_seconds
+from .claims import Claim, Claims, claim_of
+from .plan import Plan, PlanBuilder, Refusal, View, renewed
 from .policies import Policy, ranking
 
 __all__ = ["Plan", "Refusal", "WorkingMemory"]
 
 
 class WorkingMemory:
-    """Hold items within a token budget, letting those of the lowest keep-score go when room is needed.
+    """Hold items within a token budget and evict those of the lowest keep-score when room is needed.
 
     Changes that must agree with storage are made in three steps, so that no lock is held during a commit: `plan`
-    reserves room and picks victims, the caller commits, `apply` (or `release`, when the commit failed) follows. At
-    every moment `tokens + reserved <= budget`, where `tokens` is the sum of `items`, and `reserved` the room that
-    outstanding plans hold beyond what their victims will give. Any number of threads may call anything; times are UTC
-    epoch seconds.
+    reserves room and picks victims, the caller commits, and `apply` follows (or `release`, when the commit failed). At
+    every moment `tokens + reserved <= budget`. `tokens` is the sum of `items`, and `reserved` is the room that outstanding
+    plans hold beyond what their victims will give. Every method is thread-safe; times are UTC epoch seconds.
 
-    `on_remove` stands in for `drop` when `remove` or `clear` let items go: outside the lock it writes that down, drops them
-    itself once that is so, and answers what was held; when it raises, nothing is removed.
+    `on_remove` is called by `remove` and `clear` instead of `drop`, outside the lock. It stores the removal, calls `drop`
+    itself, and returns the items that were held. If it raises, nothing is removed.
     """
 
     def __init__(
@@ -35,33 +36,33 @@ class WorkingMemory:
         policy: Policy | str = "importance",
         on_remove: Callable[[tuple[Item, ...]], tuple[Item, ...]] | None = None,
     ) -> None:
-        self._budget = token_budget(budget)
+        self._budget = check_budget(budget)
         self._policy = policy
         self._on_remove = on_remove
         self.renew()
 
     def renew(self) -> None:
-        """Begin again, holding nothing: in a forked child, since another thread may have been about to change it."""
-        self._lock = RLock()  # re-entrant, so that a policy of the caller's may read the memory that asks it
+        """Start again with no items and a new lock: in a forked child, where another thread may have held the old lock."""
+        self._lock = RLock()  # re-entrant, so that a caller's policy may read the memory that calls it
         self._ranking = ranking(self._policy)
         self._held: dict[str, Item] = {}
         self._tokens = 0
-        self._ledger = Ledger()
+        self._claims = Claims()
         self._latest = 0.0
 
     @property
     def budget(self) -> int:
-        """The tokens that may be held at most."""
+        """The most tokens that may be held."""
         return self._budget
 
     @property
     def policy(self) -> str:
-        """The name of the policy that says who leaves first."""
+        """The name of the policy that decides which item leaves first."""
         return self._ranking.name
 
     @property
     def items(self) -> tuple[Item, ...]:
-        """What is held now, oldest added first."""
+        """The items held now, oldest added first."""
         with self._lock:
             held = list(self._held.values())
         return tuple(sorted(held, key=_arrival))
@@ -74,13 +75,13 @@ class WorkingMemory:
     @property
     def reserved(self) -> int:
         """The tokens that outstanding plans will need beyond what their victims give."""
-        return self._ledger.reserved
+        return self._claims.reserved
 
     @property
     def free(self) -> int:
-        """The tokens that are neither held nor reserved, never below 0; read in one step, unlike the other two."""
+        """The tokens that are neither held nor reserved, never below 0; both are read under one lock."""
         with self._lock:
-            return self._budget - self._tokens - self._ledger.reserved
+            return self._budget - self._tokens - self._claims.reserved
 
     @property
     def utilization(self) -> float:
@@ -89,8 +90,8 @@ class WorkingMemory:
 
     @property
     def entered(self) -> bool:
-        """Whether the calling thread is inside already: a policy that reads the memory which asks it."""
-        return bool(self._lock._is_owned())  # type: ignore[attr-defined]  # as threading.Condition asks it
+        """Whether the calling thread holds the lock already: a policy that reads the memory which called it."""
+        return bool(self._lock._is_owned())  # type: ignore[attr-defined]  # threading.Condition uses it, too
 
     def __len__(self) -> int:
         return len(self._held)
@@ -103,27 +104,32 @@ class WorkingMemory:
         return self._held.get(id)
 
     def plan(self, items: Sequence[Item], *, now: float) -> Plan:
-        """Reserve room for items and pick those that leave for it, as if they were added one by one.
+        """Reserve room for items and pick the victims that leave for it, as if the items were added one by one.
 
-        Only the deficit is evicted, lowest keep-score first; a later item may push out an earlier one. Until the plan
-        is applied or released its victims stay, and no other plan touches its items or its victims: what would need
-        them is refused. A policy that raises, or answers no number (`InvalidInput`), leaves everything as it was.
-        Cost per victim: O(log n) for named policies, and O(n) once per plan for a callable.
+        Only as much is evicted as is needed, lowest keep-score first; a later item may evict an earlier one. Until the
+        plan is applied or released its victims stay, and no other plan touches its items or its victims: items that would
+        need them are refused. If a policy raises or returns no number (`InvalidInput`), nothing changes. Cost per
+        victim: O(log n) for named policies, and O(n) once per plan for a callable.
         """
         with self._lock:
-            draft = self._draft(now)
+            builder = self._builder(now)
             for item in items:
-                draft.admit(sound(item))
-            return self._claim(draft)
+                builder.admit(_checked(item))
+            return self._reserve(builder)
 
     def apply(self, plan: Plan, *, now: float) -> tuple[Eviction, ...]:
-        """Carry out a committed plan: victims out, items in; the answer is the victims' receipts.
+        """Carry out a committed plan: victims leave, items come in; returns one `Eviction` per victim.
 
-        A plan that is not outstanding raises `InvalidInput`. What was removed since it was planned stays away.
+        A plan that is not outstanding raises `InvalidInput`. An item that was removed since the plan was made stays away.
         """
         with self._lock:
-            at = self._moment(now)
-            claim = self._ledger.settle(plan)
+            at = self._checked_now(now)
+            claim = self._claims.free(plan)
+            if claim is None:
+                raise InvalidInput(
+                    "a plan must be outstanding in the working memory that made it; this one was applied or released "
+                    "already, or comes from another. Make a new one with plan(items, now=...)."
+                )
             for id in claim.leaving - claim.incoming.keys():
                 self._let_go(id)
             for item in claim.incoming.values():
@@ -133,10 +139,10 @@ class WorkingMemory:
     def release(self, plan: Plan) -> None:
         """Give up a plan whose commit failed: nothing changes, and its victims are available again."""
         with self._lock:
-            self._ledger.close(plan)
+            self._claims.free(plan)
 
     def add(self, item: Item, *, now: float) -> tuple[Eviction, ...]:
-        """Hold an item, evicting what must leave for it: `plan` and `apply` in one, where there is nothing to commit.
+        """Hold an item and evict what must leave for it: `plan` and `apply` in one, where there is nothing to commit.
 
         An id that is held keeps its arrival and access count, and its tokens count once. An item larger than the whole
         budget is not held.
@@ -145,7 +151,7 @@ class WorkingMemory:
             return self.apply(self.plan((item,), now=now), now=now)
 
     def load(self, items: Iterable[Item], *, now: float) -> tuple[Eviction, ...]:
-        """Fill from the table on first use: hold all items, then evict the lowest keep-scores until the budget holds.
+        """Fill from the table on first use: hold all items, then evict the lowest keep-scores down to the budget.
 
         Unlike adding them one by one this keeps the best of them all. An item larger than the budget is evicted, too.
         """
@@ -153,17 +159,17 @@ class WorkingMemory:
             return self.apply(self.plan_load(items, now=now), now=now)
 
     def plan_load(self, items: Iterable[Item], *, now: float) -> Plan:
-        """Plan to hold all items, those of the lowest keep-scores of the whole leaving until the budget holds.
+        """Plan to hold all items and to evict the lowest keep-scores of the whole down to the budget.
 
-        What outstanding plans are about to bring or evict is refused as "moving".
+        Items that outstanding plans bring or evict are refused as "moving".
         """
         with self._lock:
-            draft = self._draft(now)
-            draft.fill(sorted(map(sound, items), key=_arrival))
-            return self._claim(draft)
+            builder = self._builder(now)
+            builder.fill(sorted(map(_checked, items), key=_arrival))
+            return self._reserve(builder)
 
     def align(self, items: Iterable[Item]) -> None:
-        """Take over from storage when held items came, their importance, and accesses that others have counted."""
+        """Take over from storage the arrival, the importance and the accesses of held items, as others have set them."""
         with self._lock:
             for item in items:
                 known = self._held.get(item.id)
@@ -172,7 +178,7 @@ class WorkingMemory:
                     self._put(replace(renew, added_at=item.added_at))
 
     def leave(self, ids: Iterable[str]) -> bool:
-        """Let go of what storage has let go, but for what outstanding plans are moving; say whether none of them was."""
+        """Drop what storage has dropped, except what outstanding plans are moving; returns whether there was none of these."""
         with self._lock:
             gone = list(ids)
             moving = self._moving(gone)
@@ -180,19 +186,19 @@ class WorkingMemory:
             return not moving
 
     def concerns(self, ids: Iterable[str]) -> bool:
-        """Whether one of them is held, or outstanding plans are moving it."""
+        """Whether one of these ids is held, or an outstanding plan is moving it."""
         with self._lock:
-            asked = list(ids)
-            return bool(self._moving(asked)) or any(id in self._held for id in asked)
+            wanted = list(ids)
+            return bool(self._moving(wanted)) or any(id in self._held for id in wanted)
 
     def _moving(self, ids: Iterable[str]) -> set[str]:
-        return {id for id in ids if id in self._ledger.leaving or id in self._ledger.wanted}
+        return {id for id in ids if id in self._claims.leaving or id in self._claims.wanted}
 
     def touch(self, ids: Iterable[str], *, now: float) -> None:
-        """Count an access to each item and note when it was, O(1) each; ids that are not held are ignored."""
+        """Count an access to each item at the time `now`, O(1) each; ids that are not held are ignored."""
         with self._lock:
-            at = self._moment(now)
-            # In order of arrival, so that equal times come in the order of their keys, and are appended.
+            at = self._checked_now(now)
+            # In order of arrival: then equal times come in the order of their keys, and each is appended in O(1).
             for id in sorted((id for id in ids if id in self._held), key=lambda id: _arrival(self._held[id])):
                 item = self._held[id]
                 self._put(replace(item, access_count=item.access_count + 1, accessed_at=max(item.accessed_at, at)))
@@ -200,25 +206,25 @@ class WorkingMemory:
     def update(self, item: Item, *, now: float | None = None) -> tuple[Eviction, ...]:
         """Take a new importance, size or text for an item that is held; one that is not held is ignored.
 
-        It keeps its arrival and its access count. Growing may evict others, whose receipts are the answer; while a plan
-        is evicting the item its size stays. `now` is the latest moment this memory was given, unless it is passed.
+        It keeps its arrival and its access count. Growing may evict others, which are returned; while a plan is evicting
+        the item its size stays. `now` defaults to the latest time that this memory was given.
         """
         with self._lock:
             known = self._held.get(item.id)
             if known is None:
                 return ()
-            if item.id in self._ledger.leaving:
-                self._put(renewed(known, replace(sound(item), content=known.content, tokens=known.tokens)))
+            if item.id in self._claims.leaving:
+                self._put(renewed(known, replace(_checked(item), content=known.content, tokens=known.tokens)))
                 return ()
             return self.add(item, now=self._latest if now is None else now)
 
     def remove(self, id: str) -> bool:
-        """Let an item go now, whoever planned with it; say whether it was held."""
+        """Remove an item now, also from outstanding plans; returns whether it was held."""
         item = self.get(id)
         return bool(self._removed((item,))) if item is not None else bool(self.drop((id,)))
 
     def clear(self) -> tuple[Item, ...]:
-        """Let go of everything that is held, and hand it back, oldest added first."""
+        """Remove everything that is held; returns it, oldest added first."""
         return self._removed(self.items)
 
     def _removed(self, items: tuple[Item, ...]) -> tuple[Item, ...]:
@@ -227,41 +233,41 @@ class WorkingMemory:
         return self.drop(item.id for item in items)
 
     def drop(self, ids: Iterable[str]) -> tuple[Item, ...]:
-        """Let go of what storage has let go already, such as what was forgotten; `on_remove` is not called.
+        """Remove what storage has removed already, such as what was forgotten; `on_remove` is not called.
 
         Outstanding plans do not bring it back.
         """
         with self._lock:
             gone = []
             for id in ids:
-                self._ledger.cancel(id, held=self._held.get(id))
+                self._claims.cancel(id, held=self._held.get(id))
                 gone.append(self._let_go(id))
         return tuple(item for item in gone if item is not None)
 
-    def _draft(self, now: float) -> Draft:
+    def _builder(self, now: float) -> PlanBuilder:
         view = View(
             held=self._held,
             ranking=self._ranking,
-            leaving=self._ledger.leaving,
-            wanted=self._ledger.wanted,
+            leaving=self._claims.leaving,
+            wanted=self._claims.wanted,
             budget=self._budget,
             room=self.free,
         )
-        return Draft(view, now=self._moment(now))
+        return PlanBuilder(view, now=self._checked_now(now))
 
-    def _claim(self, draft: Draft) -> Plan:
-        claim = claim_of(draft)
+    def _reserve(self, builder: PlanBuilder) -> Plan:
+        claim = claim_of(builder)
         plan = Plan(
             admitted=tuple(claim.incoming.values()),
-            refused=tuple(draft.refused),
-            victims=tuple(draft.victims),
+            refused=tuple(builder.refused),
+            victims=tuple(builder.victims),
             reserved=claim.growth,
         )
-        self._ledger.open(plan, claim)
+        self._claims.reserve(plan, claim)
         return plan
 
     def _arrived(self, item: Item, claim: Claim) -> Item:
-        """The item as it comes in, with the accesses counted, and at the size agreed, since it was planned."""
+        """The item as it comes in: with accesses that were counted since it was planned, and at the size that was planned."""
         known = self._held.get(item.id)
         if known is None or item.id in claim.returned:
             return item
@@ -274,7 +280,7 @@ class WorkingMemory:
         if known is None:
             self._ranking.put(item)
         else:
-            self._ranking.renew(known, item)
+            self._ranking.replace(known, item)
         self._held[item.id] = item
         self._tokens += item.tokens - (known.tokens if known else 0)
 
@@ -285,10 +291,24 @@ class WorkingMemory:
             self._tokens -= item.tokens
         return item
 
-    def _moment(self, now: float) -> float:
-        self._latest = max(self._latest, moment(now))
+    def _checked_now(self, now: float) -> float:
+        self._latest = max(self._latest, check_epoch_seconds(now))
         return float(now)
 
 
 def _arrival(item: Item) -> tuple[float, str]:
     return (item.added_at, item.id)
+
+
+def _checked(item: Item) -> Item:
+    """Check that an item can be ranked and counted: whole tokens and accesses, finite importance and times."""
+    whole = isinstance(item.tokens, int) and isinstance(item.access_count, int)
+    # The sum is finite only if all three are.
+    finite = math.isfinite(item.importance + item.added_at + item.accessed_at)
+    if whole and finite and item.tokens >= 0 and item.access_count >= 0:
+        return item
+    raise InvalidInput(
+        f"item {item.id!r} must have whole tokens and access_count, 0 or more, and a finite importance, added_at and "
+        f"accessed_at; got tokens={item.tokens!r}, access_count={item.access_count!r}, importance={item.importance!r}, "
+        f"added_at={item.added_at!r}, accessed_at={item.accessed_at!r}. Count its tokens and pass epoch seconds."
+    )

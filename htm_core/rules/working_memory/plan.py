@@ -1,4 +1,4 @@
-"""What adding items would do, worked out before anything changes: who comes in, who leaves, what is refused and why."""
+"""What adding items would do, worked out before anything changes: what comes in, what leaves, what is refused and why."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Reason = Literal["oversize", "moving", "no room"]
 class Refusal:
     """An item that working memory does not hold; it stays in long-term memory.
 
-    `reason` is "oversize" (larger than the whole budget), "moving" (another plan is just evicting or resizing it), or
-    "no room" (all that could leave is doomed or wanted by other plans).
+    `reason` is "oversize" (larger than the whole budget), "moving" (another plan is evicting or resizing it), or
+    "no room" (everything that could leave is claimed by other plans).
     """
 
     item: Item
@@ -28,10 +28,10 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Plan:
-    """What `apply` will do: `admitted` come in, `victims` have left, after the commit in between.
+    """What `apply` will do once the caller has committed it: `admitted` come in, `victims` leave.
 
-    A victim that is also admitted left and came back within the plan: delete first, then insert. `reserved` is the room
-    in tokens that the plan holds beyond what its victims give.
+    A victim that is also admitted left and came back within the plan: delete it first, then insert it. `reserved` is the
+    room in tokens that the plan holds beyond what its victims give.
     """
 
     admitted: tuple[Item, ...]
@@ -42,7 +42,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """Working memory as a draft sees it: `room` in tokens is free; what other plans evict or bring is out of reach."""
+    """Working memory as a plan sees it: `room` is the free tokens; `leaving` and `wanted` are claimed by other plans."""
 
     held: Mapping[str, Item]
     ranking: Ranking
@@ -52,11 +52,11 @@ class View:
     room: int
 
 
-class Draft:
+class PlanBuilder:
     """Work out, without changing anything, what adding items one by one would do.
 
-    Items admitted earlier in the draft can be evicted by later ones. Lowest keep-scores are drawn from the policy's
-    order once, in ascending order, however many items are added, and only when room has to be made.
+    Later items can evict earlier ones. The policy's eviction order is read once, however many items are added, and only
+    as far as room must be made.
     """
 
     def __init__(self, view: View, *, now: float) -> None:
@@ -69,14 +69,14 @@ class Draft:
         self.refused: list[Refusal] = []
         self._candidates = _Candidates(self)
 
-    def known(self, name: str) -> Item | None:
-        """The item as it stands in this draft, if it is held."""
-        if name in self.incoming:
-            return self.incoming[name]
-        return None if name in self.leaving else self.view.held.get(name)
+    def known(self, id: str) -> Item | None:
+        """The item as this plan has it so far, if it is held."""
+        if id in self.incoming:
+            return self.incoming[id]
+        return None if id in self.leaving else self.view.held.get(id)
 
     def admit(self, item: Item) -> None:
-        """Add an item, evicting the lowest keep-scores until the deficit is covered, or refuse it."""
+        """Add an item and evict the lowest keep-scores until there is room for it, or refuse it."""
         if item.id in self.view.leaving:
             self.refused.append(Refusal(item=item, reason="moving"))
             return
@@ -84,8 +84,8 @@ class Draft:
         if item.tokens > self.view.budget:
             self._refuse(item, known, reason="oversize")
             return
-        spare = self.room + (known.tokens if known else 0)
-        victims = self._candidates.covering(item.tokens - spare, besides=item.id)
+        room = self.room + (known.tokens if known else 0)
+        victims = self._candidates.covering(item.tokens - room, besides=item.id)
         if victims is None:
             self._refuse(item, known, reason="no room")
             return
@@ -96,21 +96,19 @@ class Draft:
     def fill(self, items: Iterable[Item]) -> None:
         """Add all items, then evict the lowest keep-scores of the whole until it fits; an oversize item leaves too."""
         for item in items:
-            self._load(item)
+            arriving = item.id in self.view.wanted and item.id not in self.view.held
+            if arriving or item.id in self.view.leaving:
+                self.refused.append(Refusal(item=item, reason="moving"))
+                continue
+            item, _ = self._renewed(item)
+            self._take(item)
+            if item.tokens > self.view.budget:
+                self._evict(self.view.ranking.key(item, self.now))
         for key in self._candidates.covering(-self.room, besides=None) or ():
             self._evict(key)
 
-    def _load(self, item: Item) -> None:
-        arriving = item.id in self.view.wanted and item.id not in self.view.held
-        if arriving or item.id in self.view.leaving:
-            self.refused.append(Refusal(item=item, reason="moving"))
-            return
-        item, _ = self._renewed(item)
-        self._take(item)
-        if item.tokens > self.view.budget:
-            self._evict(self.view.ranking.key(item, self.now))
-
     def _renewed(self, item: Item) -> tuple[Item, Item | None]:
+        """The item with what is known of it carried over, and its known form."""
         known = self.known(item.id)
         if known is None:
             return item, None
@@ -119,7 +117,7 @@ class Draft:
         return renewed(known, item), known
 
     def _refuse(self, item: Item, known: Item | None, *, reason: Reason) -> None:
-        """Refuse an item; a former form of it leaves, for it is no longer true."""
+        """Refuse an item; an older form of it leaves, since it is out of date."""
         self.refused.append(Refusal(item=item, reason=reason))
         if known is not None and item.id not in self.view.wanted:
             self._evict(self.view.ranking.key(known, self.now))
@@ -129,44 +127,40 @@ class Draft:
         self.incoming[item.id] = item
         self.room -= item.tokens
         if item.id not in self.view.wanted:
-            self._candidates.await_score(item.id)
+            self._candidates.unscored.append(item.id)
 
     def _evict(self, key: Key) -> None:
         item = self._withdraw(key[-1])
         if item is not None:
             self.victims.append(Eviction(item=item, policy=self.view.ranking.name, score=key[0], at=self.now))
 
-    def _withdraw(self, name: str) -> Item | None:
-        item = self.known(name)
+    def _withdraw(self, id: str) -> Item | None:
+        item = self.known(id)
         if item is None:
             return None
-        if self.incoming.pop(name, None) is None:
-            self.leaving.add(name)
+        if self.incoming.pop(id, None) is None:
+            self.leaving.add(id)
         self.room += item.tokens
         return item
 
 
 class _Candidates:
-    """Those that could leave, lowest keep-score first: the held ones, drawn one by one, and what the draft admitted."""
+    """The items that could leave, lowest keep-score first: the held ones, read one by one, and those just admitted."""
 
-    def __init__(self, draft: Draft) -> None:
-        self._draft = draft
-        self._waiting: list[str] = []
+    def __init__(self, builder: PlanBuilder) -> None:
+        self._builder = builder
+        self.unscored: list[str] = []  # admitted ids, which are scored only once room must be made
         self._heap: list[Key] = []
         self._valid: dict[str, Key] = {}
         self._held: Iterator[Key] | None = None
-        self._head: Key | None = None  # of the held ones; it stands in the heap, and draws the next when it leaves
-
-    def await_score(self, name: str) -> None:
-        """Offer an admitted item, scored only once room has to be made."""
-        self._waiting.append(name)
+        self._head: Key | None = None  # the held item in the heap; when it leaves the heap, the next one is read
 
     def covering(self, deficit: int, *, besides: str | None) -> list[Key] | None:
-        """Take the lowest until their tokens cover the deficit; None, and none is taken, when all together do not."""
+        """Take the lowest until their tokens cover the deficit; None, with none taken, if all together do not."""
         taken: list[Key] = []
         while deficit > 0:
             key = self._lowest(besides)
-            item = self._draft.known(key[-1]) if key else None
+            item = self._builder.known(key[-1]) if key else None
             if key is None or item is None:
                 for each in taken:
                     self._offer(each)
@@ -176,38 +170,35 @@ class _Candidates:
         return taken
 
     def _lowest(self, besides: str | None) -> Key | None:
-        self._score_waiting()
+        builder = self._builder
+        for id in self.unscored:
+            if (item := builder.incoming.get(id)) is not None:
+                self._offer(builder.view.ranking.key(item, builder.now))
+        self.unscored.clear()
         if self._held is None:
-            self._held = self._draft.view.ranking.lowest(self._draft.now)
-            self._draw()
+            self._held = builder.view.ranking.eviction_order(builder.now)
+            self._read_next_held()
         while self._heap:
             key = heappop(self._heap)
             if key is self._head:
-                self._draw()
-            if self._valid.get(key[-1]) is key and self._draft.known(key[-1]):
+                self._read_next_held()
+            if self._valid.get(key[-1]) is key and builder.known(key[-1]):
                 del self._valid[key[-1]]
                 if key[-1] != besides:
                     return key
         return None
 
-    def _score_waiting(self) -> None:
-        for name in self._waiting:
-            item = self._draft.incoming.get(name)
-            if item is not None:
-                self._offer(self._draft.view.ranking.key(item, self._draft.now))
-        self._waiting.clear()
-
     def _offer(self, key: Key) -> None:
         self._valid[key[-1]] = key
         heappush(self._heap, key)
 
-    def _draw(self) -> None:
-        """Bring the next held item that this draft has not touched and no other plan evicts or brings."""
-        draft, view = self._draft, self._draft.view
+    def _read_next_held(self) -> None:
+        """Offer the next held item that neither this plan has touched nor another plan has claimed."""
+        builder, view = self._builder, self._builder.view
         for key in self._held or ():
-            name = key[-1]
-            untouched = name not in draft.leaving and name not in draft.incoming
-            if untouched and name not in view.leaving and name not in view.wanted:
+            id = key[-1]
+            untouched = id not in builder.leaving and id not in builder.incoming
+            if untouched and id not in view.leaving and id not in view.wanted:
                 self._head = key
                 self._offer(key)
                 return
@@ -215,7 +206,7 @@ class _Candidates:
 
 
 def renewed(known: Item, item: Item) -> Item:
-    """Carry over what working memory knows of an item that is added again: when it came, and how it was used."""
+    """Carry over what working memory knows of an item that is added again: its arrival, accesses and last access."""
     return replace(
         item,
         added_at=known.added_at,

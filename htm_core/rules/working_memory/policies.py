@@ -1,4 +1,4 @@
-"""Who leaves working memory first: the policies, each with the order that finds its lowest keep-score fast.
+"""What leaves working memory first: the eviction policies, each with the order that finds its lowest keep-score fast.
 
     importance   the least important first
     lfu_lru      ln(1 + access_count) + 1 / (1 + hours since access), the lowest first
@@ -14,20 +14,20 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
 from heapq import heapify, heappop, heappush
-from math import log1p
+from math import isnan, log1p, nan
+from numbers import Real
 from typing import Protocol
 
 from ...errors import InvalidInput
 from ...types import Item
-from .measures import Score, hours, scored
-from .recency import Recency
-from .sorted_keys import Key, Ordered
+from .sorted_keys import Key, Recency, SortedKeys
 
+Score = Callable[[Item, float], float]
 Policy = Score
 
 
 class Ranking(Protocol):
-    """The items that a policy ranks. One caller at a time: working memory's lock is around it."""
+    """The items that a policy ranks. It is not thread-safe: working memory's lock is around it."""
 
     name: str
 
@@ -38,13 +38,13 @@ class Ranking(Protocol):
         """Rank an item."""
 
     def drop(self, item: Item) -> None:
-        """Rank it no longer."""
+        """Stop ranking an item."""
 
-    def renew(self, old: Item, new: Item) -> None:
-        """Rank an item in its new form."""
+    def replace(self, old: Item, new: Item) -> None:
+        """Rank the new form of an item instead of the old one."""
 
-    def lowest(self, now: float) -> Iterator[Key]:
-        """The keys of all items, lowest first, found as they are asked for; nothing may change meanwhile."""
+    def eviction_order(self, now: float) -> Iterator[Key]:
+        """The keys of all items, lowest first, found one by one; nothing may change during the iteration."""
 
 
 def ranking(policy: Policy | str) -> Ranking:
@@ -66,13 +66,13 @@ def ranking(policy: Policy | str) -> Ranking:
 class ByValue:
     """Rank by a value that time alone does not change: importance, last access or arrival.
 
-    One item is found, put or dropped in O(log n); with a `Recency` as `line`, in O(1) for values that come in order.
+    One item is found, put or dropped in O(log n); with `Recency` as its keys, in O(1) for values that come in order.
     """
 
-    def __init__(self, name: str, *, value: Callable[[Item], float], line: Ordered | Recency) -> None:
+    def __init__(self, name: str, *, value: Callable[[Item], float], keys: SortedKeys | Recency) -> None:
         self.name = name
         self._value = value
-        self._line = line
+        self._keys = keys
 
     def key(self, item: Item, now: float) -> Key:  # noqa: ARG002 - the order of values does not depend on the time
         """The item's value, then the oldest added first."""
@@ -80,34 +80,34 @@ class ByValue:
 
     def put(self, item: Item) -> None:
         """Rank an item."""
-        self._line.add(self._key(item))
+        self._keys.add(self._key(item))
 
     def drop(self, item: Item) -> None:
-        """Rank it no longer."""
-        self._line.discard(self._key(item))
+        """Stop ranking an item."""
+        self._keys.discard(self._key(item))
 
-    def renew(self, old: Item, new: Item) -> None:
-        """Rank an item in its new form; nothing moves while its value is the same."""
+    def replace(self, old: Item, new: Item) -> None:
+        """Rank the new form of an item; it moves only if its key changed."""
         if self._key(old) != self._key(new):
             self.drop(old)
             self.put(new)
 
-    def lowest(self, now: float) -> Iterator[Key]:  # noqa: ARG002
+    def eviction_order(self, now: float) -> Iterator[Key]:  # noqa: ARG002
         """The keys of all items, lowest first."""
-        return iter(self._line)
+        return iter(self._keys)
 
     def _key(self, item: Item) -> Key:
         return (self._value(item), 0.0, item.added_at, item.id)
 
 
 class ByUse:
-    """Rank by use, `ln(1 + access_count) + 1 / (1 + hours since access)`: rarely and long ago used leaves first.
+    """Rank by use, `ln(1 + access_count) + 1 / (1 + hours since access)`: what is used rarely and long ago leaves first.
 
-    The score decays with time, so no order by score stays true. But among items of one access count the least recently
-    accessed always has the lowest score: one recency list per count, of which only heads are compared. A list whose
-    floor ln(1 + count) is above the lowest head cannot hold a lower one and is not even opened, so that an eviction
-    looks at the lists from the lowest count c up to e × (1 + c), however many there are. Put and drop are O(1) for
-    accesses that come in order of time.
+    The score decays with time, so an order by score does not stay right. But among items of one access count the least
+    recently accessed always has the lowest score. So there is one recency list per count, and only their heads are
+    compared. A list whose floor ln(1 + count) is above the lowest head cannot hold a lower key and is not opened: an
+    eviction looks at the lists from the lowest count c up to e × (1 + c) only. Put and drop are O(1) for accesses that
+    come in order of time.
     """
 
     name = "lfu_lru"
@@ -118,7 +118,7 @@ class ByUse:
 
     def key(self, item: Item, now: float) -> Key:
         """The item's score, then the least recently accessed, then the oldest added first."""
-        score = log1p(item.access_count) + 1.0 / (1.0 + hours(item.accessed_at, now))
+        score = log1p(item.access_count) + 1.0 / (1.0 + hours_since(item.accessed_at, now))
         return (score, item.accessed_at, item.added_at, item.id)
 
     def put(self, item: Item) -> None:
@@ -129,41 +129,41 @@ class ByUse:
         self._lists[item.access_count].add(_accessed(item))
 
     def drop(self, item: Item) -> None:
-        """Rank it no longer."""
+        """Stop ranking an item."""
         recency = self._lists[item.access_count]
         recency.discard(_accessed(item))
         if not recency:
             del self._lists[item.access_count]
             del self._counts[bisect_left(self._counts, item.access_count)]
 
-    def renew(self, old: Item, new: Item) -> None:
-        """Rank an item in its new form: one access more moves it to the newest end of the next list."""
+    def replace(self, old: Item, new: Item) -> None:
+        """Rank the new form of an item: one access more moves it to the newest end of the next list."""
         self.drop(old)
         self.put(new)
 
-    def lowest(self, now: float) -> Iterator[Key]:
+    def eviction_order(self, now: float) -> Iterator[Key]:
         """The keys of all items, lowest first: the lists merged, each opened once its floor is reached."""
         heads: list[tuple[Key, Iterator[Key]]] = []
         unopened = iter(self._counts)
         count = next(unopened, None)
         while heads or count is not None:
             while count is not None and not (heads and heads[0][0][0] < log1p(count)):
-                _push_next(heads, self._opened(count, now))
+                _push_next(heads, self._scored_keys(count, now))
                 count = next(unopened, None)
             key, rest = heappop(heads)
             _push_next(heads, rest)
             yield key
 
-    def _opened(self, count: int, now: float) -> Iterator[Key]:
+    def _scored_keys(self, count: int, now: float) -> Iterator[Key]:
         floor = log1p(count)
         for accessed_at, _, added_at, name in self._lists[count]:
-            yield (floor + 1.0 / (1.0 + hours(accessed_at, now)), accessed_at, added_at, name)
+            yield (floor + 1.0 / (1.0 + hours_since(accessed_at, now)), accessed_at, added_at, name)
 
 
 class ByScore:
-    """Rank by a callable (item, now) -> keep-score, asked about every item each time room has to be made: O(n).
+    """Rank by a callable (item, now) -> keep-score, called for every item each time room must be made: O(n).
 
-    It is called under working memory's lock: keep it short, and do not change the memory in it.
+    It is called under working memory's lock: it must be short and must not change the memory.
     """
 
     def __init__(self, policy: Policy) -> None:
@@ -172,27 +172,47 @@ class ByScore:
         self._items: dict[str, Item] = {}
 
     def key(self, item: Item, now: float) -> Key:
-        """What the callable answers, checked, then the oldest added first."""
-        return (scored(self._policy, item, now), 0.0, item.added_at, item.id)
+        """The callable's answer, checked, then the oldest added first."""
+        return (checked_score(self._policy, item, now), 0.0, item.added_at, item.id)
 
     def put(self, item: Item) -> None:
         """Rank an item."""
         self._items[item.id] = item
 
     def drop(self, item: Item) -> None:
-        """Rank it no longer."""
+        """Stop ranking an item."""
         self._items.pop(item.id, None)
 
-    def renew(self, old: Item, new: Item) -> None:  # noqa: ARG002
-        """Rank an item in its new form."""
+    def replace(self, old: Item, new: Item) -> None:  # noqa: ARG002
+        """Rank the new form of an item instead of the old one."""
         self._items[new.id] = new
 
-    def lowest(self, now: float) -> Iterator[Key]:
-        """The keys of all items, lowest first; every item is scored before the first is given."""
+    def eviction_order(self, now: float) -> Iterator[Key]:
+        """The keys of all items, lowest first; every item is scored before the first key is given."""
         keys = [self.key(item, now) for item in list(self._items.values())]
         heapify(keys)
         while keys:
             yield heappop(keys)
+
+
+def checked_score(score: Score, item: Item, now: float) -> float:
+    """Score an item with a caller's function; infinities are allowed, NaN and anything but a number are refused."""
+    answer: object = score(item, now)
+    if type(answer) is float and answer == answer:  # the usual answer, and twice as fast as the general check
+        return answer
+    value = float(answer) if isinstance(answer, Real) else nan
+    if isnan(value):
+        name = getattr(score, "__name__", type(score).__name__)
+        raise InvalidInput(
+            f"{name} must return a number for every item; it returned {answer!r} for item {item.id!r}. "
+            "Nothing was changed. Return a float, for example item.importance."
+        )
+    return value
+
+
+def hours_since(start: float, now: float) -> float:
+    """The hours from a time until now; 0 for a time ahead of now, which another thread's clock may have given."""
+    return max(0.0, now - start) / 3600.0
 
 
 def _accessed(item: Item) -> Key:
@@ -206,8 +226,8 @@ def _push_next(heads: list[tuple[Key, Iterator[Key]]], keys: Iterator[Key]) -> N
 
 
 POLICIES: dict[str, Callable[[], Ranking]] = {
-    "importance": lambda: ByValue("importance", value=lambda item: item.importance, line=Ordered()),
+    "importance": lambda: ByValue("importance", value=lambda item: item.importance, keys=SortedKeys()),
     "lfu_lru": ByUse,
-    "lru": lambda: ByValue("lru", value=lambda item: item.accessed_at, line=Recency()),
-    "fifo": lambda: ByValue("fifo", value=lambda item: item.added_at, line=Recency()),
+    "lru": lambda: ByValue("lru", value=lambda item: item.accessed_at, keys=Recency()),
+    "fifo": lambda: ByValue("fifo", value=lambda item: item.added_at, keys=Recency()),
 }
