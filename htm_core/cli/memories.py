@@ -13,7 +13,7 @@ import typer
 
 from .. import types
 from ..memory import Memory
-from ..rules.transcripts.turns import moment
+from ..rules.transcripts.turns import iso_time
 from ..types import Draft
 from .exit_codes import NOTHING_FOUND
 from .json_output import answer
@@ -63,7 +63,7 @@ def remember(
     """Remember a text for good."""
     draft = Draft(
         content=sys.stdin.read() if content == "-" else content, id=id, key=key, importance=importance,
-        tags=listed(tags) or (), metadata=json_object(metadata), role=role, name=name, at=moment(at, where="--at"),
+        tags=listed(tags) or (), metadata=json_object(metadata), role=role, name=name, at=iso_time(at, where="--at"),
     )  # fmt: skip
     if wait:
         have_model(whose)

@@ -1,4 +1,4 @@
-"""Read the conversations.json of a ChatGPT export: each conversation a tree, of which the branch last shown is read."""
+"""Read the conversations.json of a ChatGPT export. Each conversation is a tree; the branch that was shown last is read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from ...errors import InvalidInput
-from .turns import Skip, Turn, came, epoch, part, role_of
+from .turns import Skip, Turn, epoch_time, object_field, role_of, shown
 
 HIDDEN = frozenset({"thoughts", "reasoning_recap", "user_editable_context", "model_editable_context"})
 
@@ -24,16 +24,16 @@ def conversations(value: Any, name: str) -> Iterator[Turn | Skip]:
         where = f"{name}, conversation {number}"
         if not isinstance(item, dict) or not isinstance(item.get("mapping"), dict):
             raise InvalidInput(
-                f'{where}: expected an object with "mapping"; {came(item)} came. '
+                f'{where}: expected an object with "mapping"; {shown(item)} came. '
                 "Take conversations.json out of the export as it is."
             )
         yield from conversation(item, where=where, session=f"{name}-{number}")
 
 
 def conversation(value: Mapping[str, Any], *, where: str, session: str) -> Iterator[Turn | Skip]:
-    """Read one conversation from its root to where it was left; what lies on other branches is counted, not read.
+    """Read one conversation from its root to its current node; messages on other branches are skipped.
 
-    A message without a time has that of the message before it, since order must not be lost.
+    A message without a time gets the time of the message before it, so that the order is kept.
     """
     mapping = value["mapping"]
     path = current_path(mapping, value.get("current_node"), where=where)
@@ -43,7 +43,7 @@ def conversation(value: Mapping[str, Any], *, where: str, session: str) -> Itera
             yield Skip("on a branch that was not the last shown")
     session = str(value.get("conversation_id") or value.get("id") or session)
     title = {"title": value["title"]} if value.get("title") else {}
-    at = epoch(value.get("create_time"), where=where)
+    at = epoch_time(value.get("create_time"), where=where)
     for key in path:
         entry = node_turn(key, mapping[key], where=f"{where}, node {key!r}", session=session, title=title, before=at)
         if entry is not None:
@@ -52,27 +52,27 @@ def conversation(value: Mapping[str, Any], *, where: str, session: str) -> Itera
 
 
 def current_path(mapping: Mapping[str, Any], leaf: Any, *, where: str) -> list[str]:
-    """Follow the parents from the node last shown up to the root, and give them root first."""
+    """The nodes from the root to the node that was shown last."""
     path: dict[str, None] = {}
-    key = last_leaf(mapping) if leaf is None else named(leaf)
+    key = last_leaf(mapping) if leaf is None else as_text(leaf)
     while key is not None:
         if key in path or not isinstance(mapping.get(key), dict):
             fault = "leads back to itself" if key in path else "is not there"
             raise InvalidInput(
-                f"{where}: expected a tree; node {key!r} {fault}. Ask for a new export, or mend the file."
+                f"{where}: expected a tree; node {key!r} {fault}. Ask for a new export, or fix the file."
             )
         path[key] = None
-        key = named(mapping[key].get("parent"))
+        key = as_text(mapping[key].get("parent"))
     return list(reversed(path))
 
 
-def named(key: object) -> str | None:
-    """A node's name as text, whatever was written there."""
+def as_text(key: object) -> str | None:
+    """A key or name as text, whatever its type; None stays None."""
     return None if key is None else str(key)
 
 
 def last_leaf(mapping: Mapping[str, Any]) -> str | None:
-    """The last of the nodes that have no children, for a conversation that does not say where it was left."""
+    """The last node without children, for a conversation that does not name its current node."""
     return next(
         (key for key in reversed(list(mapping)) if isinstance(mapping[key], dict) and not mapping[key].get("children")),
         None,
@@ -82,34 +82,33 @@ def last_leaf(mapping: Mapping[str, Any]) -> str | None:
 def node_turn(
     key: str, node: Mapping[str, Any], *, where: str, session: str, title: Mapping[str, Any], before: datetime | None
 ) -> Turn | Skip | None:
-    """Read the message of one node; None where the tree only branches, a skip where nobody said it aloud."""
-    message = part(node, "message", where=where)
+    """Read the message of one node; None if it has none, and a skip if the message is not part of the conversation."""
+    message = object_field(node, "message", where=where)
     if not message:
         return None
-    author, content = part(message, "author", where=where), part(message, "content", where=where)
-    about = part(message, "metadata", where=where)
-    reason = unspoken(message, author, content, about)
-    if reason:
+    author, content = object_field(message, "author", where=where), object_field(message, "content", where=where)
+    about = object_field(message, "metadata", where=where)
+    if reason := skip_reason(message, author, content, about):
         return Skip(reason)
     role = role_of(author.get("role"))
-    text, left = text_of(content)
-    extra = {"model": about.get("model_slug"), "parts_without_text": left}
+    text, without_text = text_of(content)
+    extra = {"model": about.get("model_slug"), "parts_without_text": without_text}
     return Turn(
         where=where,
         session=session,
         content=text,
         role=role,
-        name=named(author.get("name") or (author.get("role") if role is None else None)),
-        at=epoch(message.get("create_time"), where=where) or before,
+        name=as_text(author.get("name") or (author.get("role") if role is None else None)),
+        at=epoch_time(message.get("create_time"), where=where) or before,
         id=str(message.get("id") or key),
         metadata={**title, **{field: found for field, found in extra.items() if found}},
     )
 
 
-def unspoken(
+def skip_reason(
     message: Mapping[str, Any], author: Mapping[str, Any], content: Mapping[str, Any], about: Mapping[str, Any]
 ) -> str | None:
-    """Why a message is none of the conversation's turns; None when it is one."""
+    """Why a message is not a turn of the conversation; None if it is one."""
     if role_of(author.get("role")) == "system":
         return "a system message"
     if about.get("is_visually_hidden_from_conversation"):
@@ -122,7 +121,7 @@ def unspoken(
 
 
 def text_of(content: Mapping[str, Any]) -> tuple[str, int]:
-    """Join the parts that are text, one paragraph each, and count the parts of other kinds (images, sound)."""
+    """The parts that are text, joined as paragraphs, and the number of the other parts (images, sound)."""
     parts = content.get("parts")
     if not isinstance(parts, list):
         parts = [content.get("text") or content.get("result") or ""]

@@ -1,4 +1,4 @@
-"""Read messages that LangChain wrote down, in either of its two forms."""
+"""Read messages that LangChain dumped, in either of its two formats: `messages_to_dict` and `dumpd`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...errors import InvalidInput
-from .turns import Skip, Turn, came, role_of
+from .turns import Skip, Turn, role_of, shown
 
-OWN = frozenset({"content", "type", "name", "id", "role", "example"})
+FIELDS = frozenset({"content", "type", "name", "id", "role", "example"})
 
 
 def is_dump(value: Any) -> bool:
@@ -25,7 +25,7 @@ def is_message(value: Any) -> bool:
 
 
 def messages(value: Any, name: str) -> Iterator[Turn | Skip]:
-    """Read a message, a list of them, or lists by session; what is no message is refused with its place."""
+    """Read a message, a list of them, or lists by session; anything else is refused with its place."""
     if isinstance(value, dict) and not is_message(value):
         for session, listed in value.items():
             yield from listed_messages(listed, session=session, where=f"{name}, session {session!r}")
@@ -34,24 +34,24 @@ def messages(value: Any, name: str) -> Iterator[Turn | Skip]:
 
 
 def listed_messages(value: Any, *, session: str, where: str) -> Iterator[Turn | Skip]:
-    """Read the messages of one session in their order."""
+    """Read the messages of one session in order."""
     if not isinstance(value, list):
         raise InvalidInput(
-            f"{where}: expected a list of messages; {came(value)} came. Write {{session: [message, ...]}} or one list."
+            f"{where}: expected a list of messages; {shown(value)} came. Write {{session: [message, ...]}} or one list."
         )
     for number, item in enumerate(value, 1):
         yield message(item, session=session, where=f"{where}, message {number}")
 
 
 def message(value: Any, *, session: str, where: str) -> Turn | Skip:
-    """Read one message; a removal says nothing, and what has no field of its own here goes into metadata."""
+    """Read one message; other fields go into metadata, and a message that removes another one is skipped."""
     kind, fields = kind_and_fields(value, where=where)
     if kind == "remove":
         return Skip("a removal of another message")
     role = role_of(fields.get("role") if kind == "chat" else kind)
-    text, left = text_of(fields.get("content"), where=where)
+    text, without_text = text_of(fields.get("content"), where=where)
     speaker = fields.get("name") or (fields.get("role") if role is None else None)
-    extra = {field: found for field, found in fields.items() if field not in OWN and found}
+    extra = {field: found for field, found in fields.items() if field not in FIELDS and found}
     return Turn(
         where=where,
         session=session,
@@ -59,17 +59,17 @@ def message(value: Any, *, session: str, where: str) -> Turn | Skip:
         role=role,
         name=None if speaker is None else str(speaker),
         id=None if fields.get("id") is None else str(fields["id"]),
-        metadata={**extra, "parts_without_text": left} if left else extra,
+        metadata={**extra, "parts_without_text": without_text} if without_text else extra,
     )
 
 
 def kind_and_fields(value: Any, *, where: str) -> tuple[str, Mapping[str, Any]]:
-    """Take a message apart into its kind ("human", "ai", "tool", ...) and its fields."""
+    """A message's kind ("human", "ai", "tool", ...) and its fields."""
     fields = (value.get("data") or value.get("kwargs")) if isinstance(value, dict) else None
     if not isinstance(fields, dict) or "content" not in fields:
         raise InvalidInput(
             f"{where}: expected {{'type': ..., 'data': {{'content': ...}}}} as messages_to_dict writes it, "
-            f"or what dumpd writes; {came(value)} came. Dump the messages again with one of the two."
+            f"or what dumpd writes; {shown(value)} came. Dump the messages again with one of the two."
         )
     path = value.get("id")
     constructor = path[-1] if isinstance(path, list) and path else ""
@@ -78,12 +78,12 @@ def kind_and_fields(value: Any, *, where: str) -> tuple[str, Mapping[str, Any]]:
 
 
 def text_of(content: Any, *, where: str) -> tuple[str, int]:
-    """Join a message's text blocks as LangChain does, without anything between, and count the blocks of other kinds."""
+    """A message's text blocks, joined without a separator as LangChain does, and the number of its other blocks."""
     if isinstance(content, str):
         return content, 0
     if not isinstance(content, list):
         raise InvalidInput(
-            f"{where}: expected content as text or a list of blocks; {came(content)} came. Dump it again."
+            f"{where}: expected content as text or a list of blocks; {shown(content)} came. Dump it again."
         )
     texts = [block_text(block) for block in content]
     return "".join(text for text in texts if text is not None), texts.count(None)

@@ -1,4 +1,4 @@
-"""Read a conversation that was had elsewhere: JSON lines, LangChain dumps, ChatGPT exports, or "Name: text" lines."""
+"""Read a conversation from elsewhere: JSON lines, LangChain dumps, ChatGPT exports, or "Name: text" lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, overload
 from ...errors import InvalidInput
 from ...types import Draft
 from . import chatgpt, langchain
-from .turns import ROLES, Skip, Turn, came, drafts, moment, part, role_of
+from .turns import ROLES, Skip, Turn, drafts, iso_time, object_field, role_of, shown
 
 FORMATS = ("auto", "jsonl", "langchain", "chatgpt", "text")
 FIELDS = ("session", "role", "name", "content", "at", "id", "metadata")
@@ -23,7 +23,7 @@ SPEAKERS: Mapping[str, str] = {**ROLES, "you": "user", "me": "user", "bot": "ass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript(Sequence[Draft]):
-    """The drafts of one file in its order; `reasons` counts what was left out, by why."""
+    """The drafts of one file in order; `reasons` counts the entries that were left out, by reason."""
 
     format: str
     drafts: tuple[Draft, ...] = ()
@@ -46,13 +46,15 @@ class Transcript(Sequence[Draft]):
 
 
 def read(text: str | bytes, *, name: str = "transcript", format: str = "auto") -> Transcript:
-    """Read a whole transcript, or raise at its first broken place before anything came of it.
+    """Read a whole transcript; the first broken place raises `InvalidInput`.
 
-    `name` is the file's name: it stands in messages, and is the session where the file names none. Reading the same
-    file under the same name gives the same ids. Formats: jsonl, langchain, chatgpt, text, or auto to find out.
+    `name` is the file's name: messages show it, and it is the session where the file names none. Reading the same file
+    under the same name gives the same ids. Formats: jsonl, langchain, chatgpt, text, or auto to detect it.
     """
     if format not in FORMATS:
-        raise InvalidInput(f"format: expected one of {', '.join(FORMATS)}; {came(format)} came. Leave it out for auto.")
+        raise InvalidInput(
+            f"format: expected one of {', '.join(FORMATS)}; {shown(format)} came. Leave it out for auto."
+        )
     content = decoded(text, name=name)
     known, entries = parsed(content, name=name) if format == "auto" else (format, READERS[format](content, name))
     reasons: Counter[str] = Counter()
@@ -65,14 +67,14 @@ def iter_read(
 ) -> Iterator[Draft]:
     """Read JSON lines one at a time, from an open file for instance, giving the same drafts as `read`.
 
-    A broken line raises when it is reached: run through once before storing to have all or nothing. `skip` is told the
-    reason for each line left out. Holds no text, but about 200 bytes for each id that the file gives of its own.
+    A broken line raises only when it is reached: to store all or nothing, read to the end before storing. `skip` is
+    called with the reason for each line left out. Keeps no text, but about 200 bytes for each id that the file gives.
     """
     return drafts(json_lines(lines, name), format="jsonl", skip=skip)
 
 
 def parsed(content: str, *, name: str) -> tuple[str, Iterator[Turn | Skip]]:
-    """Find out the format by what the text begins with, and read it in that format."""
+    """Detect the format by how the text begins, and read it."""
     start = content.lstrip()
     if not start.startswith(("{", "[")):
         return "text", text_lines(content, name)
@@ -92,7 +94,7 @@ def parsed(content: str, *, name: str) -> tuple[str, Iterator[Turn | Skip]]:
 
 
 def json_lines(lines: Iterable[str | bytes], name: str) -> Iterator[Turn | Skip]:
-    """Read one record a line; blank lines are no turns."""
+    """Read one record per line; blank lines are ignored."""
     for number, line in enumerate(lines, 1):
         where = f"{name}, line {number}"
         text = decoded(line, name=where) if isinstance(line, bytes) else line
@@ -103,7 +105,7 @@ def json_lines(lines: Iterable[str | bytes], name: str) -> Iterator[Turn | Skip]
 
 
 def records(value: Any, name: str) -> Iterator[Turn | Skip]:
-    """Read a JSON list of the same records, or a single one."""
+    """Read a JSON list of such records, or a single one."""
     if not isinstance(value, list):
         yield record(value, where=f"{name}, line 1", session=name)
         return
@@ -112,52 +114,57 @@ def records(value: Any, name: str) -> Iterator[Turn | Skip]:
 
 
 def record(value: Any, *, where: str, session: str) -> Turn | Skip:
-    """Read one record: its own fields by name, all others into its metadata."""
+    """Read one record; fields that are not in `FIELDS` go into its metadata."""
     if not isinstance(value, dict) or "content" not in value:
         raise InvalidInput(
-            f'{where}: expected an object with "content" (and session, role, name, at); {came(value)} came. '
-            "Mend that line, or name the right format."
+            f'{where}: expected an object with "content" (and session, role, name, at); {shown(value)} came. '
+            "Fix that line, or name the right format."
         )
     if value["content"] is None:
         return Skip("no text in it")
     return Turn(
         where=where,
-        session=label(value, "session", where=where) or session,
-        content=words(value, "content", where=where) or "",
+        session=name_field(value, "session", where=where) or session,
+        content=text_field(value, "content", where=where) or "",
         role=known_role(value.get("role"), where=where),
-        name=words(value, "name", where=where),
-        at=moment(value.get("at"), where=where),
-        id=label(value, "id", where=where),
-        metadata={**part(value, "metadata", where=where), **{k: v for k, v in value.items() if k not in FIELDS}},
+        name=text_field(value, "name", where=where),
+        at=iso_time(value.get("at"), where=where),
+        id=name_field(value, "id", where=where),
+        metadata={
+            **object_field(value, "metadata", where=where),
+            **{k: v for k, v in value.items() if k not in FIELDS},
+        },
     )
 
 
-def words(value: Mapping[str, Any], field: str, *, where: str) -> str | None:
-    """Take a field that is text or missing."""
+def text_field(value: Mapping[str, Any], field: str, *, where: str) -> str | None:
+    """A field that must be text; None if it is missing."""
     found = value.get(field)
     if found is not None and not isinstance(found, str):
-        raise InvalidInput(f"{where}: expected {field!r} to be text; {came(found)} came. Put it in quotes.")
+        raise InvalidInput(f"{where}: expected {field!r} to be text; {shown(found)} came. Put it in quotes.")
     return found
 
 
-def label(value: Mapping[str, Any], field: str, *, where: str) -> str | None:
-    """Take a field that is text, a whole number or missing; empty is missing."""
+def name_field(value: Mapping[str, Any], field: str, *, where: str) -> str | None:
+    """A field that must be text or a whole number; None if it is missing or empty."""
     found = value.get(field)
     if isinstance(found, int) and not isinstance(found, bool):
         return str(found)
-    return words(value, field, where=where) or None
+    return text_field(value, field, where=where) or None
 
 
 def known_role(value: object, *, where: str) -> str | None:
-    """Translate a record's role; none is none, and a word that means nothing here is refused."""
+    """A record's role as one of ours; None if it is missing, and an unknown word is refused."""
     role = role_of(value) if isinstance(value, str) else None
     if value is not None and role is None:
-        raise InvalidInput(f"{where}: expected a role of {', '.join(ROLES)}; {came(value)} came. Leave it out if none.")
+        raise InvalidInput(
+            f"{where}: expected a role of {', '.join(ROLES)}; {shown(value)} came. Leave it out if none."
+        )
     return role
 
 
 def text_lines(content: str, name: str) -> Iterator[Turn | Skip]:
-    """Read "Name: text" lines; a line without a name goes on with the turn before it."""
+    """Read "Name: text" lines; a line without a name continues the turn before it."""
     turn: tuple[int, str, list[str]] | None = None
     for number, line in enumerate(content.split("\n"), 1):
         found = SPEAKER.fullmatch(line.strip())
@@ -168,14 +175,14 @@ def text_lines(content: str, name: str) -> Iterator[Turn | Skip]:
             turn[2].append(line.rstrip())
         elif line.strip():
             raise InvalidInput(
-                f"{name}, line {number}: expected JSON, or a line such as 'Ines: good morning'; {came(line)} came. "
+                f"{name}, line {number}: expected JSON, or a line such as 'Ines: good morning'; {shown(line)} came. "
                 "Begin each turn with who speaks, a colon and a space."
             )
     yield from spoken(turn, name)
 
 
 def spoken(turn: tuple[int, str, list[str]] | None, session: str) -> Iterator[Turn]:
-    """Make one turn of the lines gathered for it; whoever is not named after a role is a person."""
+    """One turn from its collected lines; a speaker whose name is not a role is a user."""
     if turn is not None:
         number, name, lines = turn
         role = SPEAKERS.get(name.lower(), "user")
@@ -197,25 +204,23 @@ def decoded(text: str | bytes, *, name: str) -> str:
 
 
 def json_value(text: str, where: str) -> Any:
-    """Parse JSON; what is broken is told with its place."""
+    """Parse JSON; an error names the place that is broken."""
     try:
         return plain_json(text)
     except json.JSONDecodeError as error:
         place = f"{where}, " + (f"line {error.lineno}, " if error.lineno > 1 else "") + f"column {error.colno}"
-        raise InvalidInput(
-            f"{place}: expected JSON; {error.msg}. Mend or remove that line; nothing was read."
-        ) from None
+        raise InvalidInput(f"{place}: expected JSON; {error.msg}. Fix or remove that line; nothing was read.") from None
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{where}: expected plain JSON; {error}. Mend or remove that place.") from None
+        raise InvalidInput(f"{where}: expected plain JSON; {error}. Fix or remove that place.") from None
 
 
 def plain_json(text: str) -> Any:
-    """Parse JSON as the standard has it: without NaN and infinities, which could not be stored as metadata."""
+    """Parse standard JSON: without NaN and infinities, which cannot be stored as metadata."""
     return json.loads(text, parse_constant=finite, parse_float=finite)
 
 
 def finite(word: str) -> float:
-    """Read a number that is one."""
+    """Read a finite number."""
     number = float(word)
     if not isfinite(number):
         raise ValueError(f"{word} is no number that JSON can hold")

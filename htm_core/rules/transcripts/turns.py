@@ -1,4 +1,4 @@
-"""One turn of somebody's transcript, made into a draft to remember: who, when, what, and an id that stays."""
+"""One turn of a transcript, and how it becomes a draft to remember, with an id that is the same at every reading."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ ROLES: Mapping[str, str] = {
     "tool": "tool",
     "function": "tool",
 }
-UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # PostgreSQL's text holds neither NUL nor half a surrogate pair
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # PostgreSQL's text cannot hold NUL and lone surrogates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What one place of a transcript says, before it has an id; `where` names that place for messages."""
+    """What one place of a transcript says; `where` names that place in error messages."""
 
     where: str
     session: str
@@ -43,45 +43,41 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Something in a transcript that is not remembered, and why."""
+    """An entry of a transcript that is left out, and why."""
 
     reason: str
 
 
 def drafts(entries: Iterable[Turn | Skip], *, format: str, skip: Callable[[str], object] | None) -> Iterator[Draft]:
-    """Turn what was read into drafts, one by one, telling `skip` the reason for each entry left out.
+    """Turn what was read into drafts, one by one; `skip` is called with the reason for each entry that is left out.
 
-    A turn without an id of its own gets one from what it says and its position in its session, so that reading a file
-    twice, or a file that has grown since, gives the same ids, and two equal "ok" stay two turns.
+    A turn without an id gets one from its content and its position in its session. So reading a file twice, or a file
+    that has grown since, gives the same ids, and two equal turns ("ok", "ok") stay two.
     """
     positions: Counter[str] = Counter()
     seen: dict[tuple[str, str], bytes] = {}
     for entry in entries:
-        kept = kept_or_skipped(entry, seen)
-        if isinstance(kept, Turn):
-            yield draft(kept, format=format, position=positions[kept.session])
-            positions[kept.session] += 1
-        elif skip is not None:
-            skip(kept.reason)
+        if isinstance(entry, Skip):
+            reason = entry.reason
+        elif not entry.content.strip():
+            reason = "no text in it"
+        elif is_repeat(entry, seen):
+            reason = "the same id and words again"
+        else:
+            yield draft(entry, format=format, position=positions[entry.session])
+            positions[entry.session] += 1
+            continue
+        if skip is not None:
+            skip(reason)
 
 
-def kept_or_skipped(entry: Turn | Skip, seen: dict[tuple[str, str], bytes]) -> Turn | Skip:
-    """Leave out turns that say nothing, and those that were there already."""
-    if isinstance(entry, Skip):
-        return entry
-    if not entry.content.strip():
-        return Skip("no text in it")
-    return Skip("the same id and words again") if said_before(entry, seen) else entry
-
-
-def said_before(turn: Turn, seen: dict[tuple[str, str], bytes]) -> bool:
-    """Whether this turn's own id was there already, with the same words; other words under it cannot be meant."""
+def is_repeat(turn: Turn, seen: dict[tuple[str, str], bytes]) -> bool:
+    """Whether a turn with the same id and the same words came before; other words under that id are an error."""
     if turn.id is None:
         return False
     digest = sha256(turn.content.encode("utf-8", "surrogatepass")).digest()
-    known = seen.get((turn.session, turn.id))
-    if known is None:
-        seen[turn.session, turn.id] = digest
+    known = seen.setdefault((turn.session, turn.id), digest)
+    if known is digest:
         return False
     if known != digest:
         raise InvalidInput(
@@ -92,9 +88,9 @@ def said_before(turn: Turn, seen: dict[tuple[str, str], bytes]) -> bool:
 
 
 def draft(turn: Turn, *, format: str, position: int) -> Draft:
-    """Make the draft of one turn; what PostgreSQL cannot hold as text becomes U+FFFD, the exact bytes go in `payload`.
+    """The draft of one turn. Characters that PostgreSQL cannot hold become U+FFFD; the exact text is kept in `payload`.
 
-    The payload is the original in UTF-8, lone surrogates encoded as they stand ("surrogatepass").
+    The payload is the original in UTF-8, with lone surrogates encoded as they are ("surrogatepass").
     """
     content = storable(turn.content)
     exact = None if content == turn.content else turn.content.encode("utf-8", "surrogatepass")
@@ -111,7 +107,7 @@ def draft(turn: Turn, *, format: str, position: int) -> Draft:
 
 
 def fingerprint(turn: Turn, *, format: str, position: int) -> str:
-    """Derive a turn's id from all that tells it apart: 32 hexadecimal digits of SHA-256."""
+    """An id from everything that tells a turn from others: 32 hexadecimal digits of SHA-256."""
     at = None if turn.at is None else turn.at.isoformat()
     parts = [format, turn.session, position, turn.role, turn.name, turn.content, at]
     return sha256(json.dumps(parts).encode("ascii")).hexdigest()[:32]
@@ -123,7 +119,7 @@ def storable(text: str) -> str:
 
 
 def storable_metadata(turn: Turn) -> dict[str, Any]:
-    """Make a turn's metadata storable; what is nested beyond all measure is refused."""
+    """A turn's metadata without characters that cannot be stored; very deep nesting is refused."""
     try:
         return {storable(name): storable_json(value) for name, value in turn.metadata.items()}
     except RecursionError:
@@ -133,7 +129,7 @@ def storable_metadata(turn: Turn) -> dict[str, Any]:
 
 
 def storable_json(value: Any) -> Any:
-    """Replace NUL and lone surrogates in every text of a JSON value, names included."""
+    """Replace NUL and lone surrogates in every text of a JSON value, also in keys."""
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, list):
@@ -144,20 +140,20 @@ def storable_json(value: Any) -> Any:
 
 
 def role_of(word: object) -> str | None:
-    """Translate a source's word for who speaks into ours; None when there is none for it."""
+    """The role that a source's word means ("human" is "user"); None for an unknown word."""
     return ROLES.get(word.strip().lower()) if isinstance(word, str) else None
 
 
-def part(value: Mapping[str, Any], field: str, *, where: str) -> Mapping[str, Any]:
-    """Take a field that is an object; missing and null are empty."""
+def object_field(value: Mapping[str, Any], field: str, *, where: str) -> Mapping[str, Any]:
+    """A field that must be an object; missing and null are empty."""
     found = value.get(field)
     if found is not None and not isinstance(found, dict):
-        raise InvalidInput(f"{where}: expected {field!r} to be an object; {came(found)} came. Mend it or leave it out.")
+        raise InvalidInput(f"{where}: expected {field!r} to be an object; {shown(found)} came. Fix it or leave it out.")
     return found or {}
 
 
-def moment(value: object, *, where: str) -> datetime | None:
-    """Read an ISO 8601 time that has an offset; none is none, and a naive one is refused."""
+def iso_time(value: object, *, where: str) -> datetime | None:
+    """Read an ISO 8601 time with an offset; None gives None, and a time without an offset is refused."""
     if value is None:
         return None
     try:
@@ -167,18 +163,18 @@ def moment(value: object, *, where: str) -> datetime | None:
     if at is None:
         raise InvalidInput(
             f"{where}: expected `at` in ISO 8601 with an offset, such as 2026-03-01T09:30:00+01:00; "
-            f"{came(value)} came. Write it so, or leave the field out."
+            f"{shown(value)} came. Write it so, or leave the field out."
         )
     if at.utcoffset() is None:
         raise InvalidInput(
-            f"{where}: expected `at` with an offset; {came(value)} came, which could be any zone's. "
-            "Add Z if it is UTC, else the offset where it was said, such as +01:00."
+            f"{where}: expected `at` with an offset; {shown(value)} came, and its time zone is unknown. "
+            "Add Z if it is UTC, else the offset of the place where it was said, such as +01:00."
         )
     return at
 
 
-def epoch(value: object, *, where: str) -> datetime | None:
-    """Read a time given as seconds since 1970, as an aware UTC datetime; none is none."""
+def epoch_time(value: object, *, where: str) -> datetime | None:
+    """Read a time in seconds since 1970 as an aware UTC datetime; None gives None."""
     if value is None:
         return None
     try:
@@ -187,12 +183,12 @@ def epoch(value: object, *, where: str) -> datetime | None:
         return datetime.fromtimestamp(value, UTC)
     except (ValueError, OverflowError, OSError):
         raise InvalidInput(
-            f"{where}: expected a time in seconds since 1970, such as 1767548520.5; {came(value)} came. "
-            "Mend that number, or make it null."
+            f"{where}: expected a time in seconds since 1970, such as 1767548520.5; {shown(value)} came. "
+            "Fix that number, or make it null."
         ) from None
 
 
-def came(value: object) -> str:
-    """Show what came, short enough for one line of a message."""
-    shown = "nothing" if value is None else ascii(value)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+def shown(value: object) -> str:
+    """What came, short enough for one line of a message."""
+    text = "nothing" if value is None else ascii(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
