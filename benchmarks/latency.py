@@ -106,7 +106,7 @@ class Latency:
         with self._database.transaction(TENANT) as connection:
             self._time("floor: SELECT 1", lambda: connection.execute("select 1").fetchone())
         with self._database.owner() as connection:
-            space = connection.execute("select id from spaces").fetchone()
+            space = connection.execute("select id from vector_spaces").fetchone()
             assert space is not None
             connection.execute("set hnsw.ef_search = 100")
             query = (

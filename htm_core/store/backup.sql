@@ -1,6 +1,6 @@
 -- name: header
-select l.config::text as language, l.code, m.name as model, s.id as space, s.dimension
-from lexicon l left join models m on m.tenant = l.tenant and m.active left join spaces s on s.id = m.space
+select l.config::text as language, l.prefix as code, m.name as model, s.id as space, s.dimension
+from lexicon l left join models m on m.tenant = l.tenant and m.active left join vector_spaces s on s.id = m.space
 where l.tenant = this_tenant()
 
 -- name: rows
@@ -23,7 +23,7 @@ select 'consultations', to_jsonb(t) - 'tenant' from consultations t where t.tena
 select 'wakings', to_jsonb(t) - 'tenant' from wakings t where t.tenant = this_tenant() union all
 select 'collections', jsonb_build_object(
          'name', c.name, 'language', c.config::text, 'model', s.name, 'dimension', s.dimension, 'created_at', c.created_at)
-from collections c left join spaces s on s.id = c.space where c.tenant = this_tenant() union all
+from collections c left join vector_spaces s on s.id = c.space where c.tenant = this_tenant() union all
 -- A document with what it is found by, and its collection by name: numbers of collections are each server's own.
 select 'documents', to_jsonb(d) - 'tenant' || jsonb_build_object('collection', c.name, 'passages', (
          select jsonb_agg(jsonb_build_object(
@@ -35,7 +35,7 @@ from documents d join collections c on c.tenant = d.tenant and c.id = d.collecti
 -- Who is in a group, not which process speaks for it.
 select 'groups', to_jsonb(g) - '{tenant,id}'::text[] || jsonb_build_object('members', coalesce((
          select jsonb_agg(to_jsonb(m) - '{tenant,group_name,instance}'::text[] order by m.joined_at, m.robot)
-         from members m where m.tenant = g.tenant and m.group_name = g.name), '[]'))
+         from group_members m where m.tenant = g.tenant and m.group_name = g.name), '[]'))
 from groups g where g.tenant = this_tenant() union all
 select 'working_sets', to_jsonb(s) - '{tenant,version,pruned}'::text[] from working_sets s where s.tenant = this_tenant() union all
 -- What somebody who may see everybody's recalled of another user stays out: nobody else may have it in a set of theirs.
@@ -57,7 +57,7 @@ update lexicon l set config = %(language)s::regconfig
 where l.tenant = this_tenant() and not exists (select 1 from passages p where p.tenant = l.tenant)
 
 -- name: space
-select take_space(%(model)s, %(dimension)s) as space
+select ensure_vector_space(%(model)s, %(dimension)s) as space
 
 -- name: put_robots
 insert into robots select * from jsonb_populate_recordset(null::robots, %(rows)s::jsonb) on conflict do nothing
@@ -188,8 +188,8 @@ from jsonb_to_recordset(%(rows)s::jsonb) as r(name text, language text, created_
 -- Those of these names that have something else here: words that are cut otherwise, or vectors of another model.
 select r.name, c.config::text as language, s.name as model, s.dimension
 from jsonb_to_recordset(%(rows)s::jsonb) as r(name text, language text, model text, dimension integer)
-cross join lateral take_collection(r.name, r.language::regconfig, r.model, r.dimension) c
-left join spaces s on s.id = c.space
+cross join lateral ensure_collection(r.name, r.language::regconfig, r.model, r.dimension) c
+left join vector_spaces s on s.id = c.space
 where c.config <> r.language::regconfig or (r.model is not null and (s.name, s.dimension) is distinct from (r.model, r.dimension))
 limit 1
 
@@ -224,7 +224,7 @@ put as (
   insert into groups (tenant, name, budget, policy, lease, term, created_at)
   select this_tenant(), g.name, g.budget, g.policy, g.lease, g.term, g.created_at
   from given g order by g.name on conflict do nothing returning name)
-insert into members (tenant, group_name, robot, role, joined_at, heartbeat_at)
+insert into group_members (tenant, group_name, robot, role, joined_at, heartbeat_at)
 select this_tenant(), g.name, m.robot, m.role, m.joined_at, m.heartbeat_at
 from given g join put on put.name = g.name,
      jsonb_to_recordset(g.members) as m(robot text, role text, joined_at timestamptz, heartbeat_at timestamptz)

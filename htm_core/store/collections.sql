@@ -1,17 +1,17 @@
 -- name: take
 select c.id, s.name as model, s.dimension, coalesce(s.documents_indexed, false) as indexed
-from take_collection(%(name)s, %(language)s::regconfig, %(model)s::text, %(dimension)s::integer) c
-left join spaces s on s.id = c.space
+from ensure_collection(%(name)s, %(language)s::regconfig, %(model)s::text, %(dimension)s::integer) c
+left join vector_spaces s on s.id = c.space
 
 -- name: find
 select c.id, s.name as model, s.dimension, coalesce(s.documents_indexed, false) as indexed
-from collections c left join spaces s on s.id = c.space
+from collections c left join vector_spaces s on s.id = c.space
 where c.tenant = this_tenant() and c.name = %(name)s
 
 -- name: upsert
 insert into documents (tenant, uid, collection, namespace, id, content, value, metadata, payload, reference,
                        created_at, place, updated_at, ttl, expires_at)
-select this_tenant(), d.uid, %(collection)s, labels_of(d.namespace), d.id, d.content, d.value, d.metadata, d.payload,
+select this_tenant(), d.uid, %(collection)s, labels_from_json(d.namespace), d.id, d.content, d.value, d.metadata, d.payload,
        d.reference, %(at)s, d.place, %(at)s, d.ttl, d.expires_at
 from unnest(%(uids)s::uuid[], %(namespaces)s::jsonb[], %(ids)s::text[], %(contents)s::text[], %(values)s::jsonb[],
             %(metadatas)s::jsonb[], %(payloads)s::bytea[], %(references)s::text[], %(ttls)s::interval[],
@@ -34,13 +34,13 @@ delete from document_passages where tenant = this_tenant() and document = any(%(
 -- name: insert_passages
 insert into document_passages (tenant, document, ordinal, collection, space, length, lexemes, weights, embedding, exact)
 select this_tenant(), d.document, d.ordinal, c.id, case when num_nonnulls(d.embedding, d.exact) > 0 then c.space end,
-       w.length, words_of(w.words, c.id || ':'), weights_of(w.words, w.length, %(k1)s::real, %(b)s::real, u.length),
+       w.length, with_prefix(w.words, c.id || ':'), bm25_weights(w.words, w.length, %(k1)s::real, %(b)s::real, u.length),
        d.embedding, d.exact
 from collections c,
-     usual_length(c.id) u(length),
+     average_passage_length(c.id) u(length),
      unnest(%(documents)s::uuid[], %(ordinals)s::int[], %(bodies)s::text[], %(embeddings)b::halfvec[], %(exacts)b::vector[])
      as d(document, ordinal, body, embedding, exact),
-     lateral (select x as words, length_of(x) as length from cut(c.config, d.body) x) w
+     lateral (select x as words, lexeme_count(x) as length from to_lexemes(c.config, d.body) x) w
 where c.tenant = this_tenant() and c.id = %(collection)s
 
 -- name: outgrown
@@ -121,5 +121,5 @@ with known as materialized (                     -- each is looked at once, howe
   select distinct d.namespace from documents d
   where d.tenant = this_tenant() and d.collection = %(collection)s and (d.expires_at is null or d.expires_at > %(at)s))
 select distinct k.namespace[:coalesce(%(depth)s::int, cardinality(k.namespace))] as namespace from known k
-where begins_with(k.namespace, %(prefix)s::text[]) and ends_with(k.namespace, %(suffix)s::text[])
+where namespace_begins_with(k.namespace, %(prefix)s::text[]) and namespace_ends_with(k.namespace, %(suffix)s::text[])
 order by namespace limit %(limit)s offset %(offset)s

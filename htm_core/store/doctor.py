@@ -162,7 +162,7 @@ def _walls(connection: Connection, schema: str) -> Iterator[Finding]:
             mend = f"alter table {name} enable row level security;  -- as htm_owner"
             yield Finding("walls", "wrong", f"{name} is open to every tenant", mend)
         elif not table["policies"]:
-            mend = f"set search_path = \"{schema}\"; call guard('{table['name']}');  -- as htm_owner"
+            mend = f"set search_path = \"{schema}\"; call add_tenant_policy('{table['name']}');  -- as htm_owner"
             yield Finding("walls", "wrong", f"{name} has no policy, so nobody sees anything in it", mend)
     standing = sum(bool(table["guarded"] and table["policies"]) for table in tables)
     if standing == len(tables):
@@ -177,9 +177,7 @@ def _indexes(connection: Connection, schema: str) -> Iterator[Finding]:
         )
     lost = connection.execute(load("doctor")["lost_indexes"], {"schema": schema}).fetchall()
     for row in lost:
-        mend = (
-            f'update "{schema}".spaces set indexed = false where id = {row["id"]};  -- as htm_owner; a worker builds it'
-        )
+        mend = f'update "{schema}".vector_spaces set indexed = false where id = {row["id"]};  -- as htm_owner; a worker builds it'
         yield Finding("indexes", "wrong", f"the index of the vectors of {row['name']} is gone", mend)
     if not broken and not lost:
         yield Finding("indexes", "well", "all are valid")

@@ -30,7 +30,7 @@ order by 1
 
 -- name: lost_indexes
 -- Spaces that count as indexed and have no index: every search of theirs would scan.
-select s.id, s.name from spaces s
+select s.id, s.name from vector_spaces s
 where s.indexed and to_regclass(format('%%I.%%I', %(schema)s::text, 'vectors_hnsw_' || s.id)) is null
 
 -- name: jobs

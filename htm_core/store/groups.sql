@@ -18,14 +18,14 @@ update groups set budget = %(budget)s, policy = %(policy)s, lease = %(lease)s wh
 update groups set term = term + 1 where tenant = this_tenant() and name = %(group)s
 
 -- name: members
-select m.robot, m.role, member_late_in(m, g.lease) > 0 as live, m.joined_at, m.heartbeat_at, m.instance
-from members m join groups g on g.tenant = m.tenant and g.name = m.group_name
+select m.robot, m.role, member_seconds_until_late(m, g.lease) > 0 as live, m.joined_at, m.heartbeat_at, m.instance
+from group_members m join groups g on g.tenant = m.tenant and g.name = m.group_name
 where m.tenant = this_tenant() and m.group_name = %(group)s
 order by m.joined_at, m.robot
 
 -- name: join
 -- Whoever joins again from the same process keeps the role; from another it takes the robot's place over.
-insert into members as m (tenant, group_name, robot, role, instance)
+insert into group_members as m (tenant, group_name, robot, role, instance)
 values (this_tenant(), %(group)s, %(robot)s, %(role)s, %(instance)s)
 on conflict (tenant, group_name, robot) do update
 set role = case when m.instance = excluded.instance then m.role else excluded.role end,
@@ -33,25 +33,25 @@ set role = case when m.instance = excluded.instance then m.role else excluded.ro
 returning m.role
 
 -- name: leave
-delete from members where tenant = this_tenant() and group_name = %(group)s and robot = %(robot)s
+delete from group_members where tenant = this_tenant() and group_name = %(group)s and robot = %(robot)s
 
 -- name: set_role
-update members set role = %(role)s where tenant = this_tenant() and group_name = %(group)s and robot = %(robot)s
+update group_members set role = %(role)s where tenant = this_tenant() and group_name = %(group)s and robot = %(robot)s
 
 -- name: beat
-update members set heartbeat_at = clock_timestamp() where tenant = this_tenant() and instance = %(instance)s
+update group_members set heartbeat_at = clock_timestamp() where tenant = this_tenant() and instance = %(instance)s
 
 -- name: standing
 -- The memberships that a process speaks for, and in how many seconds the next active member of each group would be late.
 select m.group_name as group, m.robot, m.role, g.id, g.lease, g.term,
-       (select min(member_late_in(a, g.lease)) from members a
+       (select min(member_seconds_until_late(a, g.lease)) from group_members a
         where a.tenant = m.tenant and a.group_name = m.group_name and a.role = 'active' and a.robot <> m.robot) as due
-from members m join groups g on g.tenant = m.tenant and g.name = m.group_name
+from group_members m join groups g on g.tenant = m.tenant and g.name = m.group_name
 where m.tenant = this_tenant() and m.instance = %(instance)s
 order by m.group_name, m.robot
 
 -- name: elect
-select robot from elect(%(group)s) as robot
+select robot from elect_active_members(%(group)s) as robot
 
 -- name: holds
 select count(*) as items, coalesce(sum(n.tokens), 0)::bigint as tokens

@@ -16,23 +16,23 @@ drop index concurrently if exists {name}
 -- name: vectors_wanted
 select s.id, s.dimension, (
   select count(*) from (select 1 from vectors v where v.space = s.id limit %(threshold)s) x) as vectors
-from spaces s where not s.indexed and s.dimension <= 4000
+from vector_spaces s where not s.indexed and s.dimension <= 4000
 
 -- name: vectors_build
 create index concurrently {name} on vectors using hnsw ((embedding::halfvec({dimension})) halfvec_cosine_ops)
 where space = {space}
 
 -- name: vectors_mark
-update spaces set indexed = true where id = %(space)s
+update vector_spaces set indexed = true where id = %(space)s
 
 -- name: document_passages_wanted
 select s.id, s.dimension, (
   select count(*) from (select 1 from document_passages p where p.space = s.id limit %(threshold)s) x) as vectors
-from spaces s where not s.documents_indexed and s.dimension between 16 and 4000
+from vector_spaces s where not s.documents_indexed and s.dimension between 16 and 4000
 
 -- name: document_passages_build
 create index concurrently {name} on document_passages using hnsw ((embedding::halfvec({dimension})) halfvec_cosine_ops)
 where space = {space}
 
 -- name: document_passages_mark
-update spaces set documents_indexed = true where id = %(space)s
+update vector_spaces set documents_indexed = true where id = %(space)s

@@ -19,7 +19,7 @@ on conflict (tenant, kind, model, coalesce(node_id, '00000000-0000-0000-0000-000
 do update set parked_at = null, run_at = now(), attempts = 0 where jobs.parked_at is not null
 
 -- name: owe_counts
-select owe_counts() as owed
+select queue_lexeme_counts() as owed
 
 -- name: hand_over
 -- Work for a model that the tenant no longer has becomes work for the one that it has.

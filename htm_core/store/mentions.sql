@@ -40,7 +40,7 @@ from unnest(%(ids)s::uuid[], %(nodes)s::uuid[], %(contents)s::text[], %(metadata
 where m.tenant = this_tenant() and m.id = d.id
 
 -- name: latest
-select * from said
+select * from mentions_with_content
 where tenant = this_tenant() and not purged
   and (owner = any(%(owners)s::text[]) or starts_with(owner, %(strangers)s::text))
   and (%(forgotten)s or forgotten_at is null)
@@ -53,7 +53,7 @@ where tenant = this_tenant() and not purged
 order by at desc, session desc, seq desc limit %(limit)s
 
 -- name: following
-select * from said
+select * from mentions_with_content
 where tenant = this_tenant() and not purged
   and (owner = any(%(owners)s::text[]) or starts_with(owner, %(strangers)s::text))
   and (%(forgotten)s or forgotten_at is null)
@@ -73,7 +73,7 @@ where tenant = this_tenant() and id = any(%(ids)s::uuid[])
   and (owner = any(%(owners)s::text[]) or starts_with(owner, %(strangers)s::text))
 
 -- name: latest_in_session
-select * from said
+select * from mentions_with_content
 where tenant = this_tenant() and owner = any(%(owners)s::text[]) and not purged
   and (%(forgotten)s or forgotten_at is null)
   and (%(robot)s::text is null or robot = %(robot)s)
@@ -86,7 +86,7 @@ where tenant = this_tenant() and owner = any(%(owners)s::text[]) and not purged
 order by seq desc, owner desc limit %(limit)s
 
 -- name: following_in_session
-select * from said
+select * from mentions_with_content
 where tenant = this_tenant() and owner = any(%(owners)s::text[]) and not purged
   and (%(forgotten)s or forgotten_at is null)
   and (%(robot)s::text is null or robot = %(robot)s)
@@ -101,7 +101,7 @@ where tenant = this_tenant() and owner = any(%(owners)s::text[]) and not purged
 order by seq, owner limit %(limit)s
 
 -- name: tail
-select * from said
+select * from mentions_with_content
 where tenant = this_tenant() and owner = %(owner)s and session = %(session)s and log_position is not null
   and forgotten_at is null and (%(archived)s::bool is null or archived = %(archived)s)
 order by log_position desc limit %(limit)s
@@ -133,10 +133,10 @@ from unnest(%(ids)s::uuid[], %(positions)s::bigint[]) as d(id, position)
 where m.tenant = this_tenant() and m.id = d.id
 
 -- name: by_id
-select * from said where tenant = this_tenant() and id = any(%(ids)s::uuid[]) and forgotten_at is null
+select * from mentions_with_content where tenant = this_tenant() and id = any(%(ids)s::uuid[]) and forgotten_at is null
 
 -- name: of_nodes
-select * from said
+select * from mentions_with_content
 where tenant = this_tenant() and node_id = any(%(nodes)s::uuid[]) and owner = any(%(owners)s::text[])
   and forgotten_at is null
 order by at desc, seq desc

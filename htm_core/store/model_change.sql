@@ -64,8 +64,8 @@ delete from models where tenant = this_tenant() and not active and name <> %(mod
 
 -- name: unused
 -- Memory indexes that nobody's vectors need any more; read as the owner, who sees every tenant's.
-select s.id from spaces s
+select s.id from vector_spaces s
 where s.indexed and not exists (select 1 from models m where m.space = s.id) and not exists (select 1 from vectors v where v.space = s.id)
 
 -- name: unmark
-update spaces set indexed = false where id = %(space)s
+update vector_spaces set indexed = false where id = %(space)s

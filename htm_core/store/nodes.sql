@@ -23,15 +23,15 @@ select refresh_live(%(ids)s::uuid[]), refresh_metadata(%(described)s::uuid[])
 -- name: insert_passages
 insert into passages (tenant, id, node_id, ordinal, owner, starts, stops, length, lexemes, weights, version)
 select this_tenant(), d.id, d.node_id, d.ordinal, %(owner)s, d.starts, d.stops, c.length,
-       words_of(c.words, l.code), weights_of(c.words, c.length, l.k1, l.b, l.average), l.version
+       with_prefix(c.words, l.prefix), bm25_weights(c.words, c.length, l.k1, l.b, l.average_length), l.version
 from lexicon l,
      unnest(%(ids)s::uuid[], %(nodes)s::uuid[], %(ordinals)s::int[], %(starts)s::int[], %(stops)s::int[], %(bodies)s::text[])
      as d(id, node_id, ordinal, starts, stops, body),
-     lateral (select w as words, length_of(w) as length from cut(l.config, d.body) w) c
+     lateral (select w as words, lexeme_count(w) as length from to_lexemes(l.config, d.body) w) c
 where l.tenant = this_tenant()
 
 -- name: take_space
-select take_space(%(model)s, %(dimension)s) as space
+select ensure_vector_space(%(model)s, %(dimension)s) as space
 
 -- name: insert_vectors
 insert into vectors (tenant, space, passage_id, node_id, owner, embedding, live)

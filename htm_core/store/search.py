@@ -106,7 +106,7 @@ def _hit(row: Mapping[str, Any]) -> Hit:
             "session": row["session_part"],
             "speaker": row["speaker_part"],
             "time": row["time_part"],
-            "prior": row["standing_part"],
+            "prior": row["prior_part"],
             "diversity": 0.0,
         },
     )

@@ -4,15 +4,15 @@ select * from recall(%(text)s, %(vector)b::halfvec, %(model)s,
       %(equal)s::jsonb, %(metadata)s::jsonb)::filters,
   %(pool)s, %(limit)s, %(share)s, %(lowest)s, %(speakers)s::text[], %(moments)s::tstzmultirange,
   row(%(context)s, %(sessions)s, %(speaker)s, %(time)s, %(standing)s, %(corroboration)s,
-      %(labels)s)::signals)
+      %(labels)s)::signal_weights)
 
 -- name: speakers
-select speakers(%(forms)s::text[], row(%(owners)s::text[], %(robots)s::text[], %(session)s::text,
+select matching_speakers(%(forms)s::text[], row(%(owners)s::text[], %(robots)s::text[], %(session)s::text,
   %(windows)s::tstzmultirange, %(tags)s::text[], %(equal)s::jsonb, %(metadata)s::jsonb)::filters) as names
 
 -- name: preceding
 select m.id as follower, b.* from mentions m, lateral (
-  select s.* from said s
+  select s.* from mentions_with_content s
   where s.tenant = m.tenant and s.owner = m.owner and s.session = m.session and s.seq < m.seq and s.seq >= m.seq - 5
     and s.forgotten_at is null and s.node_id is not null
   order by s.seq desc limit 1) b
@@ -20,4 +20,4 @@ where m.tenant = this_tenant() and m.id = any(%(ids)s::uuid[])
   and (m.role is not null or m.name is not null or m.session <> '')
 
 -- name: count_words
-select count_words() as total
+select refresh_lexeme_counts() as total

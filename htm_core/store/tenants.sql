@@ -1,7 +1,7 @@
 -- name: ensure_rows
 with tenant as (insert into tenants (tenant) values (this_tenant()) on conflict do nothing),
      words as (
-  insert into lexicon (tenant, code, config)
+  insert into lexicon (tenant, prefix, config)
   values (this_tenant(), left(encode(decode(md5(this_tenant()), 'hex'), 'base64'), 4) || ':', %(language)s::regconfig)
   on conflict do nothing),
      robot as (
@@ -14,7 +14,7 @@ on conflict do nothing
 
 -- name: state
 select m.name as model, s.dimension, l.documents from lexicon l
-left join models m on m.tenant = l.tenant and m.active left join spaces s on s.id = m.space
+left join models m on m.tenant = l.tenant and m.active left join vector_spaces s on s.id = m.space
 where l.tenant = this_tenant()
 
 -- name: active_model
@@ -30,7 +30,7 @@ where r.tenant = this_tenant() and r.name = d.name
 select r.name, r.created_at, r.active_at, coalesce(m.mentions, 0) as mentions, coalesce(m.nodes, 0) as nodes,
        coalesce(m.sessions, 0) as sessions, m.first_at, m.last_at, coalesce(w.items, 0) as working_items,
        coalesce(w.tokens, 0)::bigint as working_tokens,
-       coalesce((select array_agg(g.group_name order by g.group_name) from members g
+       coalesce((select array_agg(g.group_name order by g.group_name) from group_members g
                  where g.tenant = r.tenant and g.robot = r.name), '{}') as groups
 from robots r
 left join (select robot, count(*) as mentions, count(distinct node_id) as nodes, min(at) as first_at, max(at) as last_at,

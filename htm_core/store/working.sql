@@ -20,18 +20,18 @@ where w.tenant = this_tenant() and w.set_id = %(set)s and w.version > %(since)s
 select id, content, tokens from nodes where tenant = this_tenant() and live and id = any(%(ids)s::uuid[])
 
 -- name: change
-select set_id, reached, refused from change_set(
+select set_id, reached, refused from change_working_set(
   %(owner)s, %(shared)s, %(holder)s, %(session)s, %(expected)s::bigint,
   %(gone)s::uuid[], %(scores)s::float8[], %(at)s::timestamptz, %(policy)s::text,
   %(came)s::uuid[], %(added)s::timestamptz[], %(accessed)s::timestamptz[], %(counts)s::bigint[], %(dead)s::uuid[])
 
 -- name: touch
-select set_id, reached, node, count, at from touch_set(
+select set_id, reached, node, count, at from count_accesses(
   %(owner)s, %(shared)s, %(holder)s, %(session)s, %(ids)s::uuid[], %(times)s::bigint[], %(ats)s::timestamptz[])
 
 -- name: let_go_dead
-select let_go_everywhere(array(
+select evict_from_all_sets(array(
   select id from nodes where tenant = this_tenant() and id = any(%(ids)s::uuid[]) and not live), null)
 
 -- name: prune
-select prune_sets(%(ids)s::uuid[])
+select mark_sets_pruned(%(ids)s::uuid[])

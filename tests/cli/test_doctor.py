@@ -75,7 +75,7 @@ def test_an_invalid_index_is_found_with_the_statement_that_rebuilds_it(owned: st
 
 
 def test_a_lost_index_of_vectors_is_found(owned: str) -> None:
-    run(owned, "insert into spaces (name, dimension, indexed) values ('lost', 64, true)")
+    run(owned, "insert into vector_spaces (name, dimension, indexed) values ('lost', 64, true)")
     finding = wrong(look(owned))["indexes"]
     assert "lost" in finding.says
     run(owned, str(finding.mend).partition(";")[0])

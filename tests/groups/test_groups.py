@@ -364,7 +364,7 @@ def test_however_many_look_at_once_one_is_elected_for_each_that_is_lost(
             "insert into groups (tenant, name, budget, policy, lease) values (this_tenant(), 'team', 1, 'fifo', 0.01)"
         )
         connection.execute(
-            "insert into members (tenant, group_name, robot, role, instance, heartbeat_at) "
+            "insert into group_members (tenant, group_name, robot, role, instance, heartbeat_at) "
             "select this_tenant(), 'team', 'robot ' || n, case when n < 3 then 'active' else 'passive' end, gen_random_uuid(), "
             "clock_timestamp() + case when n < 3 then interval '-1 hour' else interval '1 hour' end from generate_series(1, 9) n"
         )
@@ -390,8 +390,8 @@ def test_however_many_look_at_once_one_is_elected_for_each_that_is_lost(
 def test_while_the_server_was_away_nobody_was_late(database: Database, tenant: str) -> None:
     with database.transaction(tenant) as connection:
         row = connection.execute(
-            "select late_in('2000-01-01', 60) > late_in(pg_postmaster_start_time(), 60) - 1 as anew, "
-            "late_in(clock_timestamp(), 60) between 44 and 46 as three_beats"
+            "select seconds_until_late('2000-01-01', 60) > seconds_until_late(pg_postmaster_start_time(), 60) - 1 as anew, "
+            "seconds_until_late(clock_timestamp(), 60) between 44 and 46 as three_beats"
         ).fetchone()
     assert row == {"anew": True, "three_beats": True}
 

@@ -67,7 +67,7 @@ class Model:
     def passes(self, seconds: float) -> None:
         with self.database.transaction("", role="htm_worker") as connection:
             connection.execute(
-                "update paces set failed_at = failed_at - d, open_until = open_until - d, probe_until = probe_until - d, "
+                "update model_status set failed_at = failed_at - d, open_until = open_until - d, probe_until = probe_until - d, "
                 "spent_until = spent_until - d from make_interval(secs => %s) d where model = %s",
                 [seconds, self.name],
             )

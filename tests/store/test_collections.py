@@ -46,7 +46,7 @@ def connection(database: Database, tenant: str) -> Iterator[Connection]:
 @example(namespace=["a\x01"], prefix=["a"])
 def test_what_begins_with_labels_is_one_range(connection: Connection, namespace: list[str], prefix: list[str]) -> None:
     row = connection.execute(
-        'select n collate "C" >= p and n collate "C" < after_labels(p) as inside '
+        'select n collate "C" >= p and n collate "C" < namespace_upper_bound(p) as inside '
         "from (select %s::text[] as n, %s::text[] as p) x",
         [namespace, prefix],
     ).fetchone()
@@ -65,7 +65,7 @@ def test_patterns_of_labels_match_at_either_end(
     connection: Connection, namespace: list[str], pattern: list[str]
 ) -> None:
     row = connection.execute(
-        "select begins_with(%(n)s::text[], %(p)s::text[]) as begins, ends_with(%(n)s::text[], %(p)s::text[]) as ends",
+        "select namespace_begins_with(%(n)s::text[], %(p)s::text[]) as begins, namespace_ends_with(%(n)s::text[], %(p)s::text[]) as ends",
         {"n": namespace, "p": pattern},
     ).fetchone()
     start = len(namespace) - len(pattern)

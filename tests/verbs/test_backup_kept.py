@@ -26,13 +26,13 @@ OFF = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})
 # What is no part of a backup of its own, and why.
 WITHIN = {
     "document_passages": "documents: each with its passages",
-    "members": "groups: each with its members",
+    "group_members": "groups: each with its members",
     "tenants": "the tenant that a backup is read into, under whatever name",
     "lexicon": "the first line: how words are cut; the rest is counted anew",
-    "terms": "counted anew from the words",
+    "lexeme_counts": "counted anew from the words",
     "models": "the first line: the tenant's model; another that is being filled is begun again",
-    "spaces": "the first line and the collections: models by name, whatever their numbers here",
-    "paces": "how models answer this installation; nothing of a tenant's",
+    "vector_spaces": "the first line and the collections: models by name, whatever their numbers here",
+    "model_status": "how models answer this installation; nothing of a tenant's",
     "migrations": "the schema's own",
     "function_files": "the schema's own",
 }

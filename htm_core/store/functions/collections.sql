@@ -2,7 +2,7 @@
 
 -- A tenant's collection by its name, made when it is new. With a model, that of its first vectors becomes the collection's
 -- for good; the caller compares. The row stays locked against clearing until the transaction ends.
-create or replace function take_collection(asked text, language regconfig, model text, dims integer) returns collections
+create or replace function ensure_collection(asked text, language regconfig, model text, dims integer) returns collections
 language plpgsql security definer set search_path from current as $$
 declare me constant text := this_tenant(); wanted integer; taken collections;
 begin
@@ -13,10 +13,10 @@ begin
     on conflict do nothing;
   end if;
   if model is not null then
-    select s.id into wanted from spaces s where s.name = model and s.dimension = dims;
+    select s.id into wanted from vector_spaces s where s.name = model and s.dimension = dims;
     if wanted is null then
-      insert into spaces (name, dimension) values (model, dims) on conflict (name, dimension) do nothing;
-      select s.id into wanted from spaces s where s.name = model and s.dimension = dims;
+      insert into vector_spaces (name, dimension) values (model, dims) on conflict (name, dimension) do nothing;
+      select s.id into wanted from vector_spaces s where s.name = model and s.dimension = dims;
     end if;
   end if;
   loop
@@ -30,24 +30,24 @@ begin
 end $$;
 
 -- The labels of a JSON array, in order.
-create or replace function labels_of(labels jsonb) returns text[] language sql immutable strict parallel safe as $$
+create or replace function labels_from_json(labels jsonb) returns text[] language sql immutable strict parallel safe as $$
   select coalesce(array_agg(label order by place), '{}') from jsonb_array_elements_text(labels) with ordinality u(label, place)
 $$;
 
 -- The first namespace after all that begin with these labels: in C order nothing lies between a text and that text followed
 -- by U+0001.
-create or replace function after_labels(labels text[]) returns text[] language sql immutable strict parallel safe as
+create or replace function namespace_upper_bound(labels text[]) returns text[] language sql immutable strict parallel safe as
 $$ select labels[:cardinality(labels) - 1] || (labels[cardinality(labels)] || e'\x01') $$;
 
 -- Whether a namespace begins, or ends, with these labels; '*' stands for any one label.
-create or replace function begins_with(namespace text[], labels text[]) returns boolean language sql immutable strict parallel safe as $$
+create or replace function namespace_begins_with(namespace text[], labels text[]) returns boolean language sql immutable strict parallel safe as $$
   select cardinality(namespace) >= cardinality(labels) and not exists (
     select 1 from unnest(labels) with ordinality u(label, place) where label <> '*' and label <> namespace[place])
 $$;
 
-create or replace function ends_with(namespace text[], labels text[]) returns boolean language sql immutable strict parallel safe as $$
+create or replace function namespace_ends_with(namespace text[], labels text[]) returns boolean language sql immutable strict parallel safe as $$
   select cardinality(namespace) >= cardinality(labels)
-     and begins_with(namespace[cardinality(namespace) - cardinality(labels) + 1:], labels)
+     and namespace_begins_with(namespace[cardinality(namespace) - cardinality(labels) + 1:], labels)
 $$;
 
 create or replace function md5_of(texts text[]) returns text[] language sql immutable strict parallel safe as
@@ -55,17 +55,17 @@ $$ select coalesce(array_agg(md5(u)), '{}') from unnest(texts) u $$;
 
 -- The length that a collection's passages are weighed against, in lexeme occurrences: the mean of a sample, between which
 -- and 40 a new collection moves as if it had begun with twenty passages of that length.
-create or replace function usual_length(asked integer) returns real
+create or replace function average_passage_length(asked integer) returns real
 language sql stable security definer set search_path from current as $$
   select ((20 * 40 + coalesce(sum(x.length), 0)) / (20 + count(*))::float8)::real
   from (select p.length from document_passages p where p.tenant = this_tenant() and p.collection = asked limit 500) x
 $$;
 
 -- One expression without settings, so that PostgreSQL inlines it, drops what is neutral and sees what an index can serve.
-create or replace function is_wanted(d documents, f document_filters) returns boolean language sql stable parallel safe as $$
+create or replace function document_matches(d documents, f document_filters) returns boolean language sql stable parallel safe as $$
   select (d.expires_at is null or d.expires_at > (f).at)
      and ((f).uids is null or d.uid = any((f).uids))
-     and ((f).below is null or (d.namespace >= (f).below and d.namespace < after_labels((f).below)))
+     and ((f).below is null or (d.namespace >= (f).below and d.namespace < namespace_upper_bound((f).below)))
      and ((f).refs is null or (md5(d.reference) = any(md5_of((f).refs)) and d.reference = any((f).refs)))
      and ((f).metadata_equal is null or d.metadata @> (f).metadata_equal)
      and ((f).metadata is null or matches(d.metadata, (f).metadata))
@@ -84,7 +84,7 @@ begin
   return query
   select x.uid, row_number() over () from (
     select d.uid from documents d
-    where d.tenant = me and d.collection = f.collection and is_wanted(d, f)
+    where d.tenant = me and d.collection = f.collection and document_matches(d, f)
     order by d.created_at, d.place, d.uid limit most offset skip) x;
 end $$;
 
@@ -93,23 +93,23 @@ language plpgsql stable security definer
 set search_path from current set plan_cache_mode = force_custom_plan set jit = off as $$
 declare me constant text := this_tenant();
 begin
-  return (select count(*) from documents d where d.tenant = me and d.collection = f.collection and is_wanted(d, f));
+  return (select count(*) from documents d where d.tenant = me and d.collection = f.collection and document_matches(d, f));
 end $$;
 
 -- The documents that narrow filters leave, or null when there are more than `most`: then the scans check one by one.
-create or replace function chosen_documents(f document_filters, most integer) returns uuid[]
+create or replace function filtered_documents(f document_filters, most integer) returns uuid[]
 language plpgsql stable set search_path from current set plan_cache_mode = force_custom_plan as $$
 declare me constant text := this_tenant(); found uuid[];
 begin
   select array_agg(x.uid) into found from (
     select d.uid from documents d
-    where d.tenant = me and d.collection = f.collection and is_wanted(d, f) limit most + 1) x;
+    where d.tenant = me and d.collection = f.collection and document_matches(d, f) limit most + 1) x;
   return case when cardinality(found) > most then null else coalesce(found, '{}') end;
 end $$;
 
 -- About how many passages a collection has: the planner's own estimate, which costs nothing. Volatile, since a stable
 -- function may not explain.
-create or replace function planned_passages(c collections) returns bigint
+create or replace function estimated_passages(c collections) returns bigint
 language plpgsql volatile set search_path from current as $$
 declare plan json;
 begin
@@ -120,22 +120,22 @@ end $$;
 
 -- A question as its words weigh in this collection, rarest first. Words that a sample knows well are not counted further;
 -- the uids are digests, so the first of them are a sample as good as any, and always the same.
-create or replace function weigh_for_documents(asked text, c collections) returns question
+create or replace function weigh_document_query(asked text, c collections) returns weighted_query
 language plpgsql stable set search_path from current set plan_cache_mode = force_custom_plan as $$
 declare
   few constant integer := 2000; sampled constant integer := 1000; known constant integer := 20;
-  most_words constant integer := 64; code constant text := c.id || ':';
-  total bigint; seen bigint; words text[]; counts bigint[]; answer question;
+  most_words constant integer := 64; prefix constant text := c.id || ':';
+  total bigint; seen bigint; words text[]; counts bigint[]; answer weighted_query;
 begin
   select count(*) into total from (select 1 from document_passages p where p.collection = c.id limit few + 1) x;
-  if total > few then total := greatest(total, planned_passages(c)); end if;
+  if total > few then total := greatest(total, estimated_passages(c)); end if;
   select array_agg(x.lexeme) into words from (
-    select u.lexeme from unnest(cut(c.config, asked)) u order by coalesce(u.positions[1], 1), u.lexeme limit most_words) x;
+    select u.lexeme from unnest(to_lexemes(c.config, asked)) u order by coalesce(u.positions[1], 1), u.lexeme limit most_words) x;
   if total > few then
     with sample as materialized (
       select p.lexemes from document_passages p
       where p.tenant = c.tenant and p.collection = c.id order by p.document limit sampled),
-    wanted as materialized (select w, place, any_of(array[code || w]) as q from unnest(words) with ordinality u(w, place))
+    wanted as materialized (select w, place, any_lexeme(array[prefix || w]) as q from unnest(words) with ordinality u(w, place))
     select array_agg((select count(*) from sample s where s.lexemes @@ wanted.q) order by place) into counts from wanted;
   end if;
   for i in 1 .. coalesce(cardinality(words), 0) loop
@@ -143,24 +143,24 @@ begin
       counts[i] := counts[i] * total / sampled;
     else
       execute 'select count(*) from document_passages where lexemes @@ $1 and tenant = $2' into seen
-      using any_of(array[code || words[i]]), c.tenant;
+      using any_lexeme(array[prefix || words[i]]), c.tenant;
       counts[i] := seen;
     end if;
   end loop;
   with terms as (
     select w as word, n, ln(1 + (greatest(total, n) - n + 0.5::float8) / (n + 0.5::float8)) as idf
     from unnest(words, counts) u(w, n)),
-  entries as (select dimension_of(t.word) as d, max(idf)::real as w from terms t group by 1)
-  select array_agg(code || t.word order by t.n, t.word), array_agg(t.n order by t.n, t.word),
+  entries as (select lexeme_dimension(t.word) as d, max(idf)::real as w from terms t group by 1)
+  select array_agg(prefix || t.word order by t.n, t.word), array_agg(t.n order by t.n, t.word),
          (select ('{' || string_agg(d || ':' || w, ',') || '}/268435456')::sparsevec from entries),
          sum(t.idf) * (0.9::float8 + 1)
     into answer from terms t;
   return answer;
 end $$;
 
-create or replace function near_documents(
-  meaning vector, space spaces, f document_filters, chosen uuid[], narrow boolean, small boolean, pool integer, enough integer)
-returns setof found_document
+create or replace function vector_search_documents(
+  meaning vector, space vector_spaces, f document_filters, chosen uuid[], narrow boolean, small boolean, pool integer, enough integer)
+returns setof document_match
 language plpgsql stable rows 60 set search_path from current set plan_cache_mode = force_custom_plan as $$
 declare
   me constant text := this_tenant(); toy constant boolean := space.dimension < 16;
@@ -174,7 +174,7 @@ begin
       'select array_agg(document order by d, document), sum(n) from (select document, min(d) as d, count(*) as n from ('
       'select document, embedding::halfvec(%1$s) <=> $1 d from document_passages p '
       'where space = %2$s and tenant = $2 and collection = $3 and (not $4 or exists ('
-      'select 1 from documents d where d.tenant = p.tenant and d.uid = p.document and is_wanted(d, $5))) '
+      'select 1 from documents d where d.tenant = p.tenant and d.uid = p.document and document_matches(d, $5))) '
       'order by embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) limit $6) x group by document) y', space.dimension, space.id)
     into found, met using near, me, f.collection, narrow, f, pool;
     if (narrow or met >= pool) and cardinality(found) >= enough then
@@ -190,20 +190,20 @@ begin
     where p.tenant = me and p.collection = f.collection and p.space = space.id
       and (chosen is null or p.document = any(chosen))
       and (chosen is not null or not narrow or exists (
-        select 1 from documents d where d.tenant = me and d.uid = p.document and is_wanted(d, f)))
+        select 1 from documents d where d.tenant = me and d.uid = p.document and document_matches(d, f)))
     group by p.document
     order by min(case when toy then p.exact <=> meaning else p.embedding <=> near end) + 0, p.document limit pool) x;
 end $$;
 
-create or replace function told_documents(
-  asked question, f document_filters, chosen uuid[], narrow boolean, small boolean, pool integer)
-returns setof found_document
+create or replace function text_search_documents(
+  asked weighted_query, f document_filters, chosen uuid[], narrow boolean, small boolean, pool integer)
+returns setof document_match
 language plpgsql stable rows 60 set search_path from current set plan_cache_mode = force_custom_plan as $$
-declare me constant text := this_tenant(); enough constant integer := 3000; wanted tsquery := any_of(asked.lexemes);
+declare me constant text := this_tenant(); enough constant integer := 3000; wanted tsquery := any_lexeme(asked.lexemes);
 begin
   if chosen is null and not small then
     -- The rarest words, until they have candidates enough between them, drive the index; all words score.
-    select any_of(array_agg(u.l)) into wanted from (
+    select any_lexeme(array_agg(u.l)) into wanted from (
       select l, sum(n) over (order by n, l) - n as before from unnest(asked.lexemes, asked.documents) t(l, n)) u
     where u.before < enough;
   end if;
@@ -213,7 +213,7 @@ begin
     where p.tenant = me and p.collection = f.collection and p.lexemes @@ wanted
       and (chosen is null or p.document = any(chosen))
       and (chosen is not null or not narrow or exists (
-        select 1 from documents d where d.tenant = me and d.uid = p.document and is_wanted(d, f)))
+        select 1 from documents d where d.tenant = me and d.uid = p.document and document_matches(d, f)))
     group by p.document order by min(p.weights <#> asked.weights), p.document limit pool) x;
 end $$;
 
@@ -231,18 +231,18 @@ declare
   me constant text := this_tenant();
   few constant integer := 10000;                -- so many are scanned exactly as fast as through an index
   handful constant integer := 4000;             -- and so many when each is looked up
-  owning collections; space spaces; terms question; chosen uuid[]; narrow boolean; small boolean := true;
+  owning collections; space vector_spaces; terms weighted_query; chosen uuid[]; narrow boolean; small boolean := true;
   toy boolean; near halfvec;
 begin
   select * into owning from collections x where x.tenant = me and x.id = f.collection;
   if owning.id is null then return; end if;     -- another tenant's
-  if meaning is not null then select s.* into space from spaces s where s.id = owning.space; end if;
-  if asked is not null then terms := weigh_for_documents(asked, owning); end if;
+  if meaning is not null then select s.* into space from vector_spaces s where s.id = owning.space; end if;
+  if asked is not null then terms := weigh_document_query(asked, owning); end if;
   toy := space.dimension < 16;
   if not toy then near := meaning::halfvec; end if;
   narrow := num_nonnulls(f.uids, f.below, f.refs, f.metadata_equal, f.metadata, f.value_equal, f.value) > 0;
   if narrow then
-    chosen := chosen_documents(f, handful);
+    chosen := filtered_documents(f, handful);
   else
     narrow := exists (select 1 from documents d where d.tenant = me and d.collection = owning.id and d.expires_at <= f.at);
   end if;
@@ -252,11 +252,11 @@ begin
   end if;
   return query
   with found as (
-    select 1 as arm, n.document, n.place
-    from near_documents(meaning, space, f, chosen, narrow, small, near_pool, most + skip) n where space.id is not null
+    select 1 as arm, n.document, n.rank as place
+    from vector_search_documents(meaning, space, f, chosen, narrow, small, near_pool, most + skip) n where space.id is not null
     union all
-    select 2, t.document, t.place
-    from told_documents(terms, f, chosen, narrow, small, told_pool) t where terms.lexemes is not null),
+    select 2, t.document, t.rank
+    from text_search_documents(terms, f, chosen, narrow, small, told_pool) t where terms.lexemes is not null),
   places as materialized (
     select x.document, min(x.place) filter (where arm = 1) as near_place, min(x.place) filter (where arm = 2) as told_place
     from found x group by x.document),
@@ -268,7 +268,7 @@ begin
       from document_passages p where p.tenant = me and p.document = x.document and p.space = space.id
       order by c desc nulls last, p.ordinal limit 1) v on true
     left join lateral (
-      select max(-(p.weights <#> terms.weights)) / nullif(terms.best, 0) as w
+      select max(-(p.weights <#> terms.weights)) / nullif(terms.best_score, 0) as w
       from document_passages p where p.tenant = me and p.document = x.document) w on true),
   scored as (
     select s.*, least(1, greatest(0, coalesce(s.c, 0)) / 0.8) as near_score, least(1, greatest(0, coalesce(s.w, 0))) as told_score

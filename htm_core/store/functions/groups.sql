@@ -2,30 +2,30 @@
 
 -- A member's heart beats four times in a lease; who has missed three beats is late. While the server was away nobody could
 -- beat, so after its start everybody has the time anew.
-create or replace function late_in(heartbeat timestamptz, lease double precision) returns double precision language sql volatile as $$
+create or replace function seconds_until_late(heartbeat timestamptz, lease double precision) returns double precision language sql volatile as $$
   select extract(epoch from greatest(heartbeat, pg_postmaster_start_time()) - clock_timestamp())::float8 + 0.75 * lease
 $$;
 
 -- The same of a member: one for whom no process speaks is late.
-create or replace function member_late_in(member members, lease double precision) returns double precision language sql volatile as $$
-  select case when member.instance is null then 0 else late_in(member.heartbeat_at, lease) end
+create or replace function member_seconds_until_late(member group_members, lease double precision) returns double precision language sql volatile as $$
+  select case when member.instance is null then 0 else seconds_until_late(member.heartbeat_at, lease) end
 $$;
 
 -- Puts a live passive member in the place of each active one that is late, and names those who are active now.
 -- Under the lock of the group's row, so that whoever comes second finds that it is done.
-create or replace function elect(of_group text) returns setof text language plpgsql as $$
+create or replace function elect_active_members(of_group text) returns setof text language plpgsql as $$
 declare rules groups; lost text; chosen text;
 begin
   select * into rules from groups g where g.tenant = this_tenant() and g.name = of_group for update;
   loop
-    select m.robot into lost from members m
-    where m.tenant = rules.tenant and m.group_name = rules.name and m.role = 'active' and member_late_in(m, rules.lease) <= 0
+    select m.robot into lost from group_members m
+    where m.tenant = rules.tenant and m.group_name = rules.name and m.role = 'active' and member_seconds_until_late(m, rules.lease) <= 0
     order by m.heartbeat_at, m.robot limit 1;
-    select m.robot into chosen from members m
-    where m.tenant = rules.tenant and m.group_name = rules.name and m.role = 'passive' and member_late_in(m, rules.lease) > 0
+    select m.robot into chosen from group_members m
+    where m.tenant = rules.tenant and m.group_name = rules.name and m.role = 'passive' and member_seconds_until_late(m, rules.lease) > 0
     order by m.joined_at, m.robot limit 1;
     exit when lost is null or chosen is null;
-    update members m set role = case when m.robot = chosen then 'active' else 'passive' end
+    update group_members m set role = case when m.robot = chosen then 'active' else 'passive' end
     where m.tenant = rules.tenant and m.group_name = rules.name and m.robot in (lost, chosen);
     update groups g set term = g.term + 1 where g.tenant = rules.tenant and g.name = rules.name;
     return next chosen;
@@ -33,7 +33,7 @@ begin
 end $$;
 
 -- Tells of a change at its commit, by an id that says nothing to anyone else. A hint: the tables are the truth.
-create or replace function tell() returns trigger language plpgsql as $$
+create or replace function notify_change() returns trigger language plpgsql as $$
 begin
   perform pg_notify('htm_' || tg_table_schema, coalesce(new.id, old.id)::text);
   return null;

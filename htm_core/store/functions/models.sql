@@ -2,11 +2,11 @@
 
 -- The space for a tenant's model, made when its first vector says the dimension; another dimension is refused, and so is a
 -- model that the tenant does not have (any more).
-create or replace function take_space(model text, dims integer) returns integer
+create or replace function ensure_vector_space(model text, dims integer) returns integer
 language plpgsql security definer set search_path from current as $$
 declare taken integer; known integer;
 begin
-  select m.space, s.dimension into taken, known from models m left join spaces s on s.id = m.space
+  select m.space, s.dimension into taken, known from models m left join vector_spaces s on s.id = m.space
   where m.tenant = this_tenant() and m.name = model;
   if not found then
     raise exception 'the model % is not one that these memories are embedded with', model using errcode = 'HT001';
@@ -17,19 +17,19 @@ begin
     end if;
     return taken;
   end if;
-  insert into spaces (name, dimension) values (model, dims) on conflict (name, dimension) do nothing;
-  select id into taken from spaces where name = model and dimension = dims;
+  insert into vector_spaces (name, dimension) values (model, dims) on conflict (name, dimension) do nothing;
+  select id into taken from vector_spaces where name = model and dimension = dims;
   update models set space = taken where tenant = this_tenant() and name = model and space is null;
   return taken;
 end $$;
 
 -- The vector space of the tenant's model; another model than the question's is refused.
-create or replace function space_of(model text, meaning halfvec) returns spaces
+create or replace function query_vector_space(model text, meaning halfvec) returns vector_spaces
 language plpgsql stable set search_path from current set plan_cache_mode = force_generic_plan as $$
-declare known text; answer spaces;
+declare known text; answer vector_spaces;
 begin
   select m.name, s.id, s.name, s.dimension, s.indexed into known, answer.id, answer.name, answer.dimension, answer.indexed
-  from models m left join spaces s on s.id = m.space where m.tenant = this_tenant() and m.active;
+  from models m left join vector_spaces s on s.id = m.space where m.tenant = this_tenant() and m.active;
   if known <> model then
     raise exception 'these memories are embedded with %, the question with %', known, model using errcode = 'HT001';
   end if;

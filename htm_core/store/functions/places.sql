@@ -1,5 +1,5 @@
 -- What is purged leaves its place, and the audit keeps that there was a decision, not its words.
-create or replace function places_go() returns trigger language plpgsql set search_path from current as $$
+create or replace function clear_purged_place() returns trigger language plpgsql set search_path from current as $$
 begin
   delete from places p where p.tenant = new.tenant and p.mention_id = new.id;
   update decisions d set summary = '', reason = '', against = '[]'

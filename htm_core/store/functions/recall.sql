@@ -5,40 +5,40 @@
 -- [0, 1]: (arms + context + sum of weight * signal) / (1 + sum of weights), over the signals that this question asks for.
 create or replace function recall(
   asked text, meaning halfvec, model text, f filters, pool integer, most integer, share float8, lowest float8,
-  who text[], moments tstzmultirange, heft signals)
+  who text[], moments tstzmultirange, heft signal_weights)
 returns table (
   id uuid, score float8, vector_rank bigint, text_rank bigint, vector_part float8, text_part float8, context_part float8,
-  tags_part float8, session_part float8, speaker_part float8, time_part float8, standing_part float8, content text, tokens integer,
+  tags_part float8, session_part float8, speaker_part float8, time_part float8, prior_part float8, content text, tokens integer,
   created_at timestamptz, owner text, importance float8, metadata jsonb, access_count bigint, accessed_at timestamptz,
   passage text, tags text[], keys text[], version integer, mentions jsonb)
 language plpgsql stable security definer rows 10 set search_path from current
 set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_memoize = off as $$
 #variable_conflict use_column
 declare
-  me constant text := this_tenant(); space spaces; way route; terms question; near nearest; told uuid[];
+  me constant text := this_tenant(); space vector_spaces; way search_plan; terms weighted_query; near vector_matches; told uuid[];
   part float8 := share; within integer; pattern sparsevec; best float8; apart sparsevec[]; lex lexicon; beginnings text[];
   allowed uuid[];
-  narrow constant boolean := f.tags is not null or asks_of_mentions(f);
+  narrow constant boolean := f.tags is not null or filters_mentions(f);
   owners constant text[] := f.owners; robots constant text[] := f.robots; within_session constant text := f.session;
   windows constant tstzmultirange := f.windows; equal constant jsonb := f.equal; filter constant jsonb := f.metadata;
   named constant text := case when cardinality(who) = 1 then who[1] end;
   kept constant integer := greatest(pool, most);          -- of the candidates of both arms so many go on
   widest constant integer := greatest(20, most);          -- of so many it is looked at what was said around them
   whole constant float8 := 1 + heft.session + case when named is not null then heft.speaker else 0 end
-                           + case when moments is not null then heft.moment else 0 end + heft.standing;
+                           + case when moments is not null then heft.time else 0 end + heft.prior;
 begin
-  if meaning is not null then space := space_of(model, meaning); within := space.id; end if;
-  if asked is not null then terms := weigh(asked); pattern := terms.weights; end if;
+  if meaning is not null then space := query_vector_space(model, meaning); within := space.id; end if;
+  if asked is not null then terms := weigh_query(asked); pattern := terms.weights; end if;
   if within is null then part := 0; elsif pattern is null then part := 1; end if;
-  best := nullif(terms.best, 0); apart := terms.apart;
+  best := nullif(terms.best_score, 0); apart := terms.top_terms;
   if heft.tags > 0 and pattern is not null and exists (select 1 from tags g where g.tenant = me) then
     select * into lex from lexicon l where l.tenant = me;
     -- What begins no word of the question is left out before it is cut: most tags are.
-    beginnings := array(select '%' || substr(l, length(lex.code) + 1, 3) || '%' from unnest(terms.lexemes) l);
+    beginnings := array(select '%' || substr(l, length(lex.prefix) + 1, 3) || '%' from unnest(terms.lexemes) l);
   end if;
-  way := route_of(f, pool); allowed := way.chosen;
-  if within is not null then near := vector_arm(meaning, space, f, way, pool); end if;
-  if pattern is not null then told := text_arm(terms, f, way, pool); end if;
+  way := plan_search(f, pool); allowed := way.node_ids;
+  if within is not null then near := vector_search(meaning, space, f, way, pool); end if;
+  if pattern is not null then told := text_search(terms, f, way, pool); end if;
   return query
   with
   brought as (
@@ -67,7 +67,7 @@ begin
       select m.id, m.owner, m.session, m.seq, m.name, m.at,
              m.role is not null or m.name is not null or m.session <> '' as talk
       from mentions m
-      where m.tenant = me and m.node_id = a.n and m.forgotten_at is null and sees(owners, m.owner)
+      where m.tenant = me and m.node_id = a.n and m.forgotten_at is null and owner_is_visible(owners, m.owner)
         and (robots is null or m.robot = any(robots))
         and (within_session is null or m.session = within_session)
         and (windows is null or m.at <@ windows)
@@ -98,17 +98,17 @@ begin
       select e.embedding <=> meaning as distance from vectors e
       where e.tenant = me and e.space = within and e.passage_id = p.id offset 0) v on true),
   met as materialized (                         -- each node with the best of its passages
-    select a.n, a.p, a.near, a.told, a.v, a.t, a.weights, brevity(a.length) as brief, true as brought from arms a
+    select a.n, a.p, a.near, a.told, a.v, a.t, a.weights, context_share(a.length) as brief, true as brought from arms a
     where a.n in (select s.n from said s)
     union all
     select b.* from (
-      select distinct on (x.n) x.n, x.p, null::bigint, null::bigint, x.v, x.t, x.weights, brevity(x.length), false
+      select distinct on (x.n) x.n, x.p, null::bigint, null::bigint, x.v, x.t, x.weights, context_share(x.length), false
       from scored x order by x.n, part * x.v + (1 - part) * x.t desc, x.p) b),
   heavy as materialized (                       -- each word of the question in the best passage of each
     select m.n, m.brief, k.k, -(m.weights <#> k.word) / best as weight
     from met m, unnest(apart) with ordinality k(word, k) where m.t > 0 and m.weights <#> k.word < 0),
   own as (
-    select h.n, corroborated(sum(h.weight), max(h.weight), heft.corroboration) as words from heavy h group by 1),
+    select h.n, corroborated_coverage(sum(h.weight), max(h.weight), heft.corroboration) as words from heavy h group by 1),
   spread as (                                   -- a word said before or after is heard, a little lower
     select s.owner, s.session, s.seq + o.later as seq, h.k,
            max(h.weight) filter (where o.later = 0) as here,
@@ -121,11 +121,11 @@ begin
     join spread t on t.owner = s.owner and t.session = s.session and t.seq = s.seq
     where s.talk),
   heard as (
-    select x.id, corroborated(sum(x.weight), max(x.weight), heft.corroboration) as words from hearing x group by 1),
+    select x.id, corroborated_coverage(sum(x.weight), max(x.weight), heft.corroboration) as words from hearing x group by 1),
   wordings as materialized (                    -- the words of the question as they stand in tags
     select x.word, k.k, -(k.word <#> x.alone) / best as weight
-    from (select w as word, ('{' || dimension_of(w) || ':1}/268435456')::sparsevec as alone
-          from unnest(terms.lexemes) l, substr(l, length(lex.code) + 1) w) x, unnest(apart) with ordinality k(word, k)
+    from (select w as word, ('{' || lexeme_dimension(w) || ':1}/268435456')::sparsevec as alone
+          from unnest(terms.lexemes) l, substr(l, length(lex.prefix) + 1) w) x, unnest(apart) with ordinality k(word, k)
     where beginnings is not null and k.word <#> x.alone < 0),
   marked as materialized (                      -- tags say what a text is about: their words are heard, lower still
     select s.id, s.n, w.k, heft.tags * w.weight as weight
@@ -137,7 +137,7 @@ begin
     join wordings w on w.word = u.lexeme join said s on s.n = a.n
     where beginnings is not null and a.place <= widest),
   filed as (
-    select x.id, corroborated(sum(x.weight), max(x.weight), heft.corroboration) as words from (
+    select x.id, corroborated_coverage(sum(x.weight), max(x.weight), heft.corroboration) as words from (
       select y.id, y.k, max(y.weight) as weight from (
         select m.id, m.k, m.weight from marked m
         union all
@@ -160,16 +160,16 @@ begin
   summed as (
     select m.*, heft.session * coalesce(t.s * sqrt(least(1, (m.v + m.w + m.c + m.g) / nullif(t.s, 0))), m.v + m.w + m.c + m.g) as s,
            case when m.name = named or starts_with(m.name, named || ' ') then heft.speaker else 0 end as l,
-           case when moments is not null then heft.moment * exp(-days_off(m.at, moments) / 7) else 0 end as d
+           case when moments is not null then heft.time * exp(-days_outside(m.at, moments) / 7) else 0 end as d
     from main m left join sittings t on t.owner = m.owner and t.session = m.session),
   chosen as (
     select distinct on (x.n) x.* from summed x order by x.n, x.v + x.w + x.c + x.g + x.s + x.l + x.d desc, x.at desc),
   weighed as (
-    select c.*, heft.standing * coalesce((
+    select c.*, heft.prior * coalesce((
              select 0.05 * n.importance + 0.5 * least(1, ln(1 + n.access_count) / ln(101)) from node_state n
-             where heft.standing > 0 and n.tenant = me and n.node_id = c.n), 0) as i
+             where heft.prior > 0 and n.tenant = me and n.node_id = c.n), 0) as i
     from chosen c where c.brought or not narrow
-       or case when allowed is null then fits(c.n, f) else c.n in (select unnest(allowed)) end offset 0),
+       or case when allowed is null then node_matches(c.n, f) else c.n in (select unnest(allowed)) end offset 0),
   hits as materialized (
     select x.* from (select y.*, (y.v + y.w + y.c + y.g + y.s + y.l + y.d + y.i) / whole as total from weighed y) x
     where x.total > 0 and x.total >= lowest order by x.total desc, x.n limit most)
@@ -186,7 +186,7 @@ begin
                    'metadata', m.metadata, 'payload', encode(m.payload, 'base64')) order by m.at desc, m.seq desc), '[]')
           from (
             select m.* from mentions m
-            where m.tenant = me and m.node_id = h.n and m.forgotten_at is null and sees(owners, m.owner)
+            where m.tenant = me and m.node_id = h.n and m.forgotten_at is null and owner_is_visible(owners, m.owner)
               and (robots is null or m.robot = any(robots))
               and (within_session is null or m.session = within_session)
               and (windows is null or m.at <@ windows)

@@ -1,7 +1,7 @@
 -- Facts follow the nodes that they were taken from.
 
 -- A fact is hidden and shown with its source; what its owner hid stays hidden.
-create or replace function facts_follow() returns trigger language plpgsql set search_path from current as $$
+create or replace function hide_or_show_facts() returns trigger language plpgsql set search_path from current as $$
 declare touched uuid[]; hidden_at timestamptz;
 begin
   if new.live then
@@ -19,13 +19,13 @@ begin
   end if;
   if touched is null then return null; end if;
   perform refresh_live(touched), refresh_metadata(touched);
-  perform let_go_everywhere(array(
+  perform evict_from_all_sets(array(
     select n.id from nodes n where n.tenant = new.tenant and n.id = any(touched) and not n.live), null);
   return null;
 end $$;
 
 -- A fact goes with its source, unless somebody said it as well.
-create or replace function facts_go() returns trigger language plpgsql set search_path from current as $$
+create or replace function delete_facts() returns trigger language plpgsql set search_path from current as $$
 declare touched uuid[];
 begin
   with taken as (
@@ -36,11 +36,11 @@ begin
     from taken t where m.tenant = old.tenant and m.id = t.id)
   select array_agg(distinct node_id order by node_id) into touched from taken;
   if touched is null then return null; end if;
-  perform prune_sets(touched);
+  perform mark_sets_pruned(touched);
   delete from nodes n where n.tenant = old.tenant and n.id = any(touched)
     and not exists (select 1 from mentions m where m.tenant = n.tenant and m.node_id = n.id);
   perform refresh_live(touched), refresh_metadata(touched);
-  perform let_go_everywhere(array(
+  perform evict_from_all_sets(array(
     select n.id from nodes n where n.tenant = old.tenant and n.id = any(touched) and not n.live), null);
   return null;
 end $$;

@@ -1,22 +1,22 @@
 -- Word statistics of a tenant, for the weights of words.
 
 -- Counts a tenant's passages, their mean length and its commoner lexemes, for the weights of words.
-create or replace function count_words() returns bigint language plpgsql security definer set search_path from current as $$
-declare me constant text := this_tenant(); total bigint; mean real; prefix text;
+create or replace function refresh_lexeme_counts() returns bigint language plpgsql security definer set search_path from current as $$
+declare me constant text := this_tenant(); total bigint; mean real; my_prefix text;
 begin
   select count(*), avg(length) into total, mean from passages where tenant = me;
-  select code into prefix from lexicon where tenant = me;
-  delete from terms where tenant = me;
-  insert into terms (tenant, lexeme, documents)
-  select me, substr(word, length(prefix) + 1), ndoc
+  select l.prefix into my_prefix from lexicon l where l.tenant = me;
+  delete from lexeme_counts where tenant = me;
+  insert into lexeme_counts (tenant, lexeme, documents)
+  select me, substr(word, length(my_prefix) + 1), ndoc
   from ts_stat(format('select lexemes from passages where tenant = %L', me)) where ndoc >= 20;
-  update lexicon set documents = total, average = coalesce(mean, average) where tenant = me;
+  update lexicon set documents = total, average_length = coalesce(mean, average_length) where tenant = me;
   return total;
 end $$;
 
 -- Owes a count to each tenant that has far more passages than when last counted, whoever wrote them. About 200,000 rows
 -- are looked at: tenants are drawn at random where all would be more.
-create or replace function owe_counts() returns bigint language plpgsql security definer set search_path from current as $$
+create or replace function queue_lexeme_counts() returns bigint language plpgsql security definer set search_path from current as $$
 declare owed bigint; tenants constant float8 := (select count(*) from lexicon);
 begin
   insert into jobs (tenant, kind)

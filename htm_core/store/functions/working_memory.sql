@@ -1,7 +1,7 @@
 -- Changes of working sets.
 
 -- Takes nodes out of every set but one, each set a version on. All writers lock nodes first and then sets in order.
-create or replace function let_go_everywhere(ids uuid[], besides uuid) returns void language plpgsql as $$
+create or replace function evict_from_all_sets(ids uuid[], besides uuid) returns void language plpgsql as $$
 declare one uuid; reached bigint;
 begin
   for one in
@@ -19,7 +19,7 @@ begin
 end $$;
 
 -- Says to all who hold these nodes, or have held them, that rows are about to be deleted.
-create or replace function prune_sets(ids uuid[]) returns void language plpgsql as $$
+create or replace function mark_sets_pruned(ids uuid[]) returns void language plpgsql as $$
 begin
   perform 1 from working_sets s
   where s.tenant = this_tenant()
@@ -34,7 +34,7 @@ end $$;
 --
 -- Answers with the version that it made, and with those who were forgotten meanwhile and did not come; with nothing where
 -- `expected` is given and the set has moved on from it.
-create or replace function change_set(of_owner text, is_shared boolean, of_holder text, of_session text, expected bigint,
+create or replace function change_working_set(of_owner text, is_shared boolean, of_holder text, of_session text, expected bigint,
                            gone uuid[], scores float8[], gone_at timestamptz, by_policy text,
                            came uuid[], added timestamptz[], accessed timestamptz[], counts bigint[], dead uuid[])
 returns table (set_id uuid, reached bigint, refused uuid[]) language plpgsql as $$
@@ -78,7 +78,7 @@ begin
   if cardinality(dead) > 0 then
     update working_items w set evicted_at = now(), policy = null, score = null, version = made
     where w.tenant = this_tenant() and w.set_id = mine and w.node_id = any(dead) and w.evicted_at is null;
-    perform let_go_everywhere(dead, mine);
+    perform evict_from_all_sets(dead, mine);
   end if;
   return query select mine, made, array(
     select d.id from unnest(came) as d(id)
@@ -86,7 +86,7 @@ begin
 end $$;
 
 -- Adds to the access counts of what a set holds, and answers with what they are now; with nothing where it holds none of it.
-create or replace function touch_set(of_owner text, is_shared boolean, of_holder text, of_session text,
+create or replace function count_accesses(of_owner text, is_shared boolean, of_holder text, of_session text,
                           ids uuid[], times bigint[], ats timestamptz[])
 returns table (set_id uuid, reached bigint, node uuid, count bigint, at timestamptz) language plpgsql as $$
 #variable_conflict use_column

@@ -16,20 +16,20 @@ begin
 end $$;
 
 -- Guards a table: tenants see and write their own rows only. The owner, who never serves verbs, is not bound.
-create procedure guard(guarded regclass) language plpgsql as $$
+create procedure add_tenant_policy(guarded regclass) language plpgsql as $$
 begin
   execute format('alter table %s enable row level security', guarded);
-  execute format('create policy tenant_wall on %s to htm_app, htm_worker '
+  execute format('create policy tenant_isolation on %s to htm_app, htm_worker '
                  'using (tenant = (select this_tenant())) with check (tenant = (select this_tenant()))', guarded);
   execute format('grant select, insert, update, delete on %s to htm_app, htm_worker', guarded);
 end $$;
-revoke execute on procedure guard(regclass) from public;
+revoke execute on procedure add_tenant_policy(regclass) from public;
 
 create table tenants (
   tenant     text primary key,
   created_at timestamptz not null default now()
 );
-call guard('tenants');
+call add_tenant_policy('tenants');
 
 create table robots (
   tenant     text not null,
@@ -38,7 +38,7 @@ create table robots (
   active_at  timestamptz not null default now(),
   primary key (tenant, name)
 );
-call guard('robots');
+call add_tenant_policy('robots');
 
 -- A session's row hands out its sequence numbers: taken in the transaction that uses them, so there are no gaps.
 create table sessions (
@@ -49,4 +49,4 @@ create table sessions (
   created_at timestamptz not null default now(),
   primary key (tenant, owner, session)
 ) with (fillfactor = 50);
-call guard('sessions');
+call add_tenant_policy('sessions');

@@ -14,7 +14,7 @@ create table nodes (
   xid        xid8 not null default pg_current_xact_id(),
   primary key (tenant, id)
 );
-call guard('nodes');
+call add_tenant_policy('nodes');
 create index nodes_by_time on nodes (tenant, owner, created_at desc, id desc);
 
 -- What changes often, away from what is wide.
@@ -28,7 +28,7 @@ create table node_state (
   primary key (tenant, node_id),
   foreign key (tenant, node_id) references nodes (tenant, id) on delete cascade
 ) with (fillfactor = 70);
-call guard('node_state');
+call add_tenant_policy('node_state');
 
 create table mentions (
   tenant        text not null,
@@ -58,7 +58,7 @@ create table mentions (
   unique (tenant, owner, session, seq),
   foreign key (tenant, node_id) references nodes (tenant, id)
 );
-call guard('mentions');
+call add_tenant_policy('mentions');
 create unique index mentions_by_external_id on mentions (tenant, owner, session, external_id) where external_id is not null;
 create index mentions_by_node on mentions (tenant, node_id, at desc) where node_id is not null;
 create index mentions_by_time on mentions (tenant, at, session, seq);
@@ -78,7 +78,7 @@ create table tags (
   primary key (tenant, tag, node_id),
   foreign key (tenant, node_id) references nodes (tenant, id) on delete cascade
 );
-call guard('tags');
+call add_tenant_policy('tags');
 create index tags_by_node on tags (tenant, node_id);
 
 create table keys (
@@ -93,7 +93,7 @@ create table keys (
   primary key (tenant, owner, key, version),
   foreign key (tenant, node_id) references nodes (tenant, id)
 );
-call guard('keys');
+call add_tenant_policy('keys');
 create unique index keys_current on keys (tenant, owner, key) where current;
 create index keys_by_node on keys (tenant, node_id);
 
@@ -112,5 +112,5 @@ create table relations (
   foreign key (tenant, source) references nodes (tenant, id) on delete cascade,
   foreign key (tenant, target) references nodes (tenant, id) on delete cascade
 );
-call guard('relations');
+call add_tenant_policy('relations');
 create index relations_by_target on relations (tenant, target);

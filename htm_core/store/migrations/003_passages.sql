@@ -3,24 +3,24 @@
 -- How a tenant's words are cut and weighed.
 create table lexicon (
   tenant    text primary key,
-  code      text not null,                      -- stands before every lexeme, so that GIN serves small tenants
+  prefix    text not null,                      -- stands before every lexeme, so that GIN serves small tenants
   config    regconfig not null,
   k1        real not null default 0.9,
   b         real not null default 0.4,
-  average   real not null default 12,           -- mean length of a passage, in lexeme occurrences
+  average_length real not null default 12,      -- mean length of a passage, in lexeme occurrences
   documents bigint not null default 0,          -- passages when last counted
   version   integer not null default 1
 );
-call guard('lexicon');
+call add_tenant_policy('lexicon');
 
 -- Passages in which a lexeme occurs, per tenant, as last counted; rare lexemes are counted when asked for.
-create table terms (
+create table lexeme_counts (
   tenant    text not null,
   lexeme    text not null,
   documents bigint not null,
   primary key (tenant, lexeme)
 );
-call guard('terms');
+call add_tenant_policy('lexeme_counts');
 
 create table passages (
   tenant     text not null,
@@ -40,14 +40,14 @@ create table passages (
   primary key (tenant, id),
   foreign key (tenant, node_id) references nodes (tenant, id) on delete cascade
 ) with (fillfactor = 90);
-call guard('passages');
+call add_tenant_policy('passages');
 create index passages_by_node on passages (tenant, node_id);
 create index passages_by_owner on passages (tenant, owner);
 -- Without a list of pending entries, which every search would have to read through.
 create index passages_by_lexeme on passages using gin (lexemes) with (fastupdate = off);
 
 -- One vector space per model name and dimension, whoever uses it.
-create table spaces (
+create table vector_spaces (
   id        integer generated always as identity primary key,
   name      text not null,
   dimension integer not null check (dimension between 1 and 16000),
@@ -55,22 +55,22 @@ create table spaces (
   documents_indexed boolean not null default false, -- and so have those of documents
   unique (name, dimension)
 );
-grant select on spaces to htm_app, htm_worker;
+grant select on vector_spaces to htm_app, htm_worker;
 
 -- Which model a tenant's memories are embedded with; a second may be filled beside the first.
 create table models (
   tenant text not null,
   name   text not null,
-  space  integer references spaces (id),        -- null until its first vector says the dimension
+  space  integer references vector_spaces (id),        -- null until its first vector says the dimension
   active boolean not null,
   primary key (tenant, name)
 );
-call guard('models');
+call add_tenant_policy('models');
 create unique index models_active on models (tenant) where active;
 
 create table vectors (
   tenant     text not null,
-  space      integer not null references spaces (id),
+  space      integer not null references vector_spaces (id),
   passage_id uuid not null,
   node_id    uuid not null,
   owner      text not null,
@@ -80,7 +80,7 @@ create table vectors (
   foreign key (tenant, passage_id) references passages (tenant, id) on delete cascade
 ) with (fillfactor = 90, toast_tuple_target = 8160);
 alter table vectors alter column embedding set storage main;   -- in the row as far as a page goes, beyond that out of line
-call guard('vectors');
+call add_tenant_policy('vectors');
 create index vectors_by_node on vectors (tenant, node_id);
 create index vectors_by_owner on vectors (tenant, space, owner);
 create index vectors_by_passage on vectors (tenant, passage_id);

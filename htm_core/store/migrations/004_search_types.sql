@@ -1,7 +1,7 @@
 -- The composite types that the search functions take and pass on.
 --
--- PostgreSQL cannot replace a type, and a statement of an older process builds a row of it. So a type is never changed: what
--- needs another column is a new type with a new name.
+-- PostgreSQL cannot replace a type, and statements of older processes build rows of it. So a type is never changed: what needs
+-- another column is a new type with a new name.
 
 -- What must hold of a node, and of one and the same of its mentions. Null members are neutral.
 create type filters as (
@@ -14,22 +14,39 @@ create type filters as (
   metadata jsonb                                -- a compiled filter, for matches()
 );
 
--- How much each signal counts beside the two arms; 0 switches it off.
-create type signals as (context float8, session float8, speaker float8, moment float8, standing float8,
-                        corroboration float8, tags float8);
+-- How much each signal counts beside the vector and the words; 0 switches it off.
+create type signal_weights as (
+  context       float8,
+  session       float8,
+  speaker       float8,
+  time          float8,
+  prior         float8,
+  corroboration float8,
+  tags          float8
+);
 
--- A question as its words weigh in this tenant: rarest first, with how many passages have each; all of them in one vector,
--- and the heaviest each in one of its own, so that what passages say can be compared word by word.
-create type question as (lexemes text[], documents bigint[], weights sparsevec, best float8, apart sparsevec[]);
+-- The words of a query as they weigh in a tenant or a collection, the rarest first.
+create type weighted_query as (
+  lexemes    text[],
+  documents  bigint[],                          -- in how many passages each lexeme occurs
+  weights    sparsevec,                         -- all lexemes in one vector, by their inverse document frequency
+  best_score float8,                            -- more than this no passage can score
+  top_terms  sparsevec[]                        -- the heaviest lexemes, each in a vector of its own: they are compared one by one
+);
 
--- How the arms look: through chosen nodes one by one, through all rows of the owners, or through the index; and then,
--- where there are filters, either for chosen nodes or checking each.
-create type route as (chosen uuid[], probe boolean, small boolean, narrow boolean, enough integer);
+-- How the two searches of recall go about it.
+create type search_plan as (
+  node_ids   uuid[],                            -- the nodes that pass the filters; null: they are checked one by one, or there are none
+  by_node    boolean,                           -- look these nodes up instead of following an index
+  exact      boolean,                           -- read all rows of the owners instead of following an index
+  filtered   boolean,                           -- there are filters beside the owners
+  candidates integer                            -- so many passages with the rarest words are enough
+);
 
--- The nodes whose passages mean what a question means, nearest first, each with its nearest passage and how far that is.
-create type nearest as (nodes uuid[], passages uuid[], distances float8[]);
+-- What the vector search found, nearest first: nodes, each with its nearest passage and how far that is.
+create type vector_matches as (nodes uuid[], passages uuid[], distances float8[]);
 
--- What must hold of a document. Null members are neutral, but `at`: what has expired by then is gone.
+-- What must hold of a document. Null members are neutral, except `at`: what has expired by then is gone.
 create type document_filters as (
   collection     integer,
   uids           uuid[],
@@ -42,5 +59,5 @@ create type document_filters as (
   at             timestamptz
 );
 
--- A document as one arm found it, best first.
-create type found_document as (document uuid, place bigint);
+-- A document as one of the two searches found it, with its rank there.
+create type document_match as (document uuid, rank bigint);

@@ -16,7 +16,7 @@ create table working_sets (
   primary key (tenant, id),
   unique (tenant, owner, shared, holder, session)
 ) with (fillfactor = 50);
-call guard('working_sets');
+call add_tenant_policy('working_sets');
 
 create table working_items (
   tenant       text not null,
@@ -33,7 +33,7 @@ create table working_items (
   foreign key (tenant, set_id) references working_sets (tenant, id) on delete cascade,
   foreign key (tenant, node_id) references nodes (tenant, id) on delete cascade
 ) with (fillfactor = 70);
-call guard('working_items');
+call add_tenant_policy('working_items');
 create index working_items_held on working_items (tenant, set_id) where evicted_at is null;
 create index working_items_by_version on working_items (tenant, set_id, version);
 create index working_items_by_node on working_items (tenant, node_id);
@@ -50,9 +50,9 @@ create table groups (
   created_at timestamptz not null default now(),
   primary key (tenant, name)
 );
-call guard('groups');
+call add_tenant_policy('groups');
 
-create table members (
+create table group_members (
   tenant       text not null,
   group_name   text not null,
   robot        text not null,
@@ -63,5 +63,5 @@ create table members (
   primary key (tenant, group_name, robot),
   foreign key (tenant, group_name) references groups (tenant, name) on delete cascade
 ) with (fillfactor = 70);
-call guard('members');
-create index members_by_instance on members (tenant, instance);
+call add_tenant_policy('group_members');
+create index group_members_by_instance on group_members (tenant, instance);

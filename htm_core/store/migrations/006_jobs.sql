@@ -16,7 +16,7 @@ create table jobs (
   foreign key (tenant, node_id) references nodes (tenant, id) on delete cascade
 ) with (fillfactor = 70);
 alter table jobs enable row level security;
-create policy tenant_wall on jobs to htm_app
+create policy tenant_isolation on jobs to htm_app
   using (tenant = (select this_tenant())) with check (tenant = (select this_tenant()));
 -- The worker sees every tenant's job rows; for the memories behind them it steps into one tenant at a time.
 create policy worker_sees_jobs on jobs to htm_worker using (true) with check (true);
@@ -27,7 +27,7 @@ create index jobs_by_node on jobs (tenant, node_id);
 
 -- How each model may be asked, for all workers of the database: its breaker, and how far its rate is used up. A row comes with the
 -- first failure or the first counted call. Names of models, and nothing of any tenant's.
-create table paces (
+create table model_status (
   model       text primary key,
   failures    integer not null default 0,       -- in a row
   failed_at   timestamptz not null default 'epoch',
@@ -36,4 +36,4 @@ create table paces (
   probe_until timestamptz not null default 'epoch',   -- and from when on that one is taken for dead
   spent_until timestamptz not null default 'epoch'    -- the calls that were made are worth the time until then
 ) with (fillfactor = 50);
-grant select, insert, update on paces to htm_worker;
+grant select, insert, update on model_status to htm_worker;

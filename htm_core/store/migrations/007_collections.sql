@@ -6,12 +6,12 @@ create table collections (
   id         integer not null generated always as identity,
   name       text not null,
   config     regconfig not null,                -- how its words are cut
-  space      integer references spaces (id),    -- model and dimension; null until its first vector
+  space      integer references vector_spaces (id),    -- model and dimension; null until its first vector
   created_at timestamptz not null default now(),
   primary key (tenant, name),
   unique (tenant, id)
 );
-call guard('collections');
+call add_tenant_policy('collections');
 
 -- A document's uid is made of the SHA-256 of its collection, namespace and id: so ids may be of any length, and a look-up
 -- needs the primary key alone.
@@ -34,7 +34,7 @@ create table documents (
   primary key (tenant, uid),
   foreign key (tenant, collection) references collections (tenant, id)
 );
-call guard('documents');
+call add_tenant_policy('documents');
 -- A collection is of one tenant, so these need not begin with the tenant; and must not, lest the planner, who sees thousands
 -- of tenants with a document each, takes one of them to look up a uid.
 create index documents_by_order on documents (collection, created_at, place, uid);
@@ -62,6 +62,6 @@ create table document_passages (
 ) with (toast_tuple_target = 8160);
 alter table document_passages alter column embedding set storage main;
 alter table document_passages alter column exact set storage main;
-call guard('document_passages');
+call add_tenant_policy('document_passages');
 create index document_passages_by_collection on document_passages (collection, document);
 create index document_passages_by_lexeme on document_passages using gin (lexemes) with (fastupdate = off);

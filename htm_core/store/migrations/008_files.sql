@@ -12,7 +12,7 @@ create table files (
   loaded_at timestamptz not null,
   primary key (tenant, owner, path)
 );
-call guard('files');
+call add_tenant_policy('files');
 
 create table file_chunks (
   tenant     text not null,
@@ -27,5 +27,5 @@ create table file_chunks (
   foreign key (tenant, owner, path) references files (tenant, owner, path) on delete cascade,
   foreign key (tenant, mention_id) references mentions (tenant, id) on delete cascade
 );
-call guard('file_chunks');
+call add_tenant_policy('file_chunks');
 create index file_chunks_by_mention on file_chunks (tenant, mention_id);

@@ -21,7 +21,7 @@ create table places (
   check ((kind = 'note') = (expires_at is not null)),
   foreign key (tenant, mention_id) references mentions (tenant, id) on delete cascade
 );
-call guard('places');
+call add_tenant_policy('places');
 create index places_by_room on places (tenant, owner, kind, room, drawer, filed_at desc);
 create index places_by_time on places (tenant, owner, kind, filed_at desc);
 create index places_by_expiry on places (tenant, expires_at) where expires_at is not null;
@@ -47,7 +47,7 @@ create table decisions (
   foreign key (tenant, note_id) references mentions (tenant, id) on delete cascade,
   foreign key (tenant, mention_id) references mentions (tenant, id) on delete cascade
 );
-call guard('decisions');
+call add_tenant_policy('decisions');
 create index decisions_by_time on decisions (tenant, owner, at desc);
 create index decisions_by_note on decisions (tenant, note_id);
 create index decisions_by_mention on decisions (tenant, mention_id) where mention_id is not null;
@@ -68,7 +68,7 @@ create table consultations (
   layers  jsonb not null,
   primary key (tenant, id)
 );
-call guard('consultations');
+call add_tenant_policy('consultations');
 create index consultations_by_time on consultations (tenant, owner, at desc);
 
 -- When robots last woke up, so that the next wake-up can say what is new.
@@ -79,4 +79,4 @@ create table wakings (
   at     timestamptz not null,
   primary key (tenant, owner, robot)
 );
-call guard('wakings');
+call add_tenant_policy('wakings');
