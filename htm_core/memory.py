@@ -16,13 +16,12 @@ from .handles.jobs import Jobs
 from .handles.log import Log
 from .handles.tags import Tags
 from .jobs.flush import flush
-from .operations import files, read, relations, spending
+from .operations import files, read, relations
 from .operations import forget as forget_module
 from .operations import recall as recall_module
 from .operations import revise as revise_module
 from .operations.backup import Backup
 from .operations.files import File, Loaded, Progress
-from .operations.stats import collect
 from .rules.timeframes.parse import TimeframeLike
 from .rules.working_memory.context import assemble
 from .rules.working_memory.memory import WorkingMemory
@@ -131,7 +130,7 @@ class Memory(process.Handle):
     @property
     def working(self) -> WorkingMemory:
         """What the robot holds in mind in this session; removing from it forgets nothing."""
-        return self._engine.in_mind()
+        return self._engine.working_memory()
 
     @property
     def aio(self) -> AsyncMemory:
@@ -243,18 +242,11 @@ class Memory(process.Handle):
         hit's score. When the embedder is down words answer alone, and `.degraded` says so. Raises `InvalidInput`,
         `StorageError`, and `ModelError` for mode="vector" without an embedder.
         """
-        question = recall_module.ask(
-            self._engine, query, limit=limit, mode=mode, scope=scope, timeframe=timeframe, given_tags=tags, where=where,
-            robot=robot, session=session, min_score=min_score,
+        prepared = recall_module.prepare(
+            self._engine, query, limit=limit, budget=budget, mode=mode, scope=scope, timeframe=timeframe, tags=tags,
+            where=where, robot=robot, session=session, min_score=min_score, hold=hold, explain=explain,
         )  # fmt: skip
-        found = recall_module.answer(self._engine, question, query=query, explain=explain)
-        if budget is not None:
-            found = spending.within(self._engine, found, budget)
-        if hold and found.hits:
-            self._engine.hold([hit.node for hit in found])
-            self._engine.wake()
-        self._engine.emit("recall", hits=len(found), degraded=int(found.degraded is not None), sql_ms=found.timings.sql)
-        return found
+        return recall_module.answer(self._engine, prepared)
 
     def context(
         self, *, order: OrderName | Callable[[Item, float], float] = "balanced", budget: int | None = None
@@ -264,7 +256,7 @@ class Memory(process.Handle):
         `order` is "balanced" (importance / (1 + hours since it came)), "balanced:access", "recent", "important",
         "frequent" or a callable (item, now) -> score. The budget defaults to working memory's own.
         """
-        working = self._engine.in_mind()
+        working = self._engine.working_memory()
         now = self._engine.clock().timestamp()
         room = working.budget if budget is None else budget
         return assemble(working.items, order=order, budget=room, count=self._engine.tokens, now=now)
@@ -390,7 +382,7 @@ class Memory(process.Handle):
 
     def stats(self) -> Stats:
         """Counts of what this owner sees, of working memory, and of the work that is owed."""
-        return collect(self._engine, breakers=self._runtime.worker.breakers())
+        return read.stats(self._engine, breakers=self._runtime.worker.breakers())
 
     @property
     def jobs(self) -> Jobs:

@@ -8,14 +8,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from ..errors import DimensionMismatch, ModelError
+from tzlocal import get_localzone
+
+from ..errors import DimensionMismatch, InvalidInput, ModelError
 from ..models.embedders import CheckedEmbedder
 from ..rules import validation
 from ..rules.identity import anonymous, moment_id
+from ..rules.timeframes.parse import TimeframeLike, parse
 from ..rules.working_memory.memory import Plan, WorkingMemory
 from ..settings import Settings
 from ..store import jobs, nodes, tenants
@@ -25,7 +29,7 @@ from ..store.records import Entry, WrittenEntry
 from ..store.working import SetChange
 from ..store.write import last_said, write
 from ..telemetry import telemetry
-from ..types import DEFAULT_IMPORTANCE, Draft, Event, Eviction, Item, Node, TokenCounter
+from ..types import DEFAULT_IMPORTANCE, Draft, Event, Eviction, Item, Node, TokenCounter, Window
 from .access_counts import AccessCounts
 from .entries import Preparer
 from .working_sets import WorkingSet, catch_up_everywhere, drop_everywhere, empty
@@ -138,8 +142,8 @@ class Engine:
                 f"{name}; open the memory with that one, or run `htm reembed --embedder {name}` to change over"
             )
 
-    def changed_over(self) -> bool:
-        """Whether the tenant's memories were given another model since this memory was opened."""
+    def model_changed(self) -> bool:
+        """Whether the tenant's vectors were made anew with another model since this memory was opened."""
         with self.transaction() as connection:
             return tenants.active_model(connection) not in (None, self.embedder.name)
 
@@ -263,7 +267,7 @@ class Engine:
         """Hold in mind from now on what another working set holds: a group's, or again the robot's own."""
         self.working, self.group = working, group
 
-    def in_mind(self) -> WorkingMemory:
+    def working_memory(self) -> WorkingMemory:
         """What the robot holds in mind, as its table has it now."""
         self.report(self.working.catch_up(now=self.clock().timestamp()))
         return self.working.memory
@@ -297,6 +301,23 @@ class Engine:
                 observer(what)
         except Exception:
             _log.warning("an observer of %s failed", type(what).__name__, exc_info=True)
+
+    @property
+    def timezone(self) -> tzinfo:
+        """The time zone of words such as "yesterday": the settings', else the machine's."""
+        name = self.settings.timezone
+        try:
+            return ZoneInfo(name) if name else get_localzone()
+        except (ZoneInfoNotFoundError, ValueError) as error:
+            raise InvalidInput(
+                f"expected Settings.timezone to be an IANA zone such as 'Europe/Oslo', got {name!r}"
+            ) from error
+
+    def time_windows(self, timeframe: TimeframeLike) -> tuple[Window, ...]:
+        """The windows of a timeframe, by this memory's clock and calendar; none for None."""
+        if timeframe is None:
+            return ()
+        return parse(timeframe, now=self.clock(), week_start=self.settings.week_start, timezone=self.timezone)
 
     def clock(self) -> datetime:
         """The present moment by this memory's clock, which must know its time zone."""

@@ -154,7 +154,7 @@ def enter(
     engine.hold_in(working, group=name)
     heartbeat.take(key, membership, engine)
     listener.start()
-    engine.in_mind()
+    engine.working_memory()
     return Group(name, engine=engine, heartbeat=heartbeat, listener=listener)
 
 

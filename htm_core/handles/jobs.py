@@ -8,7 +8,7 @@ from typing import get_args
 
 from ..engine.engine import Engine
 from ..errors import InvalidInput
-from ..operations.recall import checked_id, checked_limit
+from ..rules import validation
 from ..store import jobs
 from ..types import Job, JobKind
 
@@ -29,7 +29,7 @@ class Jobs:
                 owners=self._engine.owners,
                 kind=_checked(kind),
                 parked=parked,
-                limit=checked_limit(limit),
+                limit=validation.check_limit(limit),
             )
 
     def retry(self, ids: Sequence[str] | None = None, *, kind: JobKind | None = None) -> int:
@@ -38,7 +38,7 @@ class Jobs:
             raise InvalidInput(
                 f"expected ids to be a list of ids as in Job.id, got the string {ids!r}; write [{ids!r}]"
             )
-        wanted = None if ids is None else [checked_id(id, what="ids") for id in ids]
+        wanted = None if ids is None else [validation.check_id(id, what="ids") for id in ids]
         with self._engine.transaction() as connection:
             again = jobs.retry(connection, owners=self._engine.owners, ids=wanted, kind=_checked(kind))
         self._engine.wake()

@@ -9,7 +9,7 @@ from uuid import UUID
 from ..engine.engine import Engine
 from ..errors import NotFound
 from ..operations.read import find, get
-from ..operations.recall import checked_limit, checked_query, windows_of
+from ..rules import validation
 from ..rules.text import tags as rules
 from ..rules.text.tag_tree import TagTree, grow
 from ..rules.timeframes.parse import TimeframeLike
@@ -55,7 +55,7 @@ class Tags:
 
         Looks at every tag of the owner.
         """
-        wanted, most = checked_query(query), checked_limit(limit)
+        wanted, most = validation.check_query(query), validation.check_limit(limit)
         with self._engine.transaction() as connection:
             counts = store.counts(connection, owners=self._engine.owners, prefix=None)
         found = [
@@ -67,15 +67,17 @@ class Tags:
 
     def popular(self, *, limit: int = 20, timeframe: TimeframeLike = None) -> builtins.list[TagCount]:
         """The tags that most nodes were given, of those said in a timeframe; ancestors count only where they were given."""
-        windows = windows_of(self._engine, timeframe, now=self._engine.clock())
+        windows = self._engine.time_windows(timeframe)
         with self._engine.transaction() as connection:
-            return store.popular(connection, owners=self._engine.owners, windows=windows, limit=checked_limit(limit))
+            return store.popular(
+                connection, owners=self._engine.owners, windows=windows, limit=validation.check_limit(limit)
+            )
 
     def related(self, tag: str, *, limit: int = 20) -> builtins.list[TagRelated]:
         """The tags that stand on the same nodes as a tag or those below it, closest first; its own family is left out."""
         name = rules.normalize(tag)
         with self._engine.transaction() as connection:
-            return store.related(connection, name, owners=self._engine.owners, limit=checked_limit(limit))
+            return store.related(connection, name, owners=self._engine.owners, limit=validation.check_limit(limit))
 
     def _held(self, connection: Connection, id_or_key: str) -> UUID:
         node = find(self._engine, connection, id_or_key)

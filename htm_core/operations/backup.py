@@ -81,7 +81,7 @@ class Backup:
                     progress(counts.total())
             owed = backup.enqueue_missing_vectors(connection, filling.settled(), model=engine.embedder.name)
             jobs.enqueue_count(connection)
-        engine.in_mind()
+        engine.working_memory()
         engine.catch_up_everywhere()
         engine.wake()
         return BackedUp(counts=dict(counts), vectors_owed=owed)

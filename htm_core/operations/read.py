@@ -1,4 +1,4 @@
-"""Looking things up: by id or key, page by page, along the timeline, and by who said them."""
+"""Reads that rank nothing: by id or key, page by page, along the timeline, by who said it, and counts."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ..errors import NotFound
 from ..rules import validation
 from ..rules.filters.filters import compile_where
 from ..rules.identity import ANONYMOUS, looks_like_id
+from ..rules.text.tags import normalize_all
 from ..rules.timeframes.parse import TimeframeLike
-from ..store import keys, mentions, nodes, tenants
+from ..store import jobs, keys, mentions, nodes, tenants
 from ..store.database import Connection
-from ..types import Mention, Node, Robot
-from . import recall
+from ..types import Mention, Node, Robot, Stats
 
 Cursor = str | Mention | None
 
@@ -58,17 +58,17 @@ def page(
 ) -> list[Node]:
     """One page of nodes, newest first; raises `NotFound` when the node that it is to follow was erased."""
     compiled = compile_where(where)
-    cursor = None if after is None else recall.checked_id(after, what="after")
+    cursor = None if after is None else validation.check_id(after, what="after")
     with engine.transaction() as connection:
         if cursor is not None and not nodes.exists(connection, cursor, owners=engine.owners):
             raise _gone("after", cursor)
         ids = nodes.list_ids(
             connection,
             owners=engine.owners,
-            tags=recall.checked_tags(tags),
+            tags=None if tags is None else normalize_all(tags) or None,
             equal=compiled.equalities,
             metadata=compiled.json or None,
-            limit=recall.checked_limit(limit),
+            limit=validation.check_limit(limit),
             after=cursor,
         )
         found = nodes.read(connection, ids, owners=engine.owners)
@@ -87,7 +87,7 @@ def timeline(
     forgotten: bool,
 ) -> list[Mention]:
     """Mentions, ascending: the latest, or those before or after one; raises `NotFound` when that one was erased."""
-    windows = recall.windows_of(engine, timeframe, now=engine.clock())
+    windows = engine.time_windows(timeframe)
     owners = engine.owners if session is None else engine.owners_of(session)
     strangers = None if engine.owner else ANONYMOUS
     cursors = {"before": _cursor(before, what="before"), "after": _cursor(after, what="after")}
@@ -105,7 +105,7 @@ def timeline(
             session=None if session is None else validation.check_name(session, what="session"),
             robot=None if robot is None else validation.check_name(robot, what="robot"),
             windows=windows,
-            limit=recall.checked_limit(limit),
+            limit=validation.check_limit(limit),
             before=cursors["before"],
             after=cursors["after"],
             forgotten=forgotten,
@@ -121,16 +121,48 @@ def sessions(engine: Engine) -> list[str]:
 
 def who_said(engine: Engine, text: str) -> list[Mention]:
     """Every mention of nodes that contain a text, newest first."""
-    wanted = " ".join(recall.checked_query(text).split())
+    wanted = " ".join(validation.check_query(text).split())
     with engine.transaction() as connection:
         said = nodes.containing(connection, wanted, owners=engine.owners)
         return mentions.of_nodes(connection, said, owners=engine.owners)
 
 
+def stats(engine: Engine, *, breakers: Mapping[str, str]) -> Stats:
+    """Counts of what an owner sees, of working memory and of pending jobs; `breakers` are those of this process's models."""
+    working = engine.working_memory()
+    with engine.transaction() as connection:
+        row = tenants.statistics(connection, owners=engine.owners)
+        pending = jobs.count_pending(connection, owners=engine.owners)
+    return Stats(
+        robot=engine.robot,
+        tenant=engine.tenant,
+        user=engine.user,
+        nodes=row["nodes"],
+        mentions=row["mentions"],
+        sessions=row["sessions"],
+        robots=row["robots"],
+        tags=row["tags"],
+        forgotten=row["forgotten"],
+        passages=row["passages"],
+        vectors=row["vectors"],
+        pending_jobs=pending.pending,
+        parked_jobs=pending.parked,
+        oldest_job_seconds=pending.oldest,
+        working_items=len(working),
+        working_tokens=working.tokens,
+        budget=working.budget,
+        oldest=row["oldest"],
+        newest=row["newest"],
+        embedder=engine.embedder.name,
+        server=row["server"],
+        breakers=breakers,
+    )
+
+
 def _cursor(cursor: Cursor, *, what: str) -> UUID | None:
     if cursor is None:
         return None
-    return recall.checked_id(cursor.id if isinstance(cursor, Mention) else cursor, what=what)
+    return validation.check_id(cursor.id if isinstance(cursor, Mention) else cursor, what=what)
 
 
 def _gone(what: str, id: UUID) -> NotFound:

@@ -9,11 +9,11 @@ from uuid import UUID
 
 from ..engine.engine import Engine
 from ..errors import InvalidInput, NotFound
+from ..rules import validation
 from ..store import nodes, relations
 from ..store.database import Connection
 from ..types import Node, Related, Relation, RelationKind
 from .read import find
-from .recall import checked_limit
 
 KINDS = get_args(RelationKind)
 MOST_HOPS = 6
@@ -52,7 +52,7 @@ def related(
             hops=hops,
             kinds=wanted,
             owners=engine.owners,
-            limit=checked_limit(limit),
+            limit=validation.check_limit(limit),
             lowest=lowest,
         )
         found = nodes.read(connection, [each.node for each in walked], owners=engine.owners)

@@ -12,9 +12,9 @@ from typing import Any
 from ..aio import _Twin, awaited
 from ..engine.engine import new_id
 from ..errors import HTMError, InvalidInput, Ungrounded
-from ..operations.recall import checked_query
 from ..rules.detection.detect import Detection, Detector, detect
 from ..rules.grounding.grounding import Grounding, Layer, verdict
+from ..rules.validation import check_query
 from ..store import places
 from .layers import LayerAnswer, artifacts, filed, notes, procedures, triggers_a_procedure
 from .palace import Palace
@@ -78,7 +78,7 @@ class Enforcer:
         A layer costs about one `Memory.recall`; the first with evidence ends the walk. Raises `InvalidInput` for an empty
         prompt, and with `strict` `Ungrounded` when a layer could not be asked.
         """
-        text = checked_query(prompt)
+        text = check_query(prompt)
         said = self.detector(text)
         detection = said if isinstance(said, Detection) else Detection(bool(said), "the given detector")
         identity, first = self._identity()

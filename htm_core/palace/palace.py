@@ -9,8 +9,8 @@ from uuid import UUID
 from ..aio import _Twin, awaited
 from ..errors import InvalidInput
 from ..memory import Memory
-from ..operations.recall import checked_id, checked_limit
 from ..rules.places import HOUR, Placed, Room, note_lifetime
+from ..rules.validation import check_id, check_limit
 from ..runtime import process
 from ..store import places
 from ..types import Draft
@@ -154,7 +154,7 @@ class Palace(process.Handle):
 
     def look(self, *, room: str | None = None, drawer: str | None = None, limit: int = 100) -> list[Placed]:
         """What is filed, newest first: everywhere, in one room, or in one drawer."""
-        return self.context.look("filed", room=room, drawer=drawer, limit=checked_limit(limit))
+        return self.context.look("filed", room=room, drawer=drawer, limit=check_limit(limit))
 
     def rooms(self) -> list[Room]:
         """The rooms that hold something, each with its drawers and how many things they hold."""
@@ -164,7 +164,7 @@ class Palace(process.Handle):
 
     def notes(self, *, limit: int = 100) -> list[Placed]:
         """This session's notes that have not expired, newest first."""
-        return self.context.notes(limit=checked_limit(limit))
+        return self.context.notes(limit=check_limit(limit))
 
     def artifacts(self) -> list[Placed]:
         """The registered sources, newest first."""
@@ -238,14 +238,14 @@ class Palace(process.Handle):
         """The decisions about promotions, newest first."""
         engine = self.context.engine
         with engine.transaction() as connection:
-            rows = places.decisions(connection, owner=engine.owner, limit=checked_limit(limit))
+            rows = places.decisions(connection, owner=engine.owner, limit=check_limit(limit))
         return [decision_of(row) for row in rows]
 
     def consultations(self, *, limit: int = 100) -> list[Consultation]:
         """What enforcers were asked, and what they found, newest first."""
         engine = self.context.engine
         with engine.transaction() as connection:
-            rows = places.consultations(connection, owner=engine.owner, limit=checked_limit(limit))
+            rows = places.consultations(connection, owner=engine.owner, limit=check_limit(limit))
         return [consultation_of(row) for row in rows]
 
     # -- on disk ------------------------------------------------------------------------------------------------------
@@ -275,7 +275,7 @@ class Palace(process.Handle):
 
 
 def _id_of(placed: Placed | str) -> UUID:
-    return checked_id(placed.id if isinstance(placed, Placed) else placed, what="a place")
+    return check_id(placed.id if isinstance(placed, Placed) else placed, what="a place")
 
 
 class AsyncPalace(_Twin[Palace]):

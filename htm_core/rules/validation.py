@@ -9,6 +9,7 @@ from dataclasses import fields
 from datetime import datetime
 from numbers import Real
 from typing import Any, get_args
+from uuid import UUID
 
 from ..errors import InvalidInput
 from ..types import Draft, Metadata, Role
@@ -19,6 +20,9 @@ ROLES = get_args(Role)
 LONGEST_NAME = 255
 LARGEST_COMPONENT = 65504.0  # of a vector, which is stored in half precision
 SHORTEST_LEASE, LONGEST_LEASE = 0.2, 86_400.0  # seconds until a group replaces an active robot that was lost
+LONGEST_QUERY = 8_000  # characters
+LARGEST_LIMIT = 1_000
+LARGEST_WHOLE = 2**31 - 1
 _FIELDS = tuple(field.name for field in fields(Draft))
 
 
@@ -78,6 +82,50 @@ def check_name(name: object, *, what: str) -> str:
     if len(name) > LONGEST_NAME:
         raise InvalidInput(f"expected {what} of at most {LONGEST_NAME} characters, got {len(name)}; shorten or hash it")
     return check_characters(name, what=what)
+
+
+def check_choice(value: object, choices: Sequence[str], *, what: str) -> None:
+    """Refuse a value that is not one of a few words."""
+    if value not in choices:
+        raise InvalidInput(f"expected {what} to be one of {', '.join(choices)}, got {value!r:.80}")
+
+
+def check_whole(value: object, *, what: str, least: int = 0, most: int = LARGEST_WHOLE) -> int:
+    """A whole number in a range; booleans are refused."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InvalidInput(f"expected {what} to be a whole number from {least:,} to {most:,}, got {value!r:.80}")
+    return value
+
+
+def check_limit(limit: object) -> int:
+    """How many answers a verb gives at most: from 1 to 1,000."""
+    return check_whole(limit, what="limit", least=1, most=LARGEST_LIMIT)
+
+
+def check_fraction(value: object, *, what: str) -> float:
+    """A number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidInput(f"expected {what} to be a number from 0 to 1, got {value!r:.80}")
+    return float(value)
+
+
+def check_query(query: object, *, instead: str = "to list memories use Memory.list()") -> str:
+    """A query with some text in it, without white space around it.
+
+    Nothing of it is stored, so characters that PostgreSQL cannot hold are replaced, and what is beyond 8,000 characters is
+    left out: more than a model of a few hundred tokens sees.
+    """
+    if not isinstance(query, str) or not query.strip():
+        raise InvalidInput(f"expected a question with some text, got {query!r:.80}; {instead}")
+    return query.replace("\x00", " ").encode("utf-8", "replace").decode().strip()[:LONGEST_QUERY]
+
+
+def check_id(value: object, *, what: str) -> UUID:
+    """An id that this package gave, as text."""
+    try:
+        return UUID(str(value))
+    except ValueError:
+        raise InvalidInput(f"expected {what} to be an id as in Node.id or Mention.id, got {value!r}") from None
 
 
 def check_key(key: object) -> str:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
-from psycopg.types.multirange import TimestamptzMultirange
-from psycopg.types.range import TimestamptzRange
 
 from ..types import Mention, Window
 from .database import Connection, Row
 from .queries import load
-from .records import Entry
+from .records import Entry, mention_of, multirange
 
 
 def lock_sessions(connection: Connection, entries: Sequence[Entry], *, owner: str, take: bool) -> dict[str, int]:
@@ -89,13 +85,6 @@ def _columns(entries: Sequence[Entry]) -> dict[str, list[Any]]:
         "names": [entry.name for entry in entries],
         "logged": [entry.logged for entry in entries],
     }
-
-
-def multirange(windows: Sequence[Window]) -> TimestamptzMultirange | None:
-    """Windows as PostgreSQL's multirange; none is no filter."""
-    if not windows:
-        return None
-    return TimestamptzMultirange([TimestamptzRange(window.start, window.stop, "[)") for window in windows])
 
 
 def timeline(
@@ -186,22 +175,4 @@ def place_in_log(connection: Connection, mentions: Sequence[UUID]) -> None:
     connection.execute(
         load("mentions")["place_in_log"],
         {"ids": list(mentions), "positions": list(range(1 - len(mentions), 1))},
-    )
-
-
-def mention_of(row: Mapping[str, Any], *, content: str | None = None) -> Mention:
-    """A mention, from a row or from its JSON inside a hit."""
-    payload, at = row["payload"], row["at"]
-    return Mention(
-        id=str(row["id"]),
-        node_id=str(row["node_id"]) if row.get("node_id") is not None else None,
-        robot=row["robot"],
-        session=row["session"] or None,
-        role=row["role"],
-        name=row["name"],
-        seq=row["seq"],
-        at=datetime.fromisoformat(at) if isinstance(at, str) else at,
-        content=row["content"] if content is None else content,
-        metadata=row["metadata"],
-        payload=base64.b64decode(payload) if isinstance(payload, str) else payload,
     )

@@ -14,7 +14,7 @@ from ..types import DEFAULT_IMPORTANCE, Node
 from .connection import HalfVector
 from .database import Connection
 from .queries import load
-from .records import Entry
+from .records import Entry, node_of
 
 
 def insert(connection: Connection, entries: Sequence[Entry], *, owner: str) -> set[UUID]:
@@ -109,23 +109,6 @@ def read(
     """The nodes of these ids that these owners may see and that are not forgotten, or that are, if asked."""
     rows = connection.execute(load("nodes")["read"], {"ids": list(ids), "owners": list(owners), "hidden": hidden})
     return {row["id"]: node_of(row) for row in rows}
-
-
-def node_of(row: Mapping[str, Any]) -> Node:
-    """A node, from a row that has its columns."""
-    return Node(
-        id=str(row["id"]),
-        content=row["content"],
-        keys=tuple(row["keys"]),
-        version=row["version"],
-        importance=row["importance"],
-        tags=tuple(row["tags"]),
-        metadata=row["metadata"],
-        tokens=row["tokens"],
-        created_at=row["created_at"],
-        accessed_at=row["accessed_at"],
-        access_count=row["access_count"],
-    )
 
 
 def list_ids(

@@ -1,12 +1,18 @@
-"""What is written when something is remembered: a draft with its ids, its tokens and its passages."""
+"""The records that statements write, and how rows that are read become values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import base64
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
+
+from psycopg.types.multirange import TimestamptzMultirange
+from psycopg.types.range import TimestamptzRange
+
+from ..types import Mention, Node, Window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,3 +55,45 @@ class WrittenEntry:
     mention: UUID
     node: UUID | None
     is_new: bool
+
+
+def node_of(row: Mapping[str, Any]) -> Node:
+    """A node, from a row that has its columns."""
+    return Node(
+        id=str(row["id"]),
+        content=row["content"],
+        keys=tuple(row["keys"]),
+        version=row["version"],
+        importance=row["importance"],
+        tags=tuple(row["tags"]),
+        metadata=row["metadata"],
+        tokens=row["tokens"],
+        created_at=row["created_at"],
+        accessed_at=row["accessed_at"],
+        access_count=row["access_count"],
+    )
+
+
+def mention_of(row: Mapping[str, Any], *, content: str | None = None) -> Mention:
+    """A mention, from a row or from its JSON inside a hit."""
+    payload, at = row["payload"], row["at"]
+    return Mention(
+        id=str(row["id"]),
+        node_id=str(row["node_id"]) if row.get("node_id") is not None else None,
+        robot=row["robot"],
+        session=row["session"] or None,
+        role=row["role"],
+        name=row["name"],
+        seq=row["seq"],
+        at=datetime.fromisoformat(at) if isinstance(at, str) else at,
+        content=row["content"] if content is None else content,
+        metadata=row["metadata"],
+        payload=base64.b64decode(payload) if isinstance(payload, str) else payload,
+    )
+
+
+def multirange(windows: Sequence[Window]) -> TimestamptzMultirange | None:
+    """Windows as PostgreSQL's multirange; none is no filter."""
+    if not windows:
+        return None
+    return TimestamptzMultirange([TimestamptzRange(window.start, window.stop, "[)") for window in windows])

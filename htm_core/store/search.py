@@ -1,26 +1,25 @@
-"""Recall, in one round trip."""
+"""Recall in one round trip, and the look-ups that prepare it and complete its hits."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
 from ..settings import Signals
-from ..types import Hit, Mention, Window
+from ..types import Hit, Mention, Mode, Window
 from .connection import HalfVector
 from .database import Connection
-from .mentions import mention_of, multirange
-from .nodes import node_of
 from .queries import load
+from .records import mention_of, multirange, node_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """What must hold of a node, and of one and the same of its mentions; None is neutral."""
+    """The conditions on a node, and on one and the same of its mentions; None is no condition."""
 
     owners: Sequence[str] | None
     robots: Sequence[str] | None = None
@@ -30,63 +29,73 @@ class Filters:
     equal: Mapping[str, Any] | None = None
     metadata: Mapping[str, Any] | None = None
 
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the SQL row `filters`."""
+        return {
+            "owners": None if self.owners is None else list(self.owners),
+            "robots": None if self.robots is None else list(self.robots),
+            "session": self.session,
+            "windows": multirange(self.windows),
+            "tags": None if self.tags is None else list(self.tags),
+            "equal": None if self.equal is None else Jsonb(self.equal),
+            "metadata": None if self.metadata is None else Jsonb(self.metadata),
+        }
 
-def recall(
-    connection: Connection,
-    *,
-    text: str | None,
-    vector: Sequence[float] | None,
-    model: str,
-    filters: Filters,
-    pool: int,
-    limit: int,
-    share: float,
-    lowest: float,
-    speakers: Sequence[str],
-    moments: Sequence[Window],
-    signals: Signals,
-) -> list[Hit]:
-    """The best nodes for a question: `text` is what words are found by, `vector` its embedding; either may be missing.
 
-    `speakers` and `moments` are who and when the question names, as far as `signals` give weight to that. Raises
-    `DimensionMismatch` when the vector is of another model than the memories'.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallQuery:
+    """One recall on its way from the verb to the SQL: checked when it is made, then completed step by step.
+
+    `query` is what the caller asked, `text` the same without the time that timeframe="auto" took out of it. `moments` are
+    the times that the text names, `speakers` the speakers. `words` is what the lexical arm searches for, `embedding` what
+    the vector arm compares with; an arm without its part does not run. Each arm brings `pool` candidates, and the vector's
+    score counts for `vector_share` beside the words'.
     """
-    question = {
-        "text": text,
-        "vector": None if vector is None else HalfVector(list(vector)),
-        "model": model,
-        "pool": pool,
-        "limit": limit,
-        "share": share,
-        "lowest": lowest,
-        "speakers": list(speakers),
-        "moments": multirange(moments),
-        "context": signals.context,
-        "sessions": signals.session,
-        "speaker": signals.speaker,
-        "time": signals.time,
-        "standing": signals.prior,
-        "corroboration": signals.corroboration,
-        "labels": signals.tags,
+
+    query: str
+    text: str
+    filters: Filters
+    mode: Mode = "hybrid"
+    limit: int = 10
+    budget: int | None = None
+    min_score: float = 0.0
+    hold: bool = False
+    explain: bool = False
+    pool: int = 30
+    vector_share: float = 0.4
+    signal_weights: Signals = field(default_factory=Signals)
+    moments: Sequence[Window] = ()
+    speakers: Sequence[str] = ()
+    words: str | None = None
+    embedding: Sequence[float] | None = None
+    model: str
+
+
+def recall(connection: Connection, query: RecallQuery) -> list[Hit]:
+    """The best nodes for a query, best first, with what each signal added to their scores.
+
+    Raises `DimensionMismatch` when the embedding is of another model than the tenant's vectors.
+    """
+    weights = query.signal_weights
+    parameters = {
+        "words": query.words,
+        "embedding": None if query.embedding is None else HalfVector(list(query.embedding)),
+        "model": query.model,
+        "pool": query.pool,
+        "limit": query.limit,
+        "vector_share": query.vector_share,
+        "min_score": query.min_score,
+        "speakers": list(query.speakers),
+        "moments": multirange(query.moments),
+        "context_weight": weights.context,
+        "session_weight": weights.session,
+        "speaker_weight": weights.speaker,
+        "time_weight": weights.time,
+        "prior_weight": weights.prior,
+        "corroboration_weight": weights.corroboration,
+        "tags_weight": weights.tags,
     }
-    rows = connection.execute(load("search")["recall"], question | _columns(filters))
-    return [_hit(row) for row in rows]
-
-
-def _columns(filters: Filters) -> dict[str, Any]:
-    return {
-        "owners": _array(filters.owners),
-        "robots": _array(filters.robots),
-        "session": filters.session,
-        "windows": multirange(filters.windows),
-        "tags": _array(filters.tags),
-        "equal": None if filters.equal is None else Jsonb(filters.equal),
-        "metadata": None if filters.metadata is None else Jsonb(filters.metadata),
-    }
-
-
-def _array(values: Sequence[str] | None) -> list[str] | None:
-    return None if values is None else list(values)
+    return [_hit(row) for row in connection.execute(load("search")["recall"], parameters | query.filters.parameters())]
 
 
 def _hit(row: Mapping[str, Any]) -> Hit:
@@ -113,20 +122,20 @@ def _hit(row: Mapping[str, Any]) -> Hit:
 
 
 def speakers(connection: Connection, forms: Sequence[str], *, filters: Filters) -> list[str]:
-    """Which of these forms of a name are a speaker's, as a whole or as its first part; the longest first."""
-    row = connection.execute(load("search")["speakers"], {"forms": list(forms)} | _columns(filters)).fetchone()
+    """Which of these forms of a name belong to a speaker, as the whole name or its first part; the longest first."""
+    row = connection.execute(load("search")["speakers"], {"forms": list(forms)} | filters.parameters()).fetchone()
     assert row is not None  # a select without from has one row
     return list(row["names"])
 
 
 def preceding(connection: Connection, ids: Sequence[UUID]) -> dict[str, Mention]:
-    """The message right before each of these mentions in its session, by the mention's id, where there is one."""
+    """The message right before each of these mentions in its session, by the mention's id; none for the first message."""
     rows = connection.execute(load("search")["preceding"], {"ids": list(ids)})
     return {str(row["follower"]): mention_of(row) for row in rows}
 
 
 def count_words(connection: Connection) -> int:
-    """Renew a tenant's word statistics and say how many passages it has."""
+    """Renew a tenant's word statistics, and say how many passages it has."""
     row = connection.execute(load("search")["count_words"]).fetchone()
     assert row is not None  # a select without from has one row
     return int(row["total"])

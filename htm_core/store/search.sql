@@ -1,10 +1,10 @@
 -- name: recall
-select * from recall(%(text)s, %(vector)b::halfvec, %(model)s,
+select * from recall(%(words)s, %(embedding)b::halfvec, %(model)s,
   row(%(owners)s::text[], %(robots)s::text[], %(session)s::text, %(windows)s::tstzmultirange, %(tags)s::text[],
       %(equal)s::jsonb, %(metadata)s::jsonb)::filters,
-  %(pool)s, %(limit)s, %(share)s, %(lowest)s, %(speakers)s::text[], %(moments)s::tstzmultirange,
-  row(%(context)s, %(sessions)s, %(speaker)s, %(time)s, %(standing)s, %(corroboration)s,
-      %(labels)s)::signal_weights)
+  %(pool)s, %(limit)s, %(vector_share)s, %(min_score)s, %(speakers)s::text[], %(moments)s::tstzmultirange,
+  row(%(context_weight)s, %(session_weight)s, %(speaker_weight)s, %(time_weight)s, %(prior_weight)s,
+      %(corroboration_weight)s, %(tags_weight)s)::signal_weights)
 
 -- name: speakers
 select matching_speakers(%(forms)s::text[], row(%(owners)s::text[], %(robots)s::text[], %(session)s::text,

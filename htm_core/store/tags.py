@@ -9,9 +9,8 @@ from ..rules.text.tags import closure
 from ..types import TagCount, TagRelated, Window
 from . import jobs
 from .database import Connection
-from .mentions import multirange
 from .queries import load
-from .records import Entry
+from .records import Entry, multirange
 
 Given = tuple[UUID, Sequence[str]]
 

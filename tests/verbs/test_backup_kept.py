@@ -68,7 +68,7 @@ def groups(memory: Memory) -> list[GroupStatus]:
     return every(memory._engine, name=None, session=None)
 
 
-def in_mind(memory: Memory) -> tuple[Sequence[Item], int, str]:
+def working_memory(memory: Memory) -> tuple[Sequence[Item], int, str]:
     """What a robot holds, to the last count of an access, and what a model is given of it."""
     return memory.working.items, memory.working.tokens, memory.context().text
 
@@ -141,16 +141,16 @@ def test_what_each_user_and_robot_holds_in_mind_is_read_back_to_the_last_access(
         bob.recall("shared by all")
         assert bella_there.working.items == ()
         read(ann_there, written(ann))
-        assert in_mind(ann_there) == in_mind(ann)
-        assert in_mind(bob_there) == in_mind(bob)
+        assert working_memory(ann_there) == working_memory(ann)
+        assert working_memory(bob_there) == working_memory(bob)
         assert {item.content for item in bob_there.working.items} == {"shared by all", "only bob's"}
-        assert in_mind(bella_there) == in_mind(bella)
+        assert working_memory(bella_there) == working_memory(bella)
 
 
 def test_a_working_memory_of_many_items_comes_in_parts(make: Make) -> None:
     with make() as memory, make(tenant=elsewhere()) as other:
         memory.remember_many([{"content": f"Fact {n}", "importance": n % 7} for n in range(1_200)])
-        assert in_mind(read(other, written(memory))) == in_mind(memory)
+        assert working_memory(read(other, written(memory))) == working_memory(memory)
         assert len(other.working.items) == 1_200
 
 
@@ -171,12 +171,12 @@ def of(memory: Memory, part: str) -> list[Any]:
 def test_reading_it_again_changes_nothing_nor_does_what_was_cleared_come_back(make: Make) -> None:
     with make(budget=120) as memory, make(budget=120, tenant=elsewhere()) as other:
         text = written(filled_mind(memory))
-        before = in_mind(read(other, text))
-        assert in_mind(read(other, text)) == before
+        before = working_memory(read(other, text))
+        assert working_memory(read(other, text)) == before
         assert of(other, "working_items") == of(read(other, text), "working_items")
         other.working.clear()
-        assert in_mind(read(other, text))[0] == ()
-        assert in_mind(read(memory, text)) == before
+        assert working_memory(read(other, text))[0] == ()
+        assert working_memory(read(memory, text)) == before
 
 
 def test_a_working_memory_that_holds_something_here_stays_as_it_is(make: Make) -> None:
@@ -246,7 +246,7 @@ def test_what_a_session_without_a_user_said_is_held_by_who_asked_for_it(make: Ma
         nobody.remember("said by nobody", session="s")
         memory.recall("said by nobody", scope="session")
         assert len(memory.working.items) == 1
-        assert in_mind(read(other, written(memory))) == in_mind(memory)
+        assert working_memory(read(other, written(memory))) == working_memory(memory)
 
 
 @pytest.mark.parametrize(
@@ -306,7 +306,7 @@ def test_rows_that_no_backup_has_are_refused_and_nothing_is_read(
             read(other, rows(text, lambda kind, row: row.update(change) if kind == part else None).read())
         assert other.stats().nodes == 0
         assert groups(other) == []
-        assert len(in_mind(read(other, text))) == 3
+        assert len(working_memory(read(other, text))) == 3
 
 
 def test_a_working_memory_that_is_in_a_backup_twice_is_refused(make: Make) -> None:
@@ -346,9 +346,9 @@ def test_a_group_is_read_back_with_its_rules_its_members_and_what_it_holds_and_n
         assert (after.lease, after.term, after.budget) == (before.lease, before.term, before.budget)
         with make("bella", tenant=there) as successor, make("carla", user="ann", tenant=there) as standby:
             group = successor.group("team", role="passive")
-            assert in_mind(successor) == in_mind(bella)
+            assert working_memory(successor) == working_memory(bella)
             standby.group("team", role="passive")
-            assert in_mind(standby) == in_mind(carla)
+            assert working_memory(standby) == working_memory(carla)
             lively = {m.robot: m.live for m in group.status().members}
             assert lively == {"ada": False, "bella": True, "carla": True}
             group._heartbeat.beat()

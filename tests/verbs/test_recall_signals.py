@@ -220,11 +220,12 @@ def test_a_lesser_candidate_that_stands_beside_a_better_one_scores_as_it_would_a
         found = []
         for most in (30, 60):  # of sixty candidates, half of them go on, or all
             with memory._engine.transaction() as connection:
-                hits = search.recall(
-                    connection, text=question, vector=embedder.embed_query(question), model=memory._engine.embedder.name,
-                    filters=search.Filters(owners=[""]), pool=30, limit=most, share=0.4, lowest=0.0, speakers=["Mel"],
-                    moments=(), signals=silent,
+                query = search.RecallQuery(
+                    query=question, text=question, words=question, embedding=embedder.embed_query(question),
+                    model=memory._engine.embedder.name, filters=search.Filters(owners=[""]), pool=30, limit=most,
+                    vector_share=0.4, speakers=["Mel"], signal_weights=silent,
                 )  # fmt: skip
+                hits = search.recall(connection, query)
             found.append({hit.content: hit for hit in hits if "pending" in hit.content})
         both = found[0].keys() & found[1].keys()
         assert both
