@@ -40,7 +40,12 @@ SETTINGS = Settings(
 
 # What takes longest begins first, each part by itself; everything else stays with its file, whose fixtures it shares.
 SLOWEST = ("tests/servers/test_matrix.py",)
-SLOW = ("tests/servers/", "tests/store/test_embedded_faults.py", "tests/store/test_collections.py", "tests/docs/test_notebooks.py")
+SLOW = (
+    "tests/servers/",
+    "tests/store/test_embedded_faults.py",
+    "tests/store/test_collections.py",
+    "tests/docs/test_notebooks.py",
+)
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
