@@ -1,4 +1,4 @@
-"""What keeps an installation going: the worker, the change of model, the migrations."""
+"""Commands for whoever runs an installation: worker, reembed, migrate."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ from ..models.tokenizers import resolve_tokenizer
 from ..runtime.process import Runtime
 from ..runtime.taking_on import take_on
 from ..store.migrate import script
-from .json_output import answer
-from .options import Whose, chosen_embedder
-from .rendering import aside, bar, console, pairs
-from .setup import have_model
+from .json_output import print_json
+from .options import CommonOptions, make_embedder
+from .rendering import key_value_table, progress_bar, stderr_console, stdout_console
+from .setup import ensure_weights
 
-LOOK_EVERY = 5.0  # seconds between two looks for work that another process has left
+POLL_SECONDS = 5.0  # seconds between two looks for jobs that other processes have queued
 
 Embedders = Annotated[
-    list[str] | None, typer.Option("--embedder", help="A model whose jobs it does; may be repeated. Default minilm.")
+    list[str] | None, typer.Option("--embedder", help="A model whose jobs to do; may be repeated. Default minilm.")
 ]
 
 
 def worker(
-    whose: Whose,
+    common: CommonOptions,
     embedder: Embedders = None,
     tagger: Annotated[
         list[str] | None,
-        typer.Option("--tagger", help="keywords or ollama:MODEL, whose jobs it does; may be repeated."),
+        typer.Option("--tagger", help="keywords or ollama:MODEL, whose jobs to do; may be repeated."),
     ] = None,
     propositioner: Annotated[
-        list[str] | None, typer.Option("--propositioner", help="ollama:MODEL, whose jobs it does; may be repeated.")
+        list[str] | None, typer.Option("--propositioner", help="ollama:MODEL, whose jobs to do; may be repeated.")
     ] = None,
-    once: Annotated[bool, typer.Option("--once", help="Do what is due, then end.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Do the jobs that are due, then end.")] = False,
 ) -> None:
-    """Do the jobs that memories owe, of all tenants, until Ctrl-C or SIGTERM."""
+    """Do the pending jobs of all tenants, until Ctrl-C or SIGTERM."""
     asked: list[str | None] = [*embedder] if embedder else [None]
-    models = [chosen_embedder(spec) for spec in asked]
+    models = [make_embedder(spec) for spec in asked]
     for spec in asked:
-        have_model(replace(whose, embedder=spec))
-    runtime = whose.runtime(works=True)
+        ensure_weights(replace(common, embedder=spec))
+    runtime = common.runtime(works=True)
     for model in models:
         runtime.worker.add_embedder(model)
     _chat_models(runtime, taggers=tagger or [], propositioners=propositioner or [])
@@ -59,15 +59,15 @@ def worker(
         taken = runtime.worker.drain()
     else:
         taken = None
-        _until_told(runtime, names=names)
-    if whose.json:
-        answer({"models": names, "jobs": taken})
+        _work_until_stopped(runtime, names=names)
+    if common.json:
+        print_json({"models": names, "jobs": taken})
     elif taken is not None:
-        console().print(f"{taken:,} jobs were taken; none is due.")
+        stdout_console().print(f"{taken:,} jobs were taken; none is due.")
 
 
 def _chat_models(runtime: Runtime, *, taggers: Sequence[str], propositioners: Sequence[str]) -> None:
-    """Take on the jobs of these models; facts are tagged by the first tagger."""
+    """Register handlers for the jobs of these models; facts are tagged by the first tagger."""
     known = [resolve_tagger(spec) for spec in taggers]
     asked: list[tuple[CheckedTagger | None, CheckedPropositioner | None]] = [(tagger, None) for tagger in known]
     asked += [(known[0] if known else None, resolve_propositioner(spec)) for spec in propositioners]
@@ -78,18 +78,18 @@ def _chat_models(runtime: Runtime, *, taggers: Sequence[str], propositioners: Se
         )  # fmt: skip
 
 
-def _until_told(runtime: Runtime, *, names: list[str]) -> None:
+def _work_until_stopped(runtime: Runtime, *, names: list[str]) -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
-    with _told_to_stop() as stopping:
-        aside().print(f"Working for {', '.join(names)}; Ctrl-C ends it after the batch in hand.")
-        while not stopping.wait(LOOK_EVERY):
+    with _stop_signals() as stopping:
+        stderr_console().print(f"Working for {', '.join(names)}; Ctrl-C ends it after the current batch.")
+        while not stopping.wait(POLL_SECONDS):
             runtime.worker.wake()
     runtime.worker.stop(timeout=60.0)
 
 
 @contextmanager
-def _told_to_stop() -> Iterator[threading.Event]:
-    """An event that SIGINT and SIGTERM set, for as long as this lasts."""
+def _stop_signals() -> Iterator[threading.Event]:
+    """An event that SIGINT and SIGTERM set inside this block; the former signal handlers come back at its end."""
     event = threading.Event()
     before = {number: signal.signal(number, lambda *_: event.set()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -99,29 +99,29 @@ def _told_to_stop() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def reembed(whose: Whose) -> None:
-    """Change a tenant to the model of --embedder, while everybody reads and writes on. Interrupted, run it again."""
-    if whose.embedder is None:
-        raise typer.BadParameter("say which model to change to: --embedder minilm, minilm:int8 or ollama:MODEL")
-    model = chosen_embedder(whose.embedder)
-    have_model(whose)
-    with bar() as progress:
+def reembed(common: CommonOptions) -> None:
+    """Change a tenant to the model of --embedder while others go on reading and writing. If it is interrupted, run it again."""
+    if common.embedder is None:
+        raise typer.BadParameter("expected the model to change to: --embedder minilm, minilm:int8 or ollama:MODEL")
+    model = make_embedder(common.embedder)
+    ensure_weights(common)
+    with progress_bar() as progress:
         task = progress.add_task(f"Embedding with {model.name}", total=None)
         done = fill_and_change(
-            whose.runtime().database,
-            tenant=whose.tenant,
+            common.runtime().database,
+            tenant=common.tenant,
             embedder=model,
             progress=lambda made, total: progress.update(task, completed=made, total=total),
         )
-    if whose.json:
-        answer(done)
+    if common.json:
+        print_json(done)
         return
-    console().print(
-        pairs(
+    stdout_console().print(
+        key_value_table(
             [
                 ("tenant", done.tenant),
                 ("model", f"{done.model} (before: {done.before or 'none'})"),
-                ("vectors", f"{done.embedded:,} made, {done.dropped:,} dropped, {done.owed:,} owed as jobs"),
+                ("vectors", f"{done.embedded:,} made, {done.dropped:,} dropped, {done.owed:,} pending as jobs"),
                 ("indexes", ", ".join(done.indexes) or "none built or dropped"),
             ]
         )
@@ -129,17 +129,17 @@ def reembed(whose: Whose) -> None:
 
 
 def migrate(
-    whose: Whose,
+    common: CommonOptions,
     sql: Annotated[
         bool, typer.Option("--sql", help="Print what an administrator would run, and change nothing.")
     ] = False,
 ) -> None:
     """Bring the schema up to date, as its owner (--url), and name the steps that were applied."""
     if sql:
-        typer.echo(script(whose.settings().schema_))
+        typer.echo(script(common.settings().schema_))
         return
-    steps = whose.runtime().database.migrate()
-    if whose.json:
-        answer({"applied": steps})
+    steps = common.runtime().database.migrate()
+    if common.json:
+        print_json({"applied": steps})
     else:
-        console().print("\n".join(f"applied {step}" for step in steps) or "The schema is up to date.")
+        stdout_console().print("\n".join(f"applied {step}" for step in steps) or "The schema is up to date.")

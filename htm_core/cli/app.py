@@ -1,4 +1,4 @@
-"""The program: every command under its name, and its one way in."""
+"""The program `htm`: the table of its commands, and `main`."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from . import (
     setup,
     tags,
 )
-from .exit_codes import INTERRUPTED, PIPE_CLOSED, forsake_stdout
-from .options import database_of_tenant, database_only, everything, machine_only, taking
+from .exit_codes import INTERRUPTED, PIPE_CLOSED, silence_stdout
+from .options import database_options, machine_options, memory_options, tenant_options, with_options
 
 app = typer.Typer(
     name="htm",
@@ -36,37 +36,37 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-SEE, SAY, KEEP = "See it work", "One memory", "An installation"
+DEMO_COMMANDS, MEMORY_COMMANDS, ADMIN_COMMANDS = "See it work", "One memory", "An installation"
 
 COMMANDS = (
-    (SEE, "setup", taking(machine_only)(setup.setup)),
-    (SEE, "demo", taking(everything, tenant=demo.TENANT)(demo.demo)),
-    (SEE, "ask", taking(everything, tenant=demo.TENANT)(ask.ask)),
-    (SAY, "import", taking(everything)(importing.import_files)),
-    (SAY, "remember", taking(everything)(memories.remember)),
-    (SAY, "recall", taking(everything)(memories.recall)),
-    (SAY, "context", taking(everything)(memories.context)),
-    (SAY, "timeline", taking(everything)(memories.timeline)),
-    (SAY, "load", taking(everything)(files.load)),
-    (SAY, "unload", taking(everything)(files.unload)),
-    (SAY, "files", taking(everything)(files.files)),
-    (SAY, "forget", taking(everything)(forget.forget)),
-    (SAY, "restore", taking(everything)(forget.restore)),
-    (SAY, "purge", taking(everything)(forget.purge)),
-    (SAY, "erase", taking(everything)(forget.erase)),
-    (SAY, "stats", taking(everything)(memories.stats)),
-    (SAY, "tags", taking(everything)(tags.tags)),
-    (SAY, "related", taking(everything)(relations.related)),
-    (SAY, "link", taking(everything)(relations.link)),
-    (SAY, "palace", taking(everything)(palace.palace)),
-    (KEEP, "robots", taking(everything)(groups.robots)),
-    (KEEP, "groups", taking(everything)(groups.groups)),
-    (KEEP, "jobs", taking(everything)(jobs.jobs)),
-    (KEEP, "worker", taking(database_only)(admin.worker)),
-    (KEEP, "reembed", taking(database_of_tenant)(admin.reembed)),
-    (KEEP, "migrate", taking(database_only)(admin.migrate)),
-    (KEEP, "export", taking(everything)(backup.export)),
-    (KEEP, "doctor", taking(database_of_tenant)(doctor.doctor)),
+    (DEMO_COMMANDS, "setup", with_options(machine_options)(setup.setup)),
+    (DEMO_COMMANDS, "demo", with_options(memory_options, tenant=demo.TENANT)(demo.demo)),
+    (DEMO_COMMANDS, "ask", with_options(memory_options, tenant=demo.TENANT)(ask.ask)),
+    (MEMORY_COMMANDS, "import", with_options(memory_options)(importing.import_files)),
+    (MEMORY_COMMANDS, "remember", with_options(memory_options)(memories.remember)),
+    (MEMORY_COMMANDS, "recall", with_options(memory_options)(memories.recall)),
+    (MEMORY_COMMANDS, "context", with_options(memory_options)(memories.context)),
+    (MEMORY_COMMANDS, "timeline", with_options(memory_options)(memories.timeline)),
+    (MEMORY_COMMANDS, "load", with_options(memory_options)(files.load)),
+    (MEMORY_COMMANDS, "unload", with_options(memory_options)(files.unload)),
+    (MEMORY_COMMANDS, "files", with_options(memory_options)(files.files)),
+    (MEMORY_COMMANDS, "forget", with_options(memory_options)(forget.forget)),
+    (MEMORY_COMMANDS, "restore", with_options(memory_options)(forget.restore)),
+    (MEMORY_COMMANDS, "purge", with_options(memory_options)(forget.purge)),
+    (MEMORY_COMMANDS, "erase", with_options(memory_options)(forget.erase)),
+    (MEMORY_COMMANDS, "stats", with_options(memory_options)(memories.stats)),
+    (MEMORY_COMMANDS, "tags", with_options(memory_options)(tags.tags)),
+    (MEMORY_COMMANDS, "related", with_options(memory_options)(relations.related)),
+    (MEMORY_COMMANDS, "link", with_options(memory_options)(relations.link)),
+    (MEMORY_COMMANDS, "palace", with_options(memory_options)(palace.palace)),
+    (ADMIN_COMMANDS, "robots", with_options(memory_options)(groups.robots)),
+    (ADMIN_COMMANDS, "groups", with_options(memory_options)(groups.groups)),
+    (ADMIN_COMMANDS, "jobs", with_options(memory_options)(jobs.jobs)),
+    (ADMIN_COMMANDS, "worker", with_options(database_options)(admin.worker)),
+    (ADMIN_COMMANDS, "reembed", with_options(tenant_options)(admin.reembed)),
+    (ADMIN_COMMANDS, "migrate", with_options(database_options)(admin.migrate)),
+    (ADMIN_COMMANDS, "export", with_options(memory_options)(backup.export)),
+    (ADMIN_COMMANDS, "doctor", with_options(tenant_options)(doctor.doctor)),
 )
 
 for part, name, command in COMMANDS:
@@ -74,7 +74,7 @@ for part, name, command in COMMANDS:
 
 
 def show_version(wanted: bool) -> None:
-    """Print the version and end, when that is wanted."""
+    """Print the version and end, if --version was given."""
     if wanted:
         typer.echo(f"htm {__version__}")
         raise typer.Exit
@@ -90,7 +90,7 @@ def program(
 
 
 def main() -> None:
-    """Run the command line; the process ends with its exit code."""
+    """Run the command line. Always ends the process with an exit code."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
@@ -98,5 +98,5 @@ def main() -> None:
     except KeyboardInterrupt:
         raise SystemExit(INTERRUPTED) from None
     except BrokenPipeError:
-        forsake_stdout()
+        silence_stdout()
         raise SystemExit(PIPE_CLOSED) from None

@@ -1,4 +1,4 @@
-"""Backups from the command line: all of a tenant's written to a file, and read back."""
+"""`htm export`, and the part of `htm import` that reads a backup."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from rich.progress import TaskID
 from ..errors import InvalidInput
 from ..memory import Memory
 from ..operations.backup import BackedUp, is_backup
-from .json_output import answer
-from .options import Whose
-from .rendering import bar, console, table
-from .setup import have_model
+from .json_output import print_json
+from .options import CommonOptions
+from .rendering import make_table, progress_bar, stdout_console
+from .setup import ensure_weights
 
 
 def export(
-    whose: Whose, file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write; - is stdout.")]
+    common: CommonOptions, file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write; - is stdout.")]
 ) -> None:
-    """Write everything that the tenant remembers and holds in mind as JSON lines; htm import reads it back."""
-    with whose.memory() as memory:
+    """Write all memories and working memories of the tenant as JSON lines; htm import reads them back."""
+    with common.memory() as memory:
         if str(file) == "-":
             memory.backup.write(sys.stdout)
             return
-        _report(whose, _write(memory, file))
+        _report(common, _write(memory, file))
 
 
-def holds_backup(file: Path) -> bool:
-    """Whether a file is a backup, by its first line; a pipe, which can be read once only, is not looked into."""
+def is_backup_file(file: Path) -> bool:
+    """Whether a file is a backup, by its first line. A pipe can be read only once, so it is never looked into."""
     if not file.is_file():
         return False
     try:
@@ -43,13 +43,13 @@ def holds_backup(file: Path) -> bool:
         return False
 
 
-def read_backup(whose: Whose, file: Path, *, wait: bool, then: Callable[[Memory], object]) -> None:
-    """Read a backup into the tenant, and wait for the vectors that it lacks."""
+def read_backup(common: CommonOptions, file: Path, *, wait: bool, then: Callable[[Memory], object]) -> None:
+    """Read a backup into the tenant, and with `wait` call `then` when vectors are still missing."""
     if wait:
-        have_model(whose)
-    with whose.memory(works=wait) as memory:
+        ensure_weights(common)
+    with common.memory(works=wait) as memory:
         try:
-            with file.open(encoding="utf-8") as lines, bar() as progress:
+            with file.open(encoding="utf-8") as lines, progress_bar() as progress:
                 task = progress.add_task("Reading", total=None)
                 done = memory.backup.read(lines, progress=lambda count: progress.update(task, completed=count))
         except UnicodeDecodeError as error:
@@ -58,15 +58,15 @@ def read_backup(whose: Whose, file: Path, *, wait: bool, then: Callable[[Memory]
             ) from None
         if wait and done.vectors_owed:
             then(memory)
-        _report(whose, done)
+        _report(common, done)
 
 
 def _write(memory: Memory, file: Path) -> BackedUp:
-    """Write beside the file and put it in place when it is whole, readable by its owner alone."""
+    """Write a draft beside the file and rename it when it is complete; only the owner can read it."""
     draft = file.with_name(f".{file.name}.{os.getpid()}.draft")
     try:
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(handle, "w", encoding="utf-8") as target, bar() as progress:
+        with open(handle, "w", encoding="utf-8") as target, progress_bar() as progress:
             task: TaskID = progress.add_task("Writing", total=None)
             done = memory.backup.write(target, progress=lambda count: progress.update(task, completed=count))
             target.flush()
@@ -80,11 +80,11 @@ def _write(memory: Memory, file: Path) -> BackedUp:
     return done
 
 
-def _report(whose: Whose, done: BackedUp) -> None:
-    if whose.json:
-        answer(done)
+def _report(common: CommonOptions, done: BackedUp) -> None:
+    if common.json:
+        print_json(done)
         return
-    made = table("rows", "of", right=("rows",))
+    made = make_table("rows", "of", right=("rows",))
     for name, count in done.counts.items():
         made.add_row(f"{count:,}", name)
-    console().print(made)
+    stdout_console().print(made)

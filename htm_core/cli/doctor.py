@@ -1,4 +1,4 @@
-"""The doctor: what is wrong with an installation, and the command that mends each thing."""
+"""`htm doctor`: checks an installation and names the command that fixes each problem."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from ..models.tokenizers import default_tokens
 from ..settings import home
 from ..store.doctor import Finding, examine
 from .exit_codes import FAILED
-from .json_output import answer
-from .options import Whose, chosen_embedder
-from .rendering import aside, console, shown, table
+from .json_output import print_json
+from .options import CommonOptions, make_embedder
+from .rendering import make_table, printable, stderr_console, stdout_console
 
-LEAST_FREE = 1 << 30  # bytes
+MIN_FREE = 1 << 30  # bytes
 STYLES = {"well": "green", "note": "yellow", "wrong": "bold red"}
 
 
-def doctor(whose: Whose) -> None:
-    """Look the installation over; exits with 1 when something is wrong, and says what mends it."""
-    with aside().status("Looking…"):
-        found = [*_guarded("database", lambda: _database(whose)), *_guarded("embedder", lambda: _embedder(whose))]
+def doctor(common: CommonOptions) -> None:
+    """Check the installation and name the commands that fix it; exits with 1 when something is wrong."""
+    with stderr_console().status("Checking…"):
+        found = [*_guarded("database", lambda: _database(common)), *_guarded("embedder", lambda: _embedder(common))]
         found += [_tokenizer(), _disk()]
     wrong = sum(finding.state == "wrong" for finding in found)
-    if whose.json:
-        answer({"ok": not wrong, "findings": found})
+    if common.json:
+        print_json({"ok": not wrong, "findings": found})
     else:
         show(found)
     if wrong:
@@ -37,42 +37,44 @@ def doctor(whose: Whose) -> None:
 
 
 def show(found: list[Finding]) -> None:
-    """Show findings as a table, the commands that mend them below."""
-    made = table("what", "state", "how it stands")
+    """Print the findings as a table, with the commands that fix them below."""
+    made = make_table("what", "state", "how it stands")
     for finding in found:
-        made.add_row(finding.about, f"[{STYLES[finding.state]}]{finding.state}[/]", shown(finding.says))
-    console().print(made)
+        made.add_row(finding.about, f"[{STYLES[finding.state]}]{finding.state}[/]", printable(finding.says))
+    stdout_console().print(made)
     for finding in found:
         if finding.mend:
-            console().print(shown(f"{finding.about}: {finding.mend}"), style=STYLES[finding.state], soft_wrap=True)
+            stdout_console().print(
+                printable(f"{finding.about}: {finding.mend}"), style=STYLES[finding.state], soft_wrap=True
+            )
 
 
-def _guarded(about: str, look: Callable[[], list[Finding]]) -> list[Finding]:
-    """What is looked at, or the error that stands in the way."""
+def _guarded(about: str, check: Callable[[], list[Finding]]) -> list[Finding]:
+    """The findings of a check, or its error as a finding."""
     try:
-        return look()
+        return check()
     except HTMError as error:
         return [Finding(about, "wrong", str(error))]
 
 
-def _database(whose: Whose) -> list[Finding]:
-    database = whose.runtime().database
+def _database(common: CommonOptions) -> list[Finding]:
+    database = common.runtime().database
     if database.is_embedded:
-        database.open()  # the private server is made by whoever needs it first
+        database.open()  # the first use creates the embedded server
     return examine(
         database.dsn("htm_app"),
         worker=database.dsn("htm_worker"),
         schema=database.settings.schema_,
-        tenant=whose.tenant,
-        model=chosen_embedder(whose.embedder).name,
+        tenant=common.tenant,
+        model=make_embedder(common.embedder).name,
         embedded=database.is_embedded,
     )
 
 
-def _embedder(whose: Whose) -> list[Finding]:
-    embedder = chosen_embedder(whose.embedder)
+def _embedder(common: CommonOptions) -> list[Finding]:
+    embedder = make_embedder(common.embedder)
     if embedder.name in (MINILM, MINILM_INT8) and weights.find() is None:
-        return [Finding("embedder", "note", f"the weights of {embedder.name} come with their first use", "htm setup")]
+        return [Finding("embedder", "note", f"the weights of {embedder.name} are downloaded at first use", "htm setup")]
     dimension = len(embedder.query("Are you there?"))
     return [Finding("embedder", "well", f"{embedder.name} answers with {dimension} numbers")]
 
@@ -81,14 +83,16 @@ def _tokenizer() -> Finding:
     tokens = default_tokens()
     if tokens.exact:
         return Finding("tokenizer", "well", f"{tokens.name}, exact")
-    return Finding("tokenizer", "note", "tokens are estimated, rather too many", "pip install llama-index-core")
+    return Finding(
+        "tokenizer", "note", "tokens are estimated, rather too high than too low", "pip install llama-index-core"
+    )
 
 
 def _disk() -> Finding:
     folder = home()
-    standing = next(each for each in (folder, *folder.parents) if each.exists())
-    free = shutil.disk_usage(standing).free
+    existing = next(each for each in (folder, *folder.parents) if each.exists())
+    free = shutil.disk_usage(existing).free
     says = f"{folder}, {free / 1e9:.1f} GB free"
-    if free < LEAST_FREE:
-        return Finding("home", "wrong", says, "free some, or set HTM_HOME to another disk")
+    if free < MIN_FREE:
+        return Finding("home", "wrong", says, "free some space, or set HTM_HOME to a directory on another disk")
     return Finding("home", "well", says)

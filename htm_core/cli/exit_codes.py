@@ -1,4 +1,4 @@
-"""How a command ends: the exit codes, and what is said of an error without a traceback."""
+"""Exit codes, and errors printed without a traceback."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ from ..errors import HTMError, InvalidInput, NotFound
 FAILED = 1
 MISUSED = 2
 NOTHING_FOUND = 3
-INTERRUPTED = 130  # as a shell says of SIGINT
-PIPE_CLOSED = 141  # and of SIGPIPE
+INTERRUPTED = 130  # what shells use for SIGINT
+PIPE_CLOSED = 141  # and for SIGPIPE
 
 
 @contextlib.contextmanager
-def told(*, debug: bool) -> Iterator[None]:
-    """Turn what goes wrong within into a message on stderr and an exit code; `debug` shows the traceback instead."""
+def reported_errors(*, debug: bool) -> Iterator[None]:
+    """Turn an error inside this block into a message on stderr and an exit code; with `debug` it is raised as it is."""
     try:
         yield
         sys.stdout.flush()
     except HTMError as error:
         if debug:
             raise
-        complain(str(error))
-        raise typer.Exit(code_of(error)) from None
+        print_error(str(error))
+        raise typer.Exit(exit_code(error)) from None
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:
-        forsake_stdout()
+        silence_stdout()
         raise typer.Exit(PIPE_CLOSED) from None
 
 
-def code_of(error: HTMError) -> int:
-    """The exit code of an error: what could not be meant, what is not there, or what did not work."""
+def exit_code(error: HTMError) -> int:
+    """2 for invalid input, 3 for what was not found, 1 for everything else."""
     if isinstance(error, InvalidInput):
         return MISUSED
     return NOTHING_FOUND if isinstance(error, NotFound) else FAILED
 
 
-def complain(message: str) -> None:
-    """Say on stderr what is wrong."""
+def print_error(message: str) -> None:
+    """Print an error message on stderr."""
     typer.echo(f"htm: {message}", err=True)
 
 
-def forsake_stdout() -> None:
-    """Let nothing more be written to a pipe whose reader has gone, not even by the interpreter as it ends."""
+def silence_stdout() -> None:
+    """Redirect stdout to nowhere once its reader is gone, so that the interpreter's last flush cannot fail."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""Forgetting and its opposite, and what erases for good, which wants a yes."""
+"""Forget and restore, and purge and erase, which need --yes."""
 
 from __future__ import annotations
 
@@ -9,76 +9,76 @@ from typing import Annotated
 import typer
 
 from ..errors import InvalidInput
-from .json_output import answer, form
-from .options import Whose
-from .rendering import console, shown
+from .json_output import print_json, to_json
+from .options import CommonOptions
+from .rendering import printable, stdout_console
 
 Key = Annotated[str, typer.Argument(metavar="ID_OR_KEY", help="A memory's id, or its key.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Yes, erase it for good.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Confirm that it is erased for good.")]
 AGE = re.compile(r"(\d+)\s*(minutes?|min|hours?|h|days?|d|weeks?|w)", re.IGNORECASE)
 UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
 def forget(
-    whose: Whose,
+    common: CommonOptions,
     id_or_key: Key,
     by: Annotated[
         str | None, typer.Option("--by", metavar="ROBOT", help="Withdraw this robot's mentions only.")
     ] = None,
 ) -> None:
     """Hide a memory; restore brings it back."""
-    with whose.memory() as memory:
+    with common.memory() as memory:
         memory.forget(id_or_key, robot=by)
-    done(whose, {"forgotten": id_or_key}, f"Forgotten; bring it back with: htm restore {id_or_key}")
+    done(common, {"forgotten": id_or_key}, f"Forgotten; bring it back with: htm restore {id_or_key}")
 
 
-def restore(whose: Whose, id_or_key: Key) -> None:
-    """Bring back what was forgotten."""
-    with whose.memory() as memory:
+def restore(common: CommonOptions, id_or_key: Key) -> None:
+    """Bring back a forgotten memory."""
+    with common.memory() as memory:
         node = memory.restore(id_or_key)
-    done(whose, form(node), f"Restored: {node.content:.200}")
+    done(common, to_json(node), f"Restored: {node.content:.200}")
 
 
 def purge(
-    whose: Whose,
+    common: CommonOptions,
     older_than: Annotated[str, typer.Option("--older-than", metavar="AGE", help='As "30 days", or an ISO 8601 time.')],
     yes: Yes = False,
 ) -> None:
-    """Erase for good what was forgotten longer ago than this."""
+    """Erase for good what was forgotten longer ago than --older-than."""
     confirmed(yes)
-    with whose.memory() as memory:
+    with common.memory() as memory:
         gone = memory.purge(age(older_than), confirm="confirmed")
-    done(whose, {"purged": gone}, f"{gone:,} memories were erased for good.")
+    done(common, {"purged": gone}, f"{gone:,} memories were erased for good.")
 
 
 def erase(
-    whose: Whose,
+    common: CommonOptions,
     key: Annotated[str | None, typer.Option("--key", help="A key with all its values.")] = None,
     yes: Yes = False,
 ) -> None:
-    """Erase at once and for good everything of a --key, a --session or a --user."""
+    """Erase everything of a --key, a --session or a --user, at once and for good."""
     confirmed(yes)
-    if key is None and whose.session is None and whose.user is None:
-        raise typer.BadParameter("say whose: --user, or --session or --key (of that --user, if one is given)")
-    with whose.memory() as memory:
-        of_user = whose.user if key is None and whose.session is None else None
-        receipt = memory.erase(user=of_user, session=whose.session, key=key, confirm="confirmed")
-    told = ", ".join(f"{count:,} {name}" for name, count in receipt.counts.items() if count) or "nothing"
-    done(whose, {"erased": form(receipt.counts)}, f"Erased for good: {told}.")
+    if key is None and common.session is None and common.user is None:
+        raise typer.BadParameter("expected --user, --session or --key (the last two of that --user, if one is given)")
+    with common.memory() as memory:
+        of_user = common.user if key is None and common.session is None else None
+        receipt = memory.erase(user=of_user, session=common.session, key=key, confirm="confirmed")
+    erased = ", ".join(f"{count:,} {name}" for name, count in receipt.counts.items() if count) or "nothing"
+    done(common, {"erased": to_json(receipt.counts)}, f"Erased for good: {erased}.")
 
 
-def done(whose: Whose, value: object, words: str) -> None:
-    """Say what was done, to a program or to a person."""
-    if whose.json:
-        answer(value)
+def done(common: CommonOptions, value: object, words: str) -> None:
+    """Print the result: as JSON with --json, else as a sentence."""
+    if common.json:
+        print_json(value)
     else:
-        console().print(shown(words))
+        stdout_console().print(printable(words))
 
 
 def confirmed(yes: bool) -> None:
-    """Refuse what cannot be undone unless it was confirmed."""
+    """Raise `BadParameter` without --yes."""
     if not yes:
-        raise typer.BadParameter("this cannot be undone, and nothing was erased: add --yes if you mean it")
+        raise typer.BadParameter("expected --yes, since this cannot be undone; nothing was erased")
 
 
 def age(text: str) -> timedelta | datetime:

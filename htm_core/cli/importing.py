@@ -1,4 +1,4 @@
-"""Importing transcripts: read as a whole first, remembered in batches, and never twice."""
+"""`htm import`: transcripts are checked as a whole, then remembered in batches, and never twice."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from ..rules.identity import node_id
 from ..rules.transcripts.read import iter_read, read
 from ..store import mentions
 from ..types import Draft
-from .backup import holds_backup, read_backup
-from .json_output import answer
-from .memories import owing
-from .options import Whose
-from .rendering import bar, console, shown, table
-from .setup import have_model
+from .backup import is_backup_file, read_backup
+from .json_output import print_json
+from .memories import report_pending_vectors
+from .options import CommonOptions
+from .rendering import make_table, printable, progress_bar, stdout_console
+from .setup import ensure_weights
 
 BATCH = 100
 LONG_FILE = 64 << 20  # bytes, beyond which JSON lines are read line by line instead of at once
 
 
 class Format(StrEnum):
-    """What a transcript is written in."""
+    """The format of a transcript."""
 
     auto = "auto"
     jsonl = "jsonl"
@@ -45,7 +45,7 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One transcript, read through once without an error; `drafts` gives its turns from the beginning."""
+    """One transcript without errors; `drafts` returns its turns from the beginning, each time it is called."""
 
     name: str
     format: str
@@ -56,7 +56,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """What became of a transcript: turns that were new, that say something else now, that were known, and left out."""
+    """The result for one transcript: turns that were new, changed, known already, and skipped for `reasons`."""
 
     name: str
     format: str
@@ -69,32 +69,32 @@ class Imported:
 
 
 def import_files(
-    whose: Whose,
+    common: CommonOptions,
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Transcripts; - is stdin.")],
-    format: Annotated[Format, typer.Option("--format", help="Found out by default.")] = Format.auto,
+    format: Annotated[Format, typer.Option("--format", help="Detected by default.")] = Format.auto,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the vectors, or leave them.")] = True,
 ) -> None:
-    """Import transcripts: JSON lines, LangChain dumps, ChatGPT exports; or a backup of htm export. Run twice, imported once."""
-    if format is Format.backup or (format is Format.auto and any(map(holds_backup, files))):
+    """Import transcripts (JSON lines, LangChain dumps, ChatGPT exports) or a backup of htm export. Importing twice adds nothing."""
+    if format is Format.backup or (format is Format.auto and any(map(is_backup_file, files))):
         for file in files:
-            read_backup(whose, file, wait=wait, then=wait_for_vectors)
+            read_backup(common, file, wait=wait, then=wait_for_vectors)
         return
     sources = [source_of(file, format=format) for file in files]
     if wait:
-        have_model(whose)
-    with whose.memory(works=wait) as memory:
+        ensure_weights(common)
+    with common.memory(works=wait) as memory:
         found = []
-        with bar() as progress:
+        with progress_bar() as progress:
             for source in sources:
-                found.append(remember_all(memory, source, whose=whose, works=wait, batch=BATCH, progress=progress))
+                found.append(import_source(memory, source, common=common, works=wait, batch=BATCH, progress=progress))
         if wait:
             wait_for_vectors(memory)
-        report(whose, found)
-        owing(memory)
+        report(common, found)
+        report_pending_vectors(memory)
 
 
 def source_of(file: Path, *, format: Format) -> Source:
-    """Read a transcript through, so that nothing is remembered of a file that has a broken place."""
+    """Read a whole transcript first, so that nothing is remembered of a broken file."""
     name = "stdin" if str(file) == "-" else file.name
     try:
         if str(file) != "-" and file.stat().st_size > LONG_FILE and (format == "jsonl" or file.suffix == ".jsonl"):
@@ -115,18 +115,18 @@ def source_of(file: Path, *, format: Format) -> Source:
 def _long(file: Path) -> Source:
     reasons: Counter[str] = Counter()
 
-    def drafts(skip: Callable[[str], object] | None = None) -> Iterator[Draft]:
+    def _drafts(skip: Callable[[str], object] | None = None) -> Iterator[Draft]:
         with file.open("rb") as lines:
             yield from iter_read(lines, name=file.name, skip=skip)
 
-    turns = sum(1 for _ in drafts(lambda reason: reasons.update([reason])))
-    return Source(name=file.name, format="jsonl", turns=turns, reasons=dict(reasons), drafts=drafts)
+    turns = sum(1 for _ in _drafts(lambda reason: reasons.update([reason])))
+    return Source(name=file.name, format="jsonl", turns=turns, reasons=dict(reasons), drafts=_drafts)
 
 
-def remember_all(
-    memory: Memory, source: Source, *, whose: Whose, works: bool, batch: int, progress: Progress
+def import_source(
+    memory: Memory, source: Source, *, common: CommonOptions, works: bool, batch: int, progress: Progress
 ) -> Imported:
-    """Remember what of a transcript is not known yet, batch by batch; interrupted, the next time goes on there."""
+    """Remember the turns that are not known yet, in batches; after an interruption the next import continues there."""
     task = progress.add_task(f"Importing {source.name}", total=source.turns)
     result = Imported(
         name=source.name, format=source.format, turns=source.turns, reasons=source.reasons,
@@ -134,7 +134,7 @@ def remember_all(
     )  # fmt: skip
     turns = source.drafts()
     while some := list(islice(turns, batch)):
-        new, changed = unknown(some, whose=whose, works=works)
+        new, changed = new_and_changed(some, common=common, works=works)
         memory.remember_many([*new, *changed])
         known = len(some) - len(new) - len(changed)
         result = replace(
@@ -148,11 +148,11 @@ def remember_all(
     return result
 
 
-def unknown(drafts: Sequence[Draft], *, whose: Whose, works: bool) -> tuple[list[Draft], list[Draft]]:
-    """The drafts whose ids are new, and those that say something else under an id that is known."""
-    owner = whose.user or ""
+def new_and_changed(drafts: Sequence[Draft], *, common: CommonOptions, works: bool) -> tuple[list[Draft], list[Draft]]:
+    """The drafts with new ids, and those with a known id and another text."""
+    owner = common.user or ""
     ids = [(draft.session or "", draft.id or "") for draft in drafts]
-    with whose.runtime(works=works).database.transaction(whose.tenant) as connection:
+    with common.runtime(works=works).database.transaction(common.tenant) as connection:
         known = mentions.nodes_of_ids(connection, ids, owner=owner)
     new = [draft for draft, id in zip(drafts, ids, strict=True) if id not in known]
     changed = [
@@ -166,13 +166,13 @@ def _differs(draft: Draft, owner: str, node: object) -> bool:
 
 
 def wait_for_vectors(memory: Memory) -> bool:
-    """Wait, with a progress bar, until all vectors that are owed are made; False when their model keeps failing."""
+    """Wait with a progress bar until all pending vectors are made; False when their model keeps failing."""
     total = memory.stats().pending_jobs
     outcome: list[bool] = []
-    # A thread of its own, which Ctrl-C leaves behind: what is owed stays owed.
+    # A daemon thread, which Ctrl-C leaves behind: pending jobs stay pending.
     waiting = threading.Thread(target=_flush, args=(memory, outcome), daemon=True)
     waiting.start()
-    with bar() as progress:
+    with progress_bar() as progress:
         task = progress.add_task("Embedding", total=total)
         while waiting.is_alive():
             waiting.join(0.1)
@@ -183,19 +183,19 @@ def wait_for_vectors(memory: Memory) -> bool:
 def _flush(memory: Memory, outcome: list[bool]) -> None:
     try:
         outcome.append(memory.flush())
-    except HTMError:  # whoever waits meets the same error in the next verb, and tells it
+    except HTMError:  # the next call gets the same error and reports it
         outcome.append(False)
 
 
-def report(whose: Whose, found: Sequence[Imported]) -> None:
-    """Say what became of each transcript, and why anything was left out."""
-    if whose.json:
-        answer({"files": found})
+def report(common: CommonOptions, found: Sequence[Imported]) -> None:
+    """Print the result for each transcript, and why turns were skipped."""
+    if common.json:
+        print_json({"files": found})
         return
     figures = ("turns", "imported", "changed", "known", "skipped")
-    made = table("file", "format", *figures, "left out because", right=figures)
+    made = make_table("file", "format", *figures, "skipped because", right=figures)
     for each in found:
         why = ", ".join(f"{reason} ({count:,})" for reason, count in each.reasons.items())
         counts = (f"{getattr(each, name):,}" for name in figures)
-        made.add_row(shown(each.name), each.format, *counts, shown(why))
-    console().print(made)
+        made.add_row(printable(each.name), each.format, *counts, printable(why))
+    stdout_console().print(made)

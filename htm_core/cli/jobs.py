@@ -1,4 +1,4 @@
-"""The work that is owed: `htm jobs` shows it, `htm jobs retry` tries again what was given up."""
+"""`htm jobs` lists pending work, `htm jobs retry` tries failed jobs again."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from ..types import Job
-from .json_output import answer
-from .options import Whose
-from .rendering import aside, console, local, shown, table
+from .json_output import print_json
+from .options import CommonOptions
+from .rendering import local_time, make_table, printable, stderr_console, stdout_console
 
 
 class Act(StrEnum):
-    """What to do with jobs."""
+    """The subcommands."""
 
     list = "list"
     retry = "retry"
@@ -27,49 +27,49 @@ class Kind(StrEnum):
     tag = "tag"
     propose = "propose"
     relate = "relate"
-    words = "count"  # `count` is a method that every text has
+    words = "count"  # the name `count` is taken by str.count
 
 
 def jobs(
-    whose: Whose,
+    common: CommonOptions,
     act: Annotated[
-        Act, typer.Argument(metavar="list|retry", help="Show them, or try again what was given up.")
+        Act, typer.Argument(metavar="list|retry", help="Show jobs, or retry those that were given up.")
     ] = Act.list,
     ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Only these; for retry.")] = None,
     kind: Annotated[Kind | None, typer.Option("--kind", help="Only jobs of this kind.")] = None,
     parked: Annotated[
-        bool | None, typer.Option("--parked/--waiting", help="Only what was given up, or only the rest.")
+        bool | None, typer.Option("--parked/--waiting", help="Only jobs that were given up, or only the others.")
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 100,
 ) -> None:
-    """Show the work that is owed for somebody's memories, or try again what was given up."""
+    """List the pending jobs of these memories, or retry those that were given up."""
     if ids and act is Act.list:
         raise typer.BadParameter("ids are for retry: htm jobs retry ID")
-    with whose.memory() as memory:
+    with common.memory() as memory:
         if act is Act.retry:
-            again = memory.jobs.retry(ids or None, kind=None if kind is None else kind.value)
+            retried = memory.jobs.retry(ids or None, kind=None if kind is None else kind.value)
             found = None
         else:
-            again, found = 0, memory.jobs.list(kind=None if kind is None else kind.value, parked=parked, limit=limit)
+            retried, found = 0, memory.jobs.list(kind=None if kind is None else kind.value, parked=parked, limit=limit)
     if found is not None:
-        _show(whose, found)
-    elif whose.json:
-        answer({"retried": again})
+        _show(common, found)
+    elif common.json:
+        print_json({"retried": retried})
     else:
-        console().print(
-            f"{again:,} jobs are due again; htm worker --once does them." if again else "None was given up."
+        stdout_console().print(
+            f"{retried:,} jobs are due again; htm worker --once does them." if retried else "No job was given up."
         )
 
 
-def _show(whose: Whose, found: list[Job]) -> None:
-    if whose.json:
-        answer(found)
+def _show(common: CommonOptions, found: list[Job]) -> None:
+    if common.json:
+        print_json(found)
         return
     if not found:
-        aside().print("No work is owed.")
+        stderr_console().print("No jobs are pending.")
         return
-    made = table("id", "kind", "state", "tries", "since", "what went wrong", right=("tries",))
+    made = make_table("id", "kind", "state", "tries", "since", "what went wrong", right=("tries",))
     for job in found:
         what = f"{job.kind} {job.model}".strip()
-        made.add_row(job.id, what, job.state, str(job.attempts), local(job.created_at), shown(job.error or ""))
-    console().print(made)
+        made.add_row(job.id, what, job.state, str(job.attempts), local_time(job.created_at), printable(job.error or ""))
+    stdout_console().print(made)

@@ -1,4 +1,4 @@
-"""Values as programs read them: one JSON document on stdout."""
+"""Results for programs: one JSON document on stdout."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from typing import Any
 from ..types import Hit, Recall
 
 
-def answer(value: object) -> None:
+def print_json(value: object) -> None:
     """Write a value to stdout as one JSON document, and nothing else."""
     exact = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    sys.stdout.write(json.dumps(form(value), ensure_ascii=not exact, allow_nan=False, indent=2) + "\n")
+    sys.stdout.write(json.dumps(to_json(value), ensure_ascii=not exact, allow_nan=False, indent=2) + "\n")
 
 
-def form(value: object) -> Any:
-    """A value in JSON's own terms: times in ISO 8601 with their offset, bytes in base64, our values field by field."""
+def to_json(value: object) -> Any:
+    """A value as JSON types: times in ISO 8601 with their offset, bytes in base64, dataclasses field by field."""
     if isinstance(value, Hit):
         return {"content": value.content, **_fields(value)}
     if is_dataclass(value) and not isinstance(value, type):
         return _fields(value)
     if isinstance(value, Mapping):
-        return {str(name): form(each) for name, each in value.items()}
+        return {str(name): to_json(each) for name, each in value.items()}
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, timedelta):
@@ -34,9 +34,9 @@ def form(value: object) -> Any:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, Sequence | Set) and not isinstance(value, str | Recall):
-        return [form(each) for each in value]
+        return [to_json(each) for each in value]
     return value
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    return {field.name: form(getattr(value, field.name)) for field in fields(value)}
+    return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}

@@ -1,4 +1,4 @@
-"""The verbs of one memory: remember, recall, context, timeline, forget and the others."""
+"""Commands for one memory: remember, recall, context, timeline, stats."""
 
 from __future__ import annotations
 
@@ -16,10 +16,21 @@ from ..memory import Memory
 from ..rules.transcripts.turns import iso_time
 from ..types import Draft
 from .exit_codes import NOTHING_FOUND
-from .json_output import answer
-from .options import Whose, json_object, listed
-from .rendering import aside, console, framed, local, pairs, recalled, shown, speaker, table, timed
-from .setup import have_model
+from .json_output import print_json
+from .options import CommonOptions, json_object, split_values
+from .rendering import (
+    context_panel,
+    hits_table,
+    key_value_table,
+    local_time,
+    make_table,
+    printable,
+    speaker,
+    stderr_console,
+    stdout_console,
+    timings_line,
+)
+from .setup import ensure_weights
 
 Tags = Annotated[list[str] | None, typer.Option("--tags", "--tag", help="Tags, with commas or repeated.")]
 Where = Annotated[str | None, typer.Option("--where", metavar="JSON", help='Metadata filter, as {"a": {"$gte": 1}}.')]
@@ -40,7 +51,7 @@ class Mode(StrEnum):
 
 
 class Scope(StrEnum):
-    """Whose memories are searched."""
+    """The memories that are searched."""
 
     user = "user"
     session = "session"
@@ -48,52 +59,56 @@ class Scope(StrEnum):
 
 
 def remember(
-    whose: Whose,
+    common: CommonOptions,
     content: Annotated[str, typer.Argument(metavar="TEXT", help="What to remember; - reads it from stdin.")],
-    key: Annotated[str | None, typer.Option("--key", help="A value that changes: this is its newest.")] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", help="The key of a changing value: this text is its newest version.")
+    ] = None,
     importance: Annotated[float | None, typer.Option("--importance", min=0, max=10)] = None,
     tags: Tags = None,
     metadata: Annotated[str | None, typer.Option("--metadata", metavar="JSON", help="An object.")] = None,
     role: Annotated[str | None, typer.Option("--role", help="user, assistant, system or tool.")] = None,
     name: Annotated[str | None, typer.Option("--name", help="Who is speaking.")] = None,
     at: Annotated[str | None, typer.Option("--at", help="When, in ISO 8601 with an offset; default now.")] = None,
-    id: Annotated[str | None, typer.Option("--id", help="Your own id of it: said again it is the same.")] = None,
+    id: Annotated[
+        str | None, typer.Option("--id", help="Your own id for it; the same id is never stored twice.")
+    ] = None,
     wait: Wait = True,
 ) -> None:
-    """Remember a text for good."""
+    """Remember a text."""
     draft = Draft(
         content=sys.stdin.read() if content == "-" else content, id=id, key=key, importance=importance,
-        tags=listed(tags) or (), metadata=json_object(metadata), role=role, name=name, at=iso_time(at, where="--at"),
+        tags=split_values(tags) or (), metadata=json_object(metadata), role=role, name=name, at=iso_time(at, where="--at"),
     )  # fmt: skip
     if wait:
-        have_model(whose)
-    with whose.memory(embed="now" if wait else "queue") as memory:
+        ensure_weights(common)
+    with common.memory(embed="now" if wait else "queue") as memory:
         [node] = memory.remember_many([draft])
-        if whose.json:
-            answer(node)
+        if common.json:
+            print_json(node)
         else:
-            console().print(f"{node.id}  {'remembered' if node.is_new else 'known already, and said again'}")
-        owing(memory)
+            stdout_console().print(f"{node.id}  {'remembered' if node.is_new else 'known already, mentioned again'}")
+        report_pending_vectors(memory)
 
 
-def owing(memory: Memory) -> None:
-    """Say on stderr when vectors are owed; until then memories are found by their words."""
+def report_pending_vectors(memory: Memory) -> None:
+    """Say on stderr when vectors are pending: until they are made, those memories are found by their words only."""
     pending = memory.jobs.list(kind="embed", parked=False, limit=1_000)
     if pending:
         many = f"{len(pending):,}{'+' * (len(pending) == 1_000)}"
-        aside().print(f"{many} memories are found by their words only, until a worker runs: htm worker --once")
+        stderr_console().print(f"{many} memories are found by their words only, until a worker runs: htm worker --once")
 
 
 def recall(
-    whose: Whose,
+    common: CommonOptions,
     query: Annotated[str, typer.Argument(metavar="QUESTION")],
     limit: Limit = 10,
     budget: Annotated[
-        int | None, typer.Option("--budget", help="The best whole hits that so many tokens hold.")
+        int | None, typer.Option("--budget", help="As many of the best hits as fit in so many tokens.")
     ] = None,
-    mode: Annotated[Mode, typer.Option("--mode", help="By meaning and words, or by one of them.")] = Mode.hybrid,
+    mode: Annotated[Mode, typer.Option("--mode", help="Search by meaning and words, or by one of them.")] = Mode.hybrid,
     scope: Annotated[
-        Scope | None, typer.Option("--scope", help="Theirs and the shared, the session's, or everybody's.")
+        Scope | None, typer.Option("--scope", help="The user's and shared memories, the session's, or all.")
     ] = None,
     timeframe: Timeframe = None,
     tags: Tags = None,
@@ -103,101 +118,104 @@ def recall(
     hold: Annotated[bool, typer.Option("--hold/--no-hold", help="Take the hits into working memory.")] = True,
     explain: Annotated[bool, typer.Option("--explain", help="Show what each signal added to the score.")] = False,
 ) -> None:
-    """Find what answers a question, best first."""
-    with whose.memory() as memory:
+    """Find the memories that answer a question, best first."""
+    with common.memory() as memory:
         found = memory.recall(
-            query, limit=limit, budget=budget, mode=mode.value, scope=scope_of(scope, whose), timeframe=timeframe,
-            tags=listed(tags), where=json_object(where), robot=listed(by), min_score=min_score, hold=hold, explain=explain,
+            query, limit=limit, budget=budget, mode=mode.value, scope=chosen_scope(scope, common), timeframe=timeframe,
+            tags=split_values(tags), where=json_object(where), robot=split_values(by), min_score=min_score,
+            hold=hold, explain=explain,
         )  # fmt: skip
-    if whose.json:
-        answer(found)
+    if common.json:
+        print_json(found)
     elif found:
-        console().print(recalled(found))
-    if not whose.json and explain:
-        console().print(timed(found), style="dim")
-    if found.degraded and not whose.json:
-        aside().print(shown(found.degraded), style="yellow")
+        stdout_console().print(hits_table(found))
+    if not common.json and explain:
+        stdout_console().print(timings_line(found), style="dim")
+    if found.degraded and not common.json:
+        stderr_console().print(printable(found.degraded), style="yellow")
     if not found:
-        nothing("Nothing was found.")
+        end_empty("Nothing was found.")
 
 
-def scope_of(scope: Scope | None, whose: Whose) -> types.Scope | None:
-    """The scope that was asked for; with a session named, that session."""
+def chosen_scope(scope: Scope | None, common: CommonOptions) -> types.Scope | None:
+    """The given scope; without one, the session if there is a --session."""
     if scope is not None:
         return scope.value
-    return "session" if whose.session else None
+    return "session" if common.session else None
 
 
-def nothing(words: str) -> None:
-    """End a search that found nothing: words on stderr, and an exit code of its own."""
-    aside().print(words)
+def end_empty(message: str) -> None:
+    """End a search that found nothing: a message on stderr, and the exit code 3."""
+    stderr_console().print(message)
     raise typer.Exit(NOTHING_FOUND)
 
 
 def context(
-    whose: Whose,
+    common: CommonOptions,
     order: Annotated[
         str, typer.Option("--order", help="balanced, balanced:access, recent, important or frequent.")
     ] = "balanced",
-    budget: Annotated[int | None, typer.Option("--budget", help="Tokens; default the whole of working memory.")] = None,
+    budget: Annotated[
+        int | None, typer.Option("--budget", help="Tokens; default the budget of working memory.")
+    ] = None,
 ) -> None:
-    """Print what a model would be given of working memory."""
-    with whose.memory() as memory:
+    """Print the context that a model would get from working memory."""
+    with common.memory() as memory:
         made = memory.context(order=cast(types.OrderName, order), budget=budget)
         room = memory.working.budget if budget is None else budget
-    if whose.json:
-        answer(made)
-    elif console().is_terminal:
-        console().print(framed(made, budget=room))
+    if common.json:
+        print_json(made)
+    elif stdout_console().is_terminal:
+        stdout_console().print(context_panel(made, budget=room))
     else:
         typer.echo(made.text)
 
 
 def timeline(
-    whose: Whose,
+    common: CommonOptions,
     timeframe: Timeframe = None,
     by: Annotated[str | None, typer.Option("--by", metavar="ROBOT", help="Only what this robot heard.")] = None,
     limit: Limit = 100,
-    before: Annotated[str | None, typer.Option("--before", metavar="ID", help="Those before this mention.")] = None,
-    after: Annotated[str | None, typer.Option("--after", metavar="ID", help="Those after this mention.")] = None,
-    forgotten: Annotated[bool, typer.Option("--forgotten", help="Show what was forgotten as well.")] = False,
+    before: Annotated[str | None, typer.Option("--before", metavar="ID", help="Only before this mention.")] = None,
+    after: Annotated[str | None, typer.Option("--after", metavar="ID", help="Only after this mention.")] = None,
+    forgotten: Annotated[bool, typer.Option("--forgotten", help="Show forgotten mentions too.")] = False,
 ) -> None:
-    """Show what was said, in order: the latest, or those before or after a mention."""
-    with whose.memory() as memory:
+    """Show what was said in order: the latest mentions, or those before or after one."""
+    with common.memory() as memory:
         said = memory.timeline(
-            session=whose.session, robot=by, timeframe=timeframe, limit=limit, before=before, after=after, forgotten=forgotten
+            session=common.session, robot=by, timeframe=timeframe, limit=limit, before=before, after=after, forgotten=forgotten
         )  # fmt: skip
-    if whose.json:
-        answer(said)
+    if common.json:
+        print_json(said)
     elif said:
-        made = table("when", "session", "who", "what")
+        made = make_table("when", "session", "who", "what")
         for mention in said:
             made.add_row(
-                local(mention.at),
-                shown(mention.session or "", longest=32),
-                shown(speaker(mention)),
-                shown(mention.content),
+                local_time(mention.at),
+                printable(mention.session or "", longest=32),
+                printable(speaker(mention)),
+                printable(mention.content),
             )
-        console().print(made)
+        stdout_console().print(made)
     if not said:
-        nothing("Nothing was said.")
+        end_empty("Nothing was said.")
 
 
-def stats(whose: Whose) -> None:
-    """Count what is remembered, what is held, and the work that is owed."""
-    with whose.memory() as memory:
+def stats(common: CommonOptions) -> None:
+    """Count the memories, the items in working memory and the pending jobs."""
+    with common.memory() as memory:
         counted = memory.stats()
-    if whose.json:
-        answer(counted)
+    if common.json:
+        print_json(counted)
         return
     rows = [(field.name.replace("_", " "), getattr(counted, field.name)) for field in fields(counted)]
-    console().print(pairs((name, figure(value)) for name, value in rows if value is not None))
+    stdout_console().print(key_value_table((name, formatted(value)) for name, value in rows if value is not None))
 
 
-def figure(value: object) -> str:
-    """A number, a time or a name, as people write it."""
+def formatted(value: object) -> str:
+    """A number, a time or a name for people to read."""
     if isinstance(value, datetime):
-        return local(value)
+        return local_time(value)
     if isinstance(value, Mapping):
         return ", ".join(f"{name}: {each}" for name, each in value.items())
     return f"{value:,.0f}" if isinstance(value, int | float) else str(value)

@@ -1,4 +1,4 @@
-"""The options that commands have in common, and what they come to."""
+"""The options that commands share, and the memory that they describe."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..models.embedders import CheckedEmbedder, resolve
 from ..runtime.process import Runtime, runtime
 from ..settings import Settings
 from ..types import Embed, Eviction
-from .exit_codes import told
+from .exit_codes import reported_errors
 
 P = ParamSpec("P")
 
@@ -27,12 +27,12 @@ Url = Annotated[
         help="DSN of the PostgreSQL to use.",
     ),
 ]  # fmt: skip
-Tenant = Annotated[str, typer.Option("--tenant", help="The wall: an organisation, an installation.")]
+Tenant = Annotated[str, typer.Option("--tenant", help="The tenant: an organisation, an installation.")]
 User = Annotated[
-    str | None, typer.Option("--user", show_default="what everyone shares", help="Whose memories these are.")
+    str | None, typer.Option("--user", show_default="what everyone shares", help="The user the memories belong to.")
 ]
 Robot = Annotated[str | None, typer.Option("--robot", show_default="default", help="Who remembers.")]
-Session = Annotated[str | None, typer.Option("--session", help="Which conversation.")]
+Session = Annotated[str | None, typer.Option("--session", help="The conversation.")]
 Embedder = Annotated[
     str | None,
     typer.Option("--embedder", show_default="minilm", help="minilm, minilm:int8 or ollama:MODEL."),
@@ -45,14 +45,14 @@ Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON documen
 Debug = Annotated[bool, typer.Option("--debug", envvar="HTM_DEBUG", help="Show the traceback of an error.")]
 
 
-def chosen_embedder(spec: str | None) -> CheckedEmbedder:
-    """The embedder that the option names; nothing is loaded before its first use."""
+def make_embedder(spec: str | None) -> CheckedEmbedder:
+    """The embedder that --embedder names; it is loaded at its first use."""
     return resolve(spec)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whose:
-    """Whose memories a command is about, in which database, and how it answers."""
+class CommonOptions:
+    """The values of the shared options: the database, the owner of the memories, and the form of the answer."""
 
     url: str | None = None
     tenant: str = "default"
@@ -73,24 +73,24 @@ class Whose:
         budget: int = 128_000,
         on_evict: Callable[[Eviction], None] | None = None,
     ) -> Memory:
-        """Their memory; with `works` this process does the jobs that are owed, else it leaves them."""
+        """The memory of these options; with `works` this process does pending jobs, else it leaves them to a worker."""
         return Memory(
             robot or self.robot or "default", url=self.url, tenant=self.tenant, user=self.user, session=self.session,
-            budget=budget, embedder=chosen_embedder(self.embedder), embed=embed, on_evict=on_evict,
+            budget=budget, embedder=make_embedder(self.embedder), embed=embed, on_evict=on_evict,
             settings=self.settings(works=works),
         )  # fmt: skip
 
     def runtime(self, *, works: bool = False) -> Runtime:
-        """The database of these memories, with its worker; the very one that `memory` uses."""
+        """The database of these memories, with its worker; `memory` uses the same one."""
         return runtime(self.url, self.settings(works=works))
 
     def settings(self, *, works: bool = False) -> Settings:
-        """How this process uses the database."""
+        """The settings of this process."""
         owner = SecretStr(self.migrate_url) if self.migrate_url else None
         return Settings(worker="thread" if works else "off", migrate_url=owner, pool_min=0)
 
 
-def everything(
+def memory_options(
     *,
     url: Url = None,
     tenant: Tenant = "default",
@@ -100,19 +100,21 @@ def everything(
     embedder: Embedder = None,
     json: Json = False,
     debug: Debug = False,
-) -> Whose:
-    """The options of a command about somebody's memories."""
-    return Whose(
+) -> CommonOptions:
+    """The shared options of a command about one owner's memories."""
+    return CommonOptions(
         url=url, tenant=tenant, user=user, robot=robot, session=session, embedder=embedder, json=json, debug=debug
     )
 
 
-def database_only(*, url: Url = None, migrate_url: OwnerUrl = None, json: Json = False, debug: Debug = False) -> Whose:
-    """The options of a command about a whole database."""
-    return Whose(url=url, migrate_url=migrate_url, json=json, debug=debug)
+def database_options(
+    *, url: Url = None, migrate_url: OwnerUrl = None, json: Json = False, debug: Debug = False
+) -> CommonOptions:
+    """The shared options of a command about a whole database."""
+    return CommonOptions(url=url, migrate_url=migrate_url, json=json, debug=debug)
 
 
-def database_of_tenant(
+def tenant_options(
     *,
     url: Url = None,
     tenant: Tenant = "default",
@@ -120,34 +122,34 @@ def database_of_tenant(
     migrate_url: OwnerUrl = None,
     json: Json = False,
     debug: Debug = False,
-) -> Whose:
-    """The options of a command about a tenant's standing in a database."""
-    return Whose(url=url, tenant=tenant, embedder=embedder, migrate_url=migrate_url, json=json, debug=debug)
+) -> CommonOptions:
+    """The shared options of a command about one tenant of a database."""
+    return CommonOptions(url=url, tenant=tenant, embedder=embedder, migrate_url=migrate_url, json=json, debug=debug)
 
 
-def machine_only(*, json: Json = False, debug: Debug = False) -> Whose:
-    """The options of a command that needs no database."""
-    return Whose(json=json, debug=debug)
+def machine_options(*, json: Json = False, debug: Debug = False) -> CommonOptions:
+    """The shared options of a command that needs no database."""
+    return CommonOptions(json=json, debug=debug)
 
 
-def taking(
-    options: Callable[..., Whose], *, tenant: str | None = None
-) -> Callable[[Callable[Concatenate[Whose, P], None]], Callable[..., None]]:
-    """Give a command these common options behind its own: it gets what they come to as its first argument.
+def with_options(
+    options: Callable[..., CommonOptions], *, tenant: str | None = None
+) -> Callable[[Callable[Concatenate[CommonOptions, P], None]], Callable[..., None]]:
+    """Add shared options to a command, which gets their values as its first argument.
 
-    `tenant` is another default than the options have. What goes wrong in the command is told and turned into an exit
-    code. Typer reads the parameters from the signature, so it is composed here instead of being written a dozen times.
+    `tenant` replaces the default of --tenant. Errors of the command are printed and become an exit code. Typer reads
+    the parameters from the signature, so the signature is put together here and not written a dozen times.
     """
 
-    def decorate(command: Callable[Concatenate[Whose, P], None]) -> Callable[..., None]:
+    def decorate(command: Callable[Concatenate[CommonOptions, P], None]) -> Callable[..., None]:
         own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
         common = [_defaulting(each, tenant) for each in inspect.signature(options, eval_str=True).parameters.values()]
         names = {each.name for each in common}
 
-        def run(**given: Any) -> None:  # what the parser read, by name: the two signatures composed below
-            whose = options(**{name: value for name, value in given.items() if name in names})
-            with told(debug=whose.debug):
-                command(whose, **{name: value for name, value in given.items() if name not in names})  # type: ignore[call-arg]
+        def run(**given: Any) -> None:  # the parsed options by name: those of the command and the shared ones
+            common = options(**{name: value for name, value in given.items() if name in names})
+            with reported_errors(debug=common.debug):
+                command(common, **{name: value for name, value in given.items() if name not in names})  # type: ignore[call-arg]
 
         parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*own, *common)]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -163,7 +165,7 @@ def _defaulting(parameter: inspect.Parameter, tenant: str | None) -> inspect.Par
 
 
 def json_object(text: str | None) -> Mapping[str, Any] | None:
-    """Read an option that is a JSON object; anything else is a mistake of usage."""
+    """Parse an option that must be a JSON object; raises `BadParameter` for anything else."""
     if text is None:
         return None
     try:
@@ -175,7 +177,7 @@ def json_object(text: str | None) -> Mapping[str, Any] | None:
     return value
 
 
-def listed(given: list[str] | None) -> list[str] | None:
-    """Read an option that may be repeated and may hold several values, with commas between."""
+def split_values(given: list[str] | None) -> list[str] | None:
+    """The values of an option that may be repeated and may hold several values separated by commas."""
     parts = [part.strip() for each in given or () for part in each.split(",")]
     return [part for part in parts if part] or None

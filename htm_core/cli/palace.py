@@ -1,4 +1,4 @@
-"""The memory palace: `htm palace` files, notes, promotes, looks, wakes up, consults, exports and shows the audit."""
+"""`htm palace`: the subcommands of the memory palace."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import typer
 
 from ..palace import Consultation, Decision, Enforcer, Grounding, Palace, Placed, PromotionConflict
 from ..palace.enforcer import THRESHOLD
-from .json_output import answer
-from .memories import nothing
-from .options import Whose
-from .rendering import console, shown, table
+from .json_output import print_json
+from .memories import end_empty
+from .options import CommonOptions
+from .rendering import make_table, printable, stdout_console
 
 
 class Act(StrEnum):
-    """What to do with a palace."""
+    """The subcommands."""
 
     init = "init"
     look = "look"
@@ -33,8 +33,8 @@ class Act(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """What stands behind the act: its words, and the options."""
+class PalaceArguments:
+    """The arguments and options of a subcommand."""
 
     words: Sequence[str]
     room: str | None
@@ -49,18 +49,18 @@ class Given:
     limit: int
 
     def text(self) -> str:
-        """Its one text."""
+        """The words as one text."""
         return " ".join(self.words)
 
     def where(self) -> tuple[str, str]:
-        """The room and the drawer, both of which are needed."""
+        """The room and the drawer; raises `BadParameter` unless both are given."""
         if not self.room or not self.drawer:
-            raise typer.BadParameter("expected --room and --drawer, which say where it is kept")
+            raise typer.BadParameter("expected --room and --drawer, the place to keep it in")
         return self.room, self.drawer
 
 
 def palace(
-    whose: Whose,
+    common: CommonOptions,
     act: Annotated[
         Act, typer.Argument(metavar="init|look|file|note|promote|wake|consult|export|import|audit")
     ] = Act.look,
@@ -70,64 +70,69 @@ def palace(
     room: Annotated[str | None, typer.Option("--room", help="The room.")] = None,
     drawer: Annotated[str | None, typer.Option("--drawer", help="The drawer of the room.")] = None,
     reason: Annotated[str | None, typer.Option("--reason", help="For promote: why.")] = None,
-    summary: Annotated[str | None, typer.Option("--summary", help="For promote: what was learned, in words.")] = None,
-    ttl: Annotated[float, typer.Option("--ttl", help="For note: seconds that it lives.")] = 3600.0,
+    summary: Annotated[
+        str | None, typer.Option("--summary", help="For promote: what was learned, in your own words.")
+    ] = None,
+    ttl: Annotated[float, typer.Option("--ttl", help="For note: its lifetime in seconds.")] = 3600.0,
     budget: Annotated[int, typer.Option("--budget", "-b", min=0, help="For wake: tokens.")] = 900,
-    threshold: Annotated[float, typer.Option("--threshold", help="For consult: from which score on.")] = THRESHOLD,
+    threshold: Annotated[
+        float, typer.Option("--threshold", help="For consult: the lowest score that counts.")
+    ] = THRESHOLD,
     strict: Annotated[bool, typer.Option("--strict", help="For consult: fail when a layer cannot be asked.")] = False,
     persons: Annotated[
-        bool, typer.Option("--persons/--no-persons", help="For consult: tell whom it was said of from somebody else.")
+        bool,
+        typer.Option("--persons/--no-persons", help="For consult: check that an answer is about the right person."),
     ] = True,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 20,
 ) -> None:
-    """Keep what is to be known for sure in rooms and drawers, and consult it before anything is generated."""
-    given = Given(
+    """Keep verified knowledge in rooms and drawers, and consult it before a model generates an answer."""
+    given = PalaceArguments(
         words=words or [], room=room, drawer=drawer, reason=reason, summary=summary, ttl=ttl, budget=budget,
         threshold=threshold, strict=strict, persons=persons, limit=limit,
     )  # fmt: skip
     _check(act, given)
-    with whose.memory(embed="now") as memory:
+    with common.memory(embed="now") as memory:
         outcome = ACTS[act](Palace(memory), given)
-    if whose.json:
-        answer(outcome)
+    if common.json:
+        print_json(outcome)
     else:
         _show(outcome)
 
 
-def _check(act: Act, given: Given) -> None:
+def _check(act: Act, given: PalaceArguments) -> None:
     if act in (Act.look, Act.wake, Act.audit):
         if given.words:
-            raise typer.BadParameter(f"expected no words behind htm palace {act.value}")
+            raise typer.BadParameter(f"expected no words after htm palace {act.value}")
     elif not given.words:
-        raise typer.BadParameter(f"expected words behind htm palace {act.value}; see htm palace --help")
+        raise typer.BadParameter(f"expected words after htm palace {act.value}; see htm palace --help")
 
 
-def _init(palace: Palace, given: Given) -> Placed:
+def _init(palace: Palace, given: PalaceArguments) -> Placed:
     return palace.identify(given.text())
 
 
-def _look(palace: Palace, given: Given) -> list[Placed]:
+def _look(palace: Palace, given: PalaceArguments) -> list[Placed]:
     return palace.look(room=given.room, drawer=given.drawer, limit=given.limit)
 
 
-def _file(palace: Palace, given: Given) -> Placed:
+def _file(palace: Palace, given: PalaceArguments) -> Placed:
     room, drawer = given.where()
     return palace.file(given.text(), room=room, drawer=drawer)
 
 
-def _promote(palace: Palace, given: Given) -> Any:
+def _promote(palace: Palace, given: PalaceArguments) -> Any:
     if not given.reason or not given.summary:
         raise typer.BadParameter("expected --reason and --summary; raw output is never promoted")
     room, drawer = given.where()
     return palace.promote(given.words[0], reason=given.reason, summary=given.summary, room=room, drawer=drawer)
 
 
-def _consult(palace: Palace, given: Given) -> Grounding:
+def _consult(palace: Palace, given: PalaceArguments) -> Grounding:
     enforcer = Enforcer(palace, threshold=given.threshold, strict=given.strict, persons=given.persons)
     return enforcer.consult(given.text())
 
 
-def _audit(palace: Palace, given: Given) -> list[Decision | Consultation]:
+def _audit(palace: Palace, given: PalaceArguments) -> list[Decision | Consultation]:
     rows: list[Decision | Consultation] = [
         *palace.decisions(limit=given.limit),
         *palace.consultations(limit=given.limit),
@@ -135,7 +140,7 @@ def _audit(palace: Palace, given: Given) -> list[Decision | Consultation]:
     return sorted(rows, key=lambda row: row.at, reverse=True)[: given.limit]
 
 
-ACTS: dict[Act, Callable[[Palace, Given], Any]] = {
+ACTS: dict[Act, Callable[[Palace, PalaceArguments], Any]] = {
     Act.init: _init,
     Act.look: _look,
     Act.file: _file,
@@ -153,18 +158,20 @@ def _show(outcome: Any) -> None:
     if isinstance(outcome, list):
         _listed(outcome)
     elif isinstance(outcome, Placed):
-        console().print(shown(f"{outcome.id}  {_place(outcome)}  {outcome.content}"))
+        stdout_console().print(printable(f"{outcome.id}  {_place(outcome)}  {outcome.content}"))
     elif isinstance(outcome, Grounding):
         _grounding(outcome)
     elif hasattr(outcome, "text"):
-        console().print(shown(outcome.text, longest=1_000_000) if outcome.text else "There is nothing to wake up to.")
+        stdout_console().print(
+            printable(outcome.text, longest=1_000_000) if outcome.text else "There is nothing to show at wake-up."
+        )
     else:
         heading = "Conflict" if isinstance(outcome, PromotionConflict) else type(outcome).__name__
-        console().print(shown(f"{heading}: {_told(outcome)}", longest=10_000))
+        stdout_console().print(printable(f"{heading}: {_outcome_text(outcome)}", longest=10_000))
 
 
-def _told(outcome: Any) -> str:
-    """What came of a promotion, an export or an import, in a line."""
+def _outcome_text(outcome: Any) -> str:
+    """The result of a promotion, an export or an import in one line, and each conflict in a line below it."""
     if hasattr(outcome, "conflicts"):
         parts = {
             "added": outcome.added,
@@ -173,7 +180,7 @@ def _told(outcome: Any) -> str:
             "missing": outcome.missing,
             "conflicts": outcome.conflicts,
         }
-        lost = "".join(f"\n{each.path}: in conflict, not taken in: {each.edited}" for each in outcome.conflicts)
+        lost = "".join(f"\n{each.path}: in conflict, not imported: {each.edited}" for each in outcome.conflicts)
         return f"{outcome.unchanged} unchanged, " + ", ".join(f"{len(of)} {name}" for name, of in parts.items()) + lost
     if hasattr(outcome, "folder"):
         return f"{outcome.places} memories in {outcome.drawers} drawers, in {outcome.folder}"
@@ -189,25 +196,25 @@ def _place(placed: Placed) -> str:
 
 def _listed(rows: Sequence[Placed | Decision | Consultation]) -> None:
     if not rows:
-        nothing("There is nothing.")
+        end_empty("Nothing was found.")
         return
-    made = table("when", "what", "words")
+    made = make_table("when", "what", "words")
     for row in rows:
         if isinstance(row, Placed):
-            made.add_row(f"{row.filed_at:%Y-%m-%d %H:%M}", _place(row), shown(row.content))
+            made.add_row(f"{row.filed_at:%Y-%m-%d %H:%M}", _place(row), printable(row.content))
         elif isinstance(row, Decision):
-            made.add_row(f"{row.at:%Y-%m-%d %H:%M}", row.outcome, shown(f"{row.summary} ({row.reason})"))
+            made.add_row(f"{row.at:%Y-%m-%d %H:%M}", row.outcome, printable(f"{row.summary} ({row.reason})"))
         else:
-            made.add_row(f"{row.at:%Y-%m-%d %H:%M}", row.verdict, shown(row.prompt))
-    console().print(made)
+            made.add_row(f"{row.at:%Y-%m-%d %H:%M}", row.verdict, printable(row.prompt))
+    stdout_console().print(made)
 
 
 def _grounding(grounding: Grounding) -> None:
-    made = table("layer", "state", "why")
+    made = make_table("layer", "state", "why")
     for layer in grounding.layers:
-        made.add_row(f"{layer.layer} {layer.name}", layer.state, shown(layer.why))
-    console().print(made)
+        made.add_row(f"{layer.layer} {layer.name}", layer.state, printable(layer.why))
+    stdout_console().print(made)
     for each in grounding.evidence:
-        console().print(shown(f"{each.score:.2f}  {each.source}  {each.content}", longest=2_000))
+        stdout_console().print(printable(f"{each.score:.2f}  {each.source}  {each.content}", longest=2_000))
     if grounding.answer:
-        console().print(grounding.answer)
+        stdout_console().print(grounding.answer)

@@ -1,4 +1,4 @@
-"""Relations: `htm related` walks along them, `htm link` makes one."""
+"""Commands for relations: `htm related` follows them, `htm link` makes one."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Annotated
 import typer
 
 from ..types import Relation, RelationKind
-from .json_output import answer
-from .memories import Limit, nothing
-from .options import Whose
-from .rendering import console, shown, table
+from .json_output import print_json
+from .memories import Limit, end_empty
+from .options import CommonOptions
+from .rendering import make_table, printable, stdout_console
 
 
 class Type(StrEnum):
-    """What an edge says."""
+    """The types of an edge."""
 
     related = "related"
     supports = "supports"
@@ -29,7 +29,7 @@ Memory = Annotated[str, typer.Argument(metavar="ID_OR_KEY", help="A memory, by i
 
 
 def related(
-    whose: Whose,
+    common: CommonOptions,
     node: Memory,
     hops: Annotated[int, typer.Option("--hops", min=1, max=6, help="How many edges away at most.")] = 2,
     types: Annotated[
@@ -38,41 +38,41 @@ def related(
     min_weight: Annotated[float, typer.Option("--min-weight", min=0, max=1, help="From 0 to 1.")] = 0.0,
     limit: Limit = 20,
 ) -> None:
-    """Show the memories that hang together with one, strongest first, and by which edges."""
+    """Show the memories related to one, strongest first, with the edges that lead to them."""
     kinds: list[RelationKind] | None = None if not types else [each.value for each in types]
-    with whose.memory() as memory:
+    with common.memory() as memory:
         found = memory.related(node, hops=hops, kinds=kinds, limit=limit, min_weight=min_weight)
         start = memory.get(node).id
-    if whose.json:
-        answer(found)
+    if common.json:
+        print_json(found)
     elif found:
-        made = table("weight", "by", "id", "memory", right=("weight",))
+        made = make_table("weight", "by", "id", "memory", right=("weight",))
         for each in found:
-            made.add_row(f"{each.weight:.2f}", way(start, each.path), each.node.id, shown(each.node.content))
-        console().print(made)
+            made.add_row(f"{each.weight:.2f}", path_text(start, each.path), each.node.id, printable(each.node.content))
+        stdout_console().print(made)
     if not found:
-        nothing("Nothing hangs together with it.")
+        end_empty("No related memories were found.")
 
 
 def link(
-    whose: Whose,
+    common: CommonOptions,
     source: Memory,
     target: Memory,
-    kind: Annotated[Type, typer.Option("--type", "--kind", metavar=TYPES, help="What it says.")] = Type.related,
-    weight: Annotated[float, typer.Option("--weight", min=0, max=1, help="From 0, which takes it away, to 1.")] = 1.0,
+    kind: Annotated[Type, typer.Option("--type", "--kind", metavar=TYPES, help="The type of the edge.")] = Type.related,
+    weight: Annotated[float, typer.Option("--weight", min=0, max=1, help="From 0 to 1; 0 removes the edge.")] = 1.0,
 ) -> None:
-    """Join two memories by an edge, or with a weight of 0 take that edge away."""
-    with whose.memory() as memory:
+    """Add an edge between two memories, or remove it with --weight 0."""
+    with common.memory() as memory:
         made = memory.link(source, target, kind=kind.value, weight=weight)
-    if whose.json:
-        answer(made)
+    if common.json:
+        print_json(made)
     else:
         said = f"{made.kind} by {made.weight:g}" if made.weight else f"{made.kind} no longer"
-        console().print(shown(f"{made.source} → {made.target}  {said}"))
+        stdout_console().print(printable(f"{made.source} → {made.target}  {said}"))
 
 
-def way(start: str, path: Sequence[Relation]) -> str:
-    """A path in words, with an arrow the way each edge points: "supports →, ← derived"."""
+def path_text(start: str, path: Sequence[Relation]) -> str:
+    """A path as text, with an arrow in the direction of each edge: "supports →, ← derived"."""
     steps, here = [], start
     for edge in path:
         along = edge.source == here

@@ -52,8 +52,8 @@ def test_what_is_owed_is_listed_given_up_and_retried(
     assert "1 jobs are due again" in htm("jobs", "retry", *model).out
     htm("worker", "--once", *model)
     assert htm("jobs", "--json", *model).json == []
-    assert "No work is owed" in htm("jobs", *model).err
-    assert "None was given up" in htm("jobs", "retry", *model).out
+    assert "No jobs are pending" in htm("jobs", *model).err
+    assert "No job was given up" in htm("jobs", "retry", *model).out
 
 
 def test_ids_are_for_retry(htm: Htm) -> None:
