@@ -1,4 +1,4 @@
-"""Compare the ways to run all-MiniLM-L6-v2 on this machine: `python benchmarks/embedder.py`.
+"""Compare the ways to run all-MiniLM-L6-v2 on this machine: `python -m benchmarks.embedder`.
 
 Every form runs in a process of its own, in rounds that take turns, and the best round counts, so that other work on the
 machine blurs the comparison little. `load` is imports and all until the first vector; `one` a single text of 20 tokens;

@@ -1,6 +1,6 @@
 """Measure what it costs to let one item go, beside a peer that sorts everything each time, as the original did.
 
-    python benchmarks/eviction.py [SIZE ...]
+    python -m benchmarks.eviction [SIZE ...]
 
 Each working memory is full, so that every addition evicts exactly one item. Times are microseconds per call, for the
 whole of `add` (plan, claim, apply, receipt) and of `touch`; the peer only scores, sorts and picks. Access counts follow

@@ -1,9 +1,9 @@
 """Measure the memory palace: what its detector takes for a question of memory, and what its answers rest on.
 
-    python benchmarks/grounding.py detector                 # the labelled prompts of tests/palace
-    python benchmarks/grounding.py detector LOCOMO.json.gz  # and the questions of a published set, which all ask for memory
-    python benchmarks/grounding.py locomo LOCOMO.json.gz    # grounding over the threshold; no model writes anything
-    python benchmarks/grounding.py wake [SIZE ...]          # a wake-up of palaces of 10, 1,000 and 100,000 memories
+    python -m benchmarks.grounding detector                 # the labelled prompts of tests/palace
+    python -m benchmarks.grounding detector LOCOMO.json.gz  # and the questions of a published set, which all ask for memory
+    python -m benchmarks.grounding locomo LOCOMO.json.gz    # grounding over the threshold; no model writes anything
+    python -m benchmarks.grounding wake [SIZE ...]          # a wake-up of palaces of 10, 1,000 and 100,000 memories
 
 Shares come with 95 % intervals by Wilson. LoCoMo is CC BY-NC 4.0 and not part of this repository: give its path.
 """
@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
 import re
 import statistics
 import sys
 import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,44 +26,7 @@ from htm_core import Draft, Memory, Settings, shutdown
 from htm_core.palace import Palace, detect
 from htm_core.palace.enforcer import THRESHOLD
 from htm_core.palace.layers import filed
-
-PROMPTS = Path(__file__).parent.parent / "tests" / "palace"
-PARTS = ("development", "test", "fresh", "others a", "others b", "others c", "others d")
-
-
-def wilson(hits: int, of: int, z: float = 1.959964) -> tuple[float, float]:
-    """The 95 % interval of a share by Wilson's score (1927), which stays within [0, 1] and is right for few."""
-    if not of:
-        return 0.0, 1.0
-    share, square = hits / of, z * z / of
-    middle = (share + square / 2) / (1 + square)
-    half = z * math.sqrt(share * (1 - share) / of + square / (4 * of)) / (1 + square)
-    return max(0.0, middle - half), min(1.0, middle + half)
-
-
-def share(hits: int, of: int) -> str:
-    """A share with its interval, as tables show it."""
-    low, high = wilson(hits, of)
-    return f"{hits / of if of else 0:.3f} [{low:.3f}, {high:.3f}] ({hits}/{of})"
-
-
-def prompts(part: str) -> list[dict[str, Any]]:
-    """The labelled prompts of one part: "development", "test", "fresh", "others", or a half of the last, as "others a"."""
-    part, _, half = part.partition(" ")
-    with (PROMPTS / f"prompts_{part}.jsonl").open(encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-    return [row for row in rows if row.get("half", "") == half] if half else rows
-
-
-def counted(rows: Iterable[dict[str, Any]]) -> tuple[int, int, int]:
-    """True positives, false positives and false negatives of the detector."""
-    hits = false = missed = 0
-    for row in rows:
-        said = detect(row["prompt"]).recall
-        hits += said and row["recall"]
-        false += said and not row["recall"]
-        missed += row["recall"] and not said
-    return hits, false, missed
+from tests.palace.labelled_prompts import PARTS, counted, prompts, share
 
 
 def detector(paths: Sequence[str]) -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.grounding import PARTS, counted, prompts, share, wilson
 from htm_core.palace import detect
+from tests.palace.labelled_prompts import PARTS, counted, prompts, share, wilson
 
 
 @pytest.mark.parametrize("part", ["development", "test"])

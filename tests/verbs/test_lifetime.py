@@ -139,7 +139,10 @@ def test_a_fork_while_another_thread_holds_a_lock_leaves_the_child_free(make: Ma
         working_memory = {item.content for item in memory.context().items}
         memory.working.clear()
         shutdown()
-        return found == working_memory == {"words of the parent", "words of the child"} and make("other").remember("x").is_new
+        return (
+            found == working_memory == {"words of the parent", "words of the child"}
+            and make("other").remember("x").is_new
+        )
 
     thread = threading.Thread(target=hold)
     thread.start()

@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import SETTINGS, Make
 
-INFLECTIONS = Path(__file__).parents[2] / "benchmarks/inflections.jsonl"
+INFLECTIONS = Path(__file__).with_name("inflections.jsonl")
 
 
 @pytest.mark.parametrize(
