@@ -27,7 +27,7 @@ from ..types import Hit, Mode, Recall, Scope, Timings, Window
 
 _log = logging.getLogger("htm.recall")
 
-# How much the vector's score counts beside the words'; measured in docs/why/fusion.md.
+# How much the vector's score counts beside the words'; measured in docs/why/signals.md.
 VECTOR_SHARE = 0.4
 SMALLEST_POOL = 30  # candidates of each arm
 MORE = 4  # times as many hits are searched for when copies fill up a limit
