@@ -1,10 +1,10 @@
-"""The words that the recall detector goes by: whom everybody knows, what is the world's, and what is somebody's own."""
+"""The words that the recall detector goes by: names that everybody knows, common knowledge, and somebody's own things."""
 
 from __future__ import annotations
 
 from ..text.folding import words
 
-# Names that the world knows. A question about one of these is not about what was told to a robot.
+# Names that everybody knows. A question about one of these is not about something a robot was told.
 PUBLIC_NAMES = words("""
     abuja accra achilles aconcagua addis afghanistan africa agamemnon ahab aladdin albania alexa alexander algeria
     algiers allies alps alzheimer amazon america amish amman ampere amsterdam andes andorra android angola ankara
@@ -68,13 +68,13 @@ PUBLIC_NAMES = words("""
     wozniak wright yangtze yemen yerevan yoda youtube zambia zedong zeus zimbabwe zoom zuckerberg
 """)
 
-# Names of times: they are nobody's.
+# Names of days, months and seasons: they are not names of people.
 CALENDAR = words("""
     monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
     september october november december spring summer autumn winter
 """)
 
-# What marks a question as one about the world, whatever its grammar.
+# These make a question one about common knowledge, whatever its grammar.
 WORLDLY = (
     r"the (?:earth|moon|sun|world)|weather|temperature|stock price|exchange rate|century|centuries|war|battle|"
     r"empire|emperor|kings?|queens?|dynasty|ancient|medieval|prehistoric|dinosaurs?|evolution|invented|"
@@ -86,7 +86,7 @@ WORLDLY = (
     r"season|episode|act|scene|volume|part) (?:[0-9]+|one|two|three|four|five|six|seven|eight|nine|ten)|"
     r"1[0-9]{3}s?"
 )
-# The same, unless somebody whom the world does not know stands beside it.
+# The same, unless the question also names somebody who is not publicly known.
 RATHER_WORLDLY = (
     r"ever|moon|sun|earth|oceans?|countr(?:y|ies)|world|people in|(?:did|do|have) people|words?|phrase|novel|"
     r"20(?:0[0-9]|1[0-9])|(?:what|which) (?:year|century|decade|continent|country|language)|bones?|muscles?|"
@@ -98,7 +98,7 @@ RATHER_WORLDLY = (
     r"proverbs?|idioms?|national anthem|periodic table|equator"
 )
 
-# Things that stand for themselves in an office or a household: "the lease" is a lease that both have spoken of.
+# Things of an office or a household: "the lease" is one that both have spoken of.
 OWN_THINGS = (
     r"account|action items?|agenda|agreement|appointment|audit|backlog|backups?|boiler|bookings?|budget|bugs?|"
     r"builds?|cabin|calls?|campaign|car|clients?|contract|conversations?|customers?|deadline|deal|decisions?|"
@@ -112,13 +112,13 @@ OWN_THINGS = (
     r"tickets?|to-?dos?|trip|upgrade|vendors?|visa|wedding|workshop"
 )
 
-# People whom one calls by what they are to one, and who need no "my".
+# Relatives, who need no "my".
 KIN = (
     r"(?:grand(?:ma|mother|pa|father|dad)|gran(?:ny|dad)?|nana|mum(?:my)?|mom(?:my)?|mama|papa|dad(?:dy)?|"
     r"(?-i:(?:[Aa]unt(?:ie)?|[Uu]ncle|[Cc]ousin|[Gg]randma|[Gg]randpa) [A-Z][a-z]+))"
 )
 
-# People and places of which a household or an office has its own: "the physio", "the allotment".
+# People and places that a household or an office has: "the physio", "the allotment".
 HOUSEHOLD = (
     r"accountant|agency|allotment|attic|au pair|babysitter|barber|basement|bike|boat|builder|caravan|"
     r"care-?taker|caterer|cellar|childminder|cleaner|coach|contractor|cottage|dishwasher|driver|estate agent|"
@@ -131,7 +131,7 @@ HOUSEHOLD = (
     r"book club|car ?pool|choir|trainer"
 )
 
-# What is written down somewhere rather than known: the pieces of a record.
+# What is written down somewhere rather than known by heart.
 RECORDS = (
     r"(?:phone |serial |account |policy |reference |order |tracking |passport |case |claim |flight |model |"
     r"invoice |tax )?(?:numbers?(?! of)|no\.|reference|ref)|address|e-?mail|password|pass(?:code|phrase)|"
@@ -141,7 +141,7 @@ RECORDS = (
     r"digits|nickname|shoe size|root cause|val(?:idation)? loss|birthday"
 )
 
-# Programs that are asked about by a name in small letters.
+# Programs whose names are written in small letters.
 TOOLS = (
     r"git|docker|redis|ssh|bash|zsh|linux|python|pip|npm|node|postgres(?:ql)?|mysql|sqlite|mongodb|kafka|"
     r"nginx|apache|kubernetes|k8s|terraform|ansible|jenkins|vim|emacs|excel|word|powerpoint|outlook|gmail|"
