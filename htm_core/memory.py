@@ -191,7 +191,7 @@ class Memory(process.Handle):
             raise InvalidInput(
                 f"expected at most {self._engine.settings.max_drafts:,} drafts, got {len(listed):,}; use batches"
             )
-        return [_spoken(node) for node in self._engine.say(listed)] if listed else []
+        return [_spoken(node) for node in self._engine.write(listed)] if listed else []
 
     def revise(
         self, key: str, content: str, *, if_version: int | None = None, importance: float | None = None,

@@ -1,4 +1,4 @@
-"""What one robot's memory is made of: the store, the models, the rules and a working set, behind the verbs."""
+"""The engine of one memory: the store, the models, the rules and a working set, joined for the verbs."""
 
 from __future__ import annotations
 
@@ -29,14 +29,13 @@ from ..store.records import Entry, WrittenEntry
 from ..store.working import SetChange
 from ..store.write import last_said, write
 from ..telemetry import telemetry
-from ..types import DEFAULT_IMPORTANCE, Draft, Event, Eviction, Item, Node, TokenCounter, Window
+from ..types import DEFAULT_IMPORTANCE, Draft, Embed, Event, Eviction, Item, Node, TokenCounter, Window
 from .access_counts import AccessCounts
 from .entries import Preparer
-from .working_sets import WorkingSet, catch_up_everywhere, drop_everywhere, empty
+from .working_sets import WorkingSet, open_sets
 
 Clock = Callable[[], datetime]
-
-
+# What an operation adds to the transaction of a write: before the drafts are written, and after.
 Before = Callable[[Connection], None]
 After = Callable[[Connection, list[WrittenEntry]], None]
 
@@ -44,27 +43,30 @@ _log = logging.getLogger("htm.mind")
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """What a transaction of saying did: what became of each entry, the nodes, those that are live no more, and what is held."""
+class _Commit:
+    """What a transaction wrote: each entry, the nodes as they are now, which are no longer live, the change of the set."""
 
     written: list[WrittenEntry]
-    found: dict[UUID, Node]
+    nodes: dict[UUID, Node]
     dead: set[UUID]
-    held: SetChange | None
+    change: SetChange | None
 
 
 def new_id() -> UUID:
-    """A fresh id, ordered by time."""
+    """A new id; ids sort by the time at which they were made."""
     return moment_id(time.time(), secrets.token_bytes(10))
 
 
 def utc_now() -> datetime:
-    """The present moment, aware."""
+    """The present time, with its time zone."""
     return datetime.now(UTC)
 
 
 class Engine:
-    """The parts of one memory, and the two things that change it: saying and touching."""
+    """What the operations of one memory share: whose it is, its database, its models, its working set and its clock.
+
+    `lanes` are the kinds of jobs, with their models, that every new node gets.
+    """
 
     def __init__(
         self,
@@ -75,7 +77,7 @@ class Engine:
         robot: str,
         session: str | None,
         embedder: CheckedEmbedder,
-        embed: str,
+        embed: Embed,
         tokens: TokenCounter,
         working: WorkingSet,
         access_counts: AccessCounts,
@@ -84,7 +86,7 @@ class Engine:
         on_evict: Callable[[Eviction], None] | None,
         on_event: Callable[[Event], None] | None,
         wake: Callable[[], None],
-        owed: Sequence[jobs.Lane] = (),
+        lanes: Sequence[jobs.Lane] = (),
         group: str | None = None,
     ) -> None:
         self.database = database
@@ -99,14 +101,14 @@ class Engine:
         self.group = group
         self.access_counts = access_counts
         self.settings = settings
-        self.ticks = clock
         self.wake = wake
         self.telemetry = telemetry(on=settings.telemetry)
-        self._owed = owed
+        self._clock = clock
+        self._lanes = lanes
         self._embed_now = embed == "now"
         self._on_evict = on_evict
         self._on_event = on_event
-        self.preparer = Preparer(
+        self._preparer = Preparer(
             owner=self.owner,
             session=session or "",
             longest=settings.max_content,
@@ -114,193 +116,20 @@ class Engine:
             new_id=new_id,
         )
 
+    # -- owners and time -----------------------------------------------------------------------------------------------
+
     @property
     def owners(self) -> list[str]:
-        """Whose memories are seen: one's own, and what everyone in the tenant shares."""
+        """The owners whose memories are visible: the user, and "", which is what everyone in the tenant shares."""
         return [self.owner, ""] if self.owner else [""]
 
     def owners_of(self, session: str) -> list[str]:
-        """Whose a session may be when it is named: one's own, or without a user also the session's in which nobody is known."""
+        """The owners that a named session may have: the user; without one, "" and the session's anonymous user."""
         return [self.owner] if self.owner else ["", anonymous(session)]
 
-    @contextmanager
-    def transaction(self) -> Iterator[Connection]:
-        """A transaction behind this tenant's wall, in which the tenant, the robot and the model are settled."""
-        key = (self.tenant, self.robot, self.embedder.name)
-        with self.database.transaction(self.tenant) as connection:
-            if key not in self.database.settled:
-                self._settle(connection)
-            yield connection
-        self.database.settled.add(key)
-
-    def _settle(self, connection: Connection) -> None:
-        name = self.embedder.name
-        state = tenants.ensure_rows(connection, robot=self.robot, model=name, language=self.settings.language)
-        if state.model not in (None, name):
-            raise DimensionMismatch(
-                f"expected the model {state.model}, with which the memories of tenant {self.tenant!r} are embedded, got "
-                f"{name}; open the memory with that one, or run `htm reembed --embedder {name}` to change over"
-            )
-
-    def model_changed(self) -> bool:
-        """Whether the tenant's vectors were made anew with another model since this memory was opened."""
-        with self.transaction() as connection:
-            return tenants.active_model(connection) not in (None, self.embedder.name)
-
-    def say(
-        self,
-        said: Sequence[Draft | Mapping[str, Any]],
-        *,
-        before: Before | None = None,
-        wordless: bool = False,
-        after: After | None = None,
-        hold: bool = True,
-    ) -> list[Node | None]:
-        """Remember drafts in one transaction: plan, commit, apply. A wordless message has no node.
-
-        Without `hold` nothing new comes into working memory.
-
-        `before` and `after` run in the same transaction, once more if it is tried again; an exception of theirs undoes
-        everything.
-        """
-        now = self.clock()
-        entries = [self.preparer.entry(draft, now=now, wordless=wordless) for draft in said]
-        if self._embed_now:
-            entries = self._embedded(entries)
-        held = self.working  # the same to the end, should the robot join a group meanwhile
-        memory = held.load(now=now.timestamp())
-        spoken = [entry for entry in last_said(entries) if entry.node is not None] if hold else []
-        items = [_item(memory, entry, now) for entry in spoken]
-        plan = memory.plan(items, now=now.timestamp())
-        try:
-            with self.telemetry.span("htm.remember", count=len(entries)):
-                outcome = self._committed(
-                    lambda connection: self._write(connection, entries, held, plan, before, after)
-                )
-        except BaseException:
-            memory.release(plan)
-            raise
-        self._applied(held, plan, outcome, now)
-        self.access_counts.seen(self.tenant, self.robot, at=now)
-        self.wake()
-        self.emit("remember", count=len(entries), new=sum(each.is_new for each in outcome.written))
-        return [_node(each, outcome.found) for each in outcome.written]
-
-    def _committed(self, write: Callable[[Connection], _Said]) -> _Said:
-        """Write in a transaction, again when another writer was in the way."""
-
-        def transaction() -> _Said:
-            with self.transaction() as connection:
-                return write(connection)
-
-        return retry_transaction(transaction)
-
-    def _write(
-        self,
-        connection: Connection,
-        entries: list[Entry],
-        held: WorkingSet,
-        plan: Plan,
-        before: Before | None,
-        after: After | None,
-    ) -> _Said:
-        if before is not None:
-            before(connection)
-        outcome = write(connection, entries, owner=self.owner, robot=self.robot, model=self.embedder.name)
-        ids = {each.node for each in outcome.written if each.node is not None}
-        found = nodes.read(connection, sorted(ids), owners=[self.owner], hidden=True)
-        live = nodes.live(connection, sorted(ids | outcome.touched))
-        dead = (ids | outcome.touched) - live
-        saved = held.write(connection, plan, live=live, dead=sorted(dead))
-        new = {each.node for each in outcome.written if each.is_new and each.node is not None}
-        for kind, model in self._owed:
-            jobs.enqueue(connection, sorted(new), kind=kind, model=model)
-        self._note_growth(connection, sum(each.is_new for each in outcome.written))
-        if after is not None:
-            after(connection, outcome.written)
-        return _Said(outcome.written, found, dead, saved)
-
-    def _embedded(self, entries: list[Entry]) -> list[Entry]:
-        """Entries with their vectors; where the model fails they stay without, and are owed one."""
-        bare = [
-            (at, entry.content[piece.starts : piece.stops])
-            for at, entry in enumerate(entries)
-            for piece, vector in zip(entry.pieces, entry.vectors, strict=True)
-            if vector is None
-        ]
-        with suppress(ModelError):
-            answers = iter(self.embedder.documents([text for _, text in bare]))
-            for at in dict.fromkeys(at for at, _ in bare):
-                vectors = tuple(next(answers) if vector is None else vector for vector in entries[at].vectors)
-                entries[at] = replace(entries[at], vectors=vectors)
-        return entries
-
-    def _applied(self, working: WorkingSet, plan: Plan, said: _Said, now: datetime) -> None:
-        memory = working.memory
-        evictions = working.apply(plan, said.held, now=now.timestamp())
-        for node in said.found.values():
-            held = memory.get(node.id)
-            if held is not None and held.importance != node.importance:
-                memory.update(replace(held, importance=node.importance), now=now.timestamp())
-        if said.dead:
-            self.drop(sorted(said.dead))
-        self.report(evictions)
-
-    def hold(self, found: Sequence[Node]) -> None:
-        """Put recalled nodes in working memory and count the access."""
-        now = self.clock()
-        working = self.working
-        memory = working.load(now=now.timestamp())
-        fresh = [_recalled(node, now) for node in found if node.id not in memory]
-        if fresh:
-            self.report(working.hold(fresh, now=now.timestamp()))
-        ids = [node.id for node in found]
-        memory.touch(ids, now=now.timestamp())
-        self.access_counts.add(working.key, ids, at=now)
-        self.access_counts.seen(self.tenant, self.robot, at=now)
-
-    def drop(self, ids: Sequence[UUID]) -> None:
-        """Take nodes out of every working memory of this process."""
-        drop_everywhere(self.database, self.tenant, [str(id) for id in ids])
-
-    def hold_in(self, working: WorkingSet, *, group: str | None) -> None:
-        """Hold in mind from now on what another working set holds: a group's, or again the robot's own."""
-        self.working, self.group = working, group
-
-    def working_memory(self) -> WorkingMemory:
-        """What the robot holds in mind, as its table has it now."""
-        self.report(self.working.catch_up(now=self.clock().timestamp()))
-        return self.working.memory
-
-    def empty(self, *, user: str | None, session: str | None) -> None:
-        """Empty the working memories of a user or a session of this owner, whose rows were erased."""
-        empty(self.database, self.tenant, owner=self.owner if user is None else user, session=session)
-
-    def catch_up_everywhere(self) -> None:
-        """Let every working memory of this process go of what is no longer there."""
-        catch_up_everywhere(self.database, self.tenant, now=self.clock().timestamp())
-
-    def report(self, evictions: Sequence[Eviction]) -> None:
-        """Hand receipts to whoever observes evictions."""
-        for eviction in evictions if self._on_evict is not None else ():
-            self._tell(self._on_evict, eviction)
-        if evictions:
-            self.emit("evict", count=len(evictions), tokens=sum(each.item.tokens for each in evictions))
-
-    def emit(self, name: str, **data: float | int | str | None) -> None:
-        """Tell the observer what happened, in numbers."""
-        self.telemetry.count(name, data)
-        if self._on_event is not None:
-            self._tell(self._on_event, Event(name=name, at=self.clock(), data=data))
-
-    @staticmethod
-    def _tell(observer: Callable[[Any], None] | None, what: Eviction | Event) -> None:
-        """Call an observer; what it raises is logged, since what it is told of has happened."""
-        try:
-            if observer is not None:
-                observer(what)
-        except Exception:
-            _log.warning("an observer of %s failed", type(what).__name__, exc_info=True)
+    def clock(self) -> datetime:
+        """The present time by this memory's clock; raises `InvalidInput` when it has no time zone."""
+        return validation.check_time(self._clock(), what="what clock() answers")
 
     @property
     def timezone(self) -> tzinfo:
@@ -319,41 +148,219 @@ class Engine:
             return ()
         return parse(timeframe, now=self.clock(), week_start=self.settings.week_start, timezone=self.timezone)
 
-    def clock(self) -> datetime:
-        """The present moment by this memory's clock, which must know its time zone."""
-        return validation.check_time(self.ticks(), what="what clock() answers")
+    # -- transactions --------------------------------------------------------------------------------------------------
 
-    def _note_growth(self, connection: Connection, new: int) -> None:
-        if self.database.growth.grew(self.tenant, new):
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """A transaction that sees this tenant only, and in which the rows of tenant, robot and model exist.
+
+        Raises `DimensionMismatch` when the tenant's vectors are of another model.
+        """
+        name = self.embedder.name
+        key = (self.tenant, self.robot, name)
+        with self.database.transaction(self.tenant) as connection:
+            if key not in self.database.settled:
+                state = tenants.ensure_rows(connection, robot=self.robot, model=name, language=self.settings.language)
+                if state.model not in (None, name):
+                    raise DimensionMismatch(
+                        f"expected the model {state.model}, with which the memories of tenant {self.tenant!r} are embedded, "
+                        f"got {name}; open the memory with that one, or run `htm reembed --embedder {name}` to change over"
+                    )
+            yield connection
+        self.database.settled.add(key)
+
+    def model_changed(self) -> bool:
+        """Whether the tenant's vectors were made anew with another model since this memory was opened."""
+        with self.transaction() as connection:
+            return tenants.active_model(connection) not in (None, self.embedder.name)
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    def write(
+        self,
+        drafts: Sequence[Draft | Mapping[str, Any]],
+        *,
+        before: Before | None = None,
+        after: After | None = None,
+        wordless: bool = False,
+        hold: bool = True,
+    ) -> list[Node | None]:
+        """Write drafts in one transaction: plan, commit, apply. Answers with their nodes, in order.
+
+        Planning reserves tokens of working memory and picks who leaves; the commit runs without its lock; then the plan is
+        applied, or released on an error. With `wordless` a message may have nothing to search in it, and gets no node.
+        Without `hold` nothing new comes into working memory. `before` and `after` run in the same transaction, once more
+        when it is tried again; an exception of theirs undoes everything.
+        """
+        now = self.clock()
+        seconds = now.timestamp()
+        entries = [self._preparer.entry(draft, now=now, wordless=wordless) for draft in drafts]
+        if self._embed_now:
+            entries = self._with_vectors(entries)
+        working = self.working  # the same to the end, even if the robot joins a group meanwhile
+        memory = working.load(now=seconds)
+        held = [entry for entry in last_said(entries) if entry.node is not None] if hold else []
+        plan = memory.plan([_item_of_entry(memory, entry, seconds) for entry in held], now=seconds)
+
+        def transaction() -> _Commit:
+            with self.transaction() as connection:
+                return self._commit(connection, entries, working, plan, before, after)
+
+        try:
+            with self.telemetry.span("htm.remember", count=len(entries)):
+                commit = retry_transaction(transaction)
+        except BaseException:
+            memory.release(plan)
+            raise
+        evictions = working.apply(plan, commit.change, now=seconds)
+        for node in commit.nodes.values():
+            item = memory.get(node.id)
+            if item is not None and item.importance != node.importance:
+                memory.update(replace(item, importance=node.importance), now=seconds)
+        if commit.dead:
+            self.drop(sorted(commit.dead))
+        self.report(evictions)
+        self.access_counts.seen(self.tenant, self.robot, at=now)
+        self.wake()
+        self.emit("remember", count=len(entries), new=sum(each.is_new for each in commit.written))
+        return [
+            replace(commit.nodes[each.node], is_new=each.is_new) if each.node in commit.nodes else None
+            for each in commit.written
+        ]
+
+    def _commit(
+        self,
+        connection: Connection,
+        entries: list[Entry],
+        working: WorkingSet,
+        plan: Plan,
+        before: Before | None,
+        after: After | None,
+    ) -> _Commit:
+        """Write entries, the change of working memory and the jobs of new nodes."""
+        if before is not None:
+            before(connection)
+        outcome = write(connection, entries, owner=self.owner, robot=self.robot, model=self.embedder.name)
+        ids = {each.node for each in outcome.written if each.node is not None}
+        found = nodes.read(connection, sorted(ids), owners=[self.owner], hidden=True)
+        live = nodes.live(connection, sorted(ids | outcome.touched))
+        dead = (ids | outcome.touched) - live
+        change = working.write(connection, plan, live=live, dead=sorted(dead))
+        new = [each.node for each in outcome.written if each.is_new and each.node is not None]
+        for kind, model in self._lanes:
+            jobs.enqueue(connection, sorted(set(new)), kind=kind, model=model)
+        if self.database.growth.grew(self.tenant, len(new)):
             jobs.enqueue_count(connection)
+        if after is not None:
+            after(connection, outcome.written)
+        return _Commit(outcome.written, found, dead, change)
+
+    def _with_vectors(self, entries: list[Entry]) -> list[Entry]:
+        """Entries with the vectors of their passages. Where the model fails they stay without, and get a job instead."""
+        missing = [
+            (place, entry.content[piece.starts : piece.stops])
+            for place, entry in enumerate(entries)
+            for piece, vector in zip(entry.pieces, entry.vectors, strict=True)
+            if vector is None
+        ]
+        with suppress(ModelError):
+            answers = iter(self.embedder.documents([text for _, text in missing]))
+            for place in dict.fromkeys(place for place, _ in missing):
+                vectors = tuple(next(answers) if vector is None else vector for vector in entries[place].vectors)
+                entries[place] = replace(entries[place], vectors=vectors)
+        return entries
+
+    # -- working memory ------------------------------------------------------------------------------------------------
+
+    def working_memory(self) -> WorkingMemory:
+        """The robot's working memory, brought up to date with its table."""
+        self.report(self.working.catch_up(now=self.clock().timestamp()))
+        return self.working.memory
+
+    def hold(self, found: Sequence[Node]) -> None:
+        """Put recalled nodes into working memory, and count the access."""
+        now = self.clock()
+        seconds = now.timestamp()
+        working = self.working
+        memory = working.load(now=seconds)
+        fresh = [
+            Item(
+                id=node.id,
+                content=node.content,
+                tokens=node.tokens,
+                importance=node.importance,
+                access_count=node.access_count,
+                added_at=seconds,
+                accessed_at=seconds,
+            )
+            for node in found
+            if node.id not in memory
+        ]
+        if fresh:
+            self.report(working.hold(fresh, now=seconds))
+        ids = [node.id for node in found]
+        memory.touch(ids, now=seconds)
+        self.access_counts.add(working.key, ids, at=now)
+        self.access_counts.seen(self.tenant, self.robot, at=now)
+
+    def use_working_set(self, working: WorkingSet, *, group: str | None) -> None:
+        """Use another working set from now on: a group's, or again the robot's own."""
+        self.working, self.group = working, group
+
+    def drop(self, ids: Sequence[UUID]) -> None:
+        """Take nodes out of every working memory that this process holds of the tenant."""
+        for each in open_sets(self.database, self.tenant):
+            each.drop([str(id) for id in ids])
+
+    def empty(self, *, owner: str, session: str | None) -> None:
+        """Empty this process's working memories of an owner, or of one of its sessions, after their rows were erased."""
+        for each in open_sets(self.database, self.tenant):
+            if each.key.owner == owner and session in (None, each.key.session):
+                each.drop([item.id for item in each.memory.items])
+
+    def catch_up_everywhere(self) -> None:
+        """Bring every working memory that this process holds of the tenant up to date with its table."""
+        now = self.clock().timestamp()
+        for each in open_sets(self.database, self.tenant):
+            each.catch_up(now=now)
+
+    # -- observers -----------------------------------------------------------------------------------------------------
+
+    def report(self, evictions: Sequence[Eviction]) -> None:
+        """Give the receipts of evictions to `on_evict`, and emit an event for them."""
+        if not evictions:
+            return
+        for eviction in evictions:
+            self._call(self._on_evict, eviction)
+        self.emit("evict", count=len(evictions), tokens=sum(each.item.tokens for each in evictions))
+
+    def emit(self, name: str, **data: float | int | str | None) -> None:
+        """Give an event to telemetry and to `on_event`; its data are numbers, never content."""
+        self.telemetry.count(name, data)
+        if self._on_event is not None:
+            self._call(self._on_event, Event(name=name, at=self.clock(), data=data))
+
+    @staticmethod
+    def _call(observer: Callable[[Any], None] | None, what: Eviction | Event) -> None:
+        """Call an observer. An error of its own is logged only, since what it observes has happened already."""
+        try:
+            if observer is not None:
+                observer(what)
+        except Exception:
+            _log.warning("an observer of %s failed", type(what).__name__, exc_info=True)
 
 
-def _item(memory: WorkingMemory, entry: Entry, now: datetime) -> Item:
-    """What working memory would hold of an entry: as important as it is said to be, else as it is held to be."""
-    held = memory.get(str(entry.node))
-    known = DEFAULT_IMPORTANCE if held is None else held.importance
+def _item_of_entry(memory: WorkingMemory, entry: Entry, now: float) -> Item:
+    """The item of an entry; without an importance of its own it keeps the one that working memory has."""
+    importance = entry.importance
+    if importance is None:
+        item = memory.get(str(entry.node))
+        importance = DEFAULT_IMPORTANCE if item is None else item.importance
     return Item(
         id=str(entry.node),
         content=entry.content,
         tokens=entry.tokens,
-        importance=known if entry.importance is None else entry.importance,
-        added_at=now.timestamp(),
-        accessed_at=now.timestamp(),
+        importance=importance,
+        added_at=now,
+        accessed_at=now,
     )
-
-
-def _recalled(node: Node, now: datetime) -> Item:
-    return Item(
-        id=node.id,
-        content=node.content,
-        tokens=node.tokens,
-        importance=node.importance,
-        access_count=node.access_count,
-        added_at=now.timestamp(),
-        accessed_at=now.timestamp(),
-    )
-
-
-def _node(written: WrittenEntry, found: Mapping[UUID, Node]) -> Node | None:
-    node = found.get(written.node) if written.node is not None else None
-    return None if node is None else replace(node, is_new=written.is_new)

@@ -258,10 +258,10 @@ def working_set(database: Database, key: SetKey, *, budget: int, policy: str | P
         return known
 
 
-def known_sets(database: Database, tenant: str | None = None) -> list[WorkingSet]:
-    """The working sets that this process has open in a database, of one tenant if it is named."""
+def open_sets(database: Database, tenant: str | None = None) -> list[WorkingSet]:
+    """The working sets that this process has open in a database, of one tenant or of all."""
     with _lock:
-        return [each for (of, key), each in _sets.items() if of == database.place and tenant in (None, key.tenant)]
+        return [each for (at, key), each in _sets.items() if at == database.place and tenant in (None, key.tenant)]
 
 
 def counted(database: Database, key: SetKey, written: CountedAccesses) -> None:
@@ -278,25 +278,6 @@ def forget_sets() -> None:
         known = list(_sets.values())
     for each in known:
         each.unload()
-
-
-def empty(database: Database, tenant: str, *, owner: str, session: str | None) -> None:
-    """Empty the sets that this process holds of an owner, or of one of its sessions, whose rows are gone already."""
-    for each in known_sets(database, tenant):
-        if each.key.owner == owner and session in (None, each.key.session):
-            each.drop([item.id for item in each.memory.items])
-
-
-def drop_everywhere(database: Database, tenant: str, ids: Sequence[str]) -> None:
-    """Take nodes out of every working memory that this process holds of a tenant."""
-    for each in known_sets(database, tenant):
-        each.drop(ids)
-
-
-def catch_up_everywhere(database: Database, tenant: str, *, now: float) -> None:
-    """Let every working memory that this process holds of a tenant be what its table says."""
-    for each in known_sets(database, tenant):
-        each.catch_up(now=now)
 
 
 def _renew_lock() -> None:

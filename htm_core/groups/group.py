@@ -54,7 +54,7 @@ class Group:
             _take_out(connection, self.name, robot=leaving)
         if leaving == self._engine.robot:
             for engine in {*self._heartbeat.drop(self._key), self._engine}:
-                engine.hold_in(_working(engine, None), group=None)
+                engine.use_working_set(_working(engine, None), group=None)
         self._heartbeat.look()
 
     def promote(self, robot: str | None = None) -> None:
@@ -144,14 +144,14 @@ def enter(
     working = _working(engine, name)
     key = (engine.tenant, name, engine.robot)
     if heartbeat.role(key) is not None:  # another memory of the robot has joined: nothing changes for the group
-        engine.hold_in(working, group=name)
+        engine.use_working_set(working, group=name)
         heartbeat.tell(engine)
         return Group(name, engine=engine, heartbeat=heartbeat, listener=listener)
     with engine.transaction() as connection:
         rules = _agreed(connection, engine, name, working, seconds)
         joined = groups.join(connection, name, robot=engine.robot, role=cast(Role, role), instance=heartbeat.instance)
     membership = Membership(role=joined, term=rules.term, lease=rules.lease, group_id=rules.id, working=working)
-    engine.hold_in(working, group=name)
+    engine.use_working_set(working, group=name)
     heartbeat.take(key, membership, engine)
     listener.start()
     engine.working_memory()

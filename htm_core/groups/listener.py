@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 from contextlib import closing
 
-from ..engine.working_sets import WorkingSet, known_sets
+from ..engine.working_sets import WorkingSet, open_sets
 from ..errors import HTMError
 from ..fork import renewed_after_fork
 from ..store.database import Database
@@ -93,7 +93,7 @@ class Listener:
         return [each for each in self._sets() if each.id is None or str(each.id) in heard]
 
     def _sets(self) -> list[WorkingSet]:
-        return [each for each in known_sets(self._database) if each.key.shared]
+        return [each for each in open_sets(self._database) if each.key.shared]
 
     def _take_over(self, sets: Iterable[WorkingSet]) -> list[WorkingSet]:
         """Let sets be what their tables say, and give those that could not be yet."""

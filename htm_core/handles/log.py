@@ -71,7 +71,7 @@ class Log(Handle):
             mentions.place_in_log(connection, list(dict.fromkeys(said)))
 
         new = [place for place in places if isinstance(place, Draft)]
-        self._engine.say(new, before=clear, wordless=True, after=place)
+        self._engine.write(new, before=clear, wordless=True, after=place)
         return self._read(said)
 
     def clear(self) -> None:
@@ -84,7 +84,7 @@ class Log(Handle):
             said[:] = [each.mention for each in written]
 
         if messages:
-            self._engine.say([self._here(message) for message in messages], wordless=True, after=note)
+            self._engine.write([self._here(message) for message in messages], wordless=True, after=note)
 
     def _here(self, message: Message) -> Draft:
         draft = validation.as_draft(message)

@@ -190,7 +190,7 @@ def _say(engine: Engine, place: str, reading: _Reading, *, force: bool) -> Loade
         outcome["added"] = sum(each.is_new for each in written)
 
     try:
-        engine.say(reading.drafts, before=before, after=after, hold=False)
+        engine.write(reading.drafts, before=before, after=after, hold=False)
     except _Known:
         return Loaded(path=place, status="known")
     engine.drop(sorted(outcome["dead"]))

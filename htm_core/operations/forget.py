@@ -75,9 +75,9 @@ def erase(engine: Engine, *, user: str | None, session: str | None, key: str | N
             counts = forgetting.erase_key(connection, owner=engine.owner, key=named[0])
     if session is not None:
         for owner in engine.owners_of(session):
-            engine.empty(user=owner, session=session)
+            engine.empty(owner=owner, session=session)
     elif user is not None:
-        engine.empty(user=user, session=None)
+        engine.empty(owner=user, session=None)
     engine.catch_up_everywhere()
     engine.emit("erase", rows=sum(counts.values()))
     return Receipt(counts=counts)

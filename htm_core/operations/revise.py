@@ -32,7 +32,7 @@ def revise(engine: Engine, draft: Draft, *, if_version: int | None) -> Node | Co
             raise _Raced
 
     try:
-        node = engine.say([draft], before=compare)[0]
+        node = engine.write([draft], before=compare)[0]
     except _Raced:
         return Conflict(key=key, expected=if_version or 0, current=_current(engine, key))
     assert node is not None  # a draft with words has a node

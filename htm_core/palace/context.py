@@ -138,7 +138,7 @@ class PalaceContext:
             found = (places.by_mention(connection, id, owners=[engine.owner], now=now) for id in ids)
             placed[:] = [each for each in found if each is not None]
 
-        engine.say(marked, after=put, hold=kind not in ("note", "artifact"))
+        engine.write(marked, after=put, hold=kind not in ("note", "artifact"))
         engine.emit("place", count=len(placed))
         return placed
 

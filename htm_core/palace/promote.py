@@ -198,7 +198,7 @@ def _file(engine: Engine, request: _Request, compared: _Comparison) -> Promoted 
         assert placed is not None  # it was put there just now
         done.append((placed, decision))
 
-    engine.say([Draft(content=request.summary, metadata={"palace": "filed"})], before=before, after=after)
+    engine.write([Draft(content=request.summary, metadata={"palace": "filed"})], before=before, after=after)
     placed, decision = done[0]
     if contradicts:
         return PromotionConflict(

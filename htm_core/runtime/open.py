@@ -56,7 +56,7 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
     embedder = resolve(options.embedder)
     runtime.worker.add_embedder(embedder)
     tokens = resolve_tokenizer(options.tokenizer)
-    owed = take_on(
+    lanes = take_on(
         runtime.worker,
         runtime.database,
         tagger=resolve_tagger(options.tagger),
@@ -72,7 +72,7 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
         embedder=embedder,
         embed=options.embed,
         tokens=tokens,
-        owed=owed,
+        lanes=lanes,
         working=working_set(runtime.database, _key(options), budget=options.budget, policy=options.policy),
         access_counts=runtime.access_counts,
         settings=options.settings,
