@@ -44,7 +44,7 @@ class PalaceContext:
 
     @property
     def note_owner(self) -> str:
-        """The owner of this session's notes: nobody else's memories have it."""
+        """The owner of this session's notes. No other memories belong to it."""
         return note_owner(self.memory.user or "", self.memory.session or "")
 
     def note_memory(self) -> Memory:

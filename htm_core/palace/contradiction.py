@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from ..errors import ModelError
-from ..rules.promotion import contradiction
+from ..rules.promotion import find_contradiction
 
 Judge = Callable[[str, str], str | None]  # (new, old) -> why they cannot both hold, or None
 
@@ -31,7 +31,7 @@ def by_rules(new: str, old: str) -> str | None:
 
     Returns None when the rules see no contradiction. It needs no model.
     """
-    return contradiction(new, old)
+    return find_contradiction(new, old)
 
 
 @dataclass(frozen=True, slots=True)

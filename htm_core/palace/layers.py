@@ -17,7 +17,7 @@ from .palace import Palace
 from .sources import FetchFailed
 
 MAX_HITS = 20  # of a recall, among which evidence is looked for
-MAX_COMPARED = 10  # hits that are compared by whom they speak of
+MAX_COMPARED = 10  # hits in which it is checked of which person they speak
 MAX_FETCHED = 3  # artifacts that are fetched for one prompt
 MAX_ARTIFACT_LENGTH = 8_000  # characters of what a source answered
 

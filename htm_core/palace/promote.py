@@ -137,7 +137,7 @@ def _compare_with_drawer(context: PalaceContext, request: _Request) -> _Comparis
         if each.node_id == same_node:
             found = Compared("same", "the same words")
         else:
-            found = compare(summary, each.content, cosine=near, denial=judge(summary, each.content))
+            found = compare(summary, each.content, cosine=near, contradiction=judge(summary, each.content))
         against = Against(id=each.id, node_id=each.node_id, content=each.content, why=found.why)
         if found.relation == "same":
             duplicate_of = duplicate_of or against

@@ -12,7 +12,7 @@ MAX_SHOWN = 20  # filed texts, and as many notes
 
 
 class PalaceToolReplies:
-    """A palace for a model: each verb acts and replies with a sentence. The caller decides whose palace it is.
+    """A palace for a model: each verb acts and replies with a sentence. The caller decides which palace it is.
 
     `TOOLS` holds the description of each tool, and `ARGUMENTS` the description of each argument, as a model reads them.
     `htm_core.palace.Hands` is another name of this class.

@@ -1,7 +1,7 @@
-"""What may be promoted, what a text repeats, and what it contradicts: offline rules that read English.
+"""Promotion into the palace: what may be promoted, what a text repeats, and what it contradicts. The rules read English.
 
-A contradiction is seen where two texts speak of the same thing and one denies it, or gives another number, another date or
-another value of the same attribute. What is no contradiction in these terms may still be one: a chat model sees more.
+Two texts contradict each other when they speak of the same thing and one denies it, or gives another number, another date or
+another value of the same attribute. Other contradictions are not found by these rules; a chat model finds more.
 """
 
 from __future__ import annotations
@@ -15,16 +15,19 @@ from ..errors import InvalidInput
 from .text.folding import words
 from .validation import check_characters
 
-LONGEST_SUMMARY = 1_200  # characters: what takes more is not a summary
-LONGEST_REASON = 1_000
-NEARLY = 0.95  # a cosine from which two texts that do not contradict each other say the same
-SAME_WORDS = 0.9  # and the share of their words that is common
-SAME_SUBJECT = 0.6  # the share of common words from which two texts speak of the same thing
+MAX_SUMMARY_LENGTH = 1_200  # characters: a longer text is not a summary
+MAX_REASON_LENGTH = 1_000
+# Two texts that do not contradict each other say the same from this cosine on, or from this share of common words on.
+MIN_COSINE_OF_DUPLICATES = 0.95
+MIN_COMMON_WORDS_OF_DUPLICATES = 0.9
+MIN_COMMON_WORDS_OF_ONE_SUBJECT = 0.6  # from this share of common words on, two texts speak of the same thing
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019.:/-][^\W_]+)*")
-_STOP = words("""a an and are as at be been being but by for from had has have he her his i in into is it its me my of on or our
-    she so that the their them then they this to was we were will with you your also now really very just which who""")
-_DENIALS = words("""not no never none nobody nothing neither nor without cannot stopped quit dislikes hates refuses false wrong
+_STOP_WORDS = words("""
+    a an and are as at be been being but by for from had has have he her his i in into is it its me my of on or our she
+    so that the their them then they this to was we were will with you your also now really very just which who
+""")
+_NEGATIONS = words("""not no never none nobody nothing neither nor without cannot stopped quit dislikes hates refuses false wrong
     unlike failed fails disabled off""")
 _OPPOSITES = (
     ("enabled", "disabled"), ("on", "off"), ("open", "closed"), ("likes", "dislikes"), ("loves", "hates"), ("true", "false"),
@@ -32,8 +35,8 @@ _OPPOSITES = (
     ("started", "stopped"), ("healthy", "unhealthy"), ("safe", "unsafe"), ("up", "down"), ("allowed", "forbidden"),
     ("success", "failure"), ("succeeded", "failed"), ("before", "after"), ("increased", "decreased"),
 )  # fmt: skip
-_COUNTED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_NUMBERS = {name: str(value) for value, name in enumerate(_COUNTED)}
+_COUNTING = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMBER_WORDS = {name: str(value) for value, name in enumerate(_COUNTING)}
 _MONTHS = words("january february march april may june july august september october november december")
 _DAYS = words("monday tuesday wednesday thursday friday saturday sunday today tomorrow yesterday")
 _ATTRIBUTE = re.compile(
@@ -42,7 +45,7 @@ _ATTRIBUTE = re.compile(
     r"is|are|uses|prefers|costs|equals|was born in|will be|became|chose|drinks|drives|owns)\s+(?P<value>.{1,200}?)[.!]?$",
     re.I,
 )
-_RAW = (
+_RAW_OUTPUT = (
     (re.compile(r"^\s*[\[{].*[\]}]\s*$", re.S), "JSON"),
     (re.compile(r"^\s*<(?:\?xml|!doctype|html|[a-z]+[ >])", re.I), "markup"),
     (
@@ -62,15 +65,15 @@ _LOG_LINE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """How a text stands to another: "same", "contradicts" or "other", and why."""
+    """How one text relates to another: "same", "contradicts" or "other", and why."""
 
     relation: str
     why: str = ""
 
 
 def check_summary(summary: object) -> str:
-    """A summary in words of one's own; raises `InvalidInput` for none, for one too long, and for raw tool output."""
-    text = _some_text(summary, what="summary", longest=LONGEST_SUMMARY)
+    """The summary, stripped. Raises `InvalidInput` when it is empty or too long, or looks like raw tool output."""
+    text = _some_text(summary, what="summary", longest=MAX_SUMMARY_LENGTH)
     if raw := raw_output(text):
         raise InvalidInput(
             f"expected a summary in words, got what looks like {raw}; say in a sentence what was learned"
@@ -79,21 +82,21 @@ def check_summary(summary: object) -> str:
 
 
 def check_reason(reason: object) -> str:
-    """Why something is promoted; raises `InvalidInput` for none."""
-    return _some_text(reason, what="reason", longest=LONGEST_REASON)
+    """The reason, stripped. Raises `InvalidInput` when it is empty or too long."""
+    return _some_text(reason, what="reason", longest=MAX_REASON_LENGTH)
 
 
 def _some_text(text: object, *, what: str, longest: int) -> str:
     if not isinstance(text, str) or not text.strip():
-        raise InvalidInput(f"expected a {what}, got {text!r:.80}; promotion into the palace is always explained")
+        raise InvalidInput(f"expected a {what}, got {text!r:.80}; every promotion needs a reason and a summary")
     if len(text) > longest:
-        raise InvalidInput(f"expected a {what} of at most {longest:,} characters, got {len(text):,}; say less")
+        raise InvalidInput(f"expected a {what} of at most {longest:,} characters, got {len(text):,}; shorten it")
     return check_characters(text.strip(), what=what)
 
 
 def raw_output(text: str) -> str | None:
-    """What kind of raw tool output a text looks like; None when it reads as words."""
-    for pattern, kind in _RAW:
+    """The kind of raw tool output that a text looks like; None when it looks like words."""
+    for pattern, kind in _RAW_OUTPUT:
         if pattern.search(text):
             return kind
     lines = [line for line in text.splitlines() if line.strip()]
@@ -104,25 +107,28 @@ def raw_output(text: str) -> str | None:
     return None
 
 
-def compare(new: str, old: str, *, cosine: float | None, denial: str | None) -> Compared:
-    """How a new text stands to an old one, given what the judge said and how near they are, as far as that is known."""
-    if _plain(new) == _plain(old):
+def compare(new: str, old: str, *, cosine: float | None, contradiction: str | None) -> Compared:
+    """How a new text relates to an old one.
+
+    `cosine` is None when the texts were not embedded; `contradiction` is why the judge thinks that they contradict each other.
+    """
+    if _normalized(new) == _normalized(old):
         return Compared("same", "the same words")
-    if denial:
-        return Compared("contradicts", denial)
+    if contradiction:
+        return Compared("contradicts", contradiction)
     shared = _overlap(_content(new), _content(old))
-    if shared >= SAME_WORDS and _numbers(new) == _numbers(old):
+    if shared >= MIN_COMMON_WORDS_OF_DUPLICATES and _numbers(new) == _numbers(old):
         return Compared("same", f"{shared:.0%} of the words are common")
-    if cosine is not None and cosine >= NEARLY:
+    if cosine is not None and cosine >= MIN_COSINE_OF_DUPLICATES:
         return Compared("same", f"a cosine of {cosine:.2f}")
     return Compared("other")
 
 
-def contradiction(new: str, old: str) -> str | None:
-    """Why two texts cannot both hold, by rules alone; None when the rules see nothing against it."""
-    if _plain(new) == _plain(old):
+def find_contradiction(new: str, old: str) -> str | None:
+    """Why two texts cannot both be true; None when the rules see no contradiction."""
+    if _normalized(new) == _normalized(old):
         return None
-    return _changed_value(new, old) or _denied(new, old) or _changed_date(new, old) or _changed_number(new, old)
+    return _other_value(new, old) or _negated(new, old) or _other_date(new, old) or _other_number(new, old)
 
 
 def nearest(text: str, others: Sequence[str], *, limit: int) -> list[int]:
@@ -133,43 +139,46 @@ def nearest(text: str, others: Sequence[str], *, limit: int) -> list[int]:
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    """The cosine of two vectors; 0 for one without a direction."""
+    """The cosine of two vectors; 0 when one of them is all zeros."""
     lengths = math.sqrt(math.fsum(x * x for x in one)) * math.sqrt(math.fsum(x * x for x in other))
     return math.fsum(x * y for x, y in zip(one, other, strict=True)) / lengths if lengths else 0.0
 
 
-def _denied(new: str, old: str) -> str | None:
+def _negated(new: str, old: str) -> str | None:
     one, other = _words(new), _words(old)
     for yes, no in _OPPOSITES:
         if ({yes} & one and {no} & other) or ({no} & one and {yes} & other):
             pair = {yes, no, _stem(yes), _stem(no)}
-            if _overlap(_content(new) - pair, _content(old) - pair) >= SAME_SUBJECT:
+            if _overlap(_content(new) - pair, _content(old) - pair) >= MIN_COMMON_WORDS_OF_ONE_SUBJECT:
                 return f"one says {yes}, the other {no}"
-    if _denials(new) % 2 != _denials(old) % 2 and _overlap(_content(new), _content(old)) >= SAME_SUBJECT:
+    if (
+        _count_negations(new) % 2 != _count_negations(old) % 2
+        and _overlap(_content(new), _content(old)) >= MIN_COMMON_WORDS_OF_ONE_SUBJECT
+    ):
         return "one denies what the other says"
     return None
 
 
-def _changed_number(new: str, old: str) -> str | None:
+def _other_number(new: str, old: str) -> str | None:
     one, other = _numbers(new), _numbers(old)
-    if one - other and other - one and _of_one_thing(_content(new), _content(old)):
+    if one - other and other - one and _about_one_thing(_content(new), _content(old)):
         return f"one says {', '.join(sorted(one - other))}, the other {', '.join(sorted(other - one))}"
     return None
 
 
-def _changed_date(new: str, old: str) -> str | None:
+def _other_date(new: str, old: str) -> str | None:
     one, other = _dates(new), _dates(old)
-    if one - other and other - one and _of_one_thing(_content(new) - one, _content(old) - other):
+    if one - other and other - one and _about_one_thing(_content(new) - one, _content(old) - other):
         return f"one says {' '.join(sorted(one - other))}, the other {' '.join(sorted(other - one))}"
     return None
 
 
-def _changed_value(new: str, old: str) -> str | None:
-    """Whether an attribute of one subject has two values, such as "the database is X" and "the database is Y"."""
+def _other_value(new: str, old: str) -> str | None:
+    """Another value of the same attribute of one subject, as in "the database is X" and "the database is Y"."""
     one, other = _ATTRIBUTE.match(new.strip()), _ATTRIBUTE.match(old.strip())
     if not one or not other or one["verb"].lower() != other["verb"].lower():
         return None
-    if _denials(new) or _denials(old):
+    if _count_negations(new) or _count_negations(old):
         return None
     subjects = _content(one["subject"]), _content(other["subject"])
     values = _content(one["value"]) | _numbers(one["value"]), _content(other["value"]) | _numbers(other["value"])
@@ -180,7 +189,7 @@ def _changed_value(new: str, old: str) -> str | None:
     return f"{one['subject'].strip()} {one['verb'].lower()}: one says {one['value']}, the other {other['value']}"
 
 
-def _plain(text: str) -> str:
+def _normalized(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
@@ -189,11 +198,13 @@ def _words(text: str) -> set[str]:
 
 
 def _content(text: str) -> set[str]:
-    """The words that say what a text is about: no little words, no numbers, no denials, plurals without their s."""
+    """The words that say what a text is about: no stop words, numbers or negations, and plurals without their s."""
     found = {
-        _stem(word) for word in _words(text) if word not in _STOP and word not in _DENIALS and not word.endswith("n't")
+        _stem(word)
+        for word in _words(text)
+        if word not in _STOP_WORDS and word not in _NEGATIONS and not word.endswith("n't")
     }
-    return {word for word in found if word and not word[0].isdigit() and word not in _NUMBERS}
+    return {word for word in found if word and not word[0].isdigit() and word not in _NUMBER_WORDS}
 
 
 def _stem(word: str) -> str:
@@ -201,23 +212,23 @@ def _stem(word: str) -> str:
     return bare[:-1] if len(bare) > 3 and bare.endswith("s") and not bare.endswith("ss") else bare
 
 
-def _denials(text: str) -> int:
-    lowered = [word.casefold().replace("\u2019", "'") for word in _WORD.findall(text)]
-    return sum(word in _DENIALS or word.endswith("n't") for word in lowered)
+def _count_negations(text: str) -> int:
+    in_order = [word.casefold().replace("\u2019", "'") for word in _WORD.findall(text)]
+    return sum(word in _NEGATIONS or word.endswith("n't") for word in in_order)
 
 
 def _numbers(text: str) -> set[str]:
     found = {number.replace(",", "").rstrip(".") for number in re.findall(r"\d[\d,]*(?:[.:]\d+)*", text)}
-    return found | {_NUMBERS[word] for word in _words(text) if word in _NUMBERS}
+    return found | {_NUMBER_WORDS[word] for word in _words(text) if word in _NUMBER_WORDS}
 
 
 def _dates(text: str) -> set[str]:
     return {word for word in _words(text) if word in _MONTHS or word in _DAYS}
 
 
-def _of_one_thing(one: set[str], other: set[str]) -> bool:
-    """Whether two texts, apart from their values, are about one thing: either may say more, not both something else."""
-    return _overlap(one, other) >= SAME_SUBJECT and not (one - other and other - one)
+def _about_one_thing(one: set[str], other: set[str]) -> bool:
+    """Whether two texts, apart from their values, are about one thing. One may say more, but not each something of its own."""
+    return _overlap(one, other) >= MIN_COMMON_WORDS_OF_ONE_SUBJECT and not (one - other and other - one)
 
 
 def _overlap(one: set[str], other: set[str]) -> float:

@@ -77,10 +77,10 @@ def test_a_contradiction_does_not_depend_on_who_speaks_first(one: str, other: st
 
 
 def test_texts_that_differ_in_signs_and_letter_case_are_the_same() -> None:
-    assert compare("The API is up!", "the api is up", cosine=None, denial=None).relation == "same"
-    assert compare("The API is up.", "Lunch is at noon.", cosine=0.2, denial=None).relation == "other"
-    assert compare("Totally other words", "Nothing shared here", cosine=0.97, denial=None).relation == "same"
-    assert compare("Port 80 is open", "Port 81 is open", cosine=0.99, denial="numbers").relation == "contradicts"
+    assert compare("The API is up!", "the api is up", cosine=None, contradiction=None).relation == "same"
+    assert compare("The API is up.", "Lunch is at noon.", cosine=0.2, contradiction=None).relation == "other"
+    assert compare("Totally other words", "Nothing shared here", cosine=0.97, contradiction=None).relation == "same"
+    assert compare("Port 80 is open", "Port 81 is open", cosine=0.99, contradiction="numbers").relation == "contradicts"
 
 
 def test_a_promotion_files_the_summary_and_not_the_note(palace: Palace) -> None:

@@ -183,7 +183,7 @@ _KNOWN_HERE = (
 
 
 def _unnamed_person(text: str) -> re.Match[str] | None:
-    """A pronoun for somebody whom the sentence does not name."""
+    """A pronoun for somebody that the sentence does not name."""
     found = patterns.THIRD_PERSON.search(text)
     if (
         found is None

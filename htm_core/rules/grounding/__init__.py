@@ -1,1 +1,1 @@
-"""Whether what was found answers what was asked, and what an agent is told of it."""
+"""Whether what was found answers a question, and what a model is given of it."""
