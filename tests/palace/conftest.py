@@ -35,7 +35,7 @@ Build = Callable[..., Palace]
 
 @pytest.fixture
 def build(make: Callable[..., Memory], clock: Clock) -> Iterator[Build]:
-    """Builds palaces of this test's tenant, in the session "today" unless told otherwise."""
+    """Builds palaces of this test's tenant, in the session "today" by default."""
     made: list[Memory] = []
 
     def palace(robot: str = "atlas", **options: object) -> Palace:

@@ -96,6 +96,6 @@ def test_another_users_palace_is_not_consulted(palace: Palace, build: Build) -> 
 
 
 @pytest.mark.parametrize("options", [{"palace": "palace"}, {"enforce": "maybe"}])
-def test_what_cannot_be_meant_is_refused(palace: Palace, options: dict[str, Any]) -> None:
+def test_invalid_options_are_refused(palace: Palace, options: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         HTMMemoryMiddleware(palace.memory, **({"palace": palace} | options))

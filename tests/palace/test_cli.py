@@ -25,7 +25,7 @@ def test_a_palace_is_furnished_looked_at_and_consulted(htm: Htm) -> None:
     assert {"grounded", "miss"} <= set(htm("palace", "audit").out.split())
 
 
-def test_whom_a_question_names_can_be_left_unchecked(htm: Htm) -> None:
+def test_the_check_of_persons_can_be_switched_off(htm: Htm) -> None:
     htm("palace", "file", "Ann: The key to the red boat hangs in the kitchen.", *WHERE)
     htm("palace", "file", "Bob: I never row.", *WHERE)
     ask = ("palace", "consult", "Where did Bob say the key to the red boat hangs?", "--threshold", "0.1")
@@ -53,7 +53,7 @@ def test_a_palace_goes_to_a_folder_and_back(htm: Htm, tmp_path: Path) -> None:
     assert "June" in htm("palace", "look").out
 
 
-def test_what_cannot_be_meant_is_told(htm: Htm) -> None:
+def test_wrong_arguments_are_explained(htm: Htm) -> None:
     assert "--room" in htm("palace", "file", "Somewhere.").err
     assert "expected words" in htm("palace", "note").err
     assert "expected no words" in htm("palace", "look", "here").err

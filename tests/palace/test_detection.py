@@ -1,4 +1,4 @@
-"""What asks for something remembered is told from what does not, on prompts that the rules were not made from."""
+"""The detector decides which prompts ask for something remembered, measured on prompts that the rules were not made from."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from tests.palace.labelled_prompts import PARTS, counted, prompts, share, wilson
 
 
 @pytest.mark.parametrize("part", ["development", "test"])
-def test_nineteen_of_twenty_are_right_and_nineteen_of_twenty_are_found(part: str) -> None:
+def test_precision_and_recall_are_at_least_95_percent(part: str) -> None:
     hits, false, missed = counted(prompts(part))
     assert hits / (hits + false) >= 0.95
     assert hits / (hits + missed) >= 0.95
 
 
-def test_of_prompts_that_were_not_looked_at_when_the_rules_were_mended_as_many_are_right_and_found() -> None:
+def test_precision_and_recall_hold_on_prompts_written_after_the_rules() -> None:
     hits, false, missed = counted(prompts("fresh"))
     assert hits / (hits + false) >= 0.95
     assert hits / (hits + missed) >= 0.94
 
 
 @pytest.mark.parametrize("half", ["others a", "others b", "others c"])
-def test_prompts_that_somebody_else_wrote_are_told_apart_now_that_their_mistakes_were_seen(half: str) -> None:
+def test_precision_and_recall_on_other_authors_prompts_whose_mistakes_were_fixed(half: str) -> None:
     hits, false, missed = counted(prompts(half))
     assert hits / (hits + false) >= 0.97
     assert hits / (hits + missed) >= 0.97
 
 
-def test_prompts_that_somebody_else_wrote_and_of_which_no_mistake_was_ever_looked_at_are_mostly_told_apart() -> None:
-    # Nobody who mends the rules looks at d: it says what they do with prompts by a stranger.
+def test_precision_and_recall_on_other_authors_prompts_that_were_never_looked_at() -> None:
+    # Whoever changes the rules does not look at d: it measures them on prompts by somebody new.
     hits, false, missed = counted(prompts("others d"))
     assert hits / (hits + false) >= 0.85
     assert hits / (hits + missed) >= 0.75
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_the_shares_that_the_page_names_are_those_of_the_command(part: str) -> None:
+def test_the_documented_shares_are_those_of_the_command(part: str) -> None:
     hits, false, missed = counted(prompts(part))
     page = (Path(__file__).parents[2] / "docs" / "why" / "palace.md").read_text(encoding="utf-8")
     for of in (hits + false, hits + missed):
@@ -63,7 +63,7 @@ def test_the_set_has_two_hundred_prompts_of_both_kinds_and_no_prompt_is_in_two_p
         assert sum(row["recall"] for row in prompts(half)) == 100
 
 
-def test_an_interval_by_wilson_is_the_one_of_the_tables() -> None:
+def test_the_wilson_interval_is_that_of_the_tables() -> None:
     low, high = wilson(9, 10)
     assert (round(low, 4), round(high, 4)) == (0.5958, 0.9821)
     assert wilson(0, 0) == (0.0, 1.0)
@@ -74,19 +74,19 @@ def test_the_cues_of_the_design_are_known(cue: str) -> None:
     assert detect(f"{cue}?").recall
 
 
-def test_what_stands_between_quotation_marks_is_not_asked() -> None:
+def test_a_question_between_quotation_marks_is_ignored() -> None:
     assert not detect('Translate "what did we decide last week?" into French.').recall
     assert not detect("Translate \u201cwhat did we decide last week?\u201d into French.").recall
 
 
-def test_one_sentence_of_several_is_enough_to_ask() -> None:
+def test_one_sentence_of_several_is_enough() -> None:
     found = detect("Thanks, that helps. What did I say about the garden?")
     assert found.recall
     assert found.rule
     assert found.words
 
 
-def test_a_question_before_or_after_a_long_text_is_seen_and_the_text_is_not_read_for_one() -> None:
+def test_a_question_before_or_after_a_long_text_is_seen_and_one_inside_it_is_not() -> None:
     text = "Lorem ipsum dolor sit amet. " * 2_000
     assert detect(f"What did I say about the garden?\n{text}").recall
     assert detect(f"{text}\nWhat did I say about the garden?").recall
@@ -111,7 +111,7 @@ def test_a_question_before_or_after_a_long_text_is_seen_and_the_text_is_not_read
         "if a, ",
     ],
 )
-def test_no_text_takes_long_however_it_repeats_itself(piece: str) -> None:
+def test_repetitive_text_takes_no_longer(piece: str) -> None:
     assert isinstance(detect(f"my {piece * 50_000}").recall, bool)
 
 

@@ -77,7 +77,7 @@ def test_a_note_expires_to_the_moment_and_is_hidden_not_erased(palace: Palace, c
     assert palace.scratchpad().timeline(session="today") == []
 
 
-def test_a_note_lives_for_an_hour_unless_told_otherwise(palace: Palace) -> None:
+def test_a_note_lives_for_an_hour_by_default(palace: Palace) -> None:
     note = palace.note("The build is red.")
     assert note.expires_at is not None
     assert (note.expires_at - note.filed_at).total_seconds() == pytest.approx(3600, abs=0.01)
@@ -130,7 +130,7 @@ ASKED: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("how", ASKED, ids=str)
-def test_not_even_who_asks_for_everybodys_memories_sees_a_note(build: Build, how: dict[str, Any]) -> None:
+def test_a_recall_of_everybodys_memories_finds_no_note(build: Build, how: dict[str, Any]) -> None:
     ann = build(user="ann")
     ann.note("The password hint is a river.")
     ann.scratchpad().remember("The password hint is a lake.", tags=["secret"])
@@ -162,7 +162,7 @@ def test_among_thousands_of_passages_a_note_is_no_hit_either(build: Build) -> No
         assert note.node_id not in {hit.node.id for hit in found}
 
 
-def test_what_is_counted_told_or_named_does_not_give_a_note_away(build: Build, tmp_path: Path) -> None:
+def test_counts_timelines_and_tags_do_not_reveal_a_note(build: Build, tmp_path: Path) -> None:
     ann = build(user="ann")
     ann.scratchpad().remember("Wrenfield is the password hint.", role="user", name="Wrenfield", tags=["secret:hint"])
     ann.note("The password hint is a river.")
@@ -287,7 +287,7 @@ def test_a_room_is_named_so_that_it_can_be_a_folder(name: object) -> None:
 
 
 @pytest.mark.parametrize("ttl", [0, -1, float("nan"), float("inf"), True, "1h", 10**12])
-def test_a_note_lives_for_a_time_that_can_be_meant(ttl: object) -> None:
+def test_an_invalid_lifetime_of_a_note_is_refused(ttl: object) -> None:
     with pytest.raises(InvalidInput, match="ttl"):
         note_lifetime(ttl)  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""An agent notes, promotes, files and looks by tools that know whose palace it is."""
+"""An agent notes, promotes, files and looks with tools that know which palace they may use."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_note_becomes_a_filed_fact_by_promotion_only(palace: Palace) -> None:
     assert "it contradicts: The heron project ships in May." in used(palace, "promote_to_palace", **other)
 
 
-def test_what_a_model_says_wrong_is_told_to_it(palace: Palace) -> None:
+def test_a_model_is_told_what_was_wrong(palace: Palace) -> None:
     id = re.findall(r"\[(.+)\]", used(palace, "note", content="Something."))[0]
     raw = PLACE | {"note_id": id, "reason": "Seen.", "summary": '{"a": 1}'}
     assert "looks like JSON" in used(palace, "promote_to_palace", **raw)

@@ -61,7 +61,9 @@ def test_each_robot_wakes_up_by_itself(build: Build) -> None:
     assert len(borg.wake_up().new) == 1
 
 
-def test_notes_that_survive_are_told_and_expired_promoted_or_foreign_ones_are_not(build: Build, clock: Clock) -> None:
+def test_surviving_notes_are_in_the_text_and_expired_promoted_or_foreign_ones_are_not(
+    build: Build, clock: Clock
+) -> None:
     palace = build()
     palace.note("Gone soon.", ttl=10)
     kept, done = palace.note("Still true."), palace.note("To be promoted.")
@@ -78,7 +80,7 @@ def test_never_the_whole_palace_and_it_says_how_much_was_left_out(palace: Palace
     assert woken.left_out > 0
 
 
-def test_a_note_is_told_even_where_the_palace_would_fill_the_budget(palace: Palace) -> None:
+def test_a_note_is_in_the_text_even_when_the_palace_would_fill_the_budget(palace: Palace) -> None:
     furnished(palace, facts=500)
     note = palace.note("The build is red.")
     assert [each.id for each in palace.wake_up(budget=100).notes] == [note.id]

@@ -1,4 +1,4 @@
-"""Who was asked about is told from somebody else of whom the same was said; where that cannot be told, nothing is refused."""
+"""A question about one person is not answered by what was said of another; when this is not clear, nothing is refused."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ NECKLACE = "Caroline: This necklace is a gift from my grandma, it stands for lov
 SWIMMING = "Melanie: I take the kids swimming."
 
 
-def asked(question: str, *texts: str) -> str | None:
+def person(question: str, *texts: str) -> str | None:
     return person_without_evidence(question, [FoundText(text) for text in texts])
 
 
 def test_what_was_said_of_one_person_answers_no_question_about_another() -> None:
     question = "What does the necklace that grandma gave Melanie stand for?"
-    assert asked(question, NECKLACE, SWIMMING) == "Melanie"
-    assert asked(question.replace("Melanie", "Caroline"), NECKLACE, SWIMMING) is None
+    assert person(question, NECKLACE, SWIMMING) == "Melanie"
+    assert person(question.replace("Melanie", "Caroline"), NECKLACE, SWIMMING) is None
 
 
 def test_the_third_person_names_as_the_speaker_does() -> None:
     facts = ("The red bicycle in the shed belongs to Ann since May.", "Everybody knows Bob, who likes olives.")
-    assert asked("Since when does the red bicycle in the shed belong to Bob?", *facts) == "Bob"
-    assert asked("Since when does the red bicycle in the shed belong to Ann?", *facts) is None
+    assert person("Since when does the red bicycle in the shed belong to Bob?", *facts) == "Bob"
+    assert person("Since when does the red bicycle in the shed belong to Ann?", *facts) is None
 
 
 @pytest.mark.parametrize(
@@ -49,29 +49,29 @@ def test_the_third_person_names_as_the_speaker_does() -> None:
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )  # fmt: skip
-def test_nothing_is_refused_where_it_cannot_be_told(why: str, question: str, texts: tuple[str, ...]) -> None:
-    assert asked(question, *texts) is None
+def test_nothing_is_refused_when_it_is_not_clear(why: str, question: str, texts: tuple[str, ...]) -> None:
+    assert person(question, *texts) is None
 
 
-def test_who_listens_is_whom_a_question_in_talk_is_about() -> None:
+def test_a_question_in_a_conversation_is_about_the_listener() -> None:
     asks = "Caroline: I love that. Your running by the river at dawn sounds great."
-    assert asked("Where does Caroline go running at dawn by the river?", asks, SWIMMING) == "Caroline"
-    assert asked("Where does Melanie go running at dawn by the river?", asks, SWIMMING) is None
+    assert person("Where does Caroline go running at dawn by the river?", asks, SWIMMING) == "Caroline"
+    assert person("Where does Melanie go running at dawn by the river?", asks, SWIMMING) is None
 
 
-def test_being_called_by_name_does_not_make_what_is_said_about_oneself() -> None:
+def test_a_sentence_is_not_about_the_person_that_it_only_addresses() -> None:
     called = "Caroline: Thanks, Melanie! I bought a purple kite at the market."
-    assert asked("Where did Melanie buy the purple kite at the market?", called, SWIMMING) == "Melanie"
+    assert person("Where did Melanie buy the purple kite at the market?", called, SWIMMING) == "Melanie"
     told = "Caroline: Melanie bought a purple kite at the market."
-    assert asked("Where did Melanie buy the purple kite at the market?", told, SWIMMING) is None
+    assert person("Where did Melanie buy the purple kite at the market?", told, SWIMMING) is None
 
 
-def test_among_three_who_talk_nobody_knows_who_listens() -> None:
+def test_among_three_speakers_the_listener_is_not_known() -> None:
     asks = "Caroline: Your running by the river at dawn sounds great."
     three = (asks, SWIMMING, "Ann: I take the bus.")
-    assert asked("Where does Melanie go running at dawn by the river?", *three) == "Melanie"
+    assert person("Where does Melanie go running at dawn by the river?", *three) == "Melanie"
     assert (
-        asked(
+        person(
             "Where does Melanie go running at dawn by the river?", asks.replace("great", "great, Melanie"), *three[1:]
         )
         is None
@@ -80,10 +80,10 @@ def test_among_three_who_talk_nobody_knows_who_listens() -> None:
 
 def test_a_label_that_names_nobody_is_no_speaker() -> None:
     note = "Note: the purple kite came from the market in May."
-    assert asked("When did the purple kite of Melanie come from the market?", note, SWIMMING) is None
+    assert person("When did the purple kite of Melanie come from the market?", note, SWIMMING) is None
 
 
-def test_the_drawer_and_the_speaker_say_whom_a_text_is_about() -> None:
+def test_the_names_of_the_drawer_and_the_robot_count_too() -> None:
     question = "What does the necklace that grandma gave Melanie stand for?"
     other = FoundText(SWIMMING)
     bare = "It was Caroline who saw the necklace from grandma; it stands for love."
@@ -92,11 +92,11 @@ def test_the_drawer_and_the_speaker_say_whom_a_text_is_about() -> None:
 
 
 @given(st.text(max_size=120), st.lists(st.text(max_size=120), max_size=4))
-def test_any_texts_can_be_compared_and_who_is_named_was_asked_about(question: str, texts: list[str]) -> None:
-    found = asked(question, *texts)
+def test_any_texts_can_be_compared_and_the_result_is_named_in_the_question(question: str, texts: list[str]) -> None:
+    found = person(question, *texts)
     assert found is None or found.lower() in question.lower()
 
 
 @given(st.permutations([NECKLACE, SWIMMING, "Ann: Hello there.", "The door is blue."]))
 def test_the_order_of_what_was_found_does_not_matter(texts: list[str]) -> None:
-    assert asked("What does the necklace that grandma gave Melanie stand for?", *texts) == "Melanie"
+    assert person("What does the necklace that grandma gave Melanie stand for?", *texts) == "Melanie"

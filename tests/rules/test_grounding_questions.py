@@ -1,4 +1,4 @@
-"""A text that only asks is told from one that says something, and is left where a prompt is about what was asked."""
+"""A text that only asks is recognised, and it still counts when a prompt is about what somebody asked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from htm_core.rules.grounding.questions import about_questions, only_asks
         "What does it mean to you? Is it a gift?",
     ],
 )
-def test_a_question_and_what_is_remarked_beside_it_say_nothing(text: str) -> None:
+def test_a_question_with_a_mere_remark_says_nothing(text: str) -> None:
     assert only_asks(text)
 
 
@@ -27,7 +27,7 @@ def test_a_question_and_what_is_remarked_beside_it_say_nothing(text: str) -> Non
     [
         "The port is 9090.",
         "It runs on port 9090. Is that right?",
-        "It is broken. Who mends it?",  # a note, in which nobody talks to anybody
+        "It is broken. Who repairs it?",  # a note, in which nobody talks to anybody
         "Ann: That was in Ghent. Did you know?",
         "Ann: I run to clear my mind. What about you?",
         "Anna moved to Ghent! Nice, isn't it?",
@@ -36,7 +36,7 @@ def test_a_question_and_what_is_remarked_beside_it_say_nothing(text: str) -> Non
         "",
     ],
 )
-def test_what_says_something_beside_its_question_is_kept(text: str) -> None:
+def test_a_text_that_says_something_beside_its_question_is_kept(text: str) -> None:
     assert not only_asks(text)
 
 
