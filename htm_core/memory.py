@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from .engine.engine import Clock, utc_now
 from .errors import InvalidInput
-from .groups.group import Group, enter
+from .groups.group import Group, join_group
 from .handles.jobs import Jobs
 from .handles.log import Log
 from .handles.tags import Tags
@@ -155,7 +155,7 @@ class Memory(process.Handle):
 
         Within `lease` seconds: the group's own, or 10, unless given. All members have the same, and budget and policy.
         """
-        return enter(self._engine, self._runtime.heartbeat, self._runtime.listener, name, role=role, lease=lease)
+        return join_group(self._engine, self._runtime.heartbeat, self._runtime.listener, name, role=role, lease=lease)
 
     def robots(self) -> builtins.list[Robot]:
         """Every robot of the tenant, with counts of what it has said and holds as far as this owner sees it."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ..groups.group import every
+from ..groups.group import list_groups
 from ..types import GroupStatus, Member
 from .json_output import print_json
 from .options import CommonOptions
@@ -36,7 +36,7 @@ def robots(common: CommonOptions) -> None:
 def groups(common: CommonOptions, name: Name = None) -> None:
     """List the groups of the tenant: active, standby and lost members, and the tokens in working memory."""
     with common.memory() as memory:
-        found = every(memory._engine, name=name, session=common.session)
+        found = list_groups(memory._engine, name=name, session=common.session)
     if common.json:
         print_json(found)
     elif found:

@@ -1,1 +1,1 @@
-"""Robots that share one working memory, across processes."""
+"""Groups: robots that share one working memory, with a heartbeat so that a lost robot is replaced."""

@@ -1,4 +1,4 @@
-"""Groups: robots that hold one working memory together, of which another takes over when an active one is gone."""
+"""Groups: robots that share one working memory; when an active robot is lost, a passive one becomes active."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..store.database import Connection, Database
 from ..store.groups import GroupRules, Role
 from ..store.working import SetKey
 from ..types import GroupStatus, Member
-from .heartbeat import Heartbeat, Membership
+from .heartbeat import Heartbeat, LocalMember
 from .listener import Listener
 
 ROLES = ("active", "passive")
-LEASE = 10.0  # seconds, of a group whose first member names none
+LEASE = 10.0  # seconds; the default of a group's first member
 
 
 class Group:
-    """A robot's membership in a group. Leaving it, as at the end of a `with`, gives the robot its own working memory back."""
+    """A robot's membership in a group. It leaves the group at the end of a `with`, and has its own working memory again."""
 
     def __init__(self, name: str, *, engine: Engine, heartbeat: Heartbeat, listener: Listener) -> None:
         self.name = name
@@ -44,36 +44,39 @@ class Group:
 
     @property
     def role(self) -> str | None:
-        """This robot's role when its heart last beat: "active" or "passive", None once it has left."""
+        """This robot's role as of its last heartbeat: "active" or "passive", None once it has left."""
         return self._heartbeat.role(self._key)
 
     def leave(self, robot: str | None = None) -> None:
-        """Be a member no more, or take a lost robot out. The last active one hands over to who has stood by longest."""
+        """Leave the group, or remove another robot from it.
+
+        When no live active member would be left, the live passive member that joined first becomes active.
+        """
         leaving = robot or self._engine.robot
         with self._engine.transaction() as connection:
-            _take_out(connection, self.name, robot=leaving)
+            _remove_member(connection, self.name, robot=leaving)
         if leaving == self._engine.robot:
-            for engine in {*self._heartbeat.drop(self._key), self._engine}:
-                engine.use_working_set(_working(engine, None), group=None)
-        self._heartbeat.look()
+            for engine in {*self._heartbeat.remove(self._key), self._engine}:
+                engine.use_working_set(_working_set_of(engine, None), group=None)
+        self._heartbeat.refresh()
 
     def promote(self, robot: str | None = None) -> None:
-        """Make a passive member active beside those who are; this robot, unless another is named."""
+        """Make a passive member active; this robot, unless another is named. Other active members stay active."""
         with self._engine.transaction() as connection:
-            member = self._member(self._members(connection), robot)
+            member = self._member(_locked_members(connection, self.name), robot)
             if member.role == "active":
                 raise InvalidInput(
                     f"expected a passive member to promote, got {member.robot!r}, which is active already"
                 )
             if not member.live:
-                raise InvalidInput(f"expected a member that lives, got {member.robot!r}, whose heartbeat is late")
+                raise InvalidInput(f"expected a live member to promote, got {member.robot!r}, whose heartbeat is late")
             groups.set_roles(connection, self.name, {member.robot: "active"})
-        self._heartbeat.look()
+        self._heartbeat.refresh()
 
     def demote(self, robot: str | None = None) -> None:
-        """Make an active member passive; this robot, unless another is named. The last active one cannot be: `failover`."""
+        """Make an active member passive; this robot, unless another is named. For the last active one use `failover`."""
         with self._engine.transaction() as connection:
-            members = self._members(connection)
+            members = _locked_members(connection, self.name)
             member = self._member(members, robot)
             if member.role == "passive":
                 raise InvalidInput(
@@ -84,32 +87,30 @@ class Group:
                     f"expected another active member beside {member.robot!r}, got none: promote one first, or use failover()"
                 )
             groups.set_roles(connection, self.name, {member.robot: "passive"})
-        self._heartbeat.look()
+        self._heartbeat.refresh()
 
     def failover(self) -> str:
-        """Hand over now: an active member becomes passive, whoever has stood by longest active; say who that is.
+        """Make an active member passive and a passive one active; give the name of the new active one.
 
-        Of several active ones it is one whose heartbeat is late, else this robot, else the first. Raises `InvalidInput`
-        when nobody who lives stands by.
+        The new active member is the live passive one that joined first. Of several active members one with a late heartbeat
+        becomes passive, else this robot, else the first. Raises `InvalidInput` when there is no live passive member.
         """
         with self._engine.transaction() as connection:
-            members = self._members(connection)
+            members = _locked_members(connection, self.name)
             successor = _successor(members)
             if successor is None:
-                raise InvalidInput(
-                    "expected a passive member that lives to take over, got none; let a robot join as passive"
-                )
+                raise InvalidInput("expected a live passive member to take over, got none; let a robot join as passive")
             active = [m for m in members.values() if m.role == "active"]
             active.sort(key=lambda m: (m.live, m.robot != self._engine.robot))
             roles: dict[str, Role] = {active[0].robot: "passive"} if active else {}
             groups.set_roles(connection, self.name, {**roles, successor: "active"})
-        self._heartbeat.look()
+        self._heartbeat.refresh()
         return successor
 
     def status(self) -> GroupStatus:
-        """Who is in the group, who is active and lives, and what it holds of this owner and session."""
+        """Give the members with their roles, who of them is live, and what the group holds of this owner and session."""
         with self._engine.transaction() as connection:
-            return status(
+            return group_status(
                 connection, self.name, owner=self._engine.owner, session=self._engine.session or "",
                 listening=self._listener.listening,
             )  # fmt: skip
@@ -117,10 +118,6 @@ class Group:
     @property
     def _key(self) -> tuple[str, str, str]:
         return (self._engine.tenant, self.name, self._engine.robot)
-
-    def _members(self, connection: Connection) -> dict[str, Member]:
-        """The members by name; nobody else changes them until the transaction ends."""
-        return _locked(connection, self.name)
 
     def _member(self, members: dict[str, Member], robot: str | None) -> Member:
         name = robot or self._engine.robot
@@ -131,48 +128,50 @@ class Group:
         return members[name]
 
 
-def enter(
+def join_group(
     engine: Engine, heartbeat: Heartbeat, listener: Listener, name: str, *, role: str, lease: float | None
 ) -> Group:
-    """Join a group: from now on the robot holds the group's working memory; raises `InvalidInput`."""
+    """Join a group: from now on the robot has the group's working memory. Raises `InvalidInput`."""
     validation.check_name(name, what="group")
     if role not in ROLES:
         raise InvalidInput(f"expected role to be one of {', '.join(ROLES)}, got {role!r}")
     if engine.group not in (None, name):
         raise InvalidInput(f"expected a robot in no other group, got one in {engine.group!r}; leave it first")
-    seconds = None if lease is None else _checked(lease)
-    working = _working(engine, name)
+    seconds = None if lease is None else lease_seconds(lease)
+    if lease is not None and seconds is None:
+        raise InvalidInput(f"expected lease to be seconds from {SHORTEST_LEASE} to {LONGEST_LEASE:,.0f}, got {lease!r}")
+    working = _working_set_of(engine, name)
     key = (engine.tenant, name, engine.robot)
-    if heartbeat.role(key) is not None:  # another memory of the robot has joined: nothing changes for the group
+    if heartbeat.role(key) is not None:  # another memory of this robot is a member: nothing changes for the group
         engine.use_working_set(working, group=name)
-        heartbeat.tell(engine)
+        heartbeat.add_engine(engine)
         return Group(name, engine=engine, heartbeat=heartbeat, listener=listener)
     with engine.transaction() as connection:
-        rules = _agreed(connection, engine, name, working, seconds)
+        rules = _agree_on_rules(connection, engine, name, working, seconds)
         joined = groups.join(connection, name, robot=engine.robot, role=cast(Role, role), instance=heartbeat.instance)
-    membership = Membership(role=joined, term=rules.term, lease=rules.lease, group_id=rules.id, working=working)
+    member = LocalMember(role=joined, term=rules.term, lease=rules.lease, group_id=rules.id, working=working)
     engine.use_working_set(working, group=name)
-    heartbeat.take(key, membership, engine)
+    heartbeat.add(key, member, engine)
     listener.start()
     engine.working_memory()
     return Group(name, engine=engine, heartbeat=heartbeat, listener=listener)
 
 
 def leave_all(heartbeat: Heartbeat, database: Database) -> None:
-    """Leave every group that a process's robots are in, so that successors need not wait for the lease."""
-    for tenant, name, robot in heartbeat.names():
+    """Leave every group of a process's robots, so that passive members need not wait until the lease is over."""
+    for tenant, name, robot in heartbeat.member_keys():
         with database.transaction(tenant) as connection:
             instances = {member.robot: instance for member, instance in groups.members(connection, name)}
             if instances.get(robot) == heartbeat.instance:
-                _take_out(connection, name, robot=robot)
-        heartbeat.drop((tenant, name, robot))
+                _remove_member(connection, name, robot=robot)
+        heartbeat.remove((tenant, name, robot))
 
 
-def status(connection: Connection, name: str, *, owner: str, session: str | None, listening: bool) -> GroupStatus:
-    """How a group stands; what it holds is of one session, or of all."""
+def group_status(connection: Connection, name: str, *, owner: str, session: str | None, listening: bool) -> GroupStatus:
+    """Give the status of a group; its items and tokens are those of one session, or of all. Raises `NotFound`."""
     rules = groups.rules(connection, name, lock=False)
     if rules is None:
-        raise NotFound(f"expected a group of this tenant, got {name!r}; memory.group({name!r}) makes it")
+        raise NotFound(f"expected a group of this tenant, got {name!r}; memory.group({name!r}) creates it")
     items, tokens = groups.count_items(connection, name, owner=owner, session=session)
     return GroupStatus(
         name=name,
@@ -186,37 +185,40 @@ def status(connection: Connection, name: str, *, owner: str, session: str | None
     )
 
 
-def every(engine: Engine, *, name: str | None, session: str | None) -> list[GroupStatus]:
-    """How the groups of a tenant stand, or the one that is named, as this owner sees them; nobody listens for this."""
+def list_groups(engine: Engine, *, name: str | None, session: str | None) -> list[GroupStatus]:
+    """Give the status of all groups of a tenant, or of the named one, as this owner sees them; `listening` is False."""
     with engine.transaction() as connection:
         names = groups.list_names(connection) if name is None else [validation.check_name(name, what="group")]
-        return [status(connection, each, owner=engine.owner, session=session, listening=False) for each in names]
+        return [group_status(connection, each, owner=engine.owner, session=session, listening=False) for each in names]
 
 
-def _locked(connection: Connection, name: str) -> dict[str, Member]:
+def _locked_members(connection: Connection, name: str) -> dict[str, Member]:
+    """Give the members by name; no other process changes them until the transaction ends."""
     groups.rules(connection, name, lock=True)
     return {member.robot: member for member, _ in groups.members(connection, name)}
 
 
-def _take_out(connection: Connection, name: str, *, robot: str) -> None:
-    """Delete a membership; where nobody active who lives would be left, the longest passive one becomes active."""
-    members = _locked(connection, name)
+def _remove_member(connection: Connection, name: str, *, robot: str) -> None:
+    """Delete a membership; when no live active member would be left, the live passive one that joined first becomes active."""
+    members = _locked_members(connection, name)
     if robot not in members:
         return
     rest = {other: member for other, member in members.items() if other != robot}
     successor = _successor(rest)
-    alone = not any(member.role == "active" and member.live for member in rest.values())
-    if members[robot].role == "active" and successor is not None and alone:
+    last = not any(member.role == "active" and member.live for member in rest.values())
+    if members[robot].role == "active" and successor is not None and last:
         groups.set_roles(connection, name, {successor: "active"})
     groups.leave(connection, name, robot=robot)
 
 
-def _agreed(connection: Connection, engine: Engine, name: str, working: WorkingSet, lease: float | None) -> GroupRules:
-    """The group's rules under its lock. Who comes alone makes them; who joins others must have the same."""
+def _agree_on_rules(
+    connection: Connection, engine: Engine, name: str, working: WorkingSet, lease: float | None
+) -> GroupRules:
+    """Lock the group and give its rules. The only live member sets them; who joins live members must have the same."""
     mine = (working.memory.budget, working.memory.policy)
     groups.create(connection, name, budget=mine[0], policy=mine[1], lease=lease or LEASE)
     rules = groups.rules(connection, name, lock=True)
-    assert rules is not None  # it was made just now, or before
+    assert rules is not None  # the group exists, maybe since the line above
     theirs = (rules.budget, rules.policy)
     if theirs == mine and lease in (None, rules.lease):
         return rules
@@ -231,8 +233,8 @@ def _agreed(connection: Connection, engine: Engine, name: str, working: WorkingS
     return changed
 
 
-def _working(engine: Engine, group: str | None) -> WorkingSet:
-    """The working set of the robot alone, or of a group, with the robot's own budget and policy."""
+def _working_set_of(engine: Engine, group: str | None) -> WorkingSet:
+    """Give the working set of the robot, or of a group, with the robot's own budget and policy."""
     key = SetKey(
         tenant=engine.tenant,
         owner=engine.owner,
@@ -244,11 +246,5 @@ def _working(engine: Engine, group: str | None) -> WorkingSet:
 
 
 def _successor(members: dict[str, Member]) -> str | None:
+    """Give the live passive member that joined first."""
     return next((member.robot for member in members.values() if member.role == "passive" and member.live), None)
-
-
-def _checked(lease: object) -> float:
-    seconds = lease_seconds(lease)
-    if seconds is None:
-        raise InvalidInput(f"expected lease to be seconds from {SHORTEST_LEASE} to {LONGEST_LEASE:,.0f}, got {lease!r}")
-    return seconds

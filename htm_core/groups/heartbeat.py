@@ -1,4 +1,4 @@
-"""The heart of a process: says that its robots live, and sees to it that a lost one has a successor."""
+"""The heartbeat of a process: it says that the process's robots are alive, and replaces active robots that are late."""
 
 from __future__ import annotations
 
@@ -19,26 +19,29 @@ from ..store.groups import GroupMembership, Role
 
 _log = logging.getLogger("htm.hive")
 
-BEATS = 4  # in each lease; who has missed three is late, which the migration of groups knows as well
-SOONEST = 0.02  # seconds between two beats at least
+BEATS = 4  # in each lease; a robot that missed three is late, and the SQL function late_in counts the same
+SHORTEST_PAUSE = 0.02  # seconds between two beats
 
-Name = tuple[str, str, str]  # tenant, group, robot
+MemberKey = tuple[str, str, str]  # tenant, group, robot
 
 
 @dataclass(slots=True)
-class Membership:
-    """A robot in a group, as this process speaks for it; the working set is held, so that who takes over has it in mind."""
+class LocalMember:
+    """A member of a group whose robot belongs to this process.
 
-    role: Role | None  # None: put out, or spoken for by another process
+    It keeps the group's working set loaded, so that a robot that becomes active has the content in memory already.
+    """
+
+    role: Role | None  # None: removed from the group, or taken over by another process
     term: int
     lease: float
     group_id: UUID
     working: WorkingSet
-    minds: weakref.WeakSet[Engine] = field(default_factory=weakref.WeakSet)
+    engines: weakref.WeakSet[Engine] = field(default_factory=weakref.WeakSet)
 
 
 class Heartbeat:
-    """Beats four times in a lease for every robot of this process that is in a group, in one thread for all."""
+    """Writes the heartbeat of every robot of this process that is in a group, four times in a lease, in one thread."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -46,120 +49,121 @@ class Heartbeat:
         renewed_after_fork(self)
 
     def renew(self) -> None:
-        """Begin again in a forked child: the memberships are the parent's, and it is the parent who speaks for them."""
+        """Start again in a forked child: the members are the parent's, and the parent goes on with their heartbeat."""
         self.instance = uuid4()
         self._lock = threading.Lock()
-        self._memberships: dict[Name, Membership] = {}
+        self._members: dict[MemberKey, LocalMember] = {}
         self._wanted = threading.Event()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def take(self, name: Name, membership: Membership, engine: Engine) -> None:
-        """Speak for a member from now on; for one that is known already the first membership stays."""
+    def add(self, key: MemberKey, member: LocalMember, engine: Engine) -> None:
+        """Write the heartbeat of a member from now on; a member that is known already stays as it is."""
         with self._lock:
-            self._memberships.setdefault(name, membership).minds.add(engine)
+            self._members.setdefault(key, member).engines.add(engine)
             if self._thread is None or not self._thread.is_alive():
                 self._stopping.clear()
-                self._thread = threading.Thread(target=self._run, name="htm-heart", daemon=True)
+                self._thread = threading.Thread(target=self._run, name="htm-heartbeat", daemon=True)
                 self._thread.start()
         self._wanted.set()
 
-    def tell(self, engine: Engine) -> None:
-        """Tell a memory of a member's, too, what happens to the member."""
+    def add_engine(self, engine: Engine) -> None:
+        """Send the events of a member to this memory as well, if it is a memory of a member."""
         with self._lock:
-            known = self._memberships.get((engine.tenant, engine.group or "", engine.robot))
+            known = self._members.get((engine.tenant, engine.group or "", engine.robot))
             if known is not None:
-                known.minds.add(engine)
+                known.engines.add(engine)
 
-    def drop(self, name: Name) -> list[Engine]:
-        """Speak for a member no more, and give the memories that were told of it."""
+    def remove(self, key: MemberKey) -> list[Engine]:
+        """End the heartbeat of a member, and give the memories that received its events."""
         with self._lock:
-            gone = self._memberships.pop(name, None)
-        return [] if gone is None else list(gone.minds)
+            gone = self._members.pop(key, None)
+        return [] if gone is None else list(gone.engines)
 
-    def names(self) -> list[Name]:
-        """The members that this process speaks for."""
+    def member_keys(self) -> list[MemberKey]:
+        """Give the members of this process."""
         with self._lock:
-            return list(self._memberships)
+            return list(self._members)
 
-    def role(self, name: Name) -> Role | None:
-        """A member's role when its heart last beat; None for one that this process does not speak for."""
+    def role(self, key: MemberKey) -> Role | None:
+        """Give a member's role as of the last heartbeat; None for one that is no member of this process."""
         with self._lock:
-            known = self._memberships.get(name)
+            known = self._members.get(key)
         return None if known is None else known.role
 
-    def observer(self, working: WorkingSet) -> Engine | None:
-        """A memory of this process that is told of what happens to a working set."""
+    def engine_of(self, working: WorkingSet) -> Engine | None:
+        """Give a memory of this process that receives the events of a working set."""
         with self._lock:
-            minds = [engine for each in self._memberships.values() for engine in each.minds]
-        return next((engine for engine in minds if engine.working is working), None)
+            engines = [engine for each in self._members.values() for engine in each.engines]
+        return next((engine for engine in engines if engine.working is working), None)
 
-    def hint(self, ids: set[str]) -> None:
-        """Beat at once when one of these is a group of ours: who is active may have changed."""
+    def wake_for(self, ids: set[str]) -> None:
+        """Beat at once when one of these ids is a group of this process: its roles may have changed."""
         with self._lock:
-            ours = any(str(each.group_id) in ids for each in self._memberships.values())
+            ours = any(str(each.group_id) in ids for each in self._members.values())
         if ours:
             self.wake()
 
     def wake(self) -> None:
-        """Beat at once, if this process speaks for anybody."""
-        if self.names():
+        """Beat at once, if this process has members."""
+        if self.member_keys():
             self._wanted.set()
 
     def stop(self, timeout: float = 10.0) -> None:
-        """End the thread; what it spoke for is late when its lease is over, unless it has left before."""
+        """End the thread; members that have not left are late when their lease is over."""
         self._stopping.set()
         self._wanted.set()
         thread, self._thread = self._thread, None
         if thread is not None and thread.is_alive() and thread is not threading.current_thread():
             thread.join(timeout)
 
-    def look(self) -> None:
-        """Read the roles now, since one was changed; where the database is away meanwhile, the next beat reads them."""
+    def refresh(self) -> None:
+        """Read the roles now, after a change; when the database is away, the next beat reads them."""
         with contextlib.suppress(HTMError):
             self.beat()
 
     def beat(self) -> float:
-        """Beat for all, elect where somebody is late, and give the seconds until the next time."""
-        standings = [each for tenant in sorted({name[0] for name in self.names()}) for each in self._beat(tenant)]
-        waits = [min(each.lease / BEATS, _late(each)) for each in standings]
-        return max(SOONEST, min(waits, default=60.0))
+        """Write the heartbeat of all members, replace robots that are late, and give the seconds until the next beat."""
+        memberships: list[GroupMembership] = []
+        for tenant in sorted({key[0] for key in self.member_keys()}):
+            found = self._beat(tenant)
+            late = sorted({each.group for each in found if _seconds_until_late(each) <= 0})
+            for group in late:
+                with self._database.transaction(tenant) as connection:
+                    elected = groups.elect(connection, group)
+                _log.info("%d late members of a group were replaced", len(elected))
+            memberships += self._beat(tenant) if late else found
+        waits = [min(each.lease / BEATS, _seconds_until_late(each)) for each in memberships]
+        return max(SHORTEST_PAUSE, min(waits, default=60.0))
 
     def _beat(self, tenant: str) -> list[GroupMembership]:
-        standings = self._read(tenant)
-        due = sorted({each.group for each in standings if _late(each) <= 0})
-        for group in due:
-            with self._database.transaction(tenant) as connection:
-                elected = groups.elect(connection, group)
-            _log.info("%d lost members of a group have a successor", len(elected))
-        return self._read(tenant) if due else standings
+        """Write the heartbeat of a tenant's members, and take over the roles that the table has now.
 
-    def _read(self, tenant: str) -> list[GroupMembership]:
-        asked = [name for name in self.names() if name[0] == tenant]
+        Memories are notified of a changed role. A member that the table does not have any more has no role: it was removed,
+        or another process has taken it over.
+        """
+        keys = [key for key in self.member_keys() if key[0] == tenant]
         with self._database.transaction(tenant) as connection:
-            standings = groups.heartbeat(connection, instance=self.instance)
-        self._compare(asked, {(tenant, each.group, each.robot): each for each in standings})
-        return standings
-
-    def _compare(self, asked: list[Name], standings: dict[Name, GroupMembership]) -> None:
-        """Take over the roles that were read, and tell whoever observes; who was put out, or spoken for elsewhere, has none."""
-        changed: list[Membership] = []
+            memberships = groups.heartbeat(connection, instance=self.instance)
+        stored = {(tenant, each.group, each.robot): each for each in memberships}
+        changed: list[LocalMember] = []
         with self._lock:
-            for name in asked:
-                membership, standing = self._memberships.get(name), standings.get(name)
-                if membership is None or (standing is not None and standing.term < membership.term):
-                    continue  # left meanwhile, or read before what another thread has read
-                role = None if standing is None else standing.role
-                if role != membership.role:
-                    membership.role = role
-                    changed.append(membership)
-                if standing is None:
-                    del self._memberships[name]
+            for key in keys:
+                member, now = self._members.get(key), stored.get(key)
+                if member is None or (now is not None and now.term < member.term):
+                    continue  # it has left meanwhile, or another thread has read a newer term
+                role = None if now is None else now.role
+                if role != member.role:
+                    member.role = role
+                    changed.append(member)
+                if now is None:
+                    del self._members[key]
                 else:
-                    membership.term = standing.term
-        for membership in changed:
-            for engine in list(membership.minds):
-                engine.emit("role", active=int(membership.role == "active"))
+                    member.term = now.term
+        for member in changed:
+            for engine in list(member.engines):
+                engine.emit("role", active=int(member.role == "active"))
+        return memberships
 
     def _run(self) -> None:
         pause = 0.0
@@ -171,18 +175,15 @@ class Heartbeat:
             try:
                 pause = self.beat()
             except HTMError as error:
-                # The database is away: everybody's heart is silent, and after its start all have their time anew.
-                _log.warning("the heart could not beat: %s", type(error).__name__)
-                pause = self._soon()
-
-    def _soon(self) -> float:
-        with self._lock:
-            leases = [each.lease for each in self._memberships.values()]
-        return max(SOONEST, min(leases, default=1.0) / (2 * BEATS))
+                # The database is away, so no heartbeat is written at all; when it starts again, every lease begins again.
+                _log.warning("the heartbeat could not be written: %s", type(error).__name__)
+                with self._lock:
+                    leases = [each.lease for each in self._members.values()]
+                pause = max(SHORTEST_PAUSE, min(leases, default=1.0) / (2 * BEATS))
 
 
-def _late(standing: GroupMembership) -> float:
-    """In how many seconds a passive member is called for; for an active one that is never."""
-    if standing.role == "active" or standing.due is None:
+def _seconds_until_late(membership: GroupMembership) -> float:
+    """Give the seconds until another member, an active one, is late and this passive one may replace it; else infinity."""
+    if membership.role == "active" or membership.due is None:
         return float("inf")
-    return standing.due
+    return membership.due

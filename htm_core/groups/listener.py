@@ -1,4 +1,4 @@
-"""The listener: hears what other processes commit, and keeps the working sets of groups to their tables."""
+"""The listener: receives what other processes commit, and updates the working sets of this process's groups."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .heartbeat import Heartbeat
 
 _log = logging.getLogger("htm.hive")
 
-HEAR_SECONDS = 0.2  # how long it waits for news before it looks whether it is to stop
-LOOK_SECONDS = 0.5  # between two looks at all sets while nobody tells
-RETRY_SECONDS = 0.05  # until what was in the way of taking over a change is tried again
-LONGEST_WAIT = 5.0  # seconds between two attempts to reach the server
+LISTEN_SECONDS = 0.2  # how long it waits for notifications before it checks whether it must stop
+POLL_SECONDS = 0.5  # between two reads of all sets while there are no notifications
+RETRY_SECONDS = 0.05  # until a set that could not be updated is tried again
+LONGEST_WAIT = 5.0  # seconds between two attempts to connect
 
 
 class Listener:
-    """One listening connection for all groups of a process. What it hears is a hint; the tables are the truth.
+    """One listening connection for all groups of a process. A notification is a hint; the tables are the truth.
 
-    After every connection it looks at all sets and roles, so it does not matter what was told while nobody listened. While
-    it cannot listen (behind a pooler without `Settings.listen_url`, or the server is away) it looks twice a second.
+    After each connect it reads all sets and roles, so notifications that were missed do not matter. While it cannot listen
+    (behind a pooler without `Settings.listen_url`, or while the server is away) it reads them twice a second.
     """
 
     def __init__(self, database: Database, heartbeat: Heartbeat) -> None:
@@ -37,7 +37,7 @@ class Listener:
         renewed_after_fork(self)
 
     def renew(self) -> None:
-        """Begin again in a forked child: the line is the parent's."""
+        """Start again in a forked child: the connection is the parent's."""
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -52,7 +52,7 @@ class Listener:
                 self._thread.start()
 
     def stop(self, timeout: float = 10.0) -> None:
-        """Hang up and end the thread."""
+        """End the thread, which closes its connection."""
         self._stopping.set()
         thread, self._thread = self._thread, None
         if thread is not None and thread.is_alive() and thread is not threading.current_thread():
@@ -62,55 +62,53 @@ class Listener:
         wait = 0.0
         while not self._stopping.is_set():
             try:
-                with closing(ListenConnection(self._database)) as line:
+                with closing(ListenConnection(self._database)) as connection:
                     wait = 0.0
-                    self._listen(line)
+                    self._listen(connection)
             except HTMError as error:
                 wait = min(LONGEST_WAIT, 2 * wait or 0.1)
-                _log.warning("nothing is heard for %.1f s: %s", wait, type(error).__name__)
+                _log.warning("no notifications for %.1f s: %s", wait, type(error).__name__)
             self.listening = False
-            self._look(wait)
+            self._poll(wait)
 
-    def _look(self, seconds: float) -> None:
-        """Look at all sets now and then until the next attempt to listen."""
+    def _poll(self, seconds: float) -> None:
+        """Read all sets twice a second until the next attempt to connect."""
         end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0 and not self._stopping.wait(min(left, LOOK_SECONDS)):
+        while (left := end - time.monotonic()) > 0 and not self._stopping.wait(min(left, POLL_SECONDS)):
             self._heartbeat.wake()
-            self._take_over(self._sets())
+            self._update(self._shared_sets())
 
-    def _listen(self, line: ListenConnection) -> None:
+    def _listen(self, connection: ListenConnection) -> None:
         self.listening = True
         self._heartbeat.wake()
-        late = self._take_over(self._sets())
+        behind = self._update(self._shared_sets())
         while not self._stopping.is_set():
-            heard = line.hear(seconds=RETRY_SECONDS if late else HEAR_SECONDS)
-            if heard or late:
-                self._heartbeat.hint(heard)
-                late = self._take_over({*self._told(heard), *late})
+            ids = connection.hear(seconds=RETRY_SECONDS if behind else LISTEN_SECONDS)
+            if ids or behind:
+                self._heartbeat.wake_for(ids)
+                # A set without an id has no row yet: a notification may be about it, and one read finds out.
+                notified = [each for each in self._shared_sets() if each.id is None or str(each.id) in ids]
+                behind = self._update({*notified, *behind})
 
-    def _told(self, heard: set[str]) -> list[WorkingSet]:
-        """The sets that were spoken of; one that has no row yet cannot be told apart, and costs one look."""
-        return [each for each in self._sets() if each.id is None or str(each.id) in heard]
-
-    def _sets(self) -> list[WorkingSet]:
+    def _shared_sets(self) -> list[WorkingSet]:
         return [each for each in open_sets(self._database) if each.key.shared]
 
-    def _take_over(self, sets: Iterable[WorkingSet]) -> list[WorkingSet]:
-        """Let sets be what their tables say, and give those that could not be yet."""
-        late = []
+    def _update(self, sets: Iterable[WorkingSet]) -> list[WorkingSet]:
+        """Bring sets up to date with their tables, and give those that are still behind."""
+        behind = []
         for each in sets:
             try:
                 evictions = each.catch_up(now=time.time())
             except HTMError as error:
                 _log.warning("a working set will be read later: %s", type(error).__name__)
-                late.append(each)
+                behind.append(each)
                 continue
-            except Exception:  # a policy of the application's; it is the others' listener as well
+            except Exception:  # raised by the application's eviction policy; other groups need this thread as well
                 _log.exception("a working set was not read")
                 continue
-            observer = self._heartbeat.observer(each) if evictions else None
-            if observer is not None:
-                observer.report(evictions)
+            engine = self._heartbeat.engine_of(each) if evictions else None
+            if engine is not None:
+                engine.report(evictions)
             if each.behind:
-                late.append(each)
-        return late
+                behind.append(each)
+        return behind

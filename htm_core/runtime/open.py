@@ -82,7 +82,7 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
         wake=runtime.worker.wake if options.settings.worker == "thread" else _rest,
         group=options.group,
     )
-    runtime.heartbeat.tell(engine)
+    runtime.heartbeat.add_engine(engine)
     return runtime, engine
 
 

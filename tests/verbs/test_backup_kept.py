@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from htm_core import Eviction, InvalidInput, Item, Memory, Settings
-from htm_core.groups.group import every, leave_all
+from htm_core.groups.group import leave_all, list_groups
 from htm_core.runtime import process
 from htm_core.store import backup
 from htm_core.store.database import Database
@@ -65,7 +65,7 @@ def read(memory: Memory, text: str) -> Memory:
 
 
 def groups(memory: Memory) -> list[GroupStatus]:
-    return every(memory._engine, name=None, session=None)
+    return list_groups(memory._engine, name=None, session=None)
 
 
 def working_memory(memory: Memory) -> tuple[Sequence[Item], int, str]:
