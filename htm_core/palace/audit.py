@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
+
+from ..rules.grounding.grounding import Verdict
+
+Outcome = Literal["promoted", "duplicate", "conflict", "undone"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +33,7 @@ class Decision:
     """
 
     id: str
-    outcome: str
+    outcome: Outcome
     note_id: str
     placed_id: str | None
     room: str
@@ -54,7 +58,7 @@ class Consultation:
     prompt: str
     recall: bool
     rule: str
-    verdict: str
+    verdict: Verdict
     layers: tuple[Mapping[str, Any], ...]
     robot: str
     session: str | None

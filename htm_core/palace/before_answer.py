@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from ..errors import InvalidInput
 from ..rules.grounding.grounding import Grounding
@@ -64,7 +64,7 @@ def checked_palace(palace: object, *, instead: str) -> Palace:
     return palace
 
 
-def checked_enforce(enforce: Any) -> Enforce:
+def checked_enforce(enforce: object) -> Enforce:
     """The value itself, "strict" or "advise"; raises `InvalidInput` for anything else."""
     if enforce not in ENFORCE:
         raise InvalidInput(f"expected enforce to be one of {', '.join(map(repr, ENFORCE))}, got {enforce!r}")

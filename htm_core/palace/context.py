@@ -16,7 +16,7 @@ from uuid import UUID
 from ..engine.engine import Engine
 from ..errors import NotFound
 from ..memory import Memory
-from ..rules.places import Placed, check_place_name, note_owner
+from ..rules.places import Placed, PlaceKind, check_place_name, note_owner
 from ..runtime import process
 from ..store import places
 from ..store.database import Connection
@@ -88,7 +88,7 @@ class PalaceContext:
 
     def look(
         self,
-        kind: str,
+        kind: PlaceKind,
         *,
         limit: int | None,
         room: str | None = None,
@@ -112,14 +112,14 @@ class PalaceContext:
         with self.engine.transaction() as connection:
             return places.by_mention(connection, mention, owners=[self.engine.owner], now=self.now())
 
-    def by_nodes(self, nodes: Sequence[UUID], *, kind: str) -> dict[str, Placed]:
+    def by_nodes(self, nodes: Sequence[UUID], *, kind: PlaceKind) -> dict[str, Placed]:
         """The newest place of one kind that each of these nodes has, by the node's id; nodes without one are left out."""
         owners = [self.note_owner] if kind == "note" else self.engine.owners
         with self.engine.transaction() as connection:
             return places.by_nodes(connection, nodes, owners=owners, kinds=[kind], now=self.now())
 
     def place(
-        self, drafts: Sequence[Draft], *, kind: str, where: tuple[str, str] = ("", ""), expires: datetime | None = None,
+        self, drafts: Sequence[Draft], *, kind: PlaceKind, where: tuple[str, str] = ("", ""), expires: datetime | None = None,
         uri: str | None = None, facts: Mapping[str, Any] | None = None,
     ) -> list[Placed]:  # fmt: skip
         """Remember texts and give each its place, in one transaction."""

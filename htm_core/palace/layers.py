@@ -11,7 +11,7 @@ from ..memory import Memory
 from ..rules.grounding.grounding import Evidence
 from ..rules.grounding.persons import FoundText, person_without_evidence
 from ..rules.grounding.questions import about_questions, only_asks
-from ..rules.places import Placed
+from ..rules.places import Placed, PlaceKind
 from ..types import Recall
 from .palace import Palace
 from .sources import FetchFailed
@@ -111,7 +111,7 @@ def _names(text: str, uri: str) -> bool:
 
 
 def _recalled(
-    palace: Palace, memory: Memory, text: str, layer: str, *, kind: str, threshold: float, limit: int
+    palace: Palace, memory: Memory, text: str, layer: str, *, kind: PlaceKind, threshold: float, limit: int
 ) -> LayerAnswer:
     """What a memory recalls of one kind of place, as evidence: what scores enough and does not merely ask."""
     hits, recall = _placed_hits(palace, memory, text, kind=kind)
@@ -132,7 +132,7 @@ def _recalled(
 
 
 def _placed_hits(
-    palace: Palace, memory: Memory, text: str, *, kind: str
+    palace: Palace, memory: Memory, text: str, *, kind: PlaceKind
 ) -> tuple[Sequence[tuple[Placed, float]], Recall]:
     """The hits that have a place of one kind, with their scores, best first; and the recall that they come from."""
     recall = memory.recall(text, where={"palace": kind}, limit=MAX_HITS, hold=False)

@@ -21,7 +21,7 @@ from ..store import places, relations
 from ..store.database import Connection
 from ..store.records import WrittenEntry
 from ..types import Draft
-from .audit import Against, Decision, decision_of
+from .audit import Against, Decision, Outcome, decision_of
 from .context import PalaceContext
 from .contradiction import by_rules
 
@@ -179,7 +179,7 @@ def _record_duplicate(engine: Engine, request: _Request, compared: _Comparison, 
 def _file(engine: Engine, request: _Request, compared: _Comparison) -> Promoted | PromotionConflict:
     """Remember the summary, give it its place, relate it to what it contradicts and record the decision: one transaction."""
     contradicts = compared.contradicts
-    outcome = "conflict" if contradicts else "promoted"
+    outcome: Outcome = "conflict" if contradicts else "promoted"
     done: list[tuple[Placed, UUID]] = []  # of the last try: the engine may repeat the transaction
 
     def before(connection: Connection) -> None:
@@ -251,7 +251,7 @@ def _relate(engine: Engine, connection: Connection, node: UUID, against: Sequenc
 
 
 def _record(
-    engine: Engine, connection: Connection, request: _Request, *, outcome: str, mention: UUID | None,
+    engine: Engine, connection: Connection, request: _Request, *, outcome: Outcome, mention: UUID | None,
     against: Sequence[Against], undoes: UUID | None = None,
 ) -> UUID:  # fmt: skip
     """Write a decision into the audit, and return its id."""

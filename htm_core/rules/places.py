@@ -7,12 +7,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import InvalidInput
 from .identity import LONGEST
 from .validation import check_name
 
+PlaceKind = Literal["identity", "filed", "note", "artifact", "procedure"]
 HOUR = 3600.0  # seconds
 MAX_NAME_LENGTH = 100
 # Every owner of a session's notes begins with this.
@@ -34,7 +35,7 @@ class Placed:
 
     id: str
     node_id: str
-    kind: str
+    kind: PlaceKind
     content: str
     tokens: int
     importance: float

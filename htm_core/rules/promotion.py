@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from ..errors import InvalidInput
 from .text.folding import words
@@ -65,9 +66,9 @@ _LOG_LINE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """How one text relates to another: "same", "contradicts" or "other", and why."""
+    """How one text relates to another, and why."""
 
-    relation: str
+    relation: Literal["same", "contradicts", "other"]
     why: str = ""
 
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from ..detection.detect import Detection
 
-LAYERS = ("L0", "L1", "L2", "L3", "L4", "L5")
+# What one layer answered; "skipped" was not asked, "loaded" is L0, "allowed" is L5.
+LayerState = Literal["loaded", "hit", "miss", "failed", "skipped", "allowed"]
+Verdict = Literal["free", "grounded", "miss", "failed"]
 NAMES = {
     "L0": "identity", "L1": "palace", "L2": "scratchpad", "L3": "artifacts", "L4": "procedures", "L5": "free generation",
 }  # fmt: skip
@@ -58,7 +60,7 @@ class Layer:
     """What one layer answered: `state` is "loaded" (L0), "hit", "miss", "failed", "skipped" (not asked) or "allowed" (L5)."""
 
     layer: str
-    state: str
+    state: LayerState
     why: str
     evidence: tuple[Evidence, ...] = ()
 
@@ -82,7 +84,7 @@ class Grounding:
 
     prompt: str
     detection: Detection
-    verdict: str
+    verdict: Verdict
     layers: tuple[Layer, ...]
     identity: str | None = None
     id: str | None = None
@@ -158,7 +160,7 @@ def _indented(text: str) -> str:
     return text.replace("\n", "\n    ")
 
 
-def verdict(recall: bool, layers: Sequence[Layer]) -> str:
+def verdict(recall: bool, layers: Sequence[Layer]) -> Verdict:
     """The verdict on these layers; `recall` says whether the prompt asks for something remembered."""
     if any(layer.state == "hit" for layer in layers):
         return "grounded"
