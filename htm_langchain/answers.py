@@ -1,4 +1,4 @@
-"""A chain's answer as messages, however it came: whole, piece by piece, or broken off."""
+"""A chain's answer as messages: an answer that came whole, piece by piece, or was interrupted."""
 
 from __future__ import annotations
 
@@ -9,75 +9,79 @@ from uuid import uuid4
 
 from langchain_core.messages import AIMessage, BaseMessage, BaseMessageChunk, message_chunk_to_message
 
-# Where a mapping has its answer, if nobody says.
+# Where a mapping has its answer, when no key is given.
 KEYS = ("output", "answer", "result", "text", "messages")
-# What the message of an answer that was broken off says of itself.
+# The key that marks the last message of an interrupted answer.
 INTERRUPTED = "interrupted"
 
 
 class Answer:
-    """What a chain has answered so far; `whole` once it has ended by itself."""
+    """What a chain has answered so far. `is_complete` is true once it has ended by itself."""
 
     def __init__(self, key: str | None, pieces: Sequence[Any] = ()) -> None:
         self._key = key
         self._pieces = list(pieces)
-        self.whole = bool(pieces)
+        self.is_complete = bool(pieces)
 
     def add(self, piece: Any) -> None:
         """Take the next piece of a stream."""
         self._pieces.append(piece)
 
     def messages(self) -> list[BaseMessage]:
-        """The messages of the answer, each with an id; of one that was broken off the last says so."""
-        said = _messages(self._said()) if self._pieces else []
-        named = [each if each.id else each.model_copy(update={"id": str(uuid4())}) for each in said]
-        if named and not self.whole:
-            marked = {**named[-1].response_metadata, INTERRUPTED: True}
-            named[-1] = named[-1].model_copy(update={"response_metadata": marked})
-        return named
+        """The messages of the answer, each with an id; the last one of an interrupted answer is marked."""
+        if not self._pieces:
+            return []
+        pieces = self._pieces
+        if isinstance(pieces[0], Mapping):
+            pieces = [value for piece in pieces for value in self._values(piece)]
+        messages = [
+            each if each.id else each.model_copy(update={"id": str(uuid4())}) for each in _as_messages(_joined(pieces))
+        ]
+        if messages and not self.is_complete:
+            marked = {**messages[-1].response_metadata, INTERRUPTED: True}
+            messages[-1] = messages[-1].model_copy(update={"response_metadata": marked})
+        return messages
 
-    def _said(self) -> Any:
-        """What all pieces say together; of pieces that do not add up the last says it all."""
-        if isinstance(self._pieces[0], Mapping):
-            return _summed([piece for each in self._pieces for piece in self._under(each)])
-        return _summed(self._pieces)
-
-    def _under(self, piece: Mapping[str, Any]) -> list[Any]:
+    def _values(self, piece: Mapping[str, Any]) -> list[Any]:
+        """The answer's part of a mapping; none where it has other keys only."""
         key = self._key or next((name for name in KEYS if name in piece), None)
         if key is not None:
             return [piece[key]] if key in piece else []
         return [next(iter(piece.values()))] if len(piece) == 1 else [dict(piece)]
 
 
-def _summed(pieces: Sequence[Any]) -> Any:
+def _joined(pieces: Sequence[Any]) -> Any:
+    """The sum of all pieces; where two cannot be added, the later one replaces what was before."""
     if not pieces:
         return None
     total = pieces[0]
     for piece in pieces[1:]:
-        try:
-            total = (
-                total + piece if not isinstance(total, BaseMessage) or isinstance(total, BaseMessageChunk) else piece
-            )
-        except TypeError:
-            total = piece
+        if isinstance(total, BaseMessage) and not isinstance(total, BaseMessageChunk):
+            total = piece  # LangChain makes a prompt of the sum of two messages
+        else:
+            try:
+                total = total + piece
+            except TypeError:
+                total = piece
     return total
 
 
-def _messages(said: Any) -> list[BaseMessage]:
-    if said is None:
+def _as_messages(answer: Any) -> list[BaseMessage]:
+    if answer is None:
         return []
-    if isinstance(said, BaseMessageChunk):
-        return [message_chunk_to_message(said)]
-    if isinstance(said, BaseMessage):
-        return [said]
-    if isinstance(said, list | tuple) and said and all(isinstance(each, BaseMessage) for each in said):
-        return list(said)
-    return [AIMessage(said if isinstance(said, str) else _as_text(said))]
+    if isinstance(answer, BaseMessageChunk):
+        return [message_chunk_to_message(answer)]
+    if isinstance(answer, BaseMessage):
+        return [answer]
+    if isinstance(answer, list | tuple) and answer and all(isinstance(each, BaseMessage) for each in answer):
+        return list(answer)
+    return [AIMessage(answer if isinstance(answer, str) else _as_text(answer))]
 
 
-def _as_text(said: Any) -> str:
-    """An answer that is no message: a model's fields or a value, as JSON, or as Python writes it."""
+def _as_text(answer: Any) -> str:
+    """A model's fields or another value as JSON, or as Python writes it where it has no JSON."""
     try:
-        return json.dumps(said.model_dump(mode="json") if hasattr(said, "model_dump") else said, ensure_ascii=False)
+        fields = answer.model_dump(mode="json") if hasattr(answer, "model_dump") else answer
+        return json.dumps(fields, ensure_ascii=False)
     except (TypeError, ValueError):
-        return repr(said)
+        return repr(answer)

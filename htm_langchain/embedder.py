@@ -1,4 +1,4 @@
-"""A memory's model as LangChain's, for chains and stores without a key or a server."""
+"""A memory's embedding model as LangChain's `Embeddings`, for chains and stores without a key or a server."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ from typing import Any, Self, cast
 
 from langchain_core.embeddings import Embeddings
 
-from htm_core import InvalidInput, Memory
+from htm_core import Memory
+from htm_core.integration.scope import check_memory
 
 
 class HTMEmbeddings(Embeddings):
     """Embed with the model that a memory uses, such as the embedded all-MiniLM-L6-v2 with its 384 dimensions.
 
-    The other way round nothing is needed: `Memory(embedder=…)` takes any LangChain `Embeddings` as it is. Nothing is
-    loaded before the first use. Raises `ModelError` when the model fails or answers something impossible.
+    The other direction needs no class: `Memory(embedder=…)` takes any LangChain `Embeddings` as it is. Nothing is loaded
+    before the first use. The methods raise `ModelError` when the model fails or answers with something impossible.
+
+        embeddings = HTMEmbeddings(Memory("atlas"))
+        vector = embeddings.embed_query("Which port does the API use?")    # 384 floats
     """
 
     def __init__(self, memory: Memory) -> None:
-        if not isinstance(memory, Memory):
-            raise InvalidInput(f"expected an htm_core.Memory, got {type(memory).__name__}; make one first: Memory()")
-        self._memory = memory
-        # Checked at every answer, and of the memory's own name, so that its vectors are known to be the same model's.
+        self._memory = check_memory(memory)
+        # The memory's own wrapper: it checks every answer, and carries the name under which vectors are known to be equal.
         self.embedder = cast(Any, memory.collection("default").embedder)
         self.model: str = self.embedder.name
 
@@ -28,17 +30,15 @@ class HTMEmbeddings(Embeddings):
         return f"HTMEmbeddings({self.model!r})"
 
     def __deepcopy__(self, memo: object) -> Self:
-        return self  # a model's weights are many, and its runtime cannot be copied
+        return self  # a model's weights are large, and its runtime cannot be copied
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """One vector per text that is to be found, in order."""
-        found: list[list[float]] = self.embedder.documents(texts)
-        return found
+        return cast(list[list[float]], self.embedder.documents(texts))
 
     def embed_query(self, text: str) -> list[float]:
-        """The vector of the words that something is looked for with."""
-        found: list[float] = self.embedder.query(text)
-        return found
+        """The vector of a query."""
+        return cast(list[float], self.embedder.query(text))
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """`embed_documents`, on the memory's own threads."""

@@ -1,4 +1,4 @@
-"""Recall before generation: a palace is consulted about each question, and an answer carries what it rests on."""
+"""Recall before generation: a palace is consulted about each question, and an answer carries the evidence for it."""
 
 from __future__ import annotations
 
@@ -8,79 +8,73 @@ from threading import Lock
 from typing import Any
 
 from langchain.agents.middleware import ModelRequest, ModelResponse
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage
 
 from htm_core import Memory
-from htm_core import palace as palaces
+from htm_core.palace import GROUNDING_KEY, Consulted, Enforce, before_answer, checked_enforce, checked_palace
 
-from .messages import words_of
-from .recalled_block import appended, asks
+from .messages import is_from_person, words_of
+from .retrieval import append_to_system
 
-MOST_KEPT = 1_000  # groundings, so that the steps of one turn are one consultation
-
-
-class Consulted:
-    """What the palace said to a question, for the calls of the model that answer it."""
-
-    def __init__(self, consulted: palaces.Consulted) -> None:
-        self._consulted = consulted
-
-    def refusal(self) -> ModelResponse[Any] | None:
-        """The honest answer in the model's place; None when the model is to answer."""
-        answer = self._consulted.refusal
-        return None if answer is None else self.cited(ModelResponse(result=[AIMessage(content=answer)]))
-
-    def told(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        """The request with who the robot is, what it woke up to, and the evidence, at the end of the system prompt."""
-        text = self._consulted.text
-        if not text:
-            return request
-        return request.override(system_message=appended(request.system_message, HumanMessage(content=text)))
-
-    def cited(self, response: ModelResponse[Any]) -> ModelResponse[Any]:
-        """The response, its messages with their grounding in `response_metadata`."""
-        for message in response.result:
-            if isinstance(message, AIMessage):
-                shown = {palaces.GROUNDING_KEY: _shown(self._consulted.grounding)}
-                message.response_metadata = {**message.response_metadata, **shown}
-        return response
+# Consultations that are kept, so that the steps of one turn share one.
+MAX_KEPT = 1_000
 
 
-class Consulting:
-    """Consults a palace about what a person says, once for each turn. Safe for threads."""
+class PalaceConsultation:
+    """Consults a palace about what a person says, once for each turn. Safe for threads.
 
-    def __init__(self, palace: object, *, enforce: palaces.Enforce) -> None:
-        self._palace = palaces.checked_palace(palace, instead="palace=Palace(memory)")
-        self._enforce = palaces.checked_enforce(enforce)
+    Raises `InvalidInput` for what is no palace, and for an `enforce` that is neither "strict" nor "advise".
+    """
+
+    def __init__(self, palace: object, *, enforce: Enforce) -> None:
+        self._palace = checked_palace(palace, instead="palace=Palace(memory)")
+        self._enforce = checked_enforce(enforce)
         self._known: OrderedDict[tuple[Any, ...], Consulted] = OrderedDict()
         self._lock = Lock()
 
     def about(self, memory: Memory, messages: Sequence[AnyMessage]) -> Consulted | None:
         """What the palace of this memory's user and session says to the last thing that a person said.
 
-        Raises `Ungrounded` when a layer could not be asked and nothing is allowed to be answered without it.
+        None when nobody said anything. Raises `Ungrounded` when strict and a layer could not be reached.
         """
-        asked = [message for message in messages if asks(message)]
-        question = words_of(asked[-1]).strip() if asked else ""
+        said = [message for message in messages if is_from_person(message)]
+        question = words_of(said[-1]).strip() if said else ""
         if not question:
             return None
-        key = (memory.user, memory.session, len(asked), asked[-1].id, question)
+        key = (memory.user, memory.session, len(said), said[-1].id, question)
         with self._lock:
             known = self._known.get(key)
         if known is None:
-            known = self._consulted(memory, question, first=len(asked) == 1)
+            palace = self._palace.of(user=memory.user, session=memory.session)
+            known = before_answer(palace, question, enforce=self._enforce, first=len(said) == 1)
             with self._lock:
                 self._known[key] = known
-                while len(self._known) > MOST_KEPT:
+                while len(self._known) > MAX_KEPT:
                     self._known.popitem(last=False)
         return known
 
-    def _consulted(self, memory: Memory, question: str, *, first: bool) -> Consulted:
-        palace = self._palace.of(user=memory.user, session=memory.session)
-        return Consulted(palaces.before_answer(palace, question, enforce=self._enforce, first=first))
+
+def refusal(consulted: Consulted | None) -> ModelResponse[Any] | None:
+    """The honest answer that replaces the model's when there is no evidence; None when the model is to answer."""
+    if consulted is None or consulted.refusal is None:
+        return None
+    return with_citation(ModelResponse(result=[AIMessage(content=consulted.refusal)]), consulted)
 
 
-def _shown(grounding: palaces.Grounding) -> dict[str, Any]:
-    """A grounding as plain data: where it comes from, and the words of its evidence."""
-    evidence = [{**each.where, "content": each.content} for each in grounding.evidence]
-    return {**grounding.provenance, "evidence": evidence}
+def with_evidence(request: ModelRequest[Any], consulted: Consulted | None) -> ModelRequest[Any]:
+    """A request with what the palace said at the end of its system prompt."""
+    if consulted is None or not consulted.text:
+        return request
+    return request.override(system_message=append_to_system(request.system_message, consulted.text))
+
+
+def with_citation(response: ModelResponse[Any], consulted: Consulted | None) -> ModelResponse[Any]:
+    """A response; its messages have the palace's evidence in `response_metadata["htm_grounding"]`."""
+    if consulted is not None:
+        grounding = consulted.grounding
+        evidence = [{**each.where, "content": each.content} for each in grounding.evidence]
+        for message in response.result:
+            if isinstance(message, AIMessage):
+                cited = {GROUNDING_KEY: {**grounding.provenance, "evidence": evidence}}
+                message.response_metadata = {**message.response_metadata, **cited}
+    return response

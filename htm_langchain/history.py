@@ -1,44 +1,49 @@
-"""A chat's history, for chains that keep one."""
+"""A chat's message history, for chains that keep one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 from uuid import uuid4
 
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.documents import Document
-from langchain_core.messages import AnyMessage, BaseMessage
+from langchain_core.messages import BaseMessage
 
-from htm_core import Draft, InvalidInput, Memory, Mention, anonymous
+from htm_core import Draft, InvalidInput, Memory, Mention
+from htm_core.integration.scope import check_memory, memory_for
 
-from .messages import draft_of, message_of
-from .options import memory_given, whole
-from .recalled_block import block, is_note, shown_in
-from .retrieval import Asking
+from .messages import draft_of, is_inserted, leading_system, message_of
+from .options import check_whole
+from .retrieval import PromptRecall, recalled_message, shown_texts
 from .tokens import count
-from .window import fit, leading
+from .window import fit
 
 Entries = list[tuple[str | None, Mention]]
-# Of what memory knows about the last question: passages, how good they are at least, their tokens, their share of the
-# budget, and how many seconds they are waited for.
-RECALLED = 8
-MIN_SCORE = 0.2
-RECALL_TOKENS = 1_000
+RECALL = PromptRecall(limit=8, min_score=0.2, scope="user", timeout=10.0, restore=False)
+# The tokens of what is recalled, and the largest share of the budget for them.
+RECALL_BUDGET = 1_000
 RECALL_SHARE = 0.25
-SECONDS = 10.0
-# A message counts at least this many tokens, so that a budget bounds how many have to be read.
-LEAST_TOKENS = 3
+# A message counts at least this many tokens, so the budget bounds how many messages must be read.
+MIN_TOKENS = 3
 
 
 class HTMChatMessageHistory(BaseChatMessageHistory):
     """Keep a session's messages for good, exact and in order; drop-in for `RunnableWithMessageHistory`.
 
-    Free to construct: nothing is read before `messages` is. With a `budget` of tokens `messages` is the window of the
-    newest whole turns; `all_messages` has everything. With `recall` a message in front of them, marked as reference data,
-    holds what long-term memory knows about the last question and the window does not show. What an instance has read it
-    keeps showing until it writes, since a runnable reads twice and would otherwise lose the user's message to a writer in
-    between; make one per call, as LangChain does. A message without an id is given one. The messages are the memory's
-    user's; of a memory without a user they are the session's alone.
+    Args:
+        session_id: The conversation.
+        memory: The memory. The messages are its user's; of a memory without a user they belong to the session alone.
+        budget: With a number of tokens, `messages` is the window of the newest whole turns that fit. By default it is
+            all messages. `all_messages` always is.
+        recall: With True, a message before the others, marked as reference data, holds what long-term memory knows about
+            the last question and the window does not show.
+
+    Making one costs nothing: nothing is read before `messages` is. What an instance has read it shows until it writes,
+    because a runnable reads twice, and would otherwise lose the user's message when another process writes in between. Make
+    one for each call, as LangChain does. A message without an id gets one. Raises `InvalidInput` and `StorageError`.
+
+        chain = RunnableWithMessageHistory(prompt | model, lambda session: HTMChatMessageHistory(session, memory))
     """
 
     def __init__(self, session_id: str, memory: Memory, *, budget: int | None = None, recall: bool = False) -> None:
@@ -46,9 +51,9 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         if not isinstance(session_id, str) or not session_id.strip():
             raise InvalidInput(f"expected session_id to be a conversation's name, got {session_id!r:.80}")
         self.session_id = session_id
-        self.memory = memory_given(memory)
-        self.budget = None if budget is None else whole(budget, least=1, what="budget")
-        self._own = memory.of(user=memory.user or anonymous(session_id), session=session_id)
+        self.memory = check_memory(memory)
+        self.budget = None if budget is None else check_whole(budget, least=1, what="budget")
+        self._own = memory_for(memory, user=memory.user, session=session_id)
         self._recall = recall
         self._read: tuple[Entries, Sequence[Document]] | None = None
 
@@ -57,12 +62,12 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         """The messages within the budget, oldest first; fresh objects each time."""
         if self._read is None:
             entries = self._own.log().entries(self._enough())
-            self._read = entries, self._asking().recalled(self._own, _question(entries)) if self._recall else ()
+            self._read = entries, RECALL.recall(self._own, _last_question(entries)) if self._recall else ()
         return self._shown(*self._read)
 
     @messages.setter
     def messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Make these the history; what they replace stays in long-term memory."""
+        """Make these the history; long-term memory keeps what they replace."""
         self._read = None
         self._own.log().replace(_drafts(messages))
 
@@ -75,12 +80,12 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         """`messages`, awaited."""
         if self._read is None:
             entries = await self._own.aio.log().entries(self._enough())
-            recalled = await self._asking().arecalled(self._own, _question(entries)) if self._recall else ()
+            recalled = await RECALL.arecall(self._own, _last_question(entries)) if self._recall else ()
             self._read = entries, recalled
         return self._shown(*self._read)
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Add messages, all of them or none; one whose id the session knows is the same message."""
+        """Add messages, all of them or none; one whose id the session has already is the same message."""
         self._read = None
         self._own.log().append(_drafts(messages))
 
@@ -90,7 +95,7 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         await self._own.aio.log().append(_drafts(messages))
 
     def clear(self, *, erase: bool = False) -> None:
-        """Empty the history; long-term memory keeps what was in it, unless `erase` takes it away for good."""
+        """Empty the history. Long-term memory keeps what was in it, unless `erase` is true: then it is gone for good."""
         self._read = None
         if erase:
             self._own.erase(session=self.session_id, confirm="confirmed")
@@ -106,21 +111,18 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
             await self._own.aio.log().clear()
 
     def _enough(self) -> int | None:
-        return None if self.budget is None else self.budget // LEAST_TOKENS + 1
-
-    def _asking(self) -> Asking:
-        return Asking(limit=RECALLED, min_score=MIN_SCORE, scope="user", seconds=SECONDS, restore=False)
+        """How many messages to read; None for all."""
+        return None if self.budget is None else self.budget // MIN_TOKENS + 1
 
     def _shown(self, entries: Entries, recalled: Sequence[Document]) -> list[BaseMessage]:
-        found = _any(_messages(entries))
-        reserve = 0
-        if recalled:
-            reserve = RECALL_TOKENS if self.budget is None else min(RECALL_TOKENS, int(RECALL_SHARE * self.budget))
-        window = found if self.budget is None else fit(found, room=self.budget - reserve, low=1.0)
+        window: list[Any] = _messages(entries)
+        reserve = RECALL_BUDGET if recalled else 0
         if self.budget is not None:
+            reserve = min(reserve, int(RECALL_SHARE * self.budget))
+            window = fit(window, room=self.budget - reserve, low_water=1.0)
             reserve = min(reserve, self.budget - count(window))
-        note = block(recalled, shown=shown_in(window), limit=RECALLED, room=reserve)
-        lead = leading(window)
+        note = recalled_message(recalled, shown=shown_texts(window), limit=RECALL.limit, room=reserve)
+        lead = leading_system(window)
         return [*window[:lead], *([] if note is None else [note]), *window[lead:]]
 
 
@@ -129,13 +131,9 @@ def _messages(entries: Entries) -> list[BaseMessage]:
 
 
 def _drafts(messages: Sequence[BaseMessage]) -> list[Draft]:
-    """What is remembered of messages; recalled blocks among them were said by nobody."""
-    return [draft_of(message, id=message.id or str(uuid4())) for message in messages if not is_note(message)]
+    """What is stored of messages; recalled blocks among them were said by nobody."""
+    return [draft_of(message, id=message.id or str(uuid4())) for message in messages if not is_inserted(message)]
 
 
-def _question(entries: Entries) -> str:
+def _last_question(entries: Entries) -> str:
     return next((mention.content for _, mention in reversed(entries) if mention.role == "user"), "")
-
-
-def _any(messages: Sequence[BaseMessage]) -> Sequence[AnyMessage]:
-    return messages  # type: ignore[return-value]  # LangChain's union of its own classes

@@ -1,10 +1,10 @@
-"""Messages as they are remembered: the words to search, and the bytes that bring every field back."""
+"""LangChain's messages as they are stored: the words to search, and the bytes that bring every field back."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import (
@@ -20,114 +20,123 @@ from langchain_core.messages import (
 
 from htm_core import Draft, Mention
 from htm_core.integration import exact_json
+from htm_core.integration.messages import read_payload, safe_repr, searchable, write_payload
 
 FORMAT = "langchain/1"
-# Words beyond this are not searched; the payload has them.
-LONGEST_SEARCHED = 100_000
-LONGEST_NAME = 255
+MAX_NAME = 255
+# LangChain's own mark of a message that no person typed. Its providers do not send the mark to the model.
+SOURCE = "lc_source"
 
 _ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
 
 
-def encode(message: BaseMessage) -> bytes:
-    """Write a message of any type down, with every field of it.
+# -- storing ----------------------------------------------------------------------------------------------------------
 
-    ASCII JSON, so that NUL, NaN, infinities and lone surrogates survive, in the shape of LangChain's
-    `messages_to_dict`; bytes, times, tuples and sets are marked. An object that has no form of its own (a data frame as
-    an artifact) is kept as its `repr`: nothing is pickled. What cannot be written down at all (it holds itself, or is
-    nested without end) costs no more than its own field.
+
+def encode(message: BaseMessage) -> bytes:
+    """Write down a message of any type, with every field of it.
+
+    The shape is that of LangChain's `messages_to_dict`; bytes, times, tuples and sets are marked. An object of any other
+    type (a data frame as an artifact) is kept as its `repr`: nothing is pickled. A field that cannot be written down at
+    all, because it contains itself or is nested without end, does not harm the other fields.
     """
     whole = message_chunk_to_message(message) if isinstance(message, BaseMessageChunk) else message
     try:
-        return _written(whole.type, exact_json.marked(whole.model_dump(warnings=False)))
+        return _payload(whole.type, exact_json.encode_value(whole.model_dump(warnings=False)))
     except Exception:  # a value's own `repr` may raise anything
-        return _written(whole.type, {name: _writable(value) for name, value in whole})
+        return _payload(whole.type, {name: _encode_field(value) for name, value in whole})
 
 
 def decode(payload: bytes) -> BaseMessage:
     """Read a message that `encode` wrote; a fresh object each time. Raises `ValueError` for other bytes."""
-    found = json.loads(payload)
-    if not isinstance(found, dict) or found.get("htm") != FORMAT:
+    found = read_payload(payload, FORMAT)
+    if found is None:
         raise ValueError(
             f"expected a message that htm_langchain wrote ({FORMAT}), got other bytes; read Mention.content"
         )
-    return messages_from_dict([{"type": found["type"], "data": exact_json.unmarked(found["data"])}])[0]
+    return messages_from_dict([{"type": found["type"], "data": exact_json.decode_value(found["data"])}])[0]
 
 
 def message_of(mention: Mention, *, id: str | None = None) -> BaseMessage:
-    """The message of a mention; one that was not said through LangChain is made of its role and words.
+    """The message of a mention; of one that was not said through LangChain, a message with its role and words.
 
-    `id` is given to a message that had none.
+    `id` is for a message that had none of its own.
     """
     try:
         message = decode(mention.payload or b"null")
     except ValueError:
-        message = _made(mention)
+        if mention.role == "tool":
+            message = ToolMessage(content=mention.content, tool_call_id="")
+        else:
+            types: dict[str | None, type[BaseMessage]] = {"assistant": AIMessage, "system": SystemMessage}
+            message = types.get(mention.role, HumanMessage)(content=mention.content, name=mention.name)
     message.id = message.id or id or mention.id
     return message
 
 
 def draft_of(message: BaseMessage, *, id: str, metadata: Mapping[str, Any] | None = None) -> Draft:
-    """What is remembered of a message under an id: its words, who said them, and the exact message."""
+    """What is stored of a message under an id: its words, who said them, and the exact message."""
     return Draft(
         content=words_of(message),
-        id=kept_as(id),
+        id=stored_id(id),
         role=role_of(message),
-        name=_name(message.name),
+        name=_storable_name(message.name),
         payload=encode(message),
         metadata=metadata,
     )
 
 
-def kept_as(id: str) -> str:
-    """What a message is kept under: its id, or the hash of one that the core does not take."""
-    return _name(id) or hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()
+def stored_id(id: str) -> str:
+    """The id under which a message is stored: its own, or the hash of one that the core does not accept."""
+    return _storable_name(id) or hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def words_of(message: BaseMessage) -> str:
-    """The words of a message that can be searched: its text, without what PostgreSQL cannot hold; may be empty."""
-    text = str(message.text)[:LONGEST_SEARCHED].replace("\x00", " ").encode("utf-8", "replace").decode()
-    return text if text.strip() else ""
+    """The words of a message that can be searched; may be empty."""
+    return searchable(str(message.text))
 
 
 def role_of(message: BaseMessage) -> str | None:
-    """Who says such a message, in the words of the core; None for a role of the caller's own."""
+    """The core's role for a message; None for a role that the core does not have."""
     if message.type == "chat":
         given = getattr(message, "role", None)
         return given if given in _ROLES.values() else None
     return _ROLES.get(message.type.removesuffix("MessageChunk").lower() if message.type not in _ROLES else message.type)
 
 
-def _written(kind: str, data: Any) -> bytes:
-    return json.dumps({"htm": FORMAT, "type": kind, "data": data}, separators=(",", ":")).encode("ascii")
+# -- who wrote it -----------------------------------------------------------------------------------------------------
 
 
-def _writable(value: Any) -> Any:
-    """A field as `marked` has it; of one that cannot be written down its `repr`, or what it is."""
+def is_inserted(message: BaseMessage) -> bool:
+    """Whether a framework put this message there (a summary, a recalled block), so that nobody said it."""
+    return isinstance(message.additional_kwargs.get(SOURCE), str)
+
+
+def is_from_person(message: BaseMessage) -> bool:
+    """Whether a person said this."""
+    return isinstance(message, HumanMessage) and not is_inserted(message)
+
+
+def leading_system(messages: Sequence[BaseMessage]) -> int:
+    """How many system messages come first."""
+    return next((at for at, each in enumerate(messages) if not isinstance(each, SystemMessage)), len(messages))
+
+
+def _payload(type: str, data: Any) -> bytes:
+    return write_payload(FORMAT, {"type": type, "data": data})
+
+
+def _encode_field(value: Any) -> Any:
     try:
-        found = exact_json.marked(value)
+        found = exact_json.encode_value(value)
         json.dumps(found)
     except Exception:
-        return _told(value)
+        return safe_repr(value)
     return found
 
 
-def _told(value: Any) -> str:
-    try:
-        return repr(value)
-    except Exception:
-        return f"<{type(value).__name__}>"
-
-
-def _made(mention: Mention) -> BaseMessage:
-    if mention.role == "tool":
-        return ToolMessage(content=mention.content, tool_call_id="")
-    kinds: dict[str | None, type[BaseMessage]] = {"assistant": AIMessage, "system": SystemMessage}
-    return kinds.get(mention.role, HumanMessage)(content=mention.content, name=mention.name)
-
-
-def _name(name: str | None) -> str | None:
-    """A name that the core takes as it is, or none."""
-    if name is None or not name.strip() or len(name) > LONGEST_NAME or "\x00" in name:
+def _storable_name(name: str | None) -> str | None:
+    """A name that the core accepts as it is, or None."""
+    if name is None or not name.strip() or len(name) > MAX_NAME or "\x00" in name:
         return None
     return name if name.encode("utf-8", "replace").decode() == name else None

@@ -1,6 +1,6 @@
-"""A memory palace in an agent's own hands: tools to note, to promote, to file and to look.
+"""Tools of an agent over a memory palace: to note, to promote, to file and to look.
 
-Whose palace they touch is settled by what runs the agent, as for the tools of `htm_langchain.tools`.
+What runs the agent decides whose palace that is, as for the tools of `htm_langchain.tools`.
 """
 
 from __future__ import annotations
@@ -12,82 +12,68 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field
 
-from htm_core import palace as palaces
+from htm_core.palace import Hands, Palace, checked_palace
 
-from .options import named
-from .scope import Named
-from .tools import Hidden, _told, _tool, _Whose
+from .scope import NameSource
+from .tools import Hidden, ToolScope, make_tool, reply_to_errors
 
-_ABOUT = palaces.Hands.ARGUMENTS
-_ROOM = Field(description=_ABOUT["room"])
-_DRAWER = Field(description=_ABOUT["drawer"])
-
-
-class Noting(BaseModel):
-    """What a model says to note."""
-
-    content: str = Field(description=_ABOUT["noted"])
+_ARGUMENTS = Hands.ARGUMENTS
+_ROOM = Field(description=_ARGUMENTS["room"])
+_DRAWER = Field(description=_ARGUMENTS["drawer"])
 
 
-class Promoting(BaseModel):
-    """What a model says to promote."""
+class NoteArguments(BaseModel):
+    """What a model gives to note."""
 
-    note_id: str = Field(description=_ABOUT["note_id"])
+    content: str = Field(description=_ARGUMENTS["noted"])
+
+
+class PromoteArguments(BaseModel):
+    """What a model gives to promote."""
+
+    note_id: str = Field(description=_ARGUMENTS["note_id"])
     room: str = _ROOM
     drawer: str = _DRAWER
-    reason: str = Field(description=_ABOUT["reason"])
-    summary: str = Field(description=_ABOUT["summary"])
+    reason: str = Field(description=_ARGUMENTS["reason"])
+    summary: str = Field(description=_ARGUMENTS["summary"])
 
 
-class Filing(BaseModel):
-    """What a model says to file."""
+class FileArguments(BaseModel):
+    """What a model gives to file."""
 
-    content: str = Field(description=_ABOUT["fact"])
+    content: str = Field(description=_ARGUMENTS["fact"])
     room: str = _ROOM
     drawer: str = _DRAWER
 
 
-class Looking(BaseModel):
-    """What a model says to look at."""
+class LookArguments(BaseModel):
+    """What a model gives to look."""
 
-    room: str | None = Field(default=None, description=_ABOUT["only_room"])
-    drawer: str | None = Field(default=None, description=_ABOUT["only_drawer"])
+    room: str | None = Field(default=None, description=_ARGUMENTS["only_room"])
+    drawer: str | None = Field(default=None, description=_ARGUMENTS["only_drawer"])
 
 
-def create_palace_tools(palace: object, *, user: Named = None, session: Named = None) -> list[BaseTool]:
-    """The tools `note`, `promote_to_palace`, `file_in_palace` and `look_palace` over a `htm_core.palace.Palace`.
+def create_palace_tools(palace: Palace, *, user: NameSource = None, session: NameSource = None) -> list[BaseTool]:
+    """The tools `note`, `promote_to_palace`, `file_in_palace` and `look_palace` over a palace.
 
-    `user` and `session` are as for `create_recall_tool`; a model cannot say either.
+    `user` and `session` are those of `create_recall_tool`; a model can set neither. Raises `InvalidInput` for anything
+    but a `htm_core.palace.Palace`.
+
+        agent = create_agent(model, tools=create_palace_tools(Palace(memory)))
     """
-    checked = palaces.checked_palace(palace, instead="create_palace_tools(Palace(memory))")
-    whose = _Whose(checked.memory, named(user, what="user"), named(session, what="session"))
+    shared = checked_palace(palace, instead="create_palace_tools(Palace(memory))")
+    whose = ToolScope(shared.memory, user, session)
 
-    def theirs(runtime: Any, config: RunnableConfig) -> palaces.Hands:
+    def hands(runtime: Any, config: RunnableConfig) -> Hands:
         memory = whose.memory(runtime, config)
-        return palaces.Hands(checked.of(user=memory.user, session=memory.session))
+        return Hands(shared.of(user=memory.user, session=memory.session))
 
-    verbs = (_noting(theirs), _promoting(theirs), _filing(theirs), _looking(theirs))
-    schemas: tuple[type[BaseModel], ...] = (Noting, Promoting, Filing, Looking)
-    return [
-        _tool(verb, whose, name, about, schema)
-        for verb, schema, (name, about) in zip(verbs, schemas, palaces.Hands.TOOLS.items(), strict=True)
-    ]
-
-
-_Theirs = Callable[[Any, RunnableConfig], palaces.Hands]
-
-
-def _noting(theirs: _Theirs) -> Callable[..., str]:
-    @_told
+    @reply_to_errors
     def note(content: str, *, runtime: Hidden = None, config: RunnableConfig) -> str:
         """Note something for this session."""
-        return theirs(runtime, config).note(content)
+        return hands(runtime, config).note(content)
 
-    return note
-
-
-def _promoting(theirs: _Theirs) -> Callable[..., str]:
-    @_told
+    @reply_to_errors
     def promote(
         note_id: str,
         room: str,
@@ -98,28 +84,28 @@ def _promoting(theirs: _Theirs) -> Callable[..., str]:
         runtime: Hidden = None,
         config: RunnableConfig,
     ) -> str:
-        """Promote a note."""
-        hands = theirs(runtime, config)
-        return hands.promote(note_id, room=room, drawer=drawer, reason=reason, summary=summary)
+        """Promote a note: file what it has taught."""
+        return hands(runtime, config).promote(note_id, room=room, drawer=drawer, reason=reason, summary=summary)
 
-    return promote
-
-
-def _filing(theirs: _Theirs) -> Callable[..., str]:
-    @_told
+    @reply_to_errors
     def file(content: str, room: str, drawer: str, *, runtime: Hidden = None, config: RunnableConfig) -> str:
         """File a fact."""
-        return theirs(runtime, config).file(content, room=room, drawer=drawer)
+        return hands(runtime, config).file(content, room=room, drawer=drawer)
 
-    return file
-
-
-def _looking(theirs: _Theirs) -> Callable[..., str]:
-    @_told
+    @reply_to_errors
     def look(
         room: str | None = None, drawer: str | None = None, *, runtime: Hidden = None, config: RunnableConfig
     ) -> str:
         """Look at what is there."""
-        return theirs(runtime, config).look(room=room, drawer=drawer)
+        return hands(runtime, config).look(room=room, drawer=drawer)
 
-    return look
+    functions: dict[str, tuple[Callable[..., str], type[BaseModel]]] = {
+        "note": (note, NoteArguments),
+        "promote_to_palace": (promote, PromoteArguments),
+        "file_in_palace": (file, FileArguments),
+        "look_palace": (look, LookArguments),
+    }
+    return [
+        make_tool(function, whose, name, Hands.TOOLS[name], arguments)
+        for name, (function, arguments) in functions.items()
+    ]

@@ -12,6 +12,7 @@ from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from pydantic import ConfigDict, Field
 
 from htm_core import Hit, Memory, Recall
+from htm_core.integration.hit_metadata import KEY, hit_metadata
 
 from .embedder import HTMEmbeddings
 
@@ -19,9 +20,16 @@ from .embedder import HTMEmbeddings
 class HTMRetriever(BaseRetriever):
     """Retrieve what a memory knows about a query, as documents.
 
-    The fields are `Memory.recall`'s arguments; `k` may also be given to `invoke`. What a hit knows of itself is in
-    `Document.metadata["htm"]`: score, ranks, passage, and who said it when in which session; the rest of the metadata is
-    the memory's own. The memory itself is never serialised, and with it no address or password.
+    The fields are the arguments of `Memory.recall`, with its defaults: `mode` ("hybrid", "vector" or "text"), `scope`,
+    `timeframe`, `tagged` (recall's `tags`), `where`, `robot`, `session`, `min_score`, `budget` and `hold`. `k` is recall's
+    `limit`, default 10; it may also be given to `invoke`. `only` keeps the hits of which it is true.
+
+    `Document.metadata["htm"]` holds the hit's score, rank, ranks by vector and by text, best passage, and who said it when
+    in which session. The rest of the metadata is the memory's own. The memory itself is never serialised, so no address and
+    no password is. Raises what `Memory.recall` raises.
+
+        retriever = HTMRetriever(memory=Memory("atlas"), k=5, timeframe="last week")
+        documents = retriever.invoke("Which port does the API use?")
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -53,7 +61,7 @@ class HTMRetriever(BaseRetriever):
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain passes it by name
         k: int | None = None,
     ) -> list[Document]:
-        return self._documents(self.memory.recall(query, **self._asked(k)))
+        return self._documents(self.memory.recall(query, **self._recall_arguments(k)))
 
     async def _aget_relevant_documents(
         self,
@@ -62,9 +70,9 @@ class HTMRetriever(BaseRetriever):
         run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain passes it by name
         k: int | None = None,
     ) -> list[Document]:
-        return self._documents(await self.memory.aio.recall(query, **self._asked(k)))
+        return self._documents(await self.memory.aio.recall(query, **self._recall_arguments(k)))
 
-    def _asked(self, k: int | None) -> dict[str, Any]:
+    def _recall_arguments(self, k: int | None) -> dict[str, Any]:
         return {
             "limit": self.k if k is None else k,
             "mode": self.mode,
@@ -94,24 +102,14 @@ class HTMRetriever(BaseRetriever):
 
 def documents(found: Recall) -> list[Document]:
     """The hits of a recall as documents, best first."""
-    return [_document(hit, rank=rank, degraded=found.degraded) for rank, hit in enumerate(found, start=1)]
-
-
-def _document(hit: Hit, *, rank: int, degraded: str | None) -> Document:
-    said = hit.mention
-    about = {
-        "score": hit.score,
-        "rank": rank,
-        "vector_rank": hit.vector_rank,
-        "text_rank": hit.text_rank,
-        "passage": hit.passage,
-        "tags": list(hit.node.tags),
-        "importance": hit.node.importance,
-        "robot": said and said.robot,
-        "session": said and said.session,
-        "role": said and said.role,
-        "name": said and said.name,
-        "at": said and said.at.isoformat(),
-        "degraded": degraded,
-    }
-    return Document(id=hit.node.id, page_content=hit.content, metadata={**hit.node.metadata, "htm": about})
+    return [
+        Document(
+            id=hit.node.id,
+            page_content=hit.content,
+            metadata={
+                **hit.node.metadata,
+                KEY: {"score": hit.score, "rank": rank, **hit_metadata(hit, degraded=found.degraded)},
+            },
+        )
+        for rank, hit in enumerate(found, start=1)
+    ]

@@ -1,7 +1,7 @@
 """Tags and facts from any chat model of LangChain, by structured output: `Memory(tagger=…, propositioner=…)`.
 
-A chat model may be given to `Memory` as it is. These are for what it does not say by itself: a model by its name, a
-configuration for its runs (callbacks, tags, metadata), other instructions.
+`Memory` also takes a chat model as it is. These classes are for what that leaves open: a model by its name, a configuration
+for its runs (callbacks, tags, metadata), other instructions.
 """
 
 from __future__ import annotations
@@ -16,11 +16,17 @@ from htm_core import ChatPropositioner, ChatTagger, InvalidInput
 
 
 class LangChainTagger:
-    """A `Tagger` that asks a LangChain chat model.
+    """A `Tagger` that calls a LangChain chat model.
 
-    `model` is one, or a name such as "openai:gpt-4.1-mini" for LangChain's `init_chat_model`. `instructions` replaces what
-    it is told; tags in use are always shown to it. `config` goes with every call. The worker of the memory asks it, never
-    the thread that remembers.
+    Args:
+        model: A chat model, or a name such as "openai:gpt-4.1-mini" for LangChain's `init_chat_model`.
+        instructions: Replaces the default instructions. The model is always shown the tags in use.
+        config: Goes with every call of the model.
+
+    The memory's worker calls it, never the thread that remembers. Raises `InvalidInput` for what is no chat model, and
+    `ImportError` for a name without the package `langchain`.
+
+        memory = Memory("atlas", tagger=LangChainTagger("openai:gpt-4.1-mini"))
     """
 
     def __init__(
@@ -36,7 +42,10 @@ class LangChainTagger:
 
 
 class LangChainPropositioner:
-    """A `Propositioner` that asks a LangChain chat model; `model`, `instructions` and `config` as in `LangChainTagger`."""
+    """A `Propositioner` that calls a LangChain chat model; arguments and errors are those of `LangChainTagger`.
+
+    memory = Memory("atlas", propositioner=LangChainPropositioner("openai:gpt-4.1-mini"))
+    """
 
     def __init__(
         self, model: BaseChatModel | str, *, instructions: str | None = None, config: RunnableConfig | None = None
@@ -46,12 +55,12 @@ class LangChainPropositioner:
         self._propositioner = ChatPropositioner(chat) if instructions is None else ChatPropositioner(chat, instructions)
 
     def propose(self, text: str) -> Sequence[str]:
-        """The facts that the model takes from a text."""
+        """The facts that the model finds in a text."""
         return self._propositioner.propose(text)
 
 
 class _Configured:
-    """A chat model whose structured answers are asked for with a configuration."""
+    """A chat model that is called with a configuration."""
 
     def __init__(self, chat: BaseChatModel, config: RunnableConfig | None) -> None:
         self._chat = chat
@@ -59,12 +68,12 @@ class _Configured:
 
     @property
     def model(self) -> str:
-        """The model's own name, else that of its class: what the jobs are kept under."""
+        """The model's own name, else that of its class; the jobs have it too."""
         names = (getattr(self._chat, attribute, None) for attribute in ("model", "model_name"))
         return next((name for name in names if isinstance(name, str) and name), type(self._chat).__name__)
 
     def with_structured_output(self, schema: type) -> Any:
-        """What gives answers of a schema."""
+        """A runnable that answers in a schema."""
         runnable = self._chat.with_structured_output(schema)
         return runnable if self._config is None else runnable.with_config(self._config)
 

@@ -1,4 +1,4 @@
-"""How many tokens a model takes for messages and tools: counted by the model where it can, else estimated."""
+"""How many tokens messages and tools cost a model: counted by the model where it can, else estimated."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 _log = logging.getLogger("htm.langchain")
 
-# These packages count by asking a server, once for each message; an estimate is better than that wait.
-ASK_A_SERVER = ("langchain_anthropic", "langchain_google_genai", "langchain_google_vertexai", "langchain_aws")
-# How many messages' counts are held for each model, and for how many models.
+# These packages call a server for each message that they count. An estimate is better than that wait.
+COUNTED_BY_SERVER = ("langchain_anthropic", "langchain_google_genai", "langchain_google_vertexai", "langchain_aws")
+# For how many messages of each model the count is kept, and for how many models.
 HELD = 8_192
 MODELS = 8
 
 
 class Counts(Protocol):
-    """Says how many tokens messages take; a sum over messages, so that windows can be cut by it."""
+    """Counts the tokens of messages and tools. It is a sum over messages, so that a window can be cut by it."""
 
     def __call__(self, messages: Sequence[BaseMessage], *, tools: Sequence[Any] = ()) -> int: ...
 
 
 def count(messages: Sequence[BaseMessage], *, tools: Sequence[Any] = ()) -> int:
-    """Tokens of messages and tools, as LangChain estimates them, and one for each character beyond ASCII.
+    """Tokens of messages and tools: LangChain's estimate, and one token for each character beyond ASCII.
 
-    LangChain's estimate takes four characters for a token, which is far too few tokens for most scripts but Latin.
+    LangChain counts four characters as one token. That is far too few tokens for most scripts other than Latin.
     """
     beyond = sum(len(each.text) - len(each.text.encode("ascii", "ignore")) for each in messages)
     return math.ceil(count_tokens_approximately(list(messages), tools=list(tools) or None) + 0.75 * beyond)
 
 
 class ModelCounts:
-    """Tokens as a model counts them itself, each message once; what it cannot count is estimated."""
+    """Tokens as the model itself counts them, each message once; what it cannot count is estimated."""
 
     def __init__(self, model: BaseChatModel) -> None:
         self.model = model
@@ -49,19 +49,19 @@ class ModelCounts:
     def __call__(self, messages: Sequence[BaseMessage], *, tools: Sequence[Any] = ()) -> int:
         """The sum over messages, and over tools as the text of their schemas."""
         schemas = [SystemMessage(_schema(tool)) for tool in tools]
-        return sum(self._one(each) for each in [*schemas, *messages])
+        return sum(self._count_one(each) for each in [*schemas, *messages])
 
-    def _one(self, message: BaseMessage) -> int:
-        key = print_of(message)
+    def _count_one(self, message: BaseMessage) -> int:
+        key = fingerprint(message)
         tokens = self._known.pop(key, None)
-        tokens = self._counted(message) if tokens is None else tokens
+        tokens = self._count_with_model(message) if tokens is None else tokens
         self._known[key] = tokens
         if len(self._known) > HELD:
             self._known.popitem(last=False)
         return tokens
 
-    def _counted(self, message: BaseMessage) -> int:
-        if not _is_text(message):  # a model's counter may fetch an image to see how large it is
+    def _count_with_model(self, message: BaseMessage) -> int:
+        if not _is_text(message):  # a model's counter may download an image to see its size
             return count([message])
         try:
             return self.model.get_num_tokens_from_messages([message])
@@ -73,14 +73,14 @@ class ModelCounts:
 
 
 class Counters:
-    """The counter of each model, held while it is in use."""
+    """The token counter of each model, kept while the model is in use."""
 
     def __init__(self) -> None:
         self._held: OrderedDict[int, ModelCounts] = OrderedDict()
 
     def of(self, model: BaseChatModel) -> Counts:
-        """The model's own counter, where it has one that asks nobody else; LangChain's estimate otherwise."""
-        if not _counts(model):
+        """The model's own counter where it has one that calls no server; otherwise the estimate."""
+        if not _counts_locally(model):
             return count
         found = self._held.pop(id(model), None)
         if found is None or found.model is not model:
@@ -95,15 +95,15 @@ def _schema(tool: Any) -> str:
     return json.dumps(tool if isinstance(tool, dict) else convert_to_openai_tool(tool), default=str)
 
 
-def print_of(message: BaseMessage) -> int:
+def fingerprint(message: BaseMessage) -> int:
     """A number that changes when what a message says does."""
     return hash((message.type, repr(message.content), repr(getattr(message, "tool_calls", None)), message.name))
 
 
-def _counts(model: BaseChatModel) -> bool:
+def _counts_locally(model: BaseChatModel) -> bool:
     own = type(model).get_num_tokens_from_messages
     if own is not BaseLanguageModel.get_num_tokens_from_messages:
-        return (own.__module__ or "").split(".")[0] not in ASK_A_SERVER
+        return (own.__module__ or "").split(".")[0] not in COUNTED_BY_SERVER
     return getattr(model, "custom_get_token_ids", None) is not None
 
 

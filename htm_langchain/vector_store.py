@@ -10,12 +10,13 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 
 from htm_core import Collection, CollectionHit, CollectionItem, InvalidInput, Memory
+from htm_core.integration.scope import check_alone
 
 from .documents import document_of, item_of
 from .embedder import HTMEmbeddings
-from .vector_search import check_options, find, find_diverse, find_diverse_near, find_near, strategy_of
+from .vector_search import check_options, check_strategy, find, find_by_vector, find_diverse, find_diverse_by_vector
 
-# So many texts are embedded and written at a time, if nobody says.
+# How many texts are embedded and written at a time by default.
 BATCH = 1_000
 Scored = list[tuple[Document, float]]
 
@@ -23,13 +24,23 @@ Scored = list[tuple[Document, float]]
 class HTMVectorStore(VectorStore):
     """Keep documents with their vectors and words, and find them by meaning, words and filters.
 
-    `embedding` is any LangChain `Embeddings`; None is the memory's own model. Everyone of the tenant who names a
-    `collection` has the same one. Give a `memory` of your own, or what makes one: `url` (default: `HTM_DATABASE_URL`,
-    else the embedded server) and `tenant`; both at once raise `InvalidInput`. `strategy` is "hybrid" (meaning and words),
-    "vector" or "text"; each search may name its own, with `filter` and `score_threshold`. Ids are any text, and adding a
-    known one replaces its document. A document can be found as soon as adding returns, and comes back exactly, with
-    every type in its metadata. Scores are in [0, 1], 1 the best, and compare between queries. Nothing is opened before
-    the first use. Awaited methods run on the memory's own threads, so any event loop will do.
+    Args:
+        embedding: Any LangChain `Embeddings`; by default the memory's own model.
+        collection: The collection's name. Everyone of the tenant who names it has the same one.
+        memory: The memory to use. Otherwise one is made of `url` and `tenant`; both at once raise `InvalidInput`.
+        url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
+        tenant: The tenant, "default" by default.
+        strategy: How it searches by default: "hybrid" (meaning and words), "vector" or "text". Each search may name its
+            own.
+
+    Ids are any text; adding a known one replaces its document. A document can be found as soon as adding returns, and comes
+    back exactly, with every type in its metadata. Scores are in [0, 1], 1 the best, and compare between queries. Nothing is
+    opened before the first use. Awaited methods run on the memory's own threads, so any event loop will do. Raises
+    `InvalidInput`, `ModelError`, `DimensionMismatch` and `StorageError`.
+
+        store = HTMVectorStore(memory=Memory("atlas"), collection="manuals")
+        store.add_texts(["The harbour opens at six."], [{"year": 2025}])
+        store.similarity_search("When does the harbour open?", k=1, filter={"year": {"$gte": 2025}})
     """
 
     def __init__(
@@ -42,8 +53,9 @@ class HTMVectorStore(VectorStore):
         tenant: str = "default",
         strategy: str = "hybrid",
     ) -> None:
-        self.memory = _opened(memory, url=url, tenant=tenant)
-        self.strategy = strategy_of(strategy)
+        check_alone(memory, tenant=tenant, url=url)
+        self.memory = Memory(url=url, tenant=tenant) if memory is None else memory
+        self.strategy = check_strategy(strategy)
         self._embeddings = HTMEmbeddings(self.memory) if embedding is None else embedding
         self._items = self.memory.collection(collection, embedder=self._embeddings)
 
@@ -51,11 +63,11 @@ class HTMVectorStore(VectorStore):
         return f"HTMVectorStore(collection={self._items.name!r}, tenant={self._items.tenant!r})"
 
     def __deepcopy__(self, memo: object) -> Self:
-        return self  # a handle, as the memory behind it
+        return self  # a handle, like the memory itself
 
     @property
     def embeddings(self) -> Embeddings:
-        """The model that its vectors are of."""
+        """The model that makes its vectors."""
         return self._embeddings
 
     @property
@@ -106,18 +118,18 @@ class HTMVectorStore(VectorStore):
         batch_size: int | None = None,
         **kwargs: Any,
     ) -> list[str]:
-        """Put texts with their metadata and give back their ids, in order; None among the ids is made one.
+        """Put texts with their metadata, and return their ids in order; for None among the ids one is made.
 
-        Each `batch_size` (default 1,000) of them is embedded and then written in one transaction. Of the same id twice
-        the last one counts. Raises `InvalidInput`, having written nothing, and `ModelError`.
+        `batch_size` (default 1,000) of them at a time are embedded and then written in one transaction. When an id comes
+        twice, the last one counts. Raises `InvalidInput`, and has then written nothing, and `ModelError`.
         """
         check_options(kwargs, ())
-        size = _batch(batch_size)
+        size = _batch_size(batch_size)
         if isinstance(texts, str):
             raise InvalidInput("expected texts to be many, got one str, whose letters would be its texts; give [text]")
         items = _items(list(texts), metadatas, ids)
-        put = [self._items.put(items[start : start + size]) for start in range(0, len(items), size)]
-        return [id for batch in put for id in batch]
+        batches = [self._items.put(items[start : start + size]) for start in range(0, len(items), size)]
+        return [id for batch in batches for id in batch]
 
     async def aadd_texts(
         self,
@@ -135,9 +147,9 @@ class HTMVectorStore(VectorStore):
     def delete(
         self, ids: Sequence[str] | None = None, *, filter: Mapping[str, Any] | None = None, **kwargs: Any
     ) -> bool:
-        """Delete documents by their ids, by a filter, or what satisfies both; with neither, all of this collection.
+        """Delete documents by their ids, by a filter, or by both; with neither, all documents of this collection.
 
-        An empty list deletes nothing, and what is not there is no error. An empty filter is refused.
+        An empty list deletes nothing. Unknown ids are no error. Raises `InvalidInput` for an empty filter.
         """
         check_options({**kwargs, "filter": filter}, ("filter",))
         if ids is None and filter is None:
@@ -167,8 +179,8 @@ class HTMVectorStore(VectorStore):
     def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
         """The documents that answer a query, best first.
 
-        Options: `filter` (`{"year": {"$gte": 2025}}`), `strategy`, `score_threshold`; others raise `InvalidInput`. A
-        blank query lists what satisfies the filter, in the order of first adding.
+        Options: `filter` (`{"year": {"$gte": 2025}}`), `strategy`, `score_threshold`. Others raise `InvalidInput`. A
+        blank query lists what satisfies the filter, in the order in which it was first added.
         """
         return _documents(find(self._items, query, k, self._options(kwargs)))
 
@@ -177,7 +189,7 @@ class HTMVectorStore(VectorStore):
         return await self.memory.aio.run(self.similarity_search, query, k, **kwargs)
 
     def similarity_search_with_score(self, query: str, k: int = 4, **kwargs: Any) -> Scored:
-        """`similarity_search` with each document's score in [0, 1], 1 the best; those of a blank query are 0."""
+        """`similarity_search` with each document's score in [0, 1], 1 the best; for a blank query all are 0."""
         hits = find(self._items, query, k, self._options(kwargs))
         return [(document_of(hit.item), hit.score or 0.0) for hit in hits]
 
@@ -187,7 +199,7 @@ class HTMVectorStore(VectorStore):
 
     def similarity_search_by_vector(self, embedding: list[float], k: int = 4, **kwargs: Any) -> list[Document]:
         """The documents nearest to a vector of the store's own model, best first."""
-        return _documents(find_near(self._items, embedding, k, kwargs))
+        return _documents(find_by_vector(self._items, embedding, k, kwargs))
 
     async def asimilarity_search_by_vector(self, embedding: list[float], k: int = 4, **kwargs: Any) -> list[Document]:
         """`similarity_search_by_vector`, awaited."""
@@ -196,9 +208,9 @@ class HTMVectorStore(VectorStore):
     def max_marginal_relevance_search(
         self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
     ) -> list[Document]:
-        """Of the best `fetch_k` documents `k` that are relevant to the query and unlike each other, by their vectors.
+        """Of the best `fetch_k` documents, `k` that are relevant to the query and unlike each other, by their vectors.
 
-        `lambda_mult` is from 0 (all diversity) to 1 (all relevance).
+        `lambda_mult` goes from 0 (all diversity) to 1 (all relevance).
         """
         options = self._options(kwargs)
         return _documents(
@@ -216,7 +228,7 @@ class HTMVectorStore(VectorStore):
     ) -> list[Document]:
         """`max_marginal_relevance_search`, for a vector of the store's own model."""
         return _documents(
-            find_diverse_near(self._items, embedding, k, fetch_k=fetch_k, lambda_mult=lambda_mult, options=kwargs)
+            find_diverse_by_vector(self._items, embedding, k, fetch_k=fetch_k, lambda_mult=lambda_mult, options=kwargs)
         )
 
     async def amax_marginal_relevance_search_by_vector(
@@ -227,7 +239,7 @@ class HTMVectorStore(VectorStore):
             self.max_marginal_relevance_search_by_vector, embedding, k, fetch_k, lambda_mult, **kwargs
         )
 
-    # -- what LangChain makes of scores -------------------------------------------------------------------------------
+    # -- LangChain's relevance scores ---------------------------------------------------------------------------------
 
     def _similarity_search_with_relevance_scores(self, query: str, k: int = 4, **kwargs: Any) -> Scored:
         return self.similarity_search_with_score(query, k, **kwargs)
@@ -252,24 +264,13 @@ def _items(
     for given, what in ((metadatas, "metadatas"), (ids, "ids")):
         if given is not None and len(given) != len(texts):
             raise InvalidInput(f"expected as many {what} as texts, which are {len(texts)}, got {len(given)}")
-    about = metadatas or [{}] * len(texts)
-    named = ids or [None] * len(texts)
-    return [item_of(text, each, id=id) for text, each, id in zip(texts, about, named, strict=True)]
+    rows = zip(texts, metadatas or [{}] * len(texts), ids or [None] * len(texts), strict=True)
+    return [item_of(text, metadata, id=id) for text, metadata, id in rows]
 
 
-def _batch(size: int | None) -> int:
+def _batch_size(size: int | None) -> int:
     if size is None:
         return BATCH
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
         raise InvalidInput(f"expected batch_size to be a whole number from 1, got {size!r}")
     return size
-
-
-def _opened(memory: Memory | None, *, url: str | None, tenant: str) -> Memory:
-    if memory is None:
-        return Memory(url=url, tenant=tenant)
-    if not isinstance(memory, Memory):
-        raise InvalidInput(f"expected memory to be an htm_core.Memory, got {type(memory).__name__}; make one first")
-    if url is not None or tenant != "default":
-        raise InvalidInput("expected memory= alone, got url or tenant too; give them to Memory(...) itself")
-    return memory

@@ -1,9 +1,8 @@
-"""Which messages a model is shown: whole turns within a budget, in a window that moves seldom."""
+"""Which messages a model is shown: LangChain's messages as groups, of which the core chooses those that fit."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from langchain_core.messages import (
     AIMessage,
@@ -11,128 +10,86 @@ from langchain_core.messages import (
     BaseMessage,
     HumanMessage,
     InvalidToolCall,
-    SystemMessage,
     ToolCall,
     ToolMessage,
 )
 
-from .recalled_block import asks
+from htm_core.integration.window import Group, group_tool_calls, stable_window
+
+from .messages import is_from_person, leading_system
 from .tokens import Counts, count
 
-# Where a window moves, it moves until this share of the room is left, so that it stands still for the next turns and a
-# provider's cache of the prefix lives.
+# When the window moves, it moves until at most this share of the room is taken.
 LOW_WATER = 0.5
 
 
+def fit(
+    messages: Sequence[AnyMessage],
+    *,
+    room: int,
+    low_water: float = LOW_WATER,
+    has_system_prompt: bool = True,
+    counts: Counts = count,
+) -> list[AnyMessage]:
+    """The newest whole turns that `room` tokens hold, after the system messages that come first.
+
+    Args:
+        messages: The conversation, oldest first.
+        room: Tokens at most, by `counts`.
+        low_water: Down to which share of the room the window is emptied when it moves, from 0 to 1.
+        has_system_prompt: Whether the request has a system prompt besides. Without one, and without a system message
+            among these, what comes before the first user message is left out.
+        counts: Counts the tokens of messages.
+
+    A tool call is never separated from its results. The last message of a person always stays, and what follows it as far
+    back as fits, the last group at least.
+    """
+    system, groups = grouped(messages, counts=counts)
+    room -= counts(system) if system else 0
+    if not system and not has_system_prompt:
+        groups = groups[next((at for at, group in enumerate(groups) if group.starts_turn), 0) :]
+    shown = stable_window(groups, room=room, low_water=int(low_water * room))
+    return [*system, *(each for group in shown for each in group.messages)]
+
+
+def grouped(
+    messages: Sequence[AnyMessage], *, counts: Counts = count
+) -> tuple[list[AnyMessage], list[Group[AnyMessage]]]:
+    """The system messages that come first, and the rest in groups, without what no model accepts."""
+    lead = leading_system(messages)
+    parts = group_tool_calls(
+        messages[lead:],
+        is_result=lambda each: isinstance(each, ToolMessage),
+        answers=_answers,
+        is_answered=_is_answered,
+    )
+    return list(messages[:lead]), [_group(_without_repeats(part), counts) for part in parts]
+
+
 def calls_of(message: BaseMessage) -> list[ToolCall | InvalidToolCall]:
-    """The calls of a message, also those that nobody could read: providers are sent these too, and want their results."""
+    """The tool calls of a message, also those that could not be parsed: providers are sent these too, and expect results."""
     return [*message.tool_calls, *message.invalid_tool_calls] if isinstance(message, AIMessage) else []
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Messages that stay together: a message, or a tool call with all of its results."""
-
-    messages: tuple[AnyMessage, ...]
-    tokens: int
-
-    @property
-    def opens(self) -> bool:
-        """Whether a turn begins here."""
-        return isinstance(self.messages[0], HumanMessage)
-
-    @property
-    def asks(self) -> bool:
-        """Whether a person said this, and not the framework in a person's place."""
-        return asks(self.messages[0])
-
-    @property
-    def whole(self) -> bool:
-        """Whether every result has its call and every call its result."""
-        first, results = self.messages[0], self.messages[1:]
-        if isinstance(first, ToolMessage):
-            return False
-        calls = {call["id"] for call in calls_of(first)}
-        return calls <= {each.tool_call_id for each in results if isinstance(each, ToolMessage)}
+def _group(messages: tuple[AnyMessage, ...], counts: Counts) -> Group[AnyMessage]:
+    first = messages[0]
+    return Group(
+        messages, counts(messages), starts_turn=isinstance(first, HumanMessage), by_person=is_from_person(first)
+    )
 
 
-def fit(
-    messages: Sequence[AnyMessage], *, room: int, low: float = LOW_WATER, led: bool = True, counts: Counts = count
-) -> list[AnyMessage]:
-    """The newest whole turns that `room` tokens hold, after the system messages that lead.
-
-    A tool call is never parted from its results, and one without the other is left out, but for calls at the very end.
-    The last human message always stays, and what follows it as far back as fits, its last group at least. The window's
-    start depends only on what was said before, so that it stands still while messages are added, until they exceed
-    `room`; then it moves to the turn after which no more than `low` of the room is taken. Where nothing leads, neither
-    here nor (`led`) a system prompt kept elsewhere, what stands before the first human message is left out.
-    """
-    head, groups = grouped(messages, counts=counts)
-    room -= counts(head) if head else 0
-    if not head and not led:
-        groups = groups[next((at for at, group in enumerate(groups) if group.opens), 0) :]
-    start = _start(groups, room=room, low=int(low * room))
-    return [*head, *(each for group in _squeezed(groups[start:], room) for each in group.messages)]
+def _answers(result: AnyMessage, group: Sequence[AnyMessage]) -> bool:
+    return isinstance(result, ToolMessage) and result.tool_call_id in {call["id"] for call in calls_of(group[0])}
 
 
-def grouped(messages: Sequence[AnyMessage], *, counts: Counts = count) -> tuple[list[AnyMessage], list[Group]]:
-    """The system messages that lead, and the rest in groups, without those that no model accepts."""
-    lead = leading(messages)
-    parts: list[list[AnyMessage]] = []
-    for message in messages[lead:]:
-        if isinstance(message, ToolMessage) and parts and _answers(message, parts[-1]):
-            parts[-1] = [*(each for each in parts[-1] if not _same_result(each, message)), message]
-        else:
-            parts.append([message])
-    groups = [Group(tuple(part), counts(part)) for part in parts]
-    last = len(groups) - 1
-    return list(messages[:lead]), [
-        group for at, group in enumerate(groups)
-        if group.whole or (at == last and not isinstance(group.messages[0], ToolMessage))
-    ]  # fmt: skip
+def _is_answered(group: Sequence[AnyMessage]) -> bool:
+    calls = {call["id"] for call in calls_of(group[0])}
+    return calls <= {each.tool_call_id for each in group[1:] if isinstance(each, ToolMessage)}
 
 
-def leading(messages: Sequence[BaseMessage]) -> int:
-    """How many system messages lead."""
-    return next((at for at, each in enumerate(messages) if not isinstance(each, SystemMessage)), len(messages))
-
-
-def _answers(result: ToolMessage, part: Sequence[AnyMessage]) -> bool:
-    return result.tool_call_id in {call["id"] for call in calls_of(part[0])}
-
-
-def _same_result(one: AnyMessage, other: ToolMessage) -> bool:
-    """Whether a call is answered twice, of which models accept the last answer only."""
-    return isinstance(one, ToolMessage) and one.tool_call_id == other.tool_call_id
-
-
-def _start(groups: Sequence[Group], *, room: int, low: int) -> int:
-    """Where the window begins, found by letting the conversation happen again, message by message."""
-    start = turn = held = 0
-    asked = False
-    for at, group in enumerate(groups):
-        held += group.tokens
-        turn = at if group.asks or (group.opens and not asked) else turn
-        asked = asked or group.asks
-        if held > room:
-            while start < turn and (held > low or not groups[start].opens):
-                held -= groups[start].tokens
-                start += 1
-    return start
-
-
-def _squeezed(groups: Sequence[Group], room: int) -> list[Group]:
-    """What is left of a single turn that is too large: its opening, and its newest groups that fit, at least one."""
-    if sum(group.tokens for group in groups) <= room:
-        return list(groups)
-    opening_ones = [at for at, group in enumerate(groups) if group.opens]
-    turn = max((at for at in opening_ones if groups[at].asks), default=max(opening_ones, default=0))
-    opening, rest = list(groups[turn : turn + 1]), groups[turn + 1 :]
-    room -= sum(group.tokens for group in opening)
-    kept: list[Group] = []
-    for group in reversed(rest):
-        room -= group.tokens
-        if room < 0 and kept:
-            break
-        kept.append(group)
-    return opening + kept[::-1]
+def _without_repeats(group: tuple[AnyMessage, ...]) -> tuple[AnyMessage, ...]:
+    """A group without earlier results of a call that has two: models accept only one, and the last one counts."""
+    last = {each.tool_call_id: at for at, each in enumerate(group) if isinstance(each, ToolMessage)}
+    return tuple(
+        each for at, each in enumerate(group) if not isinstance(each, ToolMessage) or last[each.tool_call_id] == at
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Self
@@ -13,33 +12,47 @@ from llama_index.core.memory import BaseMemoryBlock
 from llama_index.core.utils import get_tokenizer
 from pydantic import Field, PrivateAttr
 
-from htm_core import Draft, Hit, HTMError, InvalidInput, Memory
+from htm_core import Draft, InvalidInput, Memory
+from htm_core.integration.prompt_block import drop_last_items
+from htm_core.integration.scope import check_alone, check_user
 
 from . import handles
 from .log import drafts_of
 from .messages import words_of
-from .recalled_block import block_text, shortened
-from .scope import checked_user, known_user, memory_for, scope_of
-
-_log = logging.getLogger("htm.llamaindex")
+from .retriever import recall_for_prompt, recalled_text
+from .scope import known_user, memory_for
 
 NAME = "long_term_memory"
-# The tag around all blocks in LlamaIndex's template; each has its name as one too.
+# The tag around all blocks in LlamaIndex's template. Each block has its own name as a tag too.
 TEMPLATE_TAG = "memory"
-# Recall looks this much further than its limit at most, for what the history shows anyway is left out.
-LOOKED_PAST = 50
-BATCH = 500
-SESSION = "session_id"
+BATCH_SIZE = 500
+SESSION_KEY = "session_id"
 
 
 class HTMMemoryBlock(BaseMemoryBlock[str]):
-    """Recall what memory knows of the user's last message, and keep what leaves LlamaIndex's short-term memory.
+    """Recall what memory knows about the user's last message, and keep what leaves LlamaIndex's short-term memory.
 
-    For `Memory.from_defaults(session_id, memory_blocks=[HTMMemoryBlock(memory=memory)])`. Whatever leaves is kept as said
-    in its session; with `HTMChatStore` below it everything is kept already, and nothing twice. Give a `memory` of your
-    own, or what makes one: `robot`, `tenant` and `url`. `user` says whose memories are recalled, in whichever session they
-    were said; without one it is this session's only. Up to `recall_limit` passages with at least `min_score`, in at most
-    `recall_tokens`; of these the last make way first when LlamaIndex truncates, unless `priority` is 0.
+    Args:
+        memory: The memory to use. Otherwise one is made of `robot`, `tenant` and `url`; both at once raise `InvalidInput`.
+        robot: The robot, "default" by default.
+        tenant: The tenant, "default" by default.
+        user: Whose memories are recalled, from all of their sessions. By default the memory's own user; without one only
+            this session's memories are recalled.
+        url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
+        name: The block's name, and its tag in the prompt.
+        description: LlamaIndex's description of the block.
+        priority: When LlamaIndex truncates blocks, the last passages of this one go first; with 0 it is not truncated.
+        accept_short_term_memory: Whether it keeps what leaves short-term memory.
+        recall_limit: Passages to recall at most; 0 recalls none.
+        recall_tokens: Tokens of these at most.
+        min_score: The lowest score, from 0 to 1, of a passage that is shown.
+        tokenizer_fn: Splits a text into tokens, to count them; by default LlamaIndex's.
+        handle: The name under which this process finds the memory; set when a block is deserialised.
+
+    What leaves short-term memory is kept as said in its session. With `HTMChatStore` below, everything is kept already, and
+    nothing is kept twice.
+
+        chat = llama_index.core.memory.Memory.from_defaults("s1", memory_blocks=[HTMMemoryBlock(Memory("atlas"))])
     """
 
     robot: str = "default"
@@ -71,11 +84,11 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
         tokenizer_fn: Callable[[str], Any] | None = None,
         handle: str | None = None,
     ) -> None:
-        handles.check_alone(memory, robot=robot, tenant=tenant, url=url)
+        check_alone(memory, robot=robot, tenant=tenant, url=url)
         super().__init__(
             robot=robot if memory is None else memory.robot,
             tenant=tenant if memory is None else memory.tenant,
-            user=known_user(memory, checked_user(user)),
+            user=known_user(memory, check_user(user)),
             name=name, description=description, priority=priority, accept_short_term_memory=accept_short_term_memory,
             recall_limit=recall_limit, recall_tokens=recall_tokens, min_score=min_score,
             handle=handle or handles.handle_of(memory, url),
@@ -87,7 +100,7 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
     def memory(self) -> Memory:
         """The memory behind it."""
         if self._memory is None:
-            self._memory = handles.opened(
+            self._memory = handles.open_memory(
                 None, self.handle, robot=self.robot, tenant=self.tenant, tokenizer=self.tokenizer_fn
             )
         return self._memory
@@ -95,15 +108,15 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
     async def aput(
         self, messages: list[ChatMessage], from_short_term_memory: bool = False, session_id: str | None = None
     ) -> None:
-        """Keep messages as said in their session, without writing anything into them."""
+        """Keep messages as said in their session. The messages themselves are not changed."""
         if self.accept_short_term_memory or not from_short_term_memory:
             await asyncio.to_thread(self._keep, messages, session_id)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """What is left of a block without its last items; None when that is nothing."""
+        """A block without as many of its last passages as saves so many tokens; None when nothing is left."""
         if not content:
             return None
-        return shortened(content, spare=tokens_to_truncate, words=self._words) or None
+        return drop_last_items(content, spare=tokens_to_truncate, count=self._count_tokens) or None
 
     async def _aget(self, messages: list[ChatMessage] | None = None, session_id: str | None = None, **_: Any) -> str:
         return await asyncio.to_thread(self._recalled, messages or [], session_id)
@@ -124,34 +137,29 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
         question = next(questions, "")
         if not question or not self.recall_limit:
             return ""
-        return block_text(
-            self._ask(question, self._mine(session)),
+        found = recall_for_prompt(
+            self._memory_of(session), question, limit=self.recall_limit, min_score=self.min_score, without="no memories"
+        )
+        return recalled_text(
+            found,
             shown={words_of(each) for each in messages},
             limit=self.recall_limit,
             room=self.recall_tokens,
-            words=self._words,
+            count_tokens=self._count_tokens,
             tags=(TEMPLATE_TAG, self.name),
         )
 
-    def _ask(self, question: str, mine: Memory) -> Sequence[Hit]:
-        limit = self.recall_limit + LOOKED_PAST
-        try:
-            return mine.recall(question, limit=limit, min_score=self.min_score, hold=False, scope=scope_of(mine))
-        except HTMError as error:
-            _log.warning("recall failed (%s); the model is shown no memories", type(error).__name__)
-            return ()
-
     def _keep(self, messages: Sequence[ChatMessage], session: str | None) -> None:
         """Keep what has words and is not in the session's log, where a chat store would have put it."""
-        for named, said in _by_session(messages, session).items():
-            mine = self._mine(named)
-            logged = mine.log().entries() if mine.session else []
+        for name, said in _by_session(messages, session).items():
+            memory = self._memory_of(name)
+            logged = memory.log().entries() if memory.session else []
             known = Counter(mention.payload for _, mention in logged)
-            new = [draft for draft in drafts_of(said) if draft.content and not _taken(known, draft)]
-            for first in range(0, len(new), BATCH):
-                mine.remember_many(new[first : first + BATCH])
+            new = [draft for draft in drafts_of(said) if draft.content and not _take(known, draft)]
+            for first in range(0, len(new), BATCH_SIZE):
+                memory.remember_many(new[first : first + BATCH_SIZE])
 
-    def _mine(self, session: str | None) -> Memory:
+    def _memory_of(self, session: str | None) -> Memory:
         session = session or self.memory.session
         if session is None and self.user is None:
             raise InvalidInput(
@@ -160,24 +168,24 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
             )
         return memory_for(self.memory, user=self.user, session=session)
 
-    def _words(self, text: str) -> int:
+    def _count_tokens(self, text: str) -> int:
         return len(self.tokenizer_fn(text))
 
 
 def _by_session(messages: Sequence[ChatMessage], session: str | None) -> dict[str | None, list[ChatMessage]]:
-    """Messages as they were before LlamaIndex wrote their session into them, by that session."""
+    """Messages by their session, as they were before LlamaIndex wrote its name into them."""
     found: dict[str | None, list[ChatMessage]] = {}
     for message in messages:
         more = dict(message.additional_kwargs)
-        named = session or more.get(SESSION)
-        if more.get(SESSION) == named:
-            more.pop(SESSION, None)
-        found.setdefault(named, []).append(message.model_copy(update={"additional_kwargs": more}))
+        name = session or more.get(SESSION_KEY)
+        if more.get(SESSION_KEY) == name:
+            more.pop(SESSION_KEY, None)
+        found.setdefault(name, []).append(message.model_copy(update={"additional_kwargs": more}))
     return found
 
 
-def _taken(known: Counter[bytes | None], draft: Draft) -> bool:
-    """Whether a message is one of those known; each is taken once."""
-    there = known[draft.payload] > 0
+def _take(known: Counter[bytes | None], draft: Draft) -> bool:
+    """Whether a message is one of the known ones, each of which counts once."""
+    is_known = known[draft.payload] > 0
     known[draft.payload] -= 1
-    return there
+    return is_known

@@ -1,8 +1,9 @@
-"""LlamaIndex's own `Memory` on our log: the messages of every conversation, exact, permanent and found again."""
+"""A chat store for LlamaIndex's own `Memory`: the messages of every conversation, exact, permanent and searchable."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Self
 
 from llama_index.core.base.llms.types import ChatMessage
@@ -10,23 +11,32 @@ from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, Messag
 from pydantic import Field, PrivateAttr
 
 from htm_core import Log, Memory, Mention
+from htm_core.integration.scope import check_alone, check_user
 
 from . import handles
-from .log import drafts_of, set_drafts
+from .log import drafts_of, drafts_with_known_ids
 from .messages import message_of
-from .scope import checked_user, known_user, memory_for
+from .scope import known_user, memory_for
 
 ACTIVE = MessageStatus.ACTIVE
 
 
 class HTMChatStore(AsyncDBChatStore):
-    """Keep the messages of `Memory.from_defaults(session_id, chat_store=HTMChatStore(memory))`: each key is a session.
+    """Keep the messages of LlamaIndex's `Memory` in PostgreSQL; each key is a session.
 
-    Every message is in PostgreSQL when `add_message` returns. What LlamaIndex deletes leaves the session's log and stays
-    in long-term memory; to forget use the memory itself. Give a `memory` of your own, or what makes one: `robot`, `tenant`
-    and `url` (default: `HTM_DATABASE_URL`, else the embedded server). `user` says whose conversations these are; without
-    one each belongs to itself alone. It works in any event loop, and in several one after the other. It is serialised as
-    configuration, never with an address; a copy is the same store.
+    Args:
+        memory: The memory to use. Otherwise one is made of `robot`, `tenant` and `url`; both at once raise `InvalidInput`.
+        robot: The robot, "default" by default.
+        tenant: The tenant, "default" by default.
+        user: Whose conversations these are. By default the memory's own user; without one each belongs to its session alone.
+        url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
+        handle: The name under which this process finds the memory; set when a store is deserialised.
+
+    Every message is in PostgreSQL when `add_message` returns. What LlamaIndex deletes leaves the session's log but stays in
+    long-term memory; to forget it, use the memory itself. It works in any event loop, and in several one after the other. It
+    is serialised as configuration, never with an address; a copy is the same store. Raises `StorageError`.
+
+        chat = llama_index.core.memory.Memory.from_defaults("s1", chat_store=HTMChatStore(Memory("atlas")))
     """
 
     robot: str = "default"
@@ -46,11 +56,11 @@ class HTMChatStore(AsyncDBChatStore):
         url: str | None = None,
         handle: str | None = None,
     ) -> None:
-        handles.check_alone(memory, robot=robot, tenant=tenant, url=url)
+        check_alone(memory, robot=robot, tenant=tenant, url=url)
         super().__init__(
             robot=robot if memory is None else memory.robot,
             tenant=tenant if memory is None else memory.tenant,
-            user=known_user(memory, checked_user(user)),
+            user=known_user(memory, check_user(user)),
             handle=handle or handles.handle_of(memory, url),
         )  # type: ignore[call-arg]  # fields of this class
         self._memory = memory
@@ -64,10 +74,10 @@ class HTMChatStore(AsyncDBChatStore):
     def memory(self) -> Memory:
         """The memory behind it."""
         if self._memory is None:
-            self._memory = handles.opened(None, self.handle, robot=self.robot, tenant=self.tenant)
+            self._memory = handles.open_memory(None, self.handle, robot=self.robot, tenant=self.tenant)
         return self._memory
 
-    # -- reading; all of it on threads, so that no event loop is ever tied to a connection ----------------------------
+    # -- reading, on threads, so that no connection belongs to an event loop -------------------------------------------
 
     async def get_messages(
         self, key: str, status: MessageStatus | None = ACTIVE, limit: int | None = None, offset: int | None = None
@@ -81,11 +91,11 @@ class HTMChatStore(AsyncDBChatStore):
         return [message_of(each) for each in found[first : None if limit is None else first + limit]]
 
     async def count_messages(self, key: str, status: MessageStatus | None = ACTIVE) -> int:
-        """How many messages a session has."""
+        """How many messages of a status a session has."""
         return len(await asyncio.to_thread(self._read, key, status))
 
     async def get_keys(self) -> list[str]:
-        """The sessions that have messages: the user's, or all in which nobody is known."""
+        """The sessions that have messages: the user's, or all those without a user."""
         return await asyncio.to_thread(memory_for(self.memory, user=self.user, session=None).sessions)
 
     # -- writing ------------------------------------------------------------------------------------------------------
@@ -118,12 +128,12 @@ class HTMChatStore(AsyncDBChatStore):
         await asyncio.to_thread(self._delete, key, status)
 
     async def delete_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
-        """Take the `n` oldest active messages out of the session, and say which these were."""
-        return await asyncio.to_thread(self._oldest, key, n, Log.remove)
+        """Take the `n` oldest active messages out of the session, and return them."""
+        return await asyncio.to_thread(self._take_oldest, key, n, Log.remove)
 
     async def archive_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
-        """Archive the `n` oldest active messages, and say which these were."""
-        return await asyncio.to_thread(self._oldest, key, n, Log.archive)
+        """Archive the `n` oldest active messages, and return them."""
+        return await asyncio.to_thread(self._take_oldest, key, n, Log.archive)
 
     # -- copies -------------------------------------------------------------------------------------------------------
 
@@ -149,7 +159,7 @@ class HTMChatStore(AsyncDBChatStore):
 
     def _set(self, key: str, messages: list[ChatMessage], status: MessageStatus) -> None:
         log = self._log(key)
-        said = log.replace(set_drafts(log.entries(), drafts_of(messages)))
+        said = log.replace(drafts_with_known_ids(log.entries(), drafts_of(messages)))
         if _archived(status):
             log.archive(said)
 
@@ -160,11 +170,11 @@ class HTMChatStore(AsyncDBChatStore):
         else:
             log.remove(self._read(key, status))
 
-    def _oldest(self, key: str, n: int, verb: Any) -> list[ChatMessage]:
+    def _take_oldest(self, key: str, n: int, verb: Callable[[Log, list[Mention]], list[Mention]]) -> list[ChatMessage]:
         oldest = self._read(key, ACTIVE)[: max(0, n)]
         return [message_of(each) for each in verb(self._log(key), oldest)]
 
 
 def _archived(status: MessageStatus | None) -> bool | None:
-    """Which messages of a log have a status; None for all of them."""
+    """The log's flag for a status; None for all messages."""
     return None if status is None else MessageStatus(status) == MessageStatus.ARCHIVED

@@ -1,4 +1,4 @@
-"""A memory's model as LlamaIndex's, for indexes without a key or a server."""
+"""A memory's embedding model as LlamaIndex's, for indexes without a key or a server."""
 
 from __future__ import annotations
 
@@ -8,34 +8,36 @@ from typing import Any, NoReturn, Self
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from pydantic import PrivateAttr
 
-from htm_core import InvalidInput, Memory
+from htm_core import Memory
+from htm_core.integration.scope import check_memory
 
 
 class HTMEmbedding(BaseEmbedding):
     """Embed with the model that a memory uses, such as the embedded all-MiniLM-L6-v2 with its 384 dimensions.
 
-    So that an index needs no key and no server. Nothing is loaded before the first use. Raises `ModelError`.
+    So an index needs no key and no server. `embed_batch_size` is how many texts are embedded at a time, 64 by default.
+    Nothing is loaded before the first use. Raises `InvalidInput` for what is no memory; its methods raise `ModelError`.
+
+        Settings.embed_model = HTMEmbedding(Memory("atlas"))
     """
 
     _model: Any = PrivateAttr()
 
     def __init__(self, memory: Memory, *, embed_batch_size: int = 64) -> None:
-        if not isinstance(memory, Memory):
-            raise InvalidInput(f"expected an htm_core.Memory, got {type(memory).__name__}; make one first: Memory()")
-        model = memory.collection("default").embedder
+        model = check_memory(memory).collection("default").embedder
         super().__init__(model_name=model.name if model else "none", embed_batch_size=embed_batch_size)
         self._model = model
 
     @classmethod
     def class_name(cls) -> str:
-        """The name under which it is known to LlamaIndex."""
+        """The name under which LlamaIndex knows it."""
         return "HTMEmbedding"
 
     def __deepcopy__(self, memo: Any = None) -> Self:
         return self
 
     def __reduce__(self) -> NoReturn:
-        # LlamaIndex would leave the model out, and what came back could embed nothing.
+        # LlamaIndex would leave the model out, and the copy could embed nothing.
         raise TypeError(
             "cannot pickle an HTMEmbedding: it holds a model that is loaded in this process; make it anew in the other one, "
             "HTMEmbedding(Memory(…)), or embed in this process (num_workers=None)"

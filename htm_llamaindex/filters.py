@@ -1,4 +1,4 @@
-"""LlamaIndex's metadata filters in the words of the core, with the meaning of LlamaIndex's own reference.
+"""LlamaIndex's metadata filters in the operators of the core, with the meaning that LlamaIndex documents.
 
 A missing key reads as null. Null satisfies only `!=`, `nin` and `is_empty`. Types never mix: "7" is not 7, and a
 comparison between the two is false rather than an error.
@@ -17,7 +17,7 @@ Where = dict[str, Any]
 
 
 def where_of(filters: MetadataFilters | None) -> Where | None:
-    """The filter that a collection is asked with; None where there is nothing to filter by.
+    """The filter for a collection; None when there is nothing to filter by.
 
     Raises `InvalidInput` for an operator that cannot be answered exactly, by its name.
     """
@@ -36,7 +36,7 @@ def _part(part: MetadataFilter | MetadataFilters) -> Where:
         return where_of(part) or {}
     if part.key.startswith("$"):
         raise InvalidInput(
-            f"expected a key that does not begin with '$', got {part.key!r}; name the metadata otherwise"
+            f"expected a key that does not begin with '$', got {part.key!r}; give the metadata another name"
         )
     if part.operator not in _OPERATORS:
         raise InvalidInput(
@@ -51,7 +51,7 @@ def _plain(operator: str) -> Callable[[MetadataFilter], Where]:
 
 
 def _equal(part: MetadataFilter) -> Where:
-    return _never(part) if part.value is None else {part.key: {"$eq": part.value}}
+    return _matches_nothing(part) if part.value is None else {part.key: {"$eq": part.value}}
 
 
 def _unequal(part: MetadataFilter) -> Where:
@@ -62,22 +62,22 @@ def _among(operator: str) -> Callable[[MetadataFilter], Where]:
     return lambda part: {part.key: {operator: _list(part)}}
 
 
-def _any(part: MetadataFilter) -> Where:
+def _contains_any(part: MetadataFilter) -> Where:
     parts = [{part.key: {"$contains": value}} for value in _list(part)]
-    return {"$or": parts} if parts else _never(part)
+    return {"$or": parts} if parts else _matches_nothing(part)
 
 
-def _all(part: MetadataFilter) -> Where:
+def _contains_all(part: MetadataFilter) -> Where:
     parts: list[Where] = [{part.key: {"$contains": value}} for value in _list(part)]
     return {"$and": [*parts, {part.key: {"$ne": None}}]}
 
 
-def _text(part: MetadataFilter) -> Where:
-    """A piece of a text. Only texts stand at or after the empty one, and so lists that have the piece are not meant."""
+def _text_match(part: MetadataFilter) -> Where:
+    """A part of a text. Only texts are >= the empty text, so this leaves out lists that contain the part."""
     return {part.key: {"$contains": _text_value(part), "$gte": ""}}
 
 
-def _text_any_case(part: MetadataFilter) -> Where:
+def _text_match_any_case(part: MetadataFilter) -> Where:
     return {part.key: {"$icontains": _text_value(part)}}
 
 
@@ -99,7 +99,7 @@ def _empty(part: MetadataFilter) -> Where:
     return {part.key: {"$in": [None, "", []]}}
 
 
-def _never(part: MetadataFilter) -> Where:
+def _matches_nothing(part: MetadataFilter) -> Where:
     return {part.key: {"$in": []}}
 
 
@@ -120,10 +120,10 @@ _OPERATORS: Mapping[FilterOperator, Callable[[MetadataFilter], Where]] = {
     FilterOperator.LTE: _plain("$lte"),
     FilterOperator.IN: _among("$in"),
     FilterOperator.NIN: _among("$nin"),
-    FilterOperator.ANY: _any,
-    FilterOperator.ALL: _all,
+    FilterOperator.ANY: _contains_any,
+    FilterOperator.ALL: _contains_all,
     FilterOperator.CONTAINS: _contains,
-    FilterOperator.TEXT_MATCH: _text,
-    FilterOperator.TEXT_MATCH_INSENSITIVE: _text_any_case,
+    FilterOperator.TEXT_MATCH: _text_match,
+    FilterOperator.TEXT_MATCH_INSENSITIVE: _text_match_any_case,
     FilterOperator.IS_EMPTY: _empty,
 }

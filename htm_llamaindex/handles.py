@@ -1,6 +1,7 @@
-"""Which memory a component was made with: kept by a name in this process, since an address may hold a password.
+"""Handles: names under which this process finds the memory that a component was made with.
 
-A component serialises the name. Where the process does not know it, the environment says which database is meant.
+A component serialises the handle and never the address, which may hold a password. In a process that does not know the
+handle, the environment says which database to use.
 """
 
 from __future__ import annotations
@@ -19,21 +20,8 @@ _memories: WeakValueDictionary[str, Memory] = WeakValueDictionary()
 _urls: dict[str, str] = {}
 
 
-def check_alone(
-    memory: Memory | None, *, robot: str = "default", tenant: str = "default", url: str | None = None
-) -> None:
-    """Refuse a memory together with what would make another one."""
-    given = [
-        name for name, there in (("robot", robot != "default"), ("tenant", tenant != "default"), ("url", url)) if there
-    ]
-    if memory is not None and given:
-        raise InvalidInput(f"expected memory= alone, got {' and '.join(given)} too; give them to Memory(...) itself")
-    if memory is not None and not isinstance(memory, Memory):
-        raise InvalidInput(f"expected memory to be an htm_core.Memory, got {type(memory).__name__}; make one first")
-
-
 def handle_of(memory: Memory | None, url: str | None) -> str | None:
-    """A name for a memory or a url, the same for the same; None for neither."""
+    """The handle of a memory or a url, always the same one; None for neither."""
     with _lock:
         if memory is not None:
             known = next((name for name, each in _memories.items() if each is memory), None)
@@ -49,11 +37,11 @@ def handle_of(memory: Memory | None, url: str | None) -> str | None:
 
 
 def memory_of(handle: str | None) -> Memory | None:
-    """The memory of a name, if that is one and this process still holds it."""
+    """The memory of a handle, if it is one and this process still uses it."""
     return _memories.get(handle or "")
 
 
-def opened(
+def open_memory(
     given: Memory | None,
     handle: str | None,
     *,
@@ -61,13 +49,13 @@ def opened(
     tenant: str = "default",
     tokenizer: Callable[[str], Any] | None = None,
 ) -> Memory:
-    """The memory that was given, else the one of a handle, else a new one at the handle's url."""
+    """The given memory, else the one of the handle, else a new one at the handle's url."""
     known = given or memory_of(handle)
     return known or Memory(robot, url=url_of(handle), tenant=tenant, tokenizer=tokenizer)
 
 
 def url_of(handle: str | None) -> str | None:
-    """The url of a name; None leaves it to the environment. Raises `InvalidInput` where that would be a guess."""
+    """The url of a handle; None for the environment's. Raises `InvalidInput` when neither is known."""
     if handle is None or handle in _urls:
         return _urls.get(handle or "")
     if os.environ.get("HTM_DATABASE_URL"):

@@ -1,4 +1,4 @@
-"""How new messages and those that the log has already are told apart; LlamaIndex's have no ids."""
+"""Which messages are new and which ones the log has already. LlamaIndex's messages have no ids."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ Entries = Sequence[tuple[str | None, Mention]]
 
 
 def drafts_of(messages: Sequence[ChatMessage]) -> list[Draft]:
-    """Messages as they are said for the first time, each under an id of its own."""
+    """Drafts of new messages, each under a new id."""
     return [draft_of(message, id=str(uuid4())) for message in messages]
 
 
 def set_log(log: Log, messages: Sequence[ChatMessage]) -> None:
-    """Make messages a session's log, in their order; one that the log has already stays the same one."""
+    """Make messages a session's log, in their order. A message that the log has already keeps its id."""
     entries = log.entries()
-    known = same_messages(entries, messages)
+    known = common_start(entries, messages)
     if known == len(entries):
         log.append(drafts_of(messages[known:]))
     else:
-        log.replace(set_drafts(entries, drafts_of(messages)))
+        log.replace(drafts_with_known_ids(entries, drafts_of(messages)))
 
 
-def same_messages(entries: Entries, messages: Sequence[ChatMessage]) -> int:
-    """How many of the first messages are those with which the log begins."""
+def common_start(entries: Entries, messages: Sequence[ChatMessage]) -> int:
+    """How many messages at the start are the same as at the start of the log."""
     pairs = zip(entries, messages, strict=False)
     differs = (at for at, ((_, mention), message) in enumerate(pairs) if mention.payload != encode(message))
     return next(differs, min(len(entries), len(messages)))
 
 
-def set_drafts(entries: Entries, drafts: Sequence[Draft]) -> list[Draft]:
-    """Drafts under the ids of the messages that they are; of equal ones, each takes another."""
+def drafts_with_known_ids(entries: Entries, drafts: Sequence[Draft]) -> list[Draft]:
+    """Drafts under the ids that the log has for the same messages. Each id is used once."""
     known: defaultdict[bytes | None, list[str]] = defaultdict(list)
     for id, mention in reversed(entries):
         if id is not None:

@@ -1,4 +1,4 @@
-"""Messages as they are remembered: the words to search, and the bytes that bring every field back."""
+"""LlamaIndex's messages as they are stored: the words to search, and the bytes that bring every field back."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from pydantic import BaseModel
 
 from htm_core import Draft, Mention
 from htm_core.integration import exact_json
+from htm_core.integration.messages import read_payload, safe_repr, searchable, write_payload
 
 FORMAT = "llamaindex/1"
-# Words beyond this are not searched; the payload has them.
-LONGEST_SEARCHED = 100_000
 
-# How far into arguments it is looked for what cannot be written down, so that what stands beside it is.
-_DEEP = 3
+# How many levels of nested arguments are searched for the one that cannot be written down, so that the others are kept.
+_MAX_DEPTH = 3
 _ROLES = {
     MessageRole.USER: "user",
     MessageRole.ASSISTANT: "assistant",
@@ -30,33 +29,32 @@ _ROLES = {
 
 
 def encode(message: ChatMessage) -> bytes:
-    """Write a message down with its role, every content block and its additional arguments.
+    """Write down a message with its role, every content block and its additional arguments.
 
-    ASCII JSON, so that NUL, NaN and lone surrogates survive; bytes, times, tuples and sets are marked. Models of
-    pydantic among the arguments become mappings, as LlamaIndex keeps them too; nothing is pickled. What cannot be written
-    down at all (it holds itself, or is nested without end) costs no more than its own argument. The legacy argument
-    `images` is left out: LlamaIndex has made blocks of them.
+    Bytes, times, tuples and sets are marked. Pydantic models among the arguments become mappings, as LlamaIndex keeps them
+    too; nothing is pickled. An argument that cannot be written down at all, because it contains itself or is nested without
+    end, does not harm the others. The legacy argument `images` is left out: LlamaIndex has made blocks of it.
     """
     more = {key: value for key, value in message.additional_kwargs.items() if key != "images"}
     try:
-        return _written(message.model_dump(exclude={"additional_kwargs"}, warnings=False), more)
+        return _payload(message.model_dump(exclude={"additional_kwargs"}, warnings=False), more)
     except Exception:  # a value's own `str` may raise anything
-        blocks = [{name: _writable(value) for name, value in block} for block in message.blocks]
-        return _written({"role": message.role, "blocks": blocks}, _writable(more))
+        blocks = [{name: _encodable(value) for name, value in block} for block in message.blocks]
+        return _payload({"role": message.role, "blocks": blocks}, _encodable(more))
 
 
 def decode(payload: bytes) -> ChatMessage:
     """Read a message that `encode` wrote; a fresh object each time. Raises `ValueError` for other bytes."""
-    found = json.loads(payload)
-    if not isinstance(found, dict) or found.get("htm") != FORMAT:
+    found = read_payload(payload, FORMAT)
+    if found is None:
         raise ValueError(
             f"expected a message that htm_llamaindex wrote ({FORMAT}), got other bytes; read Mention.content"
         )
-    return ChatMessage.model_validate(exact_json.unmarked(found["data"]))
+    return ChatMessage.model_validate(exact_json.decode_value(found["data"]))
 
 
 def message_of(mention: Mention) -> ChatMessage:
-    """The message of a mention; one that was not said through LlamaIndex is made of its role and words."""
+    """The message of a mention; of one that was not said through LlamaIndex, a message with its role and words."""
     try:
         return decode(mention.payload or b"null")
     except ValueError:
@@ -64,48 +62,34 @@ def message_of(mention: Mention) -> ChatMessage:
 
 
 def draft_of(message: ChatMessage, *, id: str) -> Draft:
-    """What is remembered of a message under an id: its words, who said them, and the exact message."""
+    """What is stored of a message under an id: its words, who said them, and the exact message."""
     return Draft(content=words_of(message), id=id, role=_ROLES.get(message.role), payload=encode(message))
 
 
 def words_of(message: ChatMessage) -> str:
-    """The words of a message that can be searched: its text, without what PostgreSQL cannot hold; may be empty."""
+    """The words of a message that can be searched; may be empty."""
     return searchable(message.content or "")
 
 
-def searchable(text: str) -> str:
-    """As much of a text as is searched, in characters that PostgreSQL can hold; white space alone is no text."""
-    clean = text[:LONGEST_SEARCHED].replace("\x00", " ").encode("utf-8", "replace").decode()
-    return clean if clean.strip() else ""
+def _payload(data: dict[str, Any], more: Any) -> bytes:
+    return write_payload(FORMAT, {"data": _encode({**data, "additional_kwargs": more})})
 
 
-def _written(data: dict[str, Any], more: Any) -> bytes:
-    whole = _plain({**data, "additional_kwargs": more})
-    return json.dumps({"htm": FORMAT, "data": whole}, separators=(",", ":")).encode("ascii")
-
-
-def _writable(value: Any, deep: int = _DEEP) -> Any:
-    """A value that can be written down, as it is; of one that cannot its `repr`, or what it is."""
+def _encodable(value: Any, depth: int = _MAX_DEPTH) -> Any:
+    """A value that can be written down, as it is; its `repr` for one that cannot."""
     try:
-        json.dumps(_plain(value))
+        json.dumps(_encode(value))
     except Exception:
-        if isinstance(value, dict) and deep:
-            return {key: _writable(each, deep - 1) for key, each in value.items()}
-        return _told(value)
+        if isinstance(value, dict) and depth:
+            return {key: _encodable(each, depth - 1) for key, each in value.items()}
+        return safe_repr(value)
     return value
 
 
-def _told(value: Any) -> str:
-    try:
-        return repr(value)
-    except Exception:
-        return f"<{type(value).__name__}>"
+def _encode(value: Any) -> Any:
+    return exact_json.encode_value(value, otherwise=_encode_object)
 
 
-def _plain(value: Any) -> Any:
-    return exact_json.marked(value, otherwise=_otherwise)
-
-
-def _otherwise(value: Any) -> Any:
-    """A model as a mapping; for anything else its text: an address or a path, of which pydantic makes one again."""
-    return _plain(value.model_dump(warnings=False)) if isinstance(value, BaseModel) else str(value)
+def _encode_object(value: Any) -> Any:
+    """A model as a mapping; any other object as its text (an address, a path), of which pydantic makes one again."""
+    return _encode(value.model_dump(warnings=False)) if isinstance(value, BaseModel) else str(value)

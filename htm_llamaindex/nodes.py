@@ -1,9 +1,9 @@
-"""Nodes as documents of a collection, and back."""
+"""Nodes as items of a collection, and back."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 from llama_index.core.schema import (
     BaseNode,
@@ -27,10 +27,10 @@ _TYPE = "_node_type"
 
 
 def item_of(node: BaseNode, *, flat: bool) -> CollectionItem:
-    """The document that a node is kept as: its text to search, its metadata to filter by, the rest of it exactly.
+    """The item that stores a node: its text to search, its metadata to filter by, and the exact rest as payload.
 
-    The metadata has what LlamaIndex's own stores add to it, so that filters on `ref_doc_id` work too. A node without an
-    embedding is embedded by the collection.
+    The metadata has what LlamaIndex's own stores add to it, so filters on `ref_doc_id` work too. The collection embeds a node
+    that has no embedding.
     """
     text = node.get_content(metadata_mode=MetadataMode.NONE)
     content = text.replace("\x00", " ").encode("utf-8", "replace").decode()
@@ -38,7 +38,7 @@ def item_of(node: BaseNode, *, flat: bool) -> CollectionItem:
     return CollectionItem(
         id=node.node_id,
         content=content,
-        payload=_ascii(metadata.pop(_CONTENT)),
+        payload=json.dumps(json.loads(metadata.pop(_CONTENT)), separators=(",", ":")).encode("ascii"),
         metadata=metadata,
         reference=node.ref_doc_id,
         vector=node.embedding,
@@ -46,19 +46,11 @@ def item_of(node: BaseNode, *, flat: bool) -> CollectionItem:
 
 
 def node_of(item: CollectionItem) -> BaseNode:
-    """The node of a document, equal to the one that was added but for its embedding; a fresh object each time."""
+    """The node of an item, equal to the one that was added except for its embedding; a fresh object each time."""
     if item.payload is None:  # put into the collection by other means
         return TextNode(id_=item.id or "", text=item.content, metadata=dict(item.metadata))
     kind = _CLASSES.get(str(item.metadata.get(_TYPE)), TextNode)
-    node = kind.from_dict(json.loads(item.payload))
+    node: Any = kind.from_dict(json.loads(item.payload))
     if item.content and not node.get_content(metadata_mode=MetadataMode.NONE):
-        _set_text(node, item.content)
-    return node
-
-
-def _ascii(text: str) -> bytes:
-    return json.dumps(json.loads(text), separators=(",", ":")).encode("ascii")
-
-
-def _set_text(node: Any, text: str) -> None:
-    node.set_content(text)
+        node.set_content(item.content)
+    return cast(BaseNode, node)

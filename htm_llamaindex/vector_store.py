@@ -16,21 +16,30 @@ from llama_index.core.vector_stores.types import (
 from pydantic import Field, PrivateAttr
 
 from htm_core import Collection, CollectionHit, Memory
+from htm_core.integration.scope import check_alone
 
 from . import handles
 from .filters import where_of
 from .nodes import item_of, node_of
-from .vector_search import ask
+from .vector_search import search
 
 
 class HTMVectorStore(BasePydanticVectorStore):
-    """Keep nodes with their vectors and words: `VectorStoreIndex` and its query engines by vector, text and both.
+    """Keep nodes with their vectors and words, for `VectorStoreIndex` and its query engines.
 
-    Everyone of the tenant who names a `collection` has the same one. Give a `memory` of your own, or what makes one: `url`
-    (default: `HTM_DATABASE_URL`, else the embedded server) and `tenant`; both at once raise `InvalidInput`. `dim` is the
-    dimension that is expected of vectors; the first ones settle it otherwise. A node can be found as soon as `add`
-    returns; one that brings no embedding is embedded by the memory's own model, by which it is then asked for too.
-    Similarities are in [0, 1]. It is serialised as configuration, never with an address; a copy is the same store.
+    Args:
+        collection: The collection's name, "default" by default. Everyone of the tenant who names it has the same one.
+        memory: The memory to use. Otherwise one is made of `url` and `tenant`; both at once raise `InvalidInput`.
+        url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
+        tenant: The tenant, "default" by default.
+        dim: The dimension of the vectors; by default that of the first ones.
+
+    A node can be found as soon as `add` returns. A node without an embedding is embedded by the memory's own model, and then
+    queries are too. Similarities are in [0, 1]. It is serialised as configuration, never with an address; a copy is the same
+    store. Raises `InvalidInput`, `DimensionMismatch`, `ModelError` and `StorageError`.
+
+        store = HTMVectorStore(memory=Memory("atlas"), collection="manuals")
+        index = VectorStoreIndex(nodes, storage_context=StorageContext.from_defaults(vector_store=store))
     """
 
     stores_text: bool = True
@@ -53,7 +62,7 @@ class HTMVectorStore(BasePydanticVectorStore):
         tenant: str = "default",
         dim: int | None = None,
     ) -> None:
-        handles.check_alone(memory, tenant=tenant, url=url)
+        check_alone(memory, tenant=tenant, url=url)
         super().__init__(
             collection=Collection.check_name(collection),
             tenant=tenant if memory is None else memory.tenant,
@@ -79,14 +88,14 @@ class HTMVectorStore(BasePydanticVectorStore):
     def client(self) -> Collection:
         """The collection behind it."""
         if self._collection is None:
-            memory = handles.opened(self._memory, self.handle, tenant=self.tenant)
+            memory = handles.open_memory(self._memory, self.handle, tenant=self.tenant)
             self._collection = memory.collection(self.collection, dim=self.dim)
         return self._collection
 
     # -- writing ------------------------------------------------------------------------------------------------------
 
     def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
-        """Put nodes in one transaction and give back their ids; one with a known id takes the place of the old."""
+        """Put nodes in one transaction, and return their ids; a node with a known id replaces the old one."""
         return self.client.put([item_of(node, flat=self.flat_metadata) for node in nodes])
 
     def delete(self, ref_doc_id: str, **_: Any) -> None:
@@ -94,11 +103,11 @@ class HTMVectorStore(BasePydanticVectorStore):
         self.client.delete(references=[ref_doc_id])
 
     def delete_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **_: Any) -> None:
-        """Delete nodes by their ids, by filters, or what satisfies both; an empty list deletes nothing."""
+        """Delete nodes by their ids, by filters, or by both; an empty list deletes nothing."""
         self.client.delete(node_ids, where=where_of(filters))
 
     def clear(self) -> None:
-        """Delete every node; afterwards vectors may be of another dimension."""
+        """Delete every node. After that, vectors may have another dimension."""
         self.client.clear()
 
     # -- reading ------------------------------------------------------------------------------------------------------
@@ -114,12 +123,12 @@ class HTMVectorStore(BasePydanticVectorStore):
         """Find the nodes that answer a query, best first.
 
         Modes: "default" (by vector), "text_search" and "sparse" (by words), "hybrid" and "semantic_hybrid" (by both;
-        `alpha` is the vector's weight), and "mmr". Raises `InvalidInput` for others, and for filters and options that
-        cannot be meant, by name.
+        `alpha` is the vector's weight), and "mmr" (relevant and unlike each other). Raises `InvalidInput` for another mode,
+        and for filters and options that do not exist, by name.
         """
-        return _result(ask(self.client, query, kwargs))
+        return _result(search(self.client, query, kwargs))
 
-    # -- awaited: on threads, so that no event loop is ever tied to a connection --------------------------------------
+    # -- awaited, on threads, so that no connection belongs to an event loop -------------------------------------------
 
     async def async_add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
         """`add`, awaited."""

@@ -1,4 +1,4 @@
-"""Which messages a model is shown: the newest whole turns within a budget of tokens."""
+"""Which messages a model is shown: LlamaIndex's messages as groups, of which the core chooses those that fit."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ from llama_index.core.base.llms.types import (
     VideoBlock,
 )
 
-Count = Callable[[str], int]
+from htm_core.integration.window import Group, group_tool_calls, newest_turns
 
-# What a message costs beside its blocks: its role and what parts it from the next.
+CountTokens = Callable[[str], int]
+
+# What a message costs beside its blocks: its role, and what separates it from the next one.
 OVERHEAD = 4
-# What LlamaIndex's own `Memory` takes them for, whatever they hold.
+# What LlamaIndex's own `Memory` counts for these, whatever they hold.
 MEDIA_TOKENS = 256
 DOCUMENT_TOKENS = 2048
 RESULTS = (MessageRole.TOOL, MessageRole.FUNCTION)
@@ -33,110 +35,65 @@ RESULTS = (MessageRole.TOOL, MessageRole.FUNCTION)
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A message and what it costs."""
+    """A message and its tokens."""
 
     message: ChatMessage
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Messages that stay together: a message, or a tool call with all of its results."""
-
-    parts: tuple[Counted, ...]
-
-    @property
-    def tokens(self) -> int:
-        """What all of it costs."""
-        return sum(part.tokens for part in self.parts)
-
-    @property
-    def opens(self) -> bool:
-        """Whether a turn begins here."""
-        return self.parts[0].message.role == MessageRole.USER
-
-    @property
-    def whole(self) -> bool:
-        """Whether every result has its call and every call its result."""
-        first, results = self.parts[0].message, self.parts[1:]
-        if first.role in RESULTS:
-            return False
-        calls = calls_of(first)
-        answered = {_answered(part.message) for part in results}
-        return len(calls) <= len(results) and all(call in answered for call in calls if call)
-
-
-def count(message: ChatMessage, *, words: Count) -> int:
-    """The tokens of a message: its blocks, its calls in either encoding, and its frame."""
-    total = OVERHEAD + sum(_block(block, words) for block in message.blocks)
+def count(message: ChatMessage, *, count_tokens: CountTokens) -> int:
+    """The tokens of a message: its blocks, its tool calls in either encoding, and `OVERHEAD`."""
+    total = OVERHEAD + sum(_count_block(block, count_tokens) for block in message.blocks)
     if not any(isinstance(block, ToolCallBlock) for block in message.blocks):
-        total += sum(words(_text(call)) for call in _legacy_calls(message))
+        total += sum(count_tokens(_as_text(call)) for call in _legacy_calls(message))
     return total
 
 
-def fit(messages: Sequence[Counted], *, room: int, whole: bool) -> list[ChatMessage] | None:
-    """The newest whole turns that `room` tokens hold, of a conversation's last messages; None when more must be read.
+def fit(messages: Sequence[Counted], *, room: int, is_all: bool) -> list[ChatMessage] | None:
+    """The newest whole turns that `room` tokens hold, from the last part of a conversation.
 
-    `whole` says that there are no older ones. A call is never parted from its results, and one without the other is
-    left out, but for calls at the very end. A window that leaves something out begins with a user's message; the last
-    of them always stays, and what follows it as far back as fits.
+    Args:
+        messages: The last messages, oldest first.
+        room: Tokens at most.
+        is_all: Whether there are no older messages.
+
+    Returns None when older messages must be read to decide. A tool call is never separated from its results; one without
+    the other is left out, except calls at the very end. A window that leaves something out starts with a user's message.
+    The last of these always stays, with what follows it as far back as fits.
     """
-    groups = grouped(messages)
-    if sum(group.tokens for group in groups) <= room:
-        return _messages(groups) if whole else None
-    first = _first(groups, room)
-    turn = next((at for at in range(first, len(groups)) if groups[at].opens), None)
-    if turn is not None:
-        return _messages(groups[turn:])
-    turn = max((at for at in range(first) if groups[at].opens), default=None)
-    if turn is None:
-        return _messages(groups[min(first, len(groups) - 1) :]) if whole else None
-    opening = groups[turn]
-    rest = groups[turn + 1 :]
-    return _messages([opening, *rest[_first(rest, room - opening.tokens) :]])
-
-
-def grouped(messages: Sequence[Counted]) -> list[Group]:
-    """Messages in groups, without those that no model accepts."""
-    parts: list[list[Counted]] = []
-    for each in messages:
-        if each.message.role in RESULTS and parts and _answers(each.message, parts[-1]):
-            parts[-1].append(each)
-        else:
-            parts.append([each])
-    groups = [Group(tuple(part)) for part in parts]
-    return [
-        group for at, group in enumerate(groups)
-        if group.whole or (at == len(groups) - 1 and group.parts[0].message.role not in RESULTS)
-    ]  # fmt: skip
+    parts = group_tool_calls(
+        messages, is_result=lambda each: each.message.role in RESULTS, answers=_answers, is_answered=_is_answered
+    )
+    shown = newest_turns([_group(part) for part in parts], room=room, is_all=is_all)
+    return None if shown is None else [each.message for group in shown for each in group.messages]
 
 
 def calls_of(message: ChatMessage) -> list[str | None]:
-    """The ids of the tool calls in a message, in whichever of the two encodings; None for one without an id."""
+    """The ids of a message's tool calls, in whichever of the two encodings; None for a call without an id."""
     blocks = [block.tool_call_id for block in message.blocks if isinstance(block, ToolCallBlock)]
-    return blocks or [_id(call) for call in _legacy_calls(message)]
+    return blocks or [_call_id(call) for call in _legacy_calls(message)]
 
 
-def _first(groups: Sequence[Group], room: int) -> int:
-    """Where the newest groups begin that fit."""
-    first = len(groups)
-    while first and (room := room - groups[first - 1].tokens) >= 0:
-        first -= 1
-    return first
+def _group(messages: tuple[Counted, ...]) -> Group[Counted]:
+    is_user = messages[0].message.role == MessageRole.USER
+    return Group(messages, sum(each.tokens for each in messages), starts_turn=is_user, by_person=is_user)
 
 
-def _messages(groups: Sequence[Group]) -> list[ChatMessage]:
-    return [part.message for group in groups for part in group.parts]
-
-
-def _answers(result: ChatMessage, group: Sequence[Counted]) -> bool:
-    """Whether a result belongs to a group: by the call's id, or by its place where the calls have none."""
+def _answers(result: Counted, group: Sequence[Counted]) -> bool:
+    """Whether a result belongs to a group: by the call's id, or by its place where calls have no ids."""
     calls = calls_of(group[0].message)
-    return _answered(result) in [call for call in calls if call] or (not all(calls) and len(group) <= len(calls))
+    by_place = not all(calls) and len(group) <= len(calls)
+    return by_place or _answered_call(result) in [call for call in calls if call]
 
 
-def _answered(result: ChatMessage) -> str | None:
-    return result.additional_kwargs.get("tool_call_id")
+def _is_answered(group: Sequence[Counted]) -> bool:
+    calls, results = calls_of(group[0].message), group[1:]
+    answered = {_answered_call(result) for result in results}
+    return len(calls) <= len(results) and all(call in answered for call in calls if call)
+
+
+def _answered_call(result: Counted) -> str | None:
+    return result.message.additional_kwargs.get("tool_call_id")
 
 
 def _legacy_calls(message: ChatMessage) -> list[Any]:
@@ -146,26 +103,26 @@ def _legacy_calls(message: ChatMessage) -> list[Any]:
     return list(message.additional_kwargs.get("tool_calls") or ([single] if single else []))
 
 
-def _id(call: Any) -> str | None:
+def _call_id(call: Any) -> str | None:
     found = call.get("id") if isinstance(call, dict) else getattr(call, "id", None)
     return None if found is None else str(found)
 
 
-def _block(block: Any, words: Count) -> int:
+def _count_block(block: Any, count_tokens: CountTokens) -> int:
     if isinstance(block, TextBlock):
-        return words(block.text)
+        return count_tokens(block.text)
     if isinstance(block, ThinkingBlock):
-        return block.num_tokens or words(block.content or "")
+        return block.num_tokens or count_tokens(block.content or "")
     if isinstance(block, ToolCallBlock):
-        return words(block.tool_name) + words(_text(block.tool_kwargs))
+        return count_tokens(block.tool_name) + count_tokens(_as_text(block.tool_kwargs))
     if isinstance(block, ImageBlock | AudioBlock | VideoBlock):
         return MEDIA_TOKENS
     if isinstance(block, DocumentBlock):
         return DOCUMENT_TOKENS
     if isinstance(block, CitableBlock):
-        return sum(_block(part, words) for part in block.content)
-    return _block(block.cited_content, words) if isinstance(block, CitationBlock) else 0
+        return sum(_count_block(part, count_tokens) for part in block.content)
+    return _count_block(block.cited_content, count_tokens) if isinstance(block, CitationBlock) else 0
 
 
-def _text(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)

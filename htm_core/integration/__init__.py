@@ -1,1 +1,1 @@
-"""What every edge does alike: adapters of frameworks, tools, servers."""
+"""What all adapters of frameworks do in the same way. It knows this package's own types, and none of a framework."""

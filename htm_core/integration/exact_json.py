@@ -1,8 +1,13 @@
-"""Any value of Python's as JSON that brings it back: what JSON has no word for is marked, and nothing is pickled."""
+"""Any Python value as JSON that brings it back exactly. What JSON has no type for is marked; nothing is pickled.
+
+And the other way to store a value: the nearest one that PostgreSQL's `jsonb` gives back as it is. `jsonb` has no NUL and no
+lone surrogate in texts, no NaN or infinity, no negative zero, and writes 1e16 as the integer that it equals.
+"""
 
 from __future__ import annotations
 
 import base64
+import math
 import re
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
@@ -10,55 +15,77 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+# From here on Python writes a float with an exponent, of which `jsonb` makes an integer.
+LARGEST_PLAIN = 1e16
 _TAG = "$htm"
 # Two surrogates side by side, which are two characters here and would be read from JSON as one.
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 def as_repr(value: object) -> Any:
-    """What stands for an object that has no form of its own, such as a data frame as an artifact: its `repr`."""
+    """What is written for an object of another type, such as a data frame as an artifact: its `repr`."""
     return {_TAG: "repr", "of": repr(value)}
 
 
-def marked(value: Any, *, otherwise: Callable[[Any], Any] = as_repr) -> Any:
+def encode_value(value: Any, *, otherwise: Callable[[Any], Any] = as_repr) -> Any:
     """A value in JSON's own types, as `json.dumps` takes it; bytes, times, tuples and sets are marked.
 
-    `otherwise` gives what is written for an object that has no form of its own.
+    `otherwise` says what is written for an object of any other type.
     """
     if isinstance(value, str) and _PAIR.search(value):
         return {_TAG: "text", "of": base64.b64encode(value.encode("utf-8", "surrogatepass")).decode()}
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, list):
-        return [marked(each, otherwise=otherwise) for each in value]
+        return [encode_value(each, otherwise=otherwise) for each in value]
     if isinstance(value, dict):
         if all(_is_plain_key(key) for key in value) and _TAG not in value:
-            return {key: marked(each, otherwise=otherwise) for key, each in value.items()}
-        pairs = [[marked(each, otherwise=otherwise) for each in pair] for pair in value.items()]
+            return {key: encode_value(each, otherwise=otherwise) for key, each in value.items()}
+        pairs = [[encode_value(each, otherwise=otherwise) for each in pair] for pair in value.items()]
         return {_TAG: "dict", "of": pairs}
     for kind, many in _MANY.items():
         if isinstance(value, many):
-            return {_TAG: kind, "of": [marked(each, otherwise=otherwise) for each in value]}
+            return {_TAG: kind, "of": [encode_value(each, otherwise=otherwise) for each in value]}
     for kind, (known, write, _) in _KINDS.items():
         if isinstance(value, known):
             return {_TAG: kind, "of": write(value)}
     return otherwise(value)
 
 
-def unmarked(value: Any) -> Any:
-    """The value that `marked` was given; what `as_repr` stands for is the text that its `repr` was."""
+def decode_value(value: Any) -> Any:
+    """The value that `encode_value` was given; of an object that `as_repr` wrote, the text of its `repr`."""
     if isinstance(value, list):
-        return [unmarked(each) for each in value]
+        return [decode_value(each) for each in value]
     if not isinstance(value, dict):
         return value
     if _TAG not in value:
-        return {key: unmarked(each) for key, each in value.items()}
-    kind, of = value[_TAG], unmarked(value["of"])
+        return {key: decode_value(each) for key, each in value.items()}
+    kind, of = value[_TAG], decode_value(value["of"])
     if kind == "dict":
         return {key: each for key, each in of}  # noqa: C416 - pairs may hold anything, and mypy reads this better
     if kind in _MANY:
         return _MANY[kind](of)
     return of if kind == "repr" else _KINDS[kind][2](of)
+
+
+def jsonb_number(value: float) -> float | None:
+    """The nearest number that `jsonb` gives back as it is; None for NaN and infinities."""
+    if not math.isfinite(value):
+        return None
+    if value == 0 and math.copysign(1, value) < 0:
+        return 0.0
+    return int(Decimal(repr(value))) if abs(value) >= LARGEST_PLAIN else value
+
+
+def jsonb_text(text: str) -> str:
+    """A text with U+FFFD for each NUL and each lone surrogate; the same object when it has none."""
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "".join("\ufffd" if "\ud800" <= sign <= "\udfff" else sign for sign in text)
+    return text
 
 
 def _is_plain_key(key: object) -> bool:
@@ -79,6 +106,6 @@ _KINDS: dict[str, tuple[type[Any], Callable[[Any], Any], Callable[[Any], Any]]] 
     ),
     "decimal": (Decimal, str, Decimal),
     "uuid": (UUID, str, UUID),
-    # Last, since no value is of it: texts are looked at before.
+    # Texts are written above; this entry only reads them.
     "text": (type(None), str, lambda of: base64.b64decode(of).decode("utf-8", "surrogatepass")),
 }

@@ -1,7 +1,7 @@
 """LangGraph's filters as a collection's `where`: `{"status": "open", "author": {"born": {"$lt": 1900}}}`.
 
-A mapping without operators describes a part of an object, to any depth, as `InMemoryStore` reads it; the types are true,
-which `PostgresStore` does not have: 10 is more than 9, and "10" is not.
+A mapping without operators describes a part of an object, to any depth, as in `InMemoryStore`. Values keep their types,
+which they do not in `PostgresStore`: 10 is more than 9, and "10" is not.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from htm_core import InvalidInput
 
 
 def where_of(filter: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The same filter in the collection's words; raises `InvalidInput` for what cannot be meant."""
+    """The same filter in the collection's operators; raises `InvalidInput` for what is no filter."""
     if filter is None:
         return None
     if not isinstance(filter, Mapping):

@@ -1,4 +1,4 @@
-"""What a store's items are found by: which of their fields, and of which model their vectors are."""
+"""How a store's items are found: by which of their fields, and with which embedding model."""
 
 from __future__ import annotations
 
@@ -16,19 +16,18 @@ from langgraph.store.base import IndexConfig, ensure_embeddings, get_text_at_pat
 from langgraph.store.base.embed import EmbeddingsLambda
 
 from htm_core import EmbedderLike, InvalidInput
-
-from .values import harmless_text
+from htm_core.integration.exact_json import jsonb_text
 
 WHOLE = "$"
 _KEYS = ("dims", "embed", "fields")
-# The event loop that waits for the present batch: there, what the user's own coroutines are bound to is at home.
+# The event loop that waits for the current batch. The user's own coroutines run there, since they may be bound to it.
 waiting: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("htm_store_waiting", default=None)
 Vectors = list[list[float]]
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A store's index: without an embedder the memory's own is meant; without fields nothing is indexed."""
+    """A store's index. Without an embedder it is the memory's own; without fields nothing is indexed."""
 
     embedder: EmbedderLike | None
     dim: int | None
@@ -40,15 +39,15 @@ class Index:
         return bool(self.fields)
 
     def texts(self, value: dict[str, Any], index: object) -> list[str] | None:
-        """What one item is found by, None for nothing; `index` is `put`'s argument: False, paths, or None for the fields."""
+        """The texts by which an item is found, None for none. `index` is `put`'s argument: False, paths, or None for the fields."""
         if index is False or not self.on:
             return None
         paths = self.fields if index is None else check_paths(index, what="index")
-        return [harmless_text(text) for path in paths for text in _at(value, path)] or None
+        return [jsonb_text(text) for path in paths for text in _texts_at(value, path)] or None
 
 
 def index_of(config: IndexConfig | bool | None) -> Index:
-    """The index of a store's `index` argument; raises `InvalidInput` for what it cannot mean."""
+    """The index of a store's `index` argument; raises `InvalidInput` for anything else."""
     if config is None or config is False:
         return Index(None, None, (WHOLE,) if config is None else ())
     if not isinstance(config, Mapping):
@@ -80,7 +79,7 @@ def check_paths(paths: object, *, what: str) -> Sequence[str]:
     )
 
 
-def _at(value: dict[str, Any], path: str) -> list[str]:
+def _texts_at(value: dict[str, Any], path: str) -> list[str]:
     if path == WHOLE:
         return [json.dumps(value, sort_keys=True, ensure_ascii=False)]
     return get_text_at_path(value, path)
@@ -92,7 +91,7 @@ def _embedder(embed: Any) -> EmbedderLike | None:
     if isinstance(embed, EmbeddingsLambda):
         return EmbeddingFunction(getattr(embed, "func", None) or embed.afunc)
     if embed is None or isinstance(embed, Embeddings) or hasattr(embed, "embed_documents") or not callable(embed):
-        return embed  # type: ignore[no-any-return]  # the core says what is wrong with it
+        return embed  # type: ignore[no-any-return]  # the core checks it
     return EmbeddingFunction(embed)
 
 
@@ -115,7 +114,7 @@ class EmbeddingFunction:
         return found
 
     def embed_query(self, text: str) -> list[float]:
-        """The vector of a question: of a text like others, since the function knows no difference."""
+        """The vector of a query; the function treats it like any text."""
         return self.embed_documents([text])[0]
 
     async def _answer(self, texts: list[str]) -> Vectors:
@@ -124,7 +123,7 @@ class EmbeddingFunction:
 
 
 def _run(work: Callable[[list[str]], Any], texts: list[str]) -> Vectors:
-    """Let a coroutine answer: on the loop that waits for this batch, else on one of its own beside whatever runs here."""
+    """Run a coroutine: on the event loop that waits for this batch, else on a new one in a thread of its own."""
     loop = waiting.get()
     if loop is not None and loop.is_running() and loop is not asyncio._get_running_loop():
         found: Vectors = asyncio.run_coroutine_threadsafe(work(texts), loop).result()

@@ -1,4 +1,4 @@
-"""From LangGraph's operations to a collection's items, and from these to its items."""
+"""LangGraph's operations and items as items of a collection, and back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from langgraph.store.base import Item, MatchCondition, PutOp, SearchItem, TTLCon
 from htm_core import CollectionHit, CollectionItem, InvalidInput
 
 from .index import Index
-from .values import checked, held, unheld
+from .values import check_value, join_value, split_value
 
 Place = tuple[tuple[str, ...], str]
 ANY = "*"
@@ -20,14 +20,14 @@ _TTL = ("refresh_on_read", "omit_expired", "default_ttl", "sweep_interval_minute
 
 
 def put_item(op: PutOp, index: Index) -> CollectionItem:
-    """What a put writes; raises `InvalidInput` for what cannot be kept."""
-    value = checked(op.value)
+    """What a put writes; raises `InvalidInput` for what cannot be stored."""
+    value = check_value(op.value)
     texts = index.texts(value, op.index)
-    plain, exact = held(value)
+    filterable, exact = split_value(value)
     return CollectionItem(
         id=op.key,
         namespace=tuple(op.namespace),
-        value=plain,
+        value=filterable,
         payload=exact,
         texts=texts or (),
         index=texts is not None,
@@ -49,7 +49,7 @@ def _fields(found: CollectionItem) -> dict[str, Any]:
     return {
         "namespace": tuple(found.namespace),
         "key": found.id,
-        "value": unheld(cast(dict[str, Any], found.value), found.payload),
+        "value": join_value(cast(dict[str, Any], found.value), found.payload),
         "created_at": found.created_at,
         "updated_at": found.updated_at,
     }
@@ -63,11 +63,13 @@ def minutes(number: object, *, what: str) -> timedelta:
     try:
         return max(timedelta(minutes=cast(float, number)), timedelta.resolution)
     except OverflowError:
-        raise InvalidInput(f"expected {what} of less than a lifetime of worlds, got {number!r}; use None") from None
+        raise InvalidInput(
+            f"expected {what} to be minutes that a time span can hold, got {number!r}; use None for ever"
+        ) from None
 
 
 def check_ttl(config: TTLConfig | None) -> TTLConfig | None:
-    """A store's TTL configuration; raises `InvalidInput` for keys and times that cannot be meant."""
+    """A store's TTL configuration; raises `InvalidInput` for unknown keys and impossible times."""
     if config is None:
         return None
     unknown = [str(key) for key in config if key not in _TTL] if isinstance(config, Mapping) else [repr(config)]
@@ -80,7 +82,7 @@ def check_ttl(config: TTLConfig | None) -> TTLConfig | None:
 
 
 def pattern(conditions: Sequence[MatchCondition], kind: str) -> tuple[str, ...] | None:
-    """All prefixes (or suffixes) that must match, as one; None where no namespace could match them all.
+    """All prefixes (or suffixes) that must match, as one; None when no namespace can match them all.
 
     "*" stands for any one label.
     """
@@ -98,7 +100,7 @@ def pattern(conditions: Sequence[MatchCondition], kind: str) -> tuple[str, ...] 
 
 
 def check_namespace(namespace: object) -> None:
-    """Refuse a namespace that is one text: its letters would be the labels, and "user-1" a prefix of "user-12"."""
+    """Refuse a namespace that is one text: its letters would be its labels, and "user-1" a prefix of "user-12"."""
     if not isinstance(namespace, list | tuple):
         raise InvalidInput(
             f"expected a namespace to be a tuple of labels such as ('users', 'ann'), got {namespace!r:.80}"
@@ -106,7 +108,7 @@ def check_namespace(namespace: object) -> None:
 
 
 def check_conditions(conditions: Sequence[MatchCondition]) -> None:
-    """Refuse a kind of match that nobody knows."""
+    """Refuse an unknown kind of match."""
     for each in conditions:
         if each.match_type not in ("prefix", "suffix"):
             raise InvalidInput(f"expected match_type to be 'prefix' or 'suffix', got {each.match_type!r}")

@@ -13,7 +13,6 @@ from langgraph.store.base import (
     BaseStore,
     GetOp,
     IndexConfig,
-    Item,
     ListNamespacesOp,
     Op,
     PutOp,
@@ -24,29 +23,37 @@ from langgraph.store.base import (
 )
 
 from htm_core import CollectionItem, InvalidInput, Memory, Settings
+from htm_core.integration.scope import check_alone
 
 from .filters import where_of
 from .index import index_of, waiting
 from .items import Place, check_conditions, check_namespace, check_ttl, found_item, got_item, minutes, pattern, put_item
 from .sweeper import Sweeper
 
-# The collection that all stores of a tenant share, as they share their items: of a kind that no vector store can open.
+# The collection that all stores of a tenant share. No vector store can open a collection of this kind.
 COLLECTION: Final = "store"
 KIND: Final = "langgraph"
-USUAL_INTERVAL = 5  # minutes between sweeps, as of PostgresStore
+DEFAULT_INTERVAL = 5  # minutes between sweeps, as in PostgresStore
 
 
 class HTMStore(BaseStore):
     """Keep items under namespaces and keys, and find them by meaning, words and filters: `create_agent(store=…)`.
 
-    Give a `memory` of your own, or what makes one: `url` (default: `HTM_DATABASE_URL`, else the embedded server) and
-    `tenant`; both at once raise `InvalidInput`. All stores of a tenant have the same items. `index` is None (the
-    memory's embedder, over the whole value), False (nothing is indexed, and queries are not looked at) or LangGraph's
-    mapping of `dims`, `embed` and `fields`, any of which may be left out. `ttl` is LangGraph's mapping too, in minutes.
-    An item that has expired is gone at once; sweeping makes room.
+    Args:
+        memory: The memory to use. Otherwise one is made of `url` and `tenant`; both at once raise `InvalidInput`.
+        url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
+        tenant: The tenant, "default" by default. All stores of a tenant have the same items.
+        index: None (the memory's embedder, over the whole value), False (nothing is indexed, and queries are ignored), or
+            LangGraph's mapping of `dims`, `embed` and `fields`, each of which may be left out.
+        ttl: LangGraph's mapping, in minutes. An expired item is gone at once; sweeping frees its space.
 
-    A batch's reads see what was before its writes, and its writes, the last one to a key, all happen or none. An item
-    can be found as soon as `put` returns. Scores are in [0, 1]. Nothing is opened before the first operation.
+    A batch's reads see what was there before its writes. All of its writes happen, the last one to each key, or none. An item
+    can be found as soon as `put` returns. Scores are in [0, 1]. Nothing is opened before the first operation. Raises
+    `InvalidInput`, `ModelError`, `DimensionMismatch` and `StorageError`.
+
+        store = HTMStore(memory=Memory("atlas"))
+        store.put(("users", "ann"), "drink", {"text": "Ann likes tea."})
+        store.search(("users",), query="What does Ann drink?")
     """
 
     supports_ttl = True
@@ -60,7 +67,8 @@ class HTMStore(BaseStore):
         index: IndexConfig | bool | None = None,
         ttl: TTLConfig | None = None,
     ) -> None:
-        self.memory = Memory(url=url, tenant=tenant) if memory is None else _alone(memory, tenant=tenant, url=url)
+        check_alone(memory, tenant=tenant, url=url)
+        self.memory = Memory(url=url, tenant=tenant) if memory is None else memory
         self._is_owner = memory is None
         self.index_config = index
         self._index = index_of(index)
@@ -78,13 +86,17 @@ class HTMStore(BaseStore):
         pool_config: Mapping[str, Any] | None = None,
         index: IndexConfig | bool | None = None,
         ttl: TTLConfig | None = None,
-    ) -> Opening:
-        """A store at a PostgreSQL DSN, for as long as a `with` or an `async with` lasts.
+    ) -> OpenStore:
+        """A store at a PostgreSQL DSN, open within a `with` or an `async with`.
 
-        In the latter its own verbs (`setup`, `sweep_ttl`, …) are awaited. `pool_config` has `min_size` and `max_size`.
+        In the latter its own verbs (`setup`, `sweep_ttl`, …) are awaited. `pool_config` may have `min_size` and
+        `max_size`; the other arguments are those of `HTMStore`.
+
+            with HTMStore.from_conn_string("postgresql://…") as store:
+                store.setup()
         """
         settings = _settings(pool_config)
-        return Opening(
+        return OpenStore(
             lambda kind: kind(
                 memory=Memory(url=conn_string, tenant=tenant, settings=settings), index=index, ttl=ttl
             )._owning()
@@ -94,23 +106,23 @@ class HTMStore(BaseStore):
         return f"{type(self).__name__}(tenant={self.memory.tenant!r})"
 
     def __deepcopy__(self, memo: object) -> Self:
-        return self  # a handle, as the memory behind it; there is one sweeper
+        return self  # a handle, like the memory itself; there is one sweeper
 
     # -- operations ---------------------------------------------------------------------------------------------------
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do several operations: reads first, then all writes at once; the answers stand in the operations' order.
+        """Do several operations: reads first, then all writes at once. The answers are in the order of the operations.
 
         Raises `InvalidInput`, `ModelError`, `DimensionMismatch` and `StorageError`, and has then written nothing.
         """
-        asked = list(ops)
-        for op in asked:
+        operations = list(ops)
+        for op in operations:
             _check(op)
-        put, gone = self._writes(asked)
-        got = self._got(asked)
-        answers = [self._answer(op, got) for op in asked]
-        if put or gone:
-            self._items.put(put, remove=gone)
+        put, removed = self._writes(operations)
+        found = self._read(operations)
+        answers = [self._answer(op, found) for op in operations]
+        if put or removed:
+            self._items.put(put, remove=removed)
         return answers
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -121,22 +133,23 @@ class HTMStore(BaseStore):
         finally:
             waiting.reset(token)
 
-    def _writes(self, asked: Sequence[Op]) -> tuple[list[CollectionItem], list[Place]]:
-        last = {_place(op): op for op in asked if isinstance(op, PutOp)}
+    def _writes(self, operations: Sequence[Op]) -> tuple[list[CollectionItem], list[Place]]:
+        last = {_place(op): op for op in operations if isinstance(op, PutOp)}
         put = [put_item(op, self._index) for op in last.values() if op.value is not None]
         return put, [place for place, op in last.items() if op.value is None]
 
-    def _got(self, asked: Sequence[Op]) -> dict[Place, CollectionItem]:
+    def _read(self, operations: Sequence[Op]) -> dict[Place, CollectionItem]:
         found: dict[Place, CollectionItem] = {}
         for refresh in (True, False):
-            wanted = [_place(op) for op in asked if isinstance(op, GetOp) and bool(op.refresh_ttl) is refresh]
+            wanted = [_place(op) for op in operations if isinstance(op, GetOp) and bool(op.refresh_ttl) is refresh]
             items = self._items.get(wanted, refresh=refresh) if wanted else []
             found |= {(tuple(item.namespace), cast(str, item.id)): item for item in items}
         return found
 
-    def _answer(self, op: Op, got: Mapping[Place, CollectionItem]) -> Result:
+    def _answer(self, op: Op, found: Mapping[Place, CollectionItem]) -> Result:
         if isinstance(op, GetOp):
-            return _item(got.get(_place(op)))
+            item = found.get(_place(op))
+            return None if item is None else got_item(item)
         if isinstance(op, SearchOp):
             return cast(Result, self._search(op))
         if isinstance(op, ListNamespacesOp):
@@ -144,9 +157,9 @@ class HTMStore(BaseStore):
         return None
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
-        asks = self._index.on and op.query is not None and bool(op.query.strip())
+        by_query = self._index.on and op.query is not None and bool(op.query.strip())
         hits = self._items.query(
-            op.query if asks else None,
+            op.query if by_query else None,
             where=where_of(op.filter),
             on="value",
             namespace=tuple(op.namespace_prefix),
@@ -168,10 +181,10 @@ class HTMStore(BaseStore):
     # -- keeping ------------------------------------------------------------------------------------------------------
 
     def setup(self) -> None:
-        """See to the schema, and that the index is of the model that the items' vectors are of.
+        """Create the schema where it is missing, and check that the index has the model that made the items' vectors.
 
-        The first operation sees to the schema as well; here a wrong model is told before anything is put. May be called
-        by any number of processes at once. Raises `DimensionMismatch` and `StorageError`.
+        The first operation creates the schema too. Here a wrong model is noticed before anything is put. Any number of
+        processes may call it at once. Raises `DimensionMismatch` and `StorageError`.
         """
         if self._index.on:
             self._items.check()
@@ -179,23 +192,23 @@ class HTMStore(BaseStore):
             self._items.count()
 
     def sweep_ttl(self) -> int:
-        """Delete for good what has expired, and say how many items that was."""
+        """Delete for good what has expired, and return how many items that was."""
         return self._items.sweep()
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
-        """Sweep every so many minutes (default: the configuration's, else 5) in a thread, until stopped or cancelled.
+        """Sweep in a thread every so many minutes (default: the configuration's, else 5), until stopped or cancelled.
 
-        Without a `ttl` configuration there is nothing to do, and the future is done.
+        Without a `ttl` configuration there is nothing to do, and the returned future is done.
         """
         if not self.ttl_config:
             done: Future[None] = Future()
             done.set_result(None)
             return done
-        wanted = sweep_interval_minutes or self.ttl_config.get("sweep_interval_minutes") or USUAL_INTERVAL
+        wanted = sweep_interval_minutes or self.ttl_config.get("sweep_interval_minutes") or DEFAULT_INTERVAL
         return self._sweeper.start(minutes(wanted, what="sweep_interval_minutes").total_seconds() / 60)
 
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
-        """Stop sweeping, and say whether it has ended within `timeout` seconds."""
+        """Stop sweeping, and return whether it has ended within `timeout` seconds."""
         return self._sweeper.stop(timeout)
 
     def close(self) -> None:
@@ -210,7 +223,12 @@ class HTMStore(BaseStore):
 
 
 class AsyncHTMStore(HTMStore):
-    """`HTMStore` with its own verbs awaited, as AsyncPostgresStore's are: `async with HTMStore.from_conn_string(…)`."""
+    """`HTMStore` with its own verbs awaited, like `AsyncPostgresStore`; its arguments are the same.
+
+    async with HTMStore.from_conn_string("postgresql://…") as store:
+        await store.setup()
+        await store.aput(("users", "ann"), "drink", {"text": "Ann likes tea."})
+    """
 
     async def setup(self) -> None:  # type: ignore[override]
         """`HTMStore.setup`, awaited."""
@@ -223,7 +241,7 @@ class AsyncHTMStore(HTMStore):
     async def start_ttl_sweeper(  # type: ignore[override]
         self, sweep_interval_minutes: float | None = None
     ) -> asyncio.Future[None]:
-        """`HTMStore.start_ttl_sweeper`; what it gives may be awaited or cancelled."""
+        """`HTMStore.start_ttl_sweeper`; the future may be awaited or cancelled."""
         return asyncio.wrap_future(super().start_ttl_sweeper(sweep_interval_minutes))
 
     async def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:  # type: ignore[override]
@@ -231,7 +249,7 @@ class AsyncHTMStore(HTMStore):
         return await self.memory.aio.run(super().stop_ttl_sweeper, timeout)
 
 
-class Opening:
+class OpenStore:
     """A store that is opened by `with` or `async with`, and closed at its end."""
 
     def __init__(self, make: Callable[[type[HTMStore]], HTMStore]) -> None:
@@ -263,10 +281,6 @@ def _place(op: GetOp | PutOp) -> Place:
     return tuple(op.namespace), op.key
 
 
-def _item(found: CollectionItem | None) -> Item | None:
-    return None if found is None else got_item(found)
-
-
 def _check(op: object) -> None:
     if isinstance(op, ListNamespacesOp):
         check_conditions(op.match_conditions or ())
@@ -278,21 +292,13 @@ def _check(op: object) -> None:
         raise InvalidInput(f"expected GetOp, SearchOp, PutOp or ListNamespacesOp, got {type(op).__name__}")
 
 
-def _alone(memory: object, *, tenant: str, url: str | None) -> Memory:
-    if not isinstance(memory, Memory):
-        raise InvalidInput(f"expected memory to be an htm_core.Memory, got {type(memory).__name__}; make one first")
-    if url is not None or tenant != "default":
-        raise InvalidInput("expected memory= alone, got url or tenant too; give them to Memory(...) itself")
-    return memory
-
-
 def _settings(pool_config: Mapping[str, Any] | None) -> Settings:
     given = dict(pool_config or {})
-    least, most = given.pop("min_size", None), given.pop("max_size", None)
+    pool_min, pool_max = given.pop("min_size", None), given.pop("max_size", None)
     if given:
         raise InvalidInput(
-            f"expected pool_config to have min_size and max_size, got {', '.join(map(str, given))} too; what else a "
-            "connection needs belongs in the DSN"
+            f"expected pool_config to have min_size and max_size, got {', '.join(map(str, given))} too; give a "
+            "connection's other settings in the DSN"
         )
-    sizes = {"pool_min": least, "pool_max": None if most is None else max(most, 1)}
+    sizes = {"pool_min": pool_min, "pool_max": None if pool_max is None else max(pool_max, 1)}
     return Settings(**{name: size for name, size in sizes.items() if size is not None})

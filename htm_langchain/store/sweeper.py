@@ -1,4 +1,4 @@
-"""Sweeping: deleting for good, every so often, what has expired."""
+"""Deletes expired items for good, at regular intervals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _log = logging.getLogger("htm.langchain")
 
 
 class Sweeper:
-    """A thread that calls `sweep` every so many minutes, until it is stopped or its future cancelled."""
+    """A thread that calls `sweep` every so many minutes, until it is stopped or its future is cancelled."""
 
     def __init__(self, sweep: Callable[[], int]) -> None:
         self._sweep = sweep
@@ -22,23 +22,23 @@ class Sweeper:
         self._end = threading.Event()
 
     def start(self, minutes: float) -> Future[None]:
-        """Begin, the first time after so many minutes; what runs already goes on, and its future is given back."""
+        """Start; the first sweep comes after so many minutes. When it runs already, return its future."""
         with self._lock:
             if self._thread is not None and self._thread.is_alive() and not self._end.is_set():
                 return self._future
             self._end, self._future = threading.Event(), Future()
             work = (self._sweep, minutes * 60, self._end, self._future)
-            self._thread = threading.Thread(target=_sweep_on, args=work, name="htm-store-sweeper", daemon=True)
+            self._thread = threading.Thread(target=_sweep_until, args=work, name="htm-store-sweeper", daemon=True)
             self._future.add_done_callback(lambda _, end=self._end: end.set())  # type: ignore[misc]
             self._thread.start()
             return self._future
 
     def ask_to_stop(self) -> None:
-        """End without waiting."""
+        """Stop without waiting."""
         self._end.set()
 
     def stop(self, timeout: float | None = None) -> bool:
-        """End, and say whether it has, within so many seconds."""
+        """Stop, and return whether the thread has ended within so many seconds."""
         self.ask_to_stop()
         thread = self._thread
         if thread is None or thread is threading.current_thread():
@@ -47,7 +47,7 @@ class Sweeper:
         return not thread.is_alive()
 
 
-def _sweep_on(sweep: Callable[[], int], seconds: float, end: threading.Event, future: Future[None]) -> None:
+def _sweep_until(sweep: Callable[[], int], seconds: float, end: threading.Event, future: Future[None]) -> None:
     while not end.wait(seconds):
         try:
             count = sweep()

@@ -34,8 +34,7 @@ from htm_langchain import (
     create_remember_tool,
     with_memory,
 )
-from htm_langchain.messages import decode
-from htm_langchain.recalled_block import is_note
+from htm_langchain.messages import decode, is_inserted
 from htm_langchain.tokens import count
 from htm_langchain.window import grouped
 from tests.conftest import Make
@@ -87,9 +86,9 @@ def read(words: int) -> str:
 
 def least(request: Sequence[BaseMessage]) -> int:
     """What has to be shown whatever the budget: what leads, the question, and the newest of what followed it."""
-    shown: list[Any] = [each for each in request if not is_note(each)]
+    shown: list[Any] = [each for each in request if not is_inserted(each)]
     head, groups = grouped(shown)
-    question = next(group for group in reversed(groups) if group.asks)
+    question = next(group for group in reversed(groups) if group.by_person)
     return count(head) + question.tokens + (0 if groups[-1] is question else groups[-1].tokens)
 
 
@@ -184,7 +183,7 @@ def told(request: Sequence[BaseMessage]) -> list[str]:
     """A request's messages as the bytes that a provider is sent, up to what was recalled for its question."""
     stable = []
     for message in request:
-        if is_note(message):
+        if is_inserted(message):
             break
         stable.append(json.dumps([message.type, message.content, getattr(message, "tool_calls", None)]))
     return stable

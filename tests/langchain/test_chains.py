@@ -22,7 +22,7 @@ from pydantic import BaseModel
 from htm_core import InvalidInput, Log, Memory, Settings, StorageError
 from htm_langchain import with_memory
 from htm_langchain.messages import decode
-from htm_langchain.recalled_block import OPENING
+from htm_langchain.retrieval import OPENING
 from htm_langchain.tokens import count
 from tests.conftest import Make
 from tests.langchain.models import scripted, texts

@@ -29,8 +29,7 @@ from htm_langchain import (
     create_recall_tool,
     with_memory,
 )
-from htm_langchain.messages import decode
-from htm_langchain.recalled_block import is_note
+from htm_langchain.messages import decode, is_inserted
 from htm_langchain.tokens import count
 from tests.conftest import Make
 from tests.langchain.models import scripted, texts
@@ -274,7 +273,7 @@ def test_what_is_recalled_stands_behind_the_system_messages_of_a_history(make: M
     history = HTMChatMessageHistory("s", memory, recall=True)
     history.add_messages([SystemMessage("Be brief."), HumanMessage("What is my pin?")])
     assert [each.type for each in history.messages] == ["system", "human", "human"]
-    assert is_note(history.messages[1])
+    assert is_inserted(history.messages[1])
 
 
 @pytest.mark.parametrize("words", [200, 300, 340, 380])

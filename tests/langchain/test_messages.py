@@ -25,7 +25,8 @@ from langchain_core.messages import (
 )
 
 from htm_core import Memory
-from htm_langchain.messages import LONGEST_SEARCHED, decode, draft_of, encode, message_of, role_of, words_of
+from htm_core.integration.messages import MAX_SEARCHED
+from htm_langchain.messages import decode, draft_of, encode, message_of, role_of, words_of
 
 EVERY_TYPE: list[BaseMessage] = [
     HumanMessage("hello", name="ann", id="1"),
@@ -188,10 +189,10 @@ def test_bytes_of_others_are_refused() -> None:
 
 
 def test_what_is_searched_is_clean_and_bounded_and_the_payload_is_whole() -> None:
-    message = HumanMessage("a\x00b\ud800c" + "x" * (2 * LONGEST_SEARCHED), name=" ", id="i" * 300)
+    message = HumanMessage("a\x00b\ud800c" + "x" * (2 * MAX_SEARCHED), name=" ", id="i" * 300)
     draft = draft_of(message, id=str(message.id))
     assert draft.content.startswith("a b?c")
-    assert len(draft.content) <= LONGEST_SEARCHED
+    assert len(draft.content) <= MAX_SEARCHED
     assert draft.payload is not None
     assert decode(draft.payload) == message
     assert draft.name is None

@@ -16,9 +16,10 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from htm_core import InvalidInput, Log, Memory, Settings, StorageError
+from htm_core.integration.prompt_block import CLOSING
 from htm_langchain import HTMMemoryMiddleware
 from htm_langchain.messages import decode
-from htm_langchain.recalled_block import CLOSING, OPENING
+from htm_langchain.retrieval import OPENING
 from htm_langchain.tokens import count
 from tests.conftest import Make
 from tests.langchain.models import scripted, texts

@@ -11,8 +11,9 @@ from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
 
 from htm_core import InvalidInput, anonymous
+from htm_core.integration.scope import scope_of
 from htm_langchain import HTMMemoryMiddleware
-from htm_langchain.scope import memory_of, scope_of, session_of, subagent_of, user_of
+from htm_langchain.scope import memory_of, session_of, subagent_of, user_of
 from tests.conftest import Make
 from tests.langchain.models import scripted
 

@@ -64,7 +64,7 @@ def test_a_window_is_valid_keeps_the_last_question_and_holds_its_room_where_it_c
     assert any(each is question for each in window)
     assert [id(m) for m in said if any(m is each for each in window)] == [id(m) for m in window]
     last = grouped(said)[1][-1]
-    least = count([question]) + (0 if last.opens else last.tokens)
+    least = count([question]) + (0 if last.starts_turn else last.tokens)
     assert count(window) <= max(room, least)
 
 
@@ -146,9 +146,9 @@ def test_of_two_results_of_one_call_the_last_is_shown() -> None:
 
 def test_where_nothing_leads_a_person_speaks_first() -> None:
     said: list[AnyMessage] = [AIMessage("Welcome!"), HumanMessage("a"), AIMessage("b")]
-    assert fit(said, room=1_000, led=False) == said[1:]
-    assert fit(said, room=1_000, led=True) == said
-    assert fit([SystemMessage("s"), *said], room=1_000, led=False) == [SystemMessage("s"), *said]
+    assert fit(said, room=1_000, has_system_prompt=False) == said[1:]
+    assert fit(said, room=1_000, has_system_prompt=True) == said
+    assert fit([SystemMessage("s"), *said], room=1_000, has_system_prompt=False) == [SystemMessage("s"), *said]
 
 
 def test_a_note_in_a_persons_place_is_not_the_question() -> None:

@@ -14,8 +14,9 @@ from llama_index.core.memory import Memory as TheirMemory
 from llama_index.core.utils import get_tokenizer
 
 from htm_core import InvalidInput, Memory
+from htm_core.integration.prompt_block import CLOSING, ITEM
 from htm_llamaindex import HTMChatStore, HTMMemoryBlock
-from htm_llamaindex.recalled_block import CLOSING, ITEM, OPENING
+from htm_llamaindex.retriever import OPENING
 from tests.llamaindex.models import calls, said
 from tests.llamaindex.test_memory import FACT, turn
 from tests.stand_ins import HashEmbedder

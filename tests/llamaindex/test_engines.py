@@ -33,7 +33,7 @@ from htm_llamaindex import (
     HTMToolSpec,
     HTMVectorStore,
 )
-from htm_llamaindex.recalled_block import OPENING
+from htm_llamaindex.retriever import OPENING
 from tests.conftest import SETTINGS
 from tests.llamaindex.models import Scripted, calls, result, said
 from tests.llamaindex.test_memory import FACT, cost, turn

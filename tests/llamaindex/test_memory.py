@@ -15,8 +15,9 @@ from workflows import Workflow, step
 from workflows.events import StartEvent, StopEvent
 
 from htm_core import InvalidInput, Memory
+from htm_core.integration.prompt_block import CLOSING
 from htm_llamaindex import HTMMemory
-from htm_llamaindex.recalled_block import CLOSING, OPENING
+from htm_llamaindex.retriever import OPENING
 from tests.conftest import SETTINGS
 from tests.llamaindex.models import calls, calls_legacy, result, said
 from tests.stand_ins import HashEmbedder

@@ -20,7 +20,7 @@ from llama_index.core.utils import get_tokenizer
 from htm_core import InvalidInput, Memory, Ungrounded
 from htm_core.palace import MISS, Consulted, Detection, Evidence, Grounding, Layer, Palace
 from htm_llamaindex import HTMMemory, HTMPalaceToolSpec
-from htm_llamaindex.grounding import CLOSING, OPENING, is_told
+from htm_llamaindex.grounding import CLOSING, OPENING, is_evidence
 from tests.llamaindex.models import Scripted, calls, said
 from tests.stand_ins import HashEmbedder
 
@@ -40,7 +40,7 @@ def opened(palace: Palace, session: str = "s1", **options: object) -> HTMMemory:
 
 def told(messages: list[ChatMessage]) -> ChatMessage:
     """The one message that the palace said."""
-    (found,) = [message for message in messages if is_told(message)]
+    (found,) = [message for message in messages if is_evidence(message)]
     return found
 
 

@@ -15,11 +15,11 @@ def words(text: str) -> int:
 
 
 def counted(messages: list[ChatMessage]) -> list[Counted]:
-    return [Counted(message, count(message, words=words)) for message in messages]
+    return [Counted(message, count(message, count_tokens=words)) for message in messages]
 
 
 def cost(messages: list[ChatMessage]) -> int:
-    return sum(count(message, words=words) for message in messages)
+    return sum(count(message, count_tokens=words) for message in messages)
 
 
 def turn(size: int, encoding: str, results: int, asking: bool) -> list[ChatMessage]:
@@ -48,7 +48,7 @@ turns = st.lists(
 
 @given(turns, st.integers(0, 200))
 def test_no_window_exceeds_its_room_but_for_the_last_question(messages: list[ChatMessage], room: int) -> None:
-    shown = fit(counted(messages), room=room, whole=True)
+    shown = fit(counted(messages), room=room, is_all=True)
     assert shown is not None
     users = [message for message in shown if message.role == MessageRole.USER]
     assert cost(shown) <= room or len(shown) == 1 or cost(shown) - cost(users[:1]) <= max(0, room - cost(users[:1]))
@@ -56,7 +56,7 @@ def test_no_window_exceeds_its_room_but_for_the_last_question(messages: list[Cha
 
 @given(turns, st.integers(0, 200))
 def test_every_result_has_its_call_and_every_call_its_result(messages: list[ChatMessage], room: int) -> None:
-    shown = fit(counted(messages), room=room, whole=True) or []
+    shown = fit(counted(messages), room=room, is_all=True) or []
     for at, message in enumerate(shown):
         if message.role == MessageRole.TOOL:
             assert calls_of(shown[at - 1])
@@ -66,9 +66,9 @@ def test_every_result_has_its_call_and_every_call_its_result(messages: list[Chat
 
 @given(turns, st.integers(0, 200))
 def test_a_window_that_leaves_something_out_begins_with_a_question(messages: list[ChatMessage], room: int) -> None:
-    shown = fit(counted(messages), room=room, whole=True) or []
+    shown = fit(counted(messages), room=room, is_all=True) or []
     last = [message for message in messages if message.role == MessageRole.USER][-1:]
-    if cost(messages) > room and last and fit(counted(messages), room=10**6, whole=True) != shown:
+    if cost(messages) > room and last and fit(counted(messages), room=10**6, is_all=True) != shown:
         assert shown[0].role == MessageRole.USER
         assert last[0] in shown
 
@@ -77,14 +77,14 @@ def test_a_window_that_leaves_something_out_begins_with_a_question(messages: lis
 def test_what_was_read_of_a_conversation_decides_only_when_it_is_enough(
     messages: list[ChatMessage], room: int, read: int
 ) -> None:
-    some = fit(counted(messages[max(0, len(messages) - read) :]), room=room, whole=False)
-    assert some is None or some == fit(counted(messages), room=room, whole=True)
+    some = fit(counted(messages[max(0, len(messages) - read) :]), room=room, is_all=False)
+    assert some is None or some == fit(counted(messages), room=room, is_all=True)
 
 
 def test_a_call_at_the_very_end_waits_for_its_result() -> None:
     messages = [said("look", "user"), calls("f")]
-    assert fit(counted(messages), room=100, whole=True) == messages
-    assert fit(counted([*messages, said("never mind", "user")]), room=100, whole=True) == [
+    assert fit(counted(messages), room=100, is_all=True) == messages
+    assert fit(counted([*messages, said("never mind", "user")]), room=100, is_all=True) == [
         messages[0],
         said("never mind", "user"),
     ]
@@ -93,15 +93,15 @@ def test_a_call_at_the_very_end_waits_for_its_result() -> None:
 def test_a_call_with_two_results_keeps_both() -> None:
     both = ChatMessage(role="assistant", blocks=[*calls("f", id="a").blocks, *calls("g", id="b").blocks])
     messages = [said("look", "user"), both, result("one", id="a"), result("two", id="b"), said("done")]
-    assert fit(counted(messages), room=100, whole=True) == messages
+    assert fit(counted(messages), room=100, is_all=True) == messages
     torn = [*messages[:2], messages[2], messages[4]]
-    assert fit(counted(torn), room=100, whole=True) == [messages[0], messages[4]]
+    assert fit(counted(torn), room=100, is_all=True) == [messages[0], messages[4]]
 
 
 def test_blocks_calls_and_media_cost_something() -> None:
-    assert count(said("three words here"), words=words) == OVERHEAD + 3
-    assert count(calls("f", a="b c"), words=words) > count(said(""), words=words)
-    assert count(calls_legacy("f"), words=words) > count(said(""), words=words)
+    assert count(said("three words here"), count_tokens=words) == OVERHEAD + 3
+    assert count(calls("f", a="b c"), count_tokens=words) > count(said(""), count_tokens=words)
+    assert count(calls_legacy("f"), count_tokens=words) > count(said(""), count_tokens=words)
     image = ChatMessage(blocks=[TextBlock(text="a"), ImageBlock(image=b"\x89PNG\r\n\x1a\n1")])
-    assert count(image, words=words) == OVERHEAD + 1 + MEDIA_TOKENS < DOCUMENT_TOKENS
-    assert count(ChatMessage(blocks=[ThinkingBlock(content="a b", num_tokens=7)]), words=words) == OVERHEAD + 7
+    assert count(image, count_tokens=words) == OVERHEAD + 1 + MEDIA_TOKENS < DOCUMENT_TOKENS
+    assert count(ChatMessage(blocks=[ThinkingBlock(content="a b", num_tokens=7)]), count_tokens=words) == OVERHEAD + 7

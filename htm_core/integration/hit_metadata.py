@@ -1,0 +1,30 @@
+"""What a document or a node says about the hit that it was made of, under the key "htm" of its metadata."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..types import Hit
+
+KEY = "htm"
+
+
+def hit_metadata(hit: Hit, *, degraded: str | None) -> dict[str, Any]:
+    """Ranks, best passage, tags and importance of a hit, and who said it when; `at` is an ISO time.
+
+    `degraded` is the recall's own: a sentence when a part of the search was missing, else None.
+    """
+    said = hit.mention
+    return {
+        "vector_rank": hit.vector_rank,
+        "text_rank": hit.text_rank,
+        "passage": hit.passage,
+        "tags": list(hit.node.tags),
+        "importance": hit.node.importance,
+        "robot": said and said.robot,
+        "session": said and said.session,
+        "role": said and said.role,
+        "name": said and said.name,
+        "at": said and said.at.isoformat(),
+        "degraded": degraded,
+    }

@@ -1,0 +1,41 @@
+"""A framework's message or document as it is stored: the words to search, and the bytes that bring every field back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+# Characters beyond this are not searched. The payload has them.
+MAX_SEARCHED = 100_000
+
+
+def searchable(text: str) -> str:
+    """As much of a text as is searched, without characters that PostgreSQL cannot store; empty for white space alone."""
+    clean = text[:MAX_SEARCHED].replace("\x00", " ").encode("utf-8", "replace").decode()
+    return clean if clean.strip() else ""
+
+
+def write_payload(format: str, fields: Mapping[str, Any]) -> bytes:
+    """Fields of JSON's own types as ASCII JSON, marked with the name of their format.
+
+    NUL, NaN, infinities and lone surrogates survive in it, which `jsonb` would refuse.
+    """
+    return json.dumps({"htm": format, **fields}, separators=(",", ":")).encode("ascii")
+
+
+def read_payload(payload: bytes | None, format: str) -> dict[str, Any] | None:
+    """The fields that `write_payload` wrote; None for anything that is not of this format."""
+    try:
+        found = json.loads(payload or b"null")
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and found.get("htm") == format else None
+
+
+def safe_repr(value: object) -> str:
+    """The `repr` of a value, or the name of its class when `repr` fails."""
+    try:
+        return repr(value)
+    except Exception:  # another's code may raise anything
+        return f"<{type(value).__name__}>"

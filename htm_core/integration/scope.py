@@ -1,0 +1,52 @@
+"""Whose memory a component works on, in which session, and how far a recall looks."""
+
+from __future__ import annotations
+
+from ..errors import InvalidInput
+from ..memory import Memory
+from ..rules.identity import anonymous, is_anonymous
+from ..types import Scope
+
+
+def check_memory(value: object) -> Memory:
+    """The value, when it is a `Memory`; raises `InvalidInput` for anything else."""
+    if not isinstance(value, Memory):
+        raise InvalidInput(f"expected an htm_core.Memory, got {type(value).__name__}; make one first: Memory()")
+    return value
+
+
+def check_alone(
+    memory: Memory | None, *, robot: str = "default", tenant: str = "default", url: str | None = None
+) -> None:
+    """Refuse a memory together with arguments that would make another one; raises `InvalidInput`."""
+    given = [
+        name for name, there in (("robot", robot != "default"), ("tenant", tenant != "default"), ("url", url)) if there
+    ]
+    if memory is not None and given:
+        raise InvalidInput(f"expected memory= alone, got {' and '.join(given)} too; give them to Memory(...) itself")
+    if memory is not None and not isinstance(memory, Memory):
+        raise InvalidInput(f"expected memory to be an htm_core.Memory, got {type(memory).__name__}; make one first")
+
+
+def check_user(user: str | None) -> str | None:
+    """A user's name, or None; raises `InvalidInput` for an empty one and for one that is reserved."""
+    if user is not None and (not user.strip() or is_anonymous(user)):
+        raise InvalidInput(
+            f"expected a user's own name, got {user!r}, which is empty or kept for sessions without a user; leave it out"
+        )
+    return user
+
+
+def memory_for(memory: Memory, *, user: str | None, session: str | None) -> Memory:
+    """The memory of a user in a session.
+
+    Without a user it belongs to the session alone, which nobody else recalls. Without a session either it is `memory`.
+    """
+    if session is None:
+        return memory if user is None else memory.of(user=user)
+    return memory.of(user=user or anonymous(session), session=session)
+
+
+def scope_of(memory: Memory) -> Scope | None:
+    """How far a recall looks: "session" when no user is known, else None, the default of `Memory.recall`."""
+    return "session" if memory.user is not None and is_anonymous(memory.user) else None
