@@ -32,7 +32,8 @@ LAYERS: tuple[tuple[str, Ask], ...] = (("L1", filed), ("L2", notes), ("L3", arti
 class Enforcer:
     """Consults a palace before anything is generated.
 
-        grounding = Enforcer(palace).consult("Which port does our API listen on?")
+        question = "Which port does our API listen on?"
+        grounding = Enforcer(palace).consult(question)
         if grounding.answer:        # there is no evidence: this is the honest answer
             reply = grounding.answer
         else:                       # give the evidence to a model

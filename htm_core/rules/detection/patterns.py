@@ -1,7 +1,7 @@
 """The patterns that the recall detector goes by. `detect.py` says in which order they are tried and what each one decides.
 
-They are grouped by what they recognise: what points back or is one's own, what is told or ordered rather than asked, and what is
-asked of anybody.
+There are three groups: words that point back or name the user's own things, requests and statements, and questions that anybody
+could answer.
 """
 
 from __future__ import annotations
@@ -107,6 +107,7 @@ SHARED = _words(
     r"with|about|that|which|in|on|at|we|I)\b|, the (?:short|long|old|new|first|second|last|other|big|small|"
     r"usual) ones?\b|(?:that|which) (?:suit|work|fit)s? (?:best )?(?:for |with )?(?:me|us|my|our|everyone)\b"
 )
+# A question about how something is done.
 HOW = _words(r"how (?:do|does|can|could|should|would)|what(?:'s| is) (?:an?|the) [\w -]*\bways? (?:to|of)\b")
 # The text that a question is about is part of the prompt.
 GIVEN = re.compile(
@@ -136,6 +137,7 @@ FORGOTTEN_WAY = _words(
     r"(?:forg[oe]t(?:ting|ten)?|remember|recall|know)(?: exactly)? (?:how to\b(?! (?:reach|get (?:in|to)|"
     r"contact) )|the (?:[a-z]+ )?(?:word|term|expression|phrase|name) for (?:an?\b|when|some(?:one|body)|people))"
 )
+# A question for advice or for a way, which anybody who knows the matter can answer.
 ADVICE = _words(
     r"(?:can|could|would|will) you (?:please )?(?:help(?! me (?:remember|recall|find|think|work out))|proofread|"
     r"correct|improve|edit|polish|rewrite|translate)\b|check (?:my|the|this) (?:grammar|spelling|code|text|"
@@ -167,6 +169,7 @@ ADVICE = _words(
 )
 # The question depends on what follows these words.
 LEANING = _words(r"based on|given|considering|according to|after|since|with")
+# The beginning of a request to be told something, and question words.
 INFORM = _words(
     r"(?:get|read|send|fetch) me|(?:pull|bring|dig) up|I need (?:the|that)|I(?:'d| would) like to (?:hear|see|"
     r"know|have) (?:the|that|what)|check (?:whether|if)|sum up|(?:run|walk|talk) (?:me|us) through|go (?:over|"
@@ -180,26 +183,33 @@ _DISLOCATED = (
     r"(?:it|they|he|she|that)\b"
 )
 DISLOCATED = re.compile(_DISLOCATED, re.I)
+# Anything that looks like a question.
 ASKS = re.compile(
     rf"^(?:{QUESTION_WORDS}|{AUXILIARIES})\b|\bdo you know\b|[,.:\u2013-]\s*(?:{QUESTION_WORDS})\b.*$|{_DISLOCATED}|\?\s*$|"
     r"^(?:in|on|at|by|for|to|from|with|about|under) (?:what|which|who)\b",
     re.I,
 )
 OPENS = re.compile(rf"^(?:{INFORM.pattern})", re.I)
+# The user, or the user and others.
 FIRST_PERSON = re.compile(r"\b(?:[Mm]y|[Mm]ine|me|[Oo]urs?|us|[Ww]e|I|i(?! \d))\b")
+# "Me" and "I" that only say who is asking; they are removed before `FIRST_PERSON` is looked for.
 US_ASKING = _words(
     r"^I need|I mean\b|^I(?:'d| would) like|(?:tell|show|give|help|let|for|teach|explain to|recommend|suggest|find|"
     r"write|make|bring|get|send|ask|with|to|excuse) (?:me|us)"
 )
+# About the model itself.
 MODEL = _words(
     r"you (?:were|are|have been|got) (?:trained|made|built|programmed)\b|your (?:training|weights|creators?|"
     r"makers?)\b"
 )
+# About grammar.
 GRAMMAR = _words(r"(?:subjunctive|gerund|infinitive|participle|adverbs?|pronouns?|commas?|apostrophes?|semicolons?)\b")
 # Somebody who is not named, but whom both speakers know.
 THIRD_PERSON = _words(r"(?:he|she|him|his|hers?|himself|herself)\b")
+# Something that is made up, in which names are nobody's.
 MADE_UP = _words(r"(?:sentence|paragraph|dialogue|story|poem|novel|film|movie|joke|lyrics|essay)\b")
 FULL_NAME = re.compile(r"[A-Z][a-z]+ [A-Z][a-z]+")
+# Words for anybody, to whom a later pronoun may refer.
 ANYBODY = _words(r"(?:an?|any|every|each|some|no) |(?:someone|somebody|anyone|anybody|everyone|people|one|who|god)\b")
 # A short question about the past without a subject of its own: "what had happened?", "how much was it?"
 IT_WAS = re.compile(
@@ -219,6 +229,7 @@ WHICH_OF_THEM = re.compile(
     r"^which (?:ones?|of (?:them|these|those))\b(?!.*\b(?:best|better|should|would|can|could|more|less|[a-z]+est)\b)",
     re.I,
 )
+# Somebody told the user something.
 TOLD_US = re.compile(r"\b(?:told|gave|sent|showed|advised|warned|asked|promised) (?:me|us)\b", re.I)
 # "Did kev say?": a noun without an article that does what people do is a name, in small letters too.
 DEALT = re.compile(
@@ -228,6 +239,7 @@ DEALT = re.compile(
 )
 # The definition of a kind of thing, whatever stands around it.
 A_KIND = re.compile(r"\bwhat(?:'s| is| are) an? [\w-]+(?: [\w-]+)?\s*\?$", re.I)
+# A short question about who or which, without naming the thing.
 WHO_DID = re.compile(
     r"^(?:who|what|which one) \w+ed (?:it|that|them|this)\s*\?$|^(?:which|what) ones?\s*\?$|^who (?:was|"
     r"came) (?:first|second|third|last)\s*\?$",
@@ -244,6 +256,7 @@ WHICH_OF_OURS = _words(
     r"guest|volunteer)s?)|who (?:else )?in the (?:team|office|family|group|house|choir|class)"
 )
 WHICH_DAY = re.compile(r"\b(\w+?)s? or (?:on |in )?(\w+?)s?\b(?=.*$)", re.I)
+# A statement about what the robot did before.
 YOU_ONCE = re.compile(
     r"^[Yy]ou (?:had (?:an?|some|the)|(?:talked|warned|advised|convinced|persuaded|quoted|sent|showed|listed|"
     r"explained to) (?:me|us)|came up with|were (?:going|about) to|used to|found|noticed|wanted to|"
@@ -256,11 +269,13 @@ SPECIFIC = _words(
     r"parked|stored|kept|hidden|stashed|left|scheduled|due)\b|^any .*\b(?:(?:in|from|on|at|with) the \w+|"
     r"coming up|left|planned|due|outstanding|pending|today|tomorrow|(?:this|next) week)\s*\?$"
 )
+# What the robot itself said or did before.
 WHAT_YOU_SAID = _words(
     r"(?:did|have|had|were) you (?:\w+ )?(?:say|tell|recommend|suggest|mention|give|learn(?:ed)?|find|found|"
     r"write|note|send|said|told|recommended|suggested|mentioned|given|propose|promise|think|hear|noted|"
     r"noticed|saved|stored)"
 )
+# The state of something that both know.
 STATUS = _words(
     r"(?:status|state|progress|latest|outcome|upshot|update|updates|news|word) (?:of|on|with|about|from|"
     r"regarding) (?:the|that|this|our|my|[A-Z])|(?:blocking|holding up|next steps (?:for|on|with|in) (?:the|"
@@ -269,6 +284,7 @@ STATUS = _words(
     r"on the|for the)\b|how (?:it|things|that) went\b|(?:how far along|"
     r"how is .* (?:coming along|going|progressing)|how did .* go\b|how's .* (?:going|coming))"
 )
+# What has changed, still holds, or came of something.
 LASTING = _words(
     r"(?:changed|new|happened|left) since (?:we|I|last|yesterday|the|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|"
     r"still|yet|end(?:ed)? up|these days|so far|heard? back|called back|in the end|on call|won in|"
@@ -304,6 +320,7 @@ NUMBERED = _words(
     r"invoice|batch|pump|valve|warehouse|tunnel|floor|site|cell|arm|camera) (?:no\.? ?|number |#)?\d+\b"
 )
 NOW = _words(r"(?:now|today|tonight|right now|currently|at the moment|this (?:morning|week|month))\b")
+# Something that was written down or said, and is wanted again.
 KEPT_SOMEWHERE = _words(
     r"(?:the|that) (?:[\w-]+ ){0,2}(?:address|lists?|plans?|quotes?|numbers?|(?-i:names?)|dates?|summary|"
     r"minutes|notes|reports?|drafts?|figures?|prices?|recipe|links?|password|schedule|reasons?|outcome|"
@@ -313,6 +330,7 @@ KEPT_SOMEWHERE = _words(
     r"what(?:ever)? (?:happened|became|has become) (?:to|of|with|at) (?:the|that) (?-i:[a-z])\w*|^(?:what|who|"
     r"which|where|when|how(?! do(?:es)?\b))\b[^?]*\bagain\s*\??$|the (?:alarm|gate|door|access|entry|pin) code"
 )
+# A choice that must fit somebody's taste: "suggest a present for Ann".
 TASTE = re.compile(
     r"^(?:[Ss]uggest|[Rr]ecommend|[Pp]ick|[Cc]hoose|[Cc]ook|[Pp]lan|[Bb]uy)\b(?!.*\b(?:itinerary|route|trip|tour|stay|"
     r"hotels?|sights)\b).*\b(?:for (?P<name>[A-Z][a-z]+)|(?:everyone|everybody|all) in (?:our|my))\b"
@@ -322,9 +340,11 @@ PAST_TENSE = _words(
     r"coined|killed|ruled|developed|introduced|led|wears?)\b)(?:\w+ed|made|took|gave|got|said|told|found|left|"
     r"set|put|brought|bought|sent|saw|came)\b|(?:did|was|were|has|have|had|didn't|hasn't|haven't)\b"
 )
+# A definite thing, which is not one of its kind for everybody, as "the largest" is.
 DEFINITE = re.compile(
     r"\b(?:the|that|those|these)\s+(?!first|last|largest|biggest|most|oldest|name\b|[\w-]+ of [A-Z])[a-z]"
 )
+# A thing of the user's office or household, or a relative.
 OWN_THING = re.compile(
     rf"\b(?:[Tt]he|[Tt]hat|[Tt]his|those|these|yesterday's|\w+day's)\s+(?:(?!(?:an?|of|for|between|word)\s)"
     rf"[\w-]+\s+){{0,3}}?(?:{OWN_THINGS}|{HOUSEHOLD}|{RECORDS})\b(?! (?:of|for) (?:an?|most|any)\b)|\b{KIN}(?:'s)?\b"
@@ -343,6 +363,7 @@ NOT_OF_A_PERSON = re.compile(
 TITLED = re.compile(r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor)\.? (?P<name>[A-Z][a-z\u00c0-\u024f]+)")
 PRONOUNS = frozenset(("he", "she", "it", "they", "we", "you", "the", "this", "that", "a", "an"))
 PEOPLES = re.compile(r"[A-Z][a-z]+(?:[iae]ans|ese|ish)")  # Canadians, Japanese, Spanish
+# A question about a public person, work or thing.
 DEFINITION = re.compile(
     r"^(?i:who) (?:painted|wrote|composed|directed|sang|sculpted|founded|coined) [A-Z]|^(?i:what|who) (?:is|"
     r"are|was|were) [A-Z][\w.+-]*(?: [A-Z][\w.+-]*)+\s*\?*$|^(?i:what) (?:is|are|was|"
@@ -356,6 +377,7 @@ NAMED_FOR = re.compile(
     r"\s?(?:disease|syndrome|law|laws|theorem|principle|constant|equation|rule|paradox|razor|comet|number|cat|"
     r"test|method|effect|theory)\b"
 )
+# A project or a customer by its name.
 NAMED_MATTER = re.compile(
     r"\b(?:[Pp]roject [A-Z]\w+|the [A-Z]\w+ (?:account|customer|client|project|incident|deal|contract|team|"
     r"case|itinerary|migration|release|report|trip|meeting|proposal))\b"
