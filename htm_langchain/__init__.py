@@ -37,8 +37,8 @@ __all__ = [
     "with_memory",
 ]
 
-# Each name with its module and the extra that brings what the module imports.
-_HOMES = {
+# Each name with its module, and the extra that installs what the module imports.
+_MODULES = {
     "AsyncHTMStore": ("store", "agents"),
     "HTMChatMessageHistory": ("history", "langchain"),
     "HTMEmbeddings": ("embedder", "langchain"),
@@ -58,9 +58,9 @@ _FRAMEWORK = {"langchain", "langchain_core", "langgraph"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
-    module, extra = _HOMES[name]
+    module, extra = _MODULES[name]
     try:
         return getattr(import_module(f".{module}", __name__), name)
     except ModuleNotFoundError as error:

@@ -62,7 +62,7 @@ class Conversation:
         ]  # fmt: skip
 
     def save(self, messages: Sequence[BaseMessage]) -> None:
-        """Write messages to the log; of one whose words the core refuses, the payload alone."""
+        """Write messages to the log. When the core refuses the words of a message, only its payload is written."""
         log = self.memory.log(self.log)
         try:
             log.append(_drafts(messages))

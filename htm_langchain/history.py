@@ -85,7 +85,7 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         return self._shown(*self._read)
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Add messages, all of them or none; one whose id the session has already is the same message."""
+        """Add messages, all of them or none; a message with an id that the session has already is the same message."""
         self._read = None
         self._own.log().append(_drafts(messages))
 

@@ -62,10 +62,10 @@ def create_palace_tools(palace: Palace, *, user: NameSource = None, session: Nam
         agent = create_agent(model, tools=create_palace_tools(Palace(memory)))
     """
     shared = checked_palace(palace, instead="create_palace_tools(Palace(memory))")
-    whose = ToolScope(shared.memory, user, session)
+    run_scope = ToolScope(shared.memory, user, session)
 
     def hands(runtime: Any, config: RunnableConfig) -> Hands:
-        memory = whose.memory(runtime, config)
+        memory = run_scope.memory(runtime, config)
         return Hands(shared.of(user=memory.user, session=memory.session))
 
     @reply_to_errors
@@ -106,6 +106,6 @@ def create_palace_tools(palace: Palace, *, user: NameSource = None, session: Nam
         "look_palace": (look, LookArguments),
     }
     return [
-        make_tool(function, whose, name, Hands.TOOLS[name], arguments)
+        make_tool(function, run_scope, name, Hands.TOOLS[name], arguments)
         for name, (function, arguments) in functions.items()
     ]

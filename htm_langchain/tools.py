@@ -79,7 +79,7 @@ def create_recall_tool(
 
         agent = create_agent(model, tools=[create_recall_tool(memory), create_remember_tool(memory)])
     """
-    whose = ToolScope(check_memory(memory), user, session)
+    run_scope = ToolScope(check_memory(memory), user, session)
     check_choice(scope, SCOPES, what="scope")
     least = check_score(min_score)
 
@@ -88,7 +88,7 @@ def create_recall_tool(
         query: str, limit: int = 5, timeframe: str | None = None, *, runtime: Hidden = None, config: RunnableConfig
     ) -> tuple[str, list[Document]]:
         """Look up what was said or noted before."""
-        theirs = whose.memory(runtime, config)
+        theirs = run_scope.memory(runtime, config)
         found = theirs.recall(
             query,
             limit=tool_replies.allowed_limit(limit),
@@ -99,7 +99,7 @@ def create_recall_tool(
         )
         return tool_replies.recalled(found), documents(found)
 
-    return make_tool(recall, whose, name, description, RecallArguments, response_format="content_and_artifact")
+    return make_tool(recall, run_scope, name, description, RecallArguments, response_format="content_and_artifact")
 
 
 def create_remember_tool(
@@ -116,7 +116,7 @@ def create_remember_tool(
 
         agent = create_agent(model, tools=[create_remember_tool(memory, user="ann")])
     """
-    whose = ToolScope(check_memory(memory), user, session)
+    run_scope = ToolScope(check_memory(memory), user, session)
 
     @reply_to_errors
     def remember(
@@ -128,10 +128,10 @@ def create_remember_tool(
         config: RunnableConfig,
     ) -> str:
         """Keep a fact for good."""
-        node = whose.memory(runtime, config).remember(content, importance=importance, tags=tags or ())
+        node = run_scope.memory(runtime, config).remember(content, importance=importance, tags=tags or ())
         return tool_replies.remembered(node)
 
-    return make_tool(remember, whose, name, description, RememberArguments)
+    return make_tool(remember, run_scope, name, description, RememberArguments)
 
 
 def create_forget_tool(
@@ -148,15 +148,15 @@ def create_forget_tool(
 
         agent = create_agent(model, tools=[create_recall_tool(memory), create_forget_tool(memory)])
     """
-    whose = ToolScope(check_memory(memory), user, session)
+    run_scope = ToolScope(check_memory(memory), user, session)
 
     @reply_to_errors
     def forget(memory_id: str, *, runtime: Hidden = None, config: RunnableConfig) -> str:
         """Forget a memory."""
-        whose.memory(runtime, config).forget(tool_replies.without_brackets(memory_id))
+        run_scope.memory(runtime, config).forget(tool_replies.without_brackets(memory_id))
         return tool_replies.forgotten(memory_id)
 
-    return make_tool(forget, whose, name, description, ForgetArguments)
+    return make_tool(forget, run_scope, name, description, ForgetArguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ class MemoryTool(StructuredTool):
 
 def make_tool(
     function: Callable[..., Any],
-    whose: ToolScope,
+    run_scope: ToolScope,
     name: str,
     description: str,
     arguments: type[BaseModel],
@@ -200,7 +200,7 @@ def make_tool(
     """A tool of a function; awaited, it runs on the memory's own threads."""
 
     async def awaited(*args: Any, runtime: Hidden = None, config: RunnableConfig, **kwargs: Any) -> Any:
-        return await whose.base.aio.run(function, *args, runtime=runtime, config=config, **kwargs)
+        return await run_scope.base.aio.run(function, *args, runtime=runtime, config=config, **kwargs)
 
     return MemoryTool.from_function(
         func=function,

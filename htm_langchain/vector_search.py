@@ -70,8 +70,8 @@ def check_options(options: Options, known: Sequence[str]) -> None:
     where = options.get("filter")
     if where is not None and not isinstance(where, Mapping):
         raise InvalidInput(
-            f'expected filter to be a mapping such as {{"year": {{"$gte": 2025}}}}, got {type(where).__name__}; functions '
-            "cannot be asked of a database"
+            f'expected filter to be a mapping such as {{"year": {{"$gte": 2025}}}}, got {type(where).__name__}; a '
+            "database cannot run a function"
         )
 
 

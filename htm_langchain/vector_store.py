@@ -126,7 +126,9 @@ class HTMVectorStore(VectorStore):
         check_options(kwargs, ())
         size = _batch_size(batch_size)
         if isinstance(texts, str):
-            raise InvalidInput("expected texts to be many, got one str, whose letters would be its texts; give [text]")
+            raise InvalidInput(
+                "expected a list of texts, got one str, of which each letter would be a text; give [text]"
+            )
         items = _items(list(texts), metadatas, ids)
         batches = [self._items.put(items[start : start + size]) for start in range(0, len(items), size)]
         return [id for batch in batches for id in batch]

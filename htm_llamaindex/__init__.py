@@ -29,7 +29,7 @@ __all__ = [
     "HTMVectorStore",
 ]
 
-_HOMES = {
+_MODULES = {
     "HTMChatStore": "chat_store",
     "HTMEmbedding": "embedder",
     "HTMMemory": "memory",
@@ -42,10 +42,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
     try:
-        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        return getattr(import_module(f".{_MODULES[name]}", __name__), name)
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] != "llama_index":
             raise

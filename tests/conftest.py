@@ -132,7 +132,7 @@ def embedder() -> Iterator[HashEmbedder]:
     """
     made = HashEmbedder()
     yield made
-    made.down, made.lie = False, None
+    made.down, made.invalid_answer = False, None
 
 
 @pytest.fixture

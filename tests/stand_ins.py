@@ -1,4 +1,4 @@
-"""Stand-ins for the outside minds: deterministic, offline, and able to fail on request."""
+"""Stand-ins for outside models: deterministic, offline, and able to fail on request."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import threading
 from typing import Literal
 
-Lie = Literal["count", "length", "nan"]
+InvalidAnswer = Literal["count", "length", "nan"]
 
 
 class HashEmbedder:
@@ -16,25 +16,25 @@ class HashEmbedder:
 
     Each word falls on two of `dimension` axes, chosen and signed by its SHA-256; vectors have unit length and
     are never zero.
-    `down=True` raises ConnectionError; `lie` answers with a wrong count, a wrong length or a NaN.
+    `down=True` raises ConnectionError; `invalid_answer` makes it answer with a wrong count, a wrong length or a NaN.
     """
 
     def __init__(self, dimension: int = 64, name: str = "hash") -> None:
         self.dimension = dimension
         self.model = name
         self.down = False
-        self.lie: Lie | None = None
+        self.invalid_answer: InvalidAnswer | None = None
         self.calls = 0
         self._counting = threading.Lock()
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         self._answer()
         vectors = [self._vector(text) for text in texts]
-        return vectors[:-1] if self.lie == "count" else vectors
+        return vectors[:-1] if self.invalid_answer == "count" else vectors
 
     def embed_query(self, text: str) -> list[float]:
         self._answer()
-        return [] if self.lie == "count" else self._vector(text)
+        return [] if self.invalid_answer == "count" else self._vector(text)
 
     def _answer(self) -> None:
         with self._counting:
@@ -48,9 +48,9 @@ class HashEmbedder:
             self._add(axes, word)
         length = math.sqrt(sum(x * x for x in axes))
         vector = [x / length for x in axes] if length else [1.0] + [0.0] * (self.dimension - 1)
-        if self.lie == "nan":
+        if self.invalid_answer == "nan":
             vector[0] = math.nan
-        return vector[:-1] if self.lie == "length" else vector
+        return vector[:-1] if self.invalid_answer == "length" else vector
 
     def _add(self, axes: list[float], word: str) -> None:
         digest = hashlib.sha256(word.encode("utf-8", "replace")).digest()
@@ -60,7 +60,7 @@ class HashEmbedder:
 
 
 class StandInChat:
-    """A chat model with structured output that answers what it was given, and keeps what it was asked."""
+    """A chat model with structured output that always gives the same answer, and keeps the messages that it got."""
 
     model = "stand-in"
 

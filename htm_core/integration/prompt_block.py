@@ -17,7 +17,7 @@ EXTRA_HITS = 50
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A recalled text, the part of it that matches best, and a label that says when it was said and by whom.
+    """A recalled text, the part of it that matches best, and a label that says when it was said and who said it.
 
     `tokens` are those of the whole text, None where nobody counted them.
     """
@@ -29,7 +29,7 @@ class Passage:
 
 
 def label_of(date: str | None, speaker: str | None) -> str:
-    """When something was said, as an ISO date, and by whom; empty when neither is known."""
+    """When something was said, as an ISO date, and who said it; empty when neither is known."""
     return ", ".join(part for part in (date, speaker) if part)
 
 

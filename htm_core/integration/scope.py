@@ -1,4 +1,4 @@
-"""Whose memory a component works on, in which session, and how far a recall looks."""
+"""The user and the session that a component works for, and how far its recall looks."""
 
 from __future__ import annotations
 

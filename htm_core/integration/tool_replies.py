@@ -34,7 +34,7 @@ NOTHING = "Nothing is remembered about that."
 
 
 def allowed_limit(limit: int) -> int:
-    """How many memories to recall: what the model asked for, within 1 and `MAX_RECALLED`."""
+    """How many memories to recall: what the model wants, but from 1 to `MAX_RECALLED`."""
     return min(max(1, limit), MAX_RECALLED)
 
 

@@ -57,7 +57,7 @@ def group_tool_calls(
 
 
 def stable_window(groups: Sequence[Group[M]], *, room: int, low_water: int) -> list[Group[M]]:
-    """The newest turns that fit `room` tokens, in a window whose start seldom moves.
+    """The newest turns that fit `room` tokens, in a window that starts at the same message for many turns.
 
     The start depends only on what was said before it. It stays where it is until the window exceeds `room`. Then it moves
     to the first turn from which no more than `low_water` tokens are left, so that a provider's cache of the prefix stays

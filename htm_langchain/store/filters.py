@@ -40,6 +40,6 @@ def _is_operators(wanted: Mapping[Any, Any]) -> bool:
 def _check_list(key: object, wanted: Sequence[Any]) -> None:
     if any(isinstance(part, Mapping) and _is_operators(part) for part in wanted):
         raise InvalidInput(
-            f"expected a list of values for {key!r}, got operators in it: a list is compared as a whole; ask for one of "
+            f"expected a list of values for {key!r}, got operators in it: a list is compared as a whole; look for one of "
             'its parts with {"$contains": value}'
         )

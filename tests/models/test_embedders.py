@@ -1,4 +1,4 @@
-"""What may be given as an embedder, what it is called, and that none of its lies gets through."""
+"""What may be given as an embedder, what it is called, and that no invalid answer of it gets through."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from htm_core.errors import InvalidInput, ModelError
 from htm_core.models.embedders import MINILM, MINILM_INT8, CheckedEmbedder, Model, resolve
-from tests.stand_ins import HashEmbedder, Lie
+from tests.stand_ins import HashEmbedder, InvalidAnswer
 
 
 class Scripted:
@@ -122,12 +122,14 @@ def test_a_model_that_comes_back_is_used_again() -> None:
     assert len(embedder.documents(["x"])[0]) == 4
 
 
-@pytest.mark.parametrize(("lie", "message"), [("count", "2 texts, got 1"), ("length", "8 numbers"), ("nan", "finite")])
-def test_a_lie_about_documents_is_a_model_error(lie: Lie, message: str) -> None:
+@pytest.mark.parametrize(
+    ("answer", "message"), [("count", "2 texts, got 1"), ("length", "8 numbers"), ("nan", "finite")]
+)
+def test_an_invalid_answer_about_documents_is_a_model_error(answer: InvalidAnswer, message: str) -> None:
     stand_in = HashEmbedder(8)
     embedder = checked(stand_in)
     embedder.query("an honest answer first")
-    stand_in.lie = lie
+    stand_in.invalid_answer = answer
     with pytest.raises(ModelError, match=message):
         embedder.documents(["a", "b"])
 

@@ -85,16 +85,18 @@ def test_vectors_arrive_by_themselves_when_the_model_is_back(make: Make, embedde
         assert memory.recall("lost nothing").degraded is None
 
 
-@pytest.mark.parametrize("lie", ["count", "length", "nan"])
-def test_a_lying_model_costs_a_vector_and_never_a_memory(make: Make, embedder: HashEmbedder, lie: str) -> None:
+@pytest.mark.parametrize("answer", ["count", "length", "nan"])
+def test_an_invalid_answer_of_the_model_costs_a_vector_and_never_a_memory(
+    make: Make, embedder: HashEmbedder, answer: str
+) -> None:
     with make() as memory:
         memory.remember("first, so that the length is known")
         memory.flush()
-        embedder.lie = lie  # type: ignore[assignment]
+        embedder.invalid_answer = answer  # type: ignore[assignment]
         memory.remember("second")
         memory.flush(timeout=3)
         assert memory.recall("second", mode="text")[0].content == "second"
-        embedder.lie = None
+        embedder.invalid_answer = None
         assert memory.flush(timeout=20)
         assert memory.recall("second", mode="vector")[0].content == "second"
 
