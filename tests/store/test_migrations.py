@@ -32,8 +32,18 @@ union all select 'index', tablename, indexname, replace(indexdef, %(schema)s, 'S
   where schemaname = %(schema)s
 union all select 'policy', tablename, policyname, qual, with_check, array_to_string(roles, ',') from pg_policies
   where schemaname = %(schema)s
-union all select 'function', p.proname, pg_get_function_identity_arguments(p.oid), replace(p.prosrc, %(schema)s, 'S'),
-  replace(array_to_string(p.proconfig, ','), %(schema)s, 'S'), p.prosecdef::text from pg_proc p
+union all select 'constraint', conrelid::regclass::text, conname, pg_get_constraintdef(oid), null, null from pg_constraint
+  where connamespace = to_regnamespace(%(schema)s)
+union all select 'trigger', tgrelid::regclass::text, tgname, pg_get_triggerdef(t.oid), tgenabled::text, null
+  from pg_trigger t join pg_class c on c.oid = tgrelid where c.relnamespace = to_regnamespace(%(schema)s) and not tgisinternal
+union all select 'view', viewname, null, definition, null, null from pg_views where schemaname = %(schema)s
+union all select 'relation', relname, relkind::text, array_to_string(reloptions, ','), relrowsecurity::text, array_to_string(relacl, ',')
+  from pg_class where relnamespace = to_regnamespace(%(schema)s)
+union all select 'type', t.typname, a.attname, format_type(a.atttypid, a.atttypmod), null, null
+  from pg_type t join pg_attribute a on a.attrelid = t.typrelid join pg_class c on c.oid = t.typrelid
+  where t.typnamespace = to_regnamespace(%(schema)s) and c.relkind = 'c'
+union all select 'function', p.proname, pg_get_function_identity_arguments(p.oid), pg_get_functiondef(p.oid),
+  array_to_string(p.proacl, ','), null from pg_proc p
   where p.pronamespace = to_regnamespace(%(schema)s)
 union all select 'grant', table_name, grantee, privilege_type, null, null from information_schema.table_privileges
   where table_schema = %(schema)s

@@ -15,13 +15,13 @@ begin
   return name;
 end $$;
 
--- Guards a table: tenants see and write their own rows only. The owner, who never serves verbs, is not bound.
-create procedure add_tenant_policy(guarded regclass) language plpgsql as $$
+-- Lets tenants see and write only their own rows of a table. The owner is not bound by it, and serves no verbs.
+create procedure add_tenant_policy(protected regclass) language plpgsql as $$
 begin
-  execute format('alter table %s enable row level security', guarded);
+  execute format('alter table %s enable row level security', protected);
   execute format('create policy tenant_isolation on %s to htm_app, htm_worker '
-                 'using (tenant = (select this_tenant())) with check (tenant = (select this_tenant()))', guarded);
-  execute format('grant select, insert, update, delete on %s to htm_app, htm_worker', guarded);
+                 'using (tenant = (select this_tenant())) with check (tenant = (select this_tenant()))', protected);
+  execute format('grant select, insert, update, delete on %s to htm_app, htm_worker', protected);
 end $$;
 revoke execute on procedure add_tenant_policy(regclass) from public;
 
@@ -40,7 +40,7 @@ create table robots (
 );
 call add_tenant_policy('robots');
 
--- A session's row hands out its sequence numbers: taken in the transaction that uses them, so there are no gaps.
+-- A session's row hands out its sequence numbers. They are taken in the transaction that uses them, so there are no gaps.
 create table sessions (
   tenant     text not null,
   owner      text not null,                     -- the user; '' is what everyone in the tenant shares

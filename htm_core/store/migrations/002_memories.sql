@@ -48,7 +48,7 @@ create table mentions (
   payload       bytea,                          -- exact bytes of a framework's message
   log_position  bigint,                         -- its place in the session's log; null: not in it
   archived      boolean not null default false, -- a log can be read as a queue: this has left the queue, not the log
-  source_id     uuid,                           -- of a fact: the node that a model took it from; no foreign key, see relations.sql
+  source_id     uuid,                           -- of a fact: the node that a model took it from; triggers.sql follows it
   forgotten_at  timestamptz,
   forgotten_by  text,
   withdrawn     boolean not null default false, -- forgotten for one robot only
@@ -104,7 +104,7 @@ create table relations (
   target     uuid not null,
   kind       text not null check (kind in ('related', 'supports', 'contradicts', 'derived')),
   origin     text not null check (origin in ('tags', 'proposition', 'link')),
-  owner      text not null,                     -- whose edge it is; its nodes are theirs, or everyone's
+  owner      text not null,                     -- the user who has this edge; its nodes belong to this user or to everyone
   weight     double precision not null check (weight > 0 and weight <= 1),
   created_at timestamptz not null default now(),
   primary key (tenant, source, target, kind, origin, owner),

@@ -2,18 +2,18 @@
 
 -- How a tenant's words are cut and weighed.
 create table lexicon (
-  tenant    text primary key,
-  prefix    text not null,                      -- stands before every lexeme, so that GIN serves small tenants
-  config    regconfig not null,
-  k1        real not null default 0.9,
-  b         real not null default 0.4,
-  average_length real not null default 12,      -- mean length of a passage, in lexeme occurrences
-  documents bigint not null default 0,          -- passages when last counted
-  version   integer not null default 1
+  tenant         text primary key,
+  prefix         text not null,                 -- stands before every lexeme, so that GIN serves small tenants
+  config         regconfig not null,
+  k1             real not null default 0.9,
+  b              real not null default 0.4,
+  average_length real not null default 12,      -- of a passage, in lexeme occurrences
+  documents      bigint not null default 0,     -- passages when last counted
+  version        integer not null default 1
 );
 call add_tenant_policy('lexicon');
 
--- Passages in which a lexeme occurs, per tenant, as last counted; rare lexemes are counted when asked for.
+-- Passages in which a lexeme occurs, per tenant, as last counted. Rare lexemes are counted by the query that has them.
 create table lexeme_counts (
   tenant    text not null,
   lexeme    text not null,
@@ -46,13 +46,13 @@ create index passages_by_owner on passages (tenant, owner);
 -- Without a list of pending entries, which every search would have to read through.
 create index passages_by_lexeme on passages using gin (lexemes) with (fastupdate = off);
 
--- One vector space per model name and dimension, whoever uses it.
+-- One vector space per model name and dimension, for all tenants.
 create table vector_spaces (
-  id        integer generated always as identity primary key,
-  name      text not null,
-  dimension integer not null check (dimension between 1 and 16000),
-  indexed   boolean not null default false,     -- the vectors of memories have their HNSW index
-  documents_indexed boolean not null default false, -- and so have those of documents
+  id                integer generated always as identity primary key,
+  name              text not null,
+  dimension         integer not null check (dimension between 1 and 16000),
+  indexed           boolean not null default false,   -- whether the vectors of memories have their HNSW index
+  documents_indexed boolean not null default false,   -- and whether those of documents have theirs
   unique (name, dimension)
 );
 grant select on vector_spaces to htm_app, htm_worker;

@@ -1,8 +1,8 @@
 -- Working memory: which nodes a robot, or a group of robots, holds in a session. A row that was evicted stays as the receipt.
 --
 -- Every transaction that changes what a set holds makes its version one more, and stamps it on the rows it changes. The
--- lock on the set's row is kept until the commit, so versions commit in their order, and whoever has seen version n is
--- missing exactly the rows with a higher one.
+-- lock on the set's row is kept until the commit, so versions commit in their order: a reader who has seen version n lacks
+-- exactly the rows with a higher one.
 
 create table working_sets (
   tenant  text not null,
@@ -57,7 +57,7 @@ create table group_members (
   group_name   text not null,
   robot        text not null,
   role         text not null check (role in ('active', 'passive')),
-  instance     uuid,                            -- of the process that speaks for the robot; null: none has since it was read back
+  instance     uuid,                            -- the process that runs the robot; null: none yet, since a backup was read
   joined_at    timestamptz not null default clock_timestamp(),
   heartbeat_at timestamptz not null default clock_timestamp(),
   primary key (tenant, group_name, robot),

@@ -35,8 +35,8 @@ create table documents (
   foreign key (tenant, collection) references collections (tenant, id)
 );
 call add_tenant_policy('documents');
--- A collection is of one tenant, so these need not begin with the tenant; and must not, lest the planner, who sees thousands
--- of tenants with a document each, takes one of them to look up a uid.
+-- A collection has one tenant, so these need not begin with the tenant. And they must not: the planner, which sees thousands of
+-- tenants with one document each, would take such an index to look up a uid.
 create index documents_by_order on documents (collection, created_at, place, uid);
 create index documents_by_namespace on documents (collection, namespace);
 create index documents_by_reference on documents (collection, md5(reference)) where reference is not null;

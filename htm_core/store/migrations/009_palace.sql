@@ -53,7 +53,7 @@ create index decisions_by_note on decisions (tenant, note_id);
 create index decisions_by_mention on decisions (tenant, mention_id) where mention_id is not null;
 create unique index decisions_undone_once on decisions (tenant, undoes) where undoes is not null;
 
--- What was asked of the palace, which layers answered, and why the walk stopped. No answer's words, only where they lie.
+-- Questions to the palace: which layers answered, and why the search stopped. It holds no words of answers, only where they are.
 create table consultations (
   tenant  text not null,
   id      uuid not null,
@@ -62,7 +62,7 @@ create table consultations (
   session text not null,
   at      timestamptz not null,
   prompt  text not null,
-  recall  boolean not null,                     -- whether it asked for something remembered
+  recall  boolean not null,                     -- whether the prompt needs something remembered
   rule    text not null,
   verdict text not null check (verdict in ('grounded', 'miss', 'failed', 'free')),
   layers  jsonb not null,

@@ -1,0 +1,1963 @@
+-- htm-memory: run with psql as a superuser, in the database that is to hold the memories.
+
+begin;
+
+set local htm.schema = 'htm';
+
+create extension if not exists vector;
+
+do $$
+declare wanted text;
+begin
+  foreach wanted in array array['htm_owner', 'htm_app', 'htm_worker'] loop
+    begin
+      if not exists (select from pg_roles where rolname = wanted) then
+        execute format('create role %I nologin', wanted);
+      end if;
+    exception when duplicate_object or unique_violation then null;  -- another database of this cluster was as quick
+    end;
+    if not pg_has_role(current_user, wanted, 'member') then
+      execute format('grant %I to %I', wanted, current_user);
+    end if;
+  end loop;
+end $$;
+
+do $$
+begin
+  execute format('create schema if not exists %I authorization htm_owner', current_setting('htm.schema'));
+  execute format('grant usage on schema %I to htm_app, htm_worker', current_setting('htm.schema'));
+end $$;
+
+select set_config('search_path', format('"%s", "%s", pg_temp', current_setting('htm.schema'), n.nspname), true)
+from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector';
+
+select '[1]'::vector;
+
+set local role htm_owner;
+
+create table if not exists migrations (
+  version integer primary key, name text not null, digest text not null, applied_at timestamptz not null default now(),
+  oldest_client integer not null                -- processes of this schema version and newer may go on beside it
+);
+create table if not exists function_files (
+  name text primary key, digest text not null, release text not null, applied_at timestamptz not null default now()
+);
+grant select on migrations, function_files to htm_app, htm_worker;
+
+-- migration 001 tenants
+-- Tenants, and the policy that keeps them apart.
+--
+-- Every migration runs as htm_owner, with search_path = the product's schema, then the schema of the extension vector.
+-- Functions, views and triggers are in ../functions; here is only what tables and policies need to exist.
+--
+-- Every transaction of a verb runs as htm_app with the setting htm.tenant. A missing setting is an error, never "all".
+
+create function this_tenant() returns text language plpgsql stable parallel safe as $$
+declare name text := pg_catalog.current_setting('htm.tenant', true);
+begin
+  if name is null or name = '' then
+    raise exception 'no tenant is set in this transaction'
+      using errcode = 'insufficient_privilege', hint = 'select set_config(''htm.tenant'', ''NAME'', true) first';
+  end if;
+  return name;
+end $$;
+
+-- Lets tenants see and write only their own rows of a table. The owner is not bound by it, and serves no verbs.
+create procedure add_tenant_policy(protected regclass) language plpgsql as $$
+begin
+  execute format('alter table %s enable row level security', protected);
+  execute format('create policy tenant_isolation on %s to htm_app, htm_worker '
+                 'using (tenant = (select this_tenant())) with check (tenant = (select this_tenant()))', protected);
+  execute format('grant select, insert, update, delete on %s to htm_app, htm_worker', protected);
+end $$;
+revoke execute on procedure add_tenant_policy(regclass) from public;
+
+create table tenants (
+  tenant     text primary key,
+  created_at timestamptz not null default now()
+);
+call add_tenant_policy('tenants');
+
+create table robots (
+  tenant     text not null,
+  name       text not null,
+  created_at timestamptz not null default now(),
+  active_at  timestamptz not null default now(),
+  primary key (tenant, name)
+);
+call add_tenant_policy('robots');
+
+-- A session's row hands out its sequence numbers. They are taken in the transaction that uses them, so there are no gaps.
+create table sessions (
+  tenant     text not null,
+  owner      text not null,                     -- the user; '' is what everyone in the tenant shares
+  session    text not null,                     -- '' is "no session named"
+  last_seq   bigint not null default 0,
+  created_at timestamptz not null default now(),
+  primary key (tenant, owner, session)
+) with (fillfactor = 50);
+call add_tenant_policy('sessions');
+
+
+insert into migrations (version, name, digest, oldest_client)
+values (1, 'tenants', '531a52491bd5e8289b2f121bcb576339b98a29f71871026f40de340a861380bc', 1);
+
+-- migration 002 memories
+-- A node is what, a mention is who, when and where.
+--
+-- A node's id is made of the SHA-256 of its owner and its exact text, so the same words of one owner are the same node
+-- by primary key, without a look-up and without a second index.
+
+create table nodes (
+  tenant     text not null,
+  id         uuid not null,
+  owner      text not null,
+  content    text not null,
+  tokens     integer not null,
+  created_at timestamptz not null,
+  live       boolean not null default true,     -- has a mention that is neither forgotten nor superseded
+  xid        xid8 not null default pg_current_xact_id(),
+  primary key (tenant, id)
+);
+call add_tenant_policy('nodes');
+create index nodes_by_time on nodes (tenant, owner, created_at desc, id desc);
+
+-- What changes often, away from what is wide.
+create table node_state (
+  tenant       text not null,
+  node_id      uuid not null,
+  importance   double precision not null,
+  metadata     jsonb not null default '{}',     -- the mentions' metadata merged, latest wins
+  access_count bigint not null default 0,
+  accessed_at  timestamptz not null,
+  primary key (tenant, node_id),
+  foreign key (tenant, node_id) references nodes (tenant, id) on delete cascade
+) with (fillfactor = 70);
+call add_tenant_policy('node_state');
+
+create table mentions (
+  tenant        text not null,
+  id            uuid not null,
+  node_id       uuid,                           -- null: nothing to search in it
+  owner         text not null,
+  robot         text not null,
+  session       text not null,
+  seq           bigint not null,
+  external_id   text,                           -- the caller's id, unique in its session
+  role          text,
+  name          text,
+  at            timestamptz not null,
+  key           text,                           -- the key under which it was said
+  content       text,                           -- only without a node
+  metadata      jsonb not null default '{}',
+  payload       bytea,                          -- exact bytes of a framework's message
+  log_position  bigint,                         -- its place in the session's log; null: not in it
+  archived      boolean not null default false, -- a log can be read as a queue: this has left the queue, not the log
+  source_id     uuid,                           -- of a fact: the node that a model took it from; triggers.sql follows it
+  forgotten_at  timestamptz,
+  forgotten_by  text,
+  withdrawn     boolean not null default false, -- forgotten for one robot only
+  purged        boolean not null default false, -- an empty tombstone that keeps the sequence
+  xid           xid8 not null default pg_current_xact_id(),
+  primary key (tenant, id),
+  unique (tenant, owner, session, seq),
+  foreign key (tenant, node_id) references nodes (tenant, id)
+);
+call add_tenant_policy('mentions');
+create unique index mentions_by_external_id on mentions (tenant, owner, session, external_id) where external_id is not null;
+create index mentions_by_node on mentions (tenant, node_id, at desc) where node_id is not null;
+create index mentions_by_time on mentions (tenant, at, session, seq);
+create index mentions_by_robot on mentions (tenant, robot, at);
+create index mentions_by_log on mentions (tenant, owner, session, log_position) where log_position is not null;
+create index mentions_by_metadata on mentions using gin (metadata jsonb_path_ops) with (fastupdate = off);
+create index mentions_forgotten on mentions (tenant, forgotten_at) where forgotten_at is not null and not purged;
+create index mentions_by_source on mentions (tenant, source_id) where source_id is not null;
+-- Which forms of a name a speaker has, as a whole or as the first part of it.
+create index mentions_by_name on mentions (tenant, name collate "C") where name is not null;
+
+create table tags (
+  tenant   text not null,
+  tag      text not null,
+  node_id  uuid not null,
+  explicit boolean not null,                    -- given by someone, or an ancestor of such a one
+  primary key (tenant, tag, node_id),
+  foreign key (tenant, node_id) references nodes (tenant, id) on delete cascade
+);
+call add_tenant_policy('tags');
+create index tags_by_node on tags (tenant, node_id);
+
+create table keys (
+  tenant  text not null,
+  owner   text not null,
+  key     text not null,
+  version integer not null,
+  node_id uuid not null,
+  robot   text not null,
+  at      timestamptz not null,
+  current boolean not null,
+  primary key (tenant, owner, key, version),
+  foreign key (tenant, node_id) references nodes (tenant, id)
+);
+call add_tenant_policy('keys');
+create unique index keys_current on keys (tenant, owner, key) where current;
+create index keys_by_node on keys (tenant, node_id);
+
+-- Edges between nodes: from shared tags, from facts and what they were taken from, and from who links them.
+create table relations (
+  tenant     text not null,
+  source     uuid not null,
+  target     uuid not null,
+  kind       text not null check (kind in ('related', 'supports', 'contradicts', 'derived')),
+  origin     text not null check (origin in ('tags', 'proposition', 'link')),
+  owner      text not null,                     -- the user who has this edge; its nodes belong to this user or to everyone
+  weight     double precision not null check (weight > 0 and weight <= 1),
+  created_at timestamptz not null default now(),
+  primary key (tenant, source, target, kind, origin, owner),
+  check (source <> target),
+  foreign key (tenant, source) references nodes (tenant, id) on delete cascade,
+  foreign key (tenant, target) references nodes (tenant, id) on delete cascade
+);
+call add_tenant_policy('relations');
+create index relations_by_target on relations (tenant, target);
+
+
+insert into migrations (version, name, digest, oldest_client)
+values (2, 'memories', '6b910567299e18afb713749c0752035c13f4a9270c199e585372ead87e6f56a8', 2);
+
+-- migration 003 passages
+-- What is searched: passages with their words, and vectors that carry their model.
+
+-- How a tenant's words are cut and weighed.
+create table lexicon (
+  tenant         text primary key,
+  prefix         text not null,                 -- stands before every lexeme, so that GIN serves small tenants
+  config         regconfig not null,
+  k1             real not null default 0.9,
+  b              real not null default 0.4,
+  average_length real not null default 12,      -- of a passage, in lexeme occurrences
+  documents      bigint not null default 0,     -- passages when last counted
+  version        integer not null default 1
+);
+call add_tenant_policy('lexicon');
+
+-- Passages in which a lexeme occurs, per tenant, as last counted. Rare lexemes are counted by the query that has them.
+create table lexeme_counts (
+  tenant    text not null,
+  lexeme    text not null,
+  documents bigint not null,
+  primary key (tenant, lexeme)
+);
+call add_tenant_policy('lexeme_counts');
+
+create table passages (
+  tenant     text not null,
+  id         uuid not null,
+  node_id    uuid not null,
+  mention_id uuid,                              -- null: (a part of) the content itself
+  ordinal    integer not null,
+  owner      text not null,
+  live       boolean not null default true,     -- its node's; in no index, so that forgetting is a HOT update
+  starts     integer not null,                  -- offsets into the content, in characters
+  stops      integer not null,
+  body       text,                              -- null: exactly that part of the content
+  length     integer not null,                  -- lexeme occurrences
+  lexemes    tsvector not null,
+  weights    sparsevec(268435456) not null,     -- BM25 term weights by hashed lexeme
+  version    integer not null,                  -- of the lexicon that weighed it
+  primary key (tenant, id),
+  foreign key (tenant, node_id) references nodes (tenant, id) on delete cascade
+) with (fillfactor = 90);
+call add_tenant_policy('passages');
+create index passages_by_node on passages (tenant, node_id);
+create index passages_by_owner on passages (tenant, owner);
+-- Without a list of pending entries, which every search would have to read through.
+create index passages_by_lexeme on passages using gin (lexemes) with (fastupdate = off);
+
+-- One vector space per model name and dimension, for all tenants.
+create table vector_spaces (
+  id                integer generated always as identity primary key,
+  name              text not null,
+  dimension         integer not null check (dimension between 1 and 16000),
+  indexed           boolean not null default false,   -- whether the vectors of memories have their HNSW index
+  documents_indexed boolean not null default false,   -- and whether those of documents have theirs
+  unique (name, dimension)
+);
+grant select on vector_spaces to htm_app, htm_worker;
+
+-- Which model a tenant's memories are embedded with; a second may be filled beside the first.
+create table models (
+  tenant text not null,
+  name   text not null,
+  space  integer references vector_spaces (id),        -- null until its first vector says the dimension
+  active boolean not null,
+  primary key (tenant, name)
+);
+call add_tenant_policy('models');
+create unique index models_active on models (tenant) where active;
+
+create table vectors (
+  tenant     text not null,
+  space      integer not null references vector_spaces (id),
+  passage_id uuid not null,
+  node_id    uuid not null,
+  owner      text not null,
+  live       boolean not null default true,
+  embedding  halfvec not null,
+  primary key (tenant, space, passage_id),
+  foreign key (tenant, passage_id) references passages (tenant, id) on delete cascade
+) with (fillfactor = 90, toast_tuple_target = 8160);
+alter table vectors alter column embedding set storage main;   -- in the row as far as a page goes, beyond that out of line
+call add_tenant_policy('vectors');
+create index vectors_by_node on vectors (tenant, node_id);
+create index vectors_by_owner on vectors (tenant, space, owner);
+create index vectors_by_passage on vectors (tenant, passage_id);
+
+
+insert into migrations (version, name, digest, oldest_client)
+values (3, 'passages', 'bf5087d8544fa0e519cbd505f916be6261cf65c664d5930dc9975bc11f647ca8', 3);
+
+-- migration 004 search_types
+-- The composite types that the search functions take and pass on.
+--
+-- PostgreSQL cannot replace a type, and statements of older processes build rows of it. So a type is never changed: what needs
+-- another column is a new type with a new name.
+
+-- What must hold of a node, and of one and the same of its mentions. Null members are neutral.
+create type filters as (
+  owners   text[],                              -- null: everybody's
+  robots   text[],
+  session  text,
+  windows  tstzmultirange,
+  tags     text[],                              -- each of them, or one below it
+  equal    jsonb,                               -- metadata @> equal
+  metadata jsonb                                -- a compiled filter, for matches()
+);
+
+-- How much each signal counts beside the vector and the words; 0 switches it off.
+create type signal_weights as (
+  context       float8,
+  session       float8,
+  speaker       float8,
+  time          float8,
+  prior         float8,
+  corroboration float8,
+  tags          float8
+);
+
+-- The words of a query as they weigh in a tenant or a collection, the rarest first.
+create type weighted_query as (
+  lexemes    text[],
+  documents  bigint[],                          -- in how many passages each lexeme occurs
+  weights    sparsevec,                         -- all lexemes in one vector, by their inverse document frequency
+  best_score float8,                            -- more than this no passage can score
+  top_terms  sparsevec[]                        -- the heaviest lexemes, each in a vector of its own: they are compared one by one
+);
+
+-- How the two searches of recall go about it.
+create type search_plan as (
+  node_ids   uuid[],                            -- the nodes that pass the filters; null: they are checked one by one, or there are none
+  by_node    boolean,                           -- look these nodes up instead of following an index
+  exact      boolean,                           -- read all rows of the owners instead of following an index
+  filtered   boolean,                           -- there are filters beside the owners
+  candidates integer                            -- so many passages with the rarest words are enough
+);
+
+-- What the vector search found, nearest first: nodes, each with its nearest passage and how far that is.
+create type vector_matches as (nodes uuid[], passages uuid[], distances float8[]);
+
+-- What must hold of a document. Null members are neutral, except `at`: what has expired by then is gone.
+create type document_filters as (
+  collection     integer,
+  uids           uuid[],
+  below          text[] collate "C",            -- labels that its namespace begins with
+  refs           text[],
+  metadata_equal jsonb,                         -- metadata @> this
+  metadata       jsonb,                         -- a compiled filter, for matches()
+  value_equal    jsonb,
+  value          jsonb,
+  at             timestamptz
+);
+
+-- A document as one of the two searches found it, with its rank there.
+create type document_match as (document uuid, rank bigint);
+
+
+insert into migrations (version, name, digest, oldest_client)
+values (4, 'search_types', '2d6872c9f89736582987683b9851d840d30bd5780123e000f8da266121311201', 4);
+
+-- migration 005 working_memory
+-- Working memory: which nodes a robot, or a group of robots, holds in a session. A row that was evicted stays as the receipt.
+--
+-- Every transaction that changes what a set holds makes its version one more, and stamps it on the rows it changes. The
+-- lock on the set's row is kept until the commit, so versions commit in their order: a reader who has seen version n lacks
+-- exactly the rows with a higher one.
+
+create table working_sets (
+  tenant  text not null,
+  id      uuid not null default gen_random_uuid(),
+  owner   text not null,
+  shared  boolean not null,                     -- the holder is a group, else a robot
+  holder  text not null,
+  session text not null,
+  version bigint not null default 1,
+  pruned  bigint not null default 0,            -- the version at which rows were last deleted instead of marked
+  primary key (tenant, id),
+  unique (tenant, owner, shared, holder, session)
+) with (fillfactor = 50);
+call add_tenant_policy('working_sets');
+
+create table working_items (
+  tenant       text not null,
+  set_id       uuid not null,
+  node_id      uuid not null,
+  version      bigint not null,
+  added_at     timestamptz not null,
+  accessed_at  timestamptz not null,
+  access_count bigint not null default 0,
+  evicted_at   timestamptz,                     -- null: it is held
+  policy       text,                            -- null in a row that is not held: it was let go without a receipt
+  score        double precision,
+  primary key (tenant, set_id, node_id),
+  foreign key (tenant, set_id) references working_sets (tenant, id) on delete cascade,
+  foreign key (tenant, node_id) references nodes (tenant, id) on delete cascade
+) with (fillfactor = 70);
+call add_tenant_policy('working_items');
+create index working_items_held on working_items (tenant, set_id) where evicted_at is null;
+create index working_items_by_version on working_items (tenant, set_id, version);
+create index working_items_by_node on working_items (tenant, node_id);
+
+-- A group: robots that share one working set. When an active robot is gone, a passive one takes over.
+create table groups (
+  tenant     text not null,
+  name       text not null,
+  id         uuid not null default gen_random_uuid(),
+  budget     integer not null,                  -- tokens of its working memory
+  policy     text not null,
+  lease      double precision not null,         -- seconds within which a lost active robot has a successor
+  term       bigint not null default 0,         -- one more with each change of who is active
+  created_at timestamptz not null default now(),
+  primary key (tenant, name)
+);
+call add_tenant_policy('groups');
+
+create table group_members (
+  tenant       text not null,
+  group_name   text not null,
+  robot        text not null,
+  role         text not null check (role in ('active', 'passive')),
+  instance     uuid,                            -- the process that runs the robot; null: none yet, since a backup was read
+  joined_at    timestamptz not null default clock_timestamp(),
+  heartbeat_at timestamptz not null default clock_timestamp(),
+  primary key (tenant, group_name, robot),
+  foreign key (tenant, group_name) references groups (tenant, name) on delete cascade
+) with (fillfactor = 70);
+call add_tenant_policy('group_members');
+create index group_members_by_instance on group_members (tenant, instance);
+
+
+insert into migrations (version, name, digest, oldest_client)
+values (5, 'working_memory', 'cb0bd4d3d769146050f0c9dc500eadcb41d15725c4575982dee873c87732d5d2', 5);
+
+-- migration 006 jobs
+-- Jobs: work that is pending. A row is written in the transaction of the memory that it is for.
+
+create table jobs (
+  tenant        text not null,
+  id            uuid not null default gen_random_uuid(),
+  kind          text not null,                  -- embed | count | tag | propose | relate
+  model         text not null default '',
+  node_id       uuid,
+  attempts      integer not null default 0,
+  run_at        timestamptz not null default now(),
+  claimed_until timestamptz,
+  parked_at     timestamptz,                    -- given up, with the error in view
+  error         text,
+  created_at    timestamptz not null default now(),
+  primary key (tenant, id),
+  foreign key (tenant, node_id) references nodes (tenant, id) on delete cascade
+) with (fillfactor = 70);
+alter table jobs enable row level security;
+create policy tenant_isolation on jobs to htm_app
+  using (tenant = (select this_tenant())) with check (tenant = (select this_tenant()));
+-- The worker sees the job rows of every tenant. For the memories that they name it enters one tenant at a time.
+create policy worker_sees_jobs on jobs to htm_worker using (true) with check (true);
+grant select, insert, update, delete on jobs to htm_app, htm_worker;
+create unique index jobs_once on jobs (tenant, kind, model, coalesce(node_id, '00000000-0000-0000-0000-000000000000'));
+create index jobs_due on jobs (kind, model, run_at) where parked_at is null;
+create index jobs_by_node on jobs (tenant, node_id);
+
+-- Whether and how fast each model may be called, for all workers of the database: its circuit breaker and its rate limit. A row
+-- comes with the first failure or the first counted call. It holds nothing of any tenant.
+create table model_status (
+  model       text primary key,
+  failures    integer not null default 0,       -- in a row
+  failed_at   timestamptz not null default 'epoch',
+  open_until  timestamptz not null default 'epoch',   -- a model that failed often is not called before
+  prober      uuid,                             -- the worker that tries whether it is back
+  probe_until timestamptz not null default 'epoch',   -- after this the prober counts as dead
+  spent_until timestamptz not null default 'epoch'    -- the calls made so far use up the rate until then
+) with (fillfactor = 50);
+grant select, insert, update on model_status to htm_worker;
+
+
+insert into migrations (version, name, digest, oldest_client)
+values (6, 'jobs', '73e175fa290b549359ddf8e1c9fe98d1fc35a6ab9b9c7443a8186ae61e1d1ca2', 6);
+
+-- migration 007 collections
+-- Collections: documents of a vector store, items of a key-value store. Any text as id, never merged, any dimension, out
+-- of recall's sight.
+
+create table collections (
+  tenant     text not null,
+  id         integer not null generated always as identity,
+  name       text not null,
+  config     regconfig not null,                -- how its words are cut
+  space      integer references vector_spaces (id),    -- model and dimension; null until its first vector
+  created_at timestamptz not null default now(),
+  primary key (tenant, name),
+  unique (tenant, id)
+);
+call add_tenant_policy('collections');
+
+-- A document's uid is made of the SHA-256 of its collection, namespace and id: so ids may be of any length, and a look-up
+-- needs the primary key alone.
+create table documents (
+  tenant     text not null,
+  uid        uuid not null,
+  collection integer not null,
+  namespace  text[] collate "C" not null,       -- labels; C order makes whatever is below a prefix one range
+  id         text not null,
+  content    text not null,
+  value      jsonb not null,
+  metadata   jsonb not null,
+  payload    bytea,
+  reference  text,                              -- the source document that it is a part of
+  created_at timestamptz not null,
+  place      integer not null,                  -- within what was put at that moment
+  updated_at timestamptz not null,
+  ttl        interval,                          -- what a refreshing read prolongs it by
+  expires_at timestamptz,
+  primary key (tenant, uid),
+  foreign key (tenant, collection) references collections (tenant, id)
+);
+call add_tenant_policy('documents');
+-- A collection has one tenant, so these need not begin with the tenant. And they must not: the planner, which sees thousands of
+-- tenants with one document each, would take such an index to look up a uid.
+create index documents_by_order on documents (collection, created_at, place, uid);
+create index documents_by_namespace on documents (collection, namespace);
+create index documents_by_reference on documents (collection, md5(reference)) where reference is not null;
+create index documents_by_metadata on documents using gin (metadata jsonb_path_ops) with (fastupdate = off);
+create index documents_by_value on documents using gin (value jsonb_path_ops) with (fastupdate = off);
+create index documents_expiring on documents (collection, expires_at) where expires_at is not null;
+
+-- What a document is found by. A row fills its page before anything of it goes out of line: a scan compares vectors where
+-- they lie, and a vector that no page can hold is still accepted.
+create table document_passages (
+  tenant     text not null,
+  document   uuid not null,
+  ordinal    integer not null,
+  collection integer not null,
+  space      integer,                           -- null: found by its words alone
+  length     integer not null,                  -- lexeme occurrences
+  lexemes    tsvector not null,                 -- each behind its collection's id, so that GIN serves small collections
+  weights    sparsevec(268435456) not null,     -- BM25 term weights by hashed lexeme
+  embedding  halfvec,
+  exact      vector,                            -- instead, for toy dimensions
+  primary key (tenant, document, ordinal),
+  foreign key (tenant, document) references documents (tenant, uid) on delete cascade
+) with (toast_tuple_target = 8160);
+alter table document_passages alter column embedding set storage main;
+alter table document_passages alter column exact set storage main;
+call add_tenant_policy('document_passages');
+create index document_passages_by_collection on document_passages (collection, document);
+create index document_passages_by_lexeme on document_passages using gin (lexemes) with (fastupdate = off);
+
+
+insert into migrations (version, name, digest, oldest_client)
+values (7, 'collections', '06d60626ca1f1a435ca3dc6a62937130c4a400f999c6b93dd1351a686db8c63b', 7);
+
+-- migration 008 files
+-- Files that were loaded: what each was when it was last read, and where its chunks lie in it. A chunk is a mention in the
+-- session of its file, so that a text which several files have is one node, and is gone when none of them has it.
+
+create table files (
+  tenant    text not null,
+  owner     text not null,
+  path      text not null,
+  session   text not null,
+  digest    bytea not null,                     -- of its bytes, and of the tags and metadata it was loaded with
+  size      bigint not null,                    -- bytes
+  front     jsonb not null default '{}',        -- what stands between its --- lines
+  loaded_at timestamptz not null,
+  primary key (tenant, owner, path)
+);
+call add_tenant_policy('files');
+
+create table file_chunks (
+  tenant     text not null,
+  owner      text not null,
+  path       text not null,
+  ordinal    integer not null,
+  mention_id uuid not null,
+  starts     integer not null,                  -- text[starts:stops], counted in characters
+  stops      integer not null,
+  headings   text[] not null,
+  primary key (tenant, owner, path, ordinal),
+  foreign key (tenant, owner, path) references files (tenant, owner, path) on delete cascade,
+  foreign key (tenant, mention_id) references mentions (tenant, id) on delete cascade
+);
+call add_tenant_policy('file_chunks');
+create index file_chunks_by_mention on file_chunks (tenant, mention_id);
+
+
+insert into migrations (version, name, digest, oldest_client)
+values (8, 'files', 'd29d496f811c35ef0e401160433355bcb744e650399cbb8e7e724d61bc1f1936', 8);
+
+-- migration 009 palace
+-- The memory palace: where a mention is kept and until when, what was decided about it, and what was consulted.
+--
+-- A place belongs to a mention, not to a node: what is said twice lies in two places, and each expires by itself. The notes of
+-- a session have an owner of their own, so that nothing but the palace of that session sees them.
+
+create table places (
+  tenant      text not null,
+  mention_id  uuid not null,
+  owner       text not null,
+  session     text not null,
+  kind        text not null check (kind in ('identity', 'filed', 'note', 'artifact', 'procedure')),
+  room        text not null default '',
+  drawer      text not null default '',
+  filed_at    timestamptz not null,
+  expires_at  timestamptz,                      -- null: never
+  promoted_at timestamptz,                      -- a note that was promoted: it is surfaced no more
+  uri         text,                             -- of an artifact
+  facts       jsonb not null default '{}',      -- a procedure's steps and triggers, an artifact's name
+  primary key (tenant, mention_id),
+  check ((kind = 'filed') = (room <> '' and drawer <> '')),
+  check ((kind = 'note') = (expires_at is not null)),
+  foreign key (tenant, mention_id) references mentions (tenant, id) on delete cascade
+);
+call add_tenant_policy('places');
+create index places_by_room on places (tenant, owner, kind, room, drawer, filed_at desc);
+create index places_by_time on places (tenant, owner, kind, filed_at desc);
+create index places_by_expiry on places (tenant, expires_at) where expires_at is not null;
+
+-- What became of each attempt to promote a note; rows are never changed.
+create table decisions (
+  tenant     text not null,
+  id         uuid not null,
+  owner      text not null,
+  robot      text not null,
+  session    text not null,
+  at         timestamptz not null,
+  note_id    uuid not null,                     -- the note's mention
+  mention_id uuid,                              -- the mention that was filed
+  room       text not null,
+  drawer     text not null,
+  reason     text not null,
+  summary    text not null,
+  outcome    text not null check (outcome in ('promoted', 'duplicate', 'conflict', 'undone')),
+  against    jsonb not null default '[]',       -- the mentions it repeats or contradicts, and why
+  undoes     uuid,                              -- the decision that this one takes back
+  primary key (tenant, id),
+  foreign key (tenant, note_id) references mentions (tenant, id) on delete cascade,
+  foreign key (tenant, mention_id) references mentions (tenant, id) on delete cascade
+);
+call add_tenant_policy('decisions');
+create index decisions_by_time on decisions (tenant, owner, at desc);
+create index decisions_by_note on decisions (tenant, note_id);
+create index decisions_by_mention on decisions (tenant, mention_id) where mention_id is not null;
+create unique index decisions_undone_once on decisions (tenant, undoes) where undoes is not null;
+
+-- Questions to the palace: which layers answered, and why the search stopped. It holds no words of answers, only where they are.
+create table consultations (
+  tenant  text not null,
+  id      uuid not null,
+  owner   text not null,
+  robot   text not null,
+  session text not null,
+  at      timestamptz not null,
+  prompt  text not null,
+  recall  boolean not null,                     -- whether the prompt needs something remembered
+  rule    text not null,
+  verdict text not null check (verdict in ('grounded', 'miss', 'failed', 'free')),
+  layers  jsonb not null,
+  primary key (tenant, id)
+);
+call add_tenant_policy('consultations');
+create index consultations_by_time on consultations (tenant, owner, at desc);
+
+-- When robots last woke up, so that the next wake-up can say what is new.
+create table wakings (
+  tenant text not null,
+  owner  text not null,
+  robot  text not null,
+  at     timestamptz not null,
+  primary key (tenant, owner, robot)
+);
+call add_tenant_policy('wakings');
+
+
+insert into migrations (version, name, digest, oldest_client)
+values (9, 'palace', '9eb338c4b5fc55d02556532bb04d06e8bf50b8c20a3cd8130568bc2e7c820ca2', 9);
+
+-- functions dropped
+-- Functions, views and triggers of earlier versions that no file defines any more, in any order.
+--
+-- What is removed from a file, or gets other argument types, another return type or other argument names, is dropped here, as
+-- `drop function if exists NAME(TYPES);`: "create or replace" would leave the old one beside the new. Dropped is only what
+-- no process that may still run calls: see docs/why/upgrades.md. A function whose return type or argument names changed, and
+-- which is defined again further on, is dropped and made anew each time.
+
+
+insert into function_files (name, digest, release) values ('dropped', '66ea258097788e1ec6f91caa0bf4f5de4cd29294a946ae618d44dd9d218f0ae4', '0.1.0')
+on conflict (name) do update set digest = excluded.digest, release = excluded.release, applied_at = now();
+
+-- functions metadata_filter
+-- Metadata filters: one function, self-contained, written as a fragment of a migration.
+--
+-- `filter` is what htm_core.rules.filters.compile_where(...).json gives: {"path": <a strict JSON path>, "values": {...}},
+-- or {} (or null) to let everything pass. Any other object lets nothing pass: a filter that was never compiled must
+-- not open the door. `metadata` null passes no filter but the empty one.
+--
+-- One expression, immutable, without settings: PostgreSQL inlines it, and where the filter is a constant (a custom
+-- plan) parses the path once per statement and drops the empty filter from the plan altogether. Only operators and
+-- functions of pg_catalog are used, by their qualified names, so that no search path changes its meaning.
+create or replace function matches(metadata jsonb, filter jsonb) returns boolean
+language sql immutable parallel safe
+as $$
+  select filter is null
+      or filter operator(pg_catalog.=) '{}'::pg_catalog.jsonb
+      or coalesce(
+           pg_catalog.jsonb_path_match(
+             metadata,
+             (filter operator(pg_catalog.->>) 'path'::pg_catalog.text)::pg_catalog.jsonpath,
+             filter operator(pg_catalog.->) 'values'::pg_catalog.text,
+             true),
+           false)
+$$;
+
+
+insert into function_files (name, digest, release) values ('metadata_filter', 'b4c803c2dcbc967baa75824bd15744704a4966c1717c1ffad8b59ceb4613b37a', '0.1.0')
+on conflict (name) do update set digest = excluded.digest, release = excluded.release, applied_at = now();
+
+-- functions views
+-- Mentions with their words, behind the same wall as the tables.
+create or replace view mentions_with_content with (security_invoker = true) as
+select m.tenant, m.id, m.node_id, m.owner, m.robot, m.session, m.seq, m.external_id, m.role, m.name, m.at, m.metadata,
+       m.payload, m.log_position, m.archived, m.forgotten_at, m.purged, coalesce(n.content, m.content, '') as content
+from mentions m left join nodes n on n.tenant = m.tenant and n.id = m.node_id;
+grant select on mentions_with_content to htm_app, htm_worker;
+
+
+insert into function_files (name, digest, release) values ('views', '375fb972af693744689696c9d9a77e8b0132f5a5fb8a1ac297836938898a754f', '0.1.0')
+on conflict (name) do update set digest = excluded.digest, release = excluded.release, applied_at = now();
+
+-- functions lexemes
+-- Texts as lexemes, BM25 weights and text-search queries.
+
+-- The dimension of a lexeme in a sparse vector: 28 bits of its MD5; no dictionary to keep.
+create or replace function lexeme_dimension(lexeme text) returns integer language sql immutable strict parallel safe as
+$$ select 1 + ('x' || substr(md5(lexeme), 1, 7))::bit(28)::int $$;
+
+create or replace function bm25_weights(words tsvector, length integer, k1 real, b real, average_length real) returns sparsevec
+language sql immutable strict parallel safe set search_path from current as $$
+  select ('{' || coalesce(string_agg(d || ':' || w, ',' order by d), '') || '}/268435456')::sparsevec
+  from (select lexeme_dimension(u.lexeme) d,
+               max((k1 + 1) * tf / (tf + k1 * (1 - b + b * length / greatest(average_length, 1))))::real w
+        from unnest(words) u, lateral (select coalesce(array_length(u.positions, 1), 1)::float8 as tf) o group by 1) x
+$$;
+
+-- The lexemes of a text. What a language calls noise is kept when there is nothing else, so that every text can be found.
+-- Where no stemmer is known, the beginnings of words are lexemes, too, so that inflected forms meet.
+create or replace function to_lexemes(config regconfig, body text) returns tsvector language plpgsql immutable strict parallel safe as $$
+declare words tsvector := to_tsvector(config, body); bare constant text := left(lower(btrim(body)), 200);
+begin
+  if config = 'pg_catalog.simple'::regconfig then
+    words := words || array_to_tsvector(array(
+      select distinct left(l, 4) from unnest(tsvector_to_array(words)) l where length(l) > 4 and l !~ '[0-9]'));
+  end if;
+  if words = ''::tsvector then words := to_tsvector('simple', body); end if;
+  if words = ''::tsvector and bare <> '' then words := array_to_tsvector(array[bare]); end if;
+  return words;
+end $$;
+
+create or replace function with_prefix(words tsvector, prefix text) returns tsvector language sql immutable strict parallel safe as
+$$ select coalesce(array_to_tsvector(array_agg(prefix || l)), ''::tsvector) from unnest(tsvector_to_array(words)) l $$;
+
+create or replace function lexeme_count(words tsvector) returns integer language sql immutable strict parallel safe as
+$$ select coalesce(sum(coalesce(array_length(positions, 1), 1)), 0)::int from unnest(words) $$;
+
+-- A lexeme as a query writes it.
+create or replace function quote_lexeme(lexeme text) returns text language sql immutable parallel safe as
+$$ select '''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''' $$;
+
+-- A query for any of these lexemes.
+create or replace function any_lexeme(lexemes text[]) returns tsquery language sql immutable strict parallel safe as
+$$ select string_agg(quote_lexeme(l), '|')::tsquery from unnest(lexemes) l $$;
+
+
+insert into function_files (name, digest, release) values ('lexemes', '0da109376389d548c9fb59dcd02ff4f027ba3251a1001bbdb18068b304bb7759', '0.1.0')
+on conflict (name) do update set digest = excluded.digest, release = excluded.release, applied_at = now();
+
+-- functions nodes
+-- What is derived of a node from its mentions.
+
+-- A node is live while a mention of it is neither forgotten nor only the old value of a key.
+-- Statement by statement, so that each sees what the writers it waited for have committed.
+create or replace function refresh_live(ids uuid[]) returns void language plpgsql as $$
+declare turned uuid[];
+begin
+  perform 1 from nodes n where n.tenant = this_tenant() and n.id = any(ids) order by n.id for no key update;
+  with wanted as (
+    select n.id, n.live as was, exists (
+      select 1 from mentions m
+      where m.tenant = n.tenant and m.node_id = n.id and m.forgotten_at is null
+        and (m.key is null or exists (select 1 from keys k where k.tenant = m.tenant and k.owner = m.owner
+                                      and k.key = m.key and k.current and k.node_id = m.node_id))) as live
+    from nodes n where n.tenant = this_tenant() and n.id = any(ids)),
+  done as (
+    update nodes n set live = w.live from wanted w
+    where n.tenant = this_tenant() and n.id = w.id and w.live <> w.was returning n.id)
+  select array_agg(id) into turned from done;
+  if turned is null then return; end if;
+  update passages p set live = n.live from nodes n
+  where n.tenant = this_tenant() and n.id = any(turned) and p.tenant = n.tenant and p.node_id = n.id;
+  update vectors v set live = n.live from nodes n
+  where n.tenant = this_tenant() and n.id = any(turned) and v.tenant = n.tenant and v.node_id = n.id;
+end $$;
+
+-- Node metadata is that of its mentions merged; the latest wins.
+create or replace function refresh_metadata(ids uuid[]) returns void language sql as $$
+  update node_state s set metadata = coalesce((
+    select jsonb_object_agg(e.key, e.value order by m.at, m.seq) from mentions m, jsonb_each(m.metadata) e
+    where m.tenant = s.tenant and m.node_id = s.node_id and m.forgotten_at is null), '{}')
+  where s.tenant = this_tenant() and s.node_id = any(ids)
+$$;
+
+
+insert into function_files (name, digest, release) values ('nodes', '8649dc663af7ba508530c6e18505ded31ecaebb34dae0e00b6cbfecff72c46cb', '0.1.0')
+on conflict (name) do update set digest = excluded.digest, release = excluded.release, applied_at = now();
+
+-- functions models
+-- The vector spaces of a tenant's models.
+
+-- The space for a tenant's model, made when its first vector says the dimension; another dimension is refused, and so is a
+-- model that the tenant does not have (any more).
+create or replace function ensure_vector_space(model text, dims integer) returns integer
+language plpgsql security definer set search_path from current as $$
+declare taken integer; known integer;
+begin
+  select m.space, s.dimension into taken, known from models m left join vector_spaces s on s.id = m.space
+  where m.tenant = this_tenant() and m.name = model;
+  if not found then
+    raise exception 'the model % is not one that these memories are embedded with', model using errcode = 'HT001';
+  end if;
+  if taken is not null then
+    if known <> dims then
+      raise exception 'the model % has vectors of % dimensions here, got one of %', model, known, dims using errcode = 'HT001';
+    end if;
+    return taken;
+  end if;
+  insert into vector_spaces (name, dimension) values (model, dims) on conflict (name, dimension) do nothing;
+  select id into taken from vector_spaces where name = model and dimension = dims;
+  update models set space = taken where tenant = this_tenant() and name = model and space is null;
+  return taken;
+end $$;
+
+-- The vector space of the tenant's model; another model than the question's is refused.
+create or replace function query_vector_space(model text, meaning halfvec) returns vector_spaces
+language plpgsql stable set search_path from current set plan_cache_mode = force_generic_plan as $$
+declare known text; answer vector_spaces;
+begin
+  select m.name, s.id, s.name, s.dimension, s.indexed into known, answer.id, answer.name, answer.dimension, answer.indexed
+  from models m left join vector_spaces s on s.id = m.space where m.tenant = this_tenant() and m.active;
+  if known <> model then
+    raise exception 'these memories are embedded with %, the question with %', known, model using errcode = 'HT001';
+  end if;
+  if answer.dimension <> vector_dims(meaning) then
+    raise exception 'the stored vectors have % dimensions, the question''s has %', answer.dimension, vector_dims(meaning)
+      using errcode = 'HT001';
+  end if;
+  return answer;
+end $$;
+
+
+insert into function_files (name, digest, release) values ('models', '70626c6c10d23d8d032a261db3da34be5d7c7798478460a59ccb8eaa9987278f', '0.1.0')
+on conflict (name) do update set digest = excluded.digest, release = excluded.release, applied_at = now();
+
+-- functions filters
+-- Which nodes pass the filters of a query.
+
+-- Whose an owner's rows may be: of these owners, or everybody's. A session's notes are nobody else's, so not even everybody's.
+create or replace function owner_is_visible(owners text[], owner text) returns boolean language sql immutable parallel safe as
+$$ select case when owners is null then not starts_with(owner, 'htm:notes:') else owner = any(owners) end $$;
+
+create or replace function filters_mentions(f filters) returns boolean language sql immutable parallel safe as
+$$ select (f).robots is not null or (f).session is not null or (f).windows is not null
+          or (f).equal is not null or (f).metadata is not null $$;
+
+create or replace function node_matches(node uuid, f filters) returns boolean
+language plpgsql stable parallel safe set search_path from current as $$
+declare me constant text := this_tenant();
+begin
+  if f.tags is not null and (
+    select count(*) from tags t where t.tenant = me and t.node_id = node and t.tag = any(f.tags)
+  ) < cardinality(f.tags) then return false; end if;
+  return not filters_mentions(f) or exists (
+    select 1 from mentions m
+    where m.tenant = me and m.node_id = node and m.forgotten_at is null
+      and owner_is_visible(f.owners, m.owner)
+      and (f.robots is null or m.robot = any(f.robots))
+      and (f.session is null or m.session = f.session)
+      and (f.windows is null or m.at <@ f.windows)
+      and (f.equal is null or m.metadata @> f.equal)
+      and (f.metadata is null or matches(m.metadata, f.metadata)));
+end $$;
+
+-- The nodes that satisfy narrow filters, or null when there are more than `most`: then the scans check one by one.
+-- Whether they are live, and whose they are, the scans see in their own rows.
+create or replace function filtered_nodes(f filters, most integer) returns uuid[]
+language plpgsql stable set search_path from current set plan_cache_mode = force_custom_plan as $$
+declare
+  me constant text := this_tenant(); few constant integer := 1000;
+  tagged uuid[]; among uuid[]; found uuid[]; lowest timestamptz; highest timestamptz;
+begin
+  if f.tags is not null then
+    select array_agg(x.node_id) into tagged from (
+      select t.node_id from tags t                -- with the rest of them, lest many have one and none has all
+      where t.tenant = me and t.tag = f.tags[1] and (cardinality(f.tags) = 1 or cardinality(f.tags) = (
+        select count(*) from tags u where u.tenant = me and u.node_id = t.node_id and u.tag = any(f.tags)))
+      limit most + 1) x;
+    tagged := coalesce(tagged, '{}');
+  end if;
+  if not filters_mentions(f) then return case when cardinality(tagged) <= most then tagged end; end if;
+  if cardinality(tagged) <= few then among := tagged; end if;   -- only their mentions are looked at
+  lowest := coalesce(lower(f.windows), '-infinity'); highest := coalesce(upper(f.windows), 'infinity');
+  select array_agg(x.node_id) into found from (
+    select m.node_id from mentions m
+    where m.tenant = me and m.node_id is not null and m.forgotten_at is null
+      and owner_is_visible(f.owners, m.owner)
+      and (among is null or m.node_id = any(among))
+      and (f.robots is null or m.robot = any(f.robots))
+      and (f.session is null or m.session = f.session)
+      and (f.windows is null or (m.at >= lowest and m.at <= highest and m.at <@ f.windows))
+      and (f.equal is null or m.metadata @> f.equal)
+      and (f.metadata is null or matches(m.metadata, f.metadata))
+    limit case when among is null then most + 1 end) x;
+  if among is null and cardinality(found) > most then return null; end if;
+  if f.tags is not null and among is null then
+    select array_agg(t.node_id) into found from (
+      select t.node_id from tags t where t.tenant = me and t.node_id = any(found) and t.tag = any(f.tags)
+      group by t.node_id having count(*) = cardinality(f.tags)) t;
+  end if;
+  return coalesce(found, '{}');
+end $$;
+
+
+insert into function_files (name, digest, release) values ('filters', 'd971f995eacccfab94b1ca1f823d592eeb500c2b169ffa53b352c9a2811e9f14', '0.1.0')
+on conflict (name) do update set digest = excluded.digest, release = excluded.release, applied_at = now();
+
+-- functions word_counts
+-- Word statistics of a tenant, for the weights of words.
+
+-- Counts a tenant's passages, their mean length and its commoner lexemes, for the weights of words.
+create or replace function refresh_lexeme_counts() returns bigint language plpgsql security definer set search_path from current as $$
+declare me constant text := this_tenant(); total bigint; mean real; my_prefix text;
+begin
+  select count(*), avg(length) into total, mean from passages where tenant = me;
+  select l.prefix into my_prefix from lexicon l where l.tenant = me;
+  delete from lexeme_counts where tenant = me;
+  insert into lexeme_counts (tenant, lexeme, documents)
+  select me, substr(word, length(my_prefix) + 1), ndoc
+  from ts_stat(format('select lexemes from passages where tenant = %L', me)) where ndoc >= 20;
+  update lexicon set documents = total, average_length = coalesce(mean, average_length) where tenant = me;
+  return total;
+end $$;
+
+-- Owes a count to each tenant that has far more passages than when last counted, whoever wrote them. About 200,000 rows
+-- are looked at: tenants are drawn at random where all would be more.
+create or replace function queue_lexeme_counts() returns bigint language plpgsql security definer set search_path from current as $$
+declare owed bigint; tenants constant float8 := (select count(*) from lexicon);
+begin
+  insert into jobs (tenant, kind)
+  select l.tenant, 'count'
+  from (select x.tenant, (x.documents * 1.2 + 500)::bigint as enough from lexicon x offset 0) l
+  where random() < 200000 / (l.enough * tenants)
+    and (select count(*) from (select 1 from passages p where p.tenant = l.tenant limit l.enough + 1) y) > l.enough
+  on conflict do nothing;
+  get diagnostics owed = row_count;
+  return owed;
+end $$;
+
+
+insert into function_files (name, digest, release) values ('word_counts', '045c25bb118ac1ada74287f209551d69596e917ef59be608f999bd707535c45a', '0.1.0')
+on conflict (name) do update set digest = excluded.digest, release = excluded.release, applied_at = now();
+
+-- functions search
+-- The two searches of recall, by vector and by text, and how they go about it.
+--
+-- Under row-level security PostgreSQL uses neither GIN for @@ nor shows statistics. So the functions that statements call run
+-- as the owner (security definer), with a fixed search_path, and take the tenant from the setting, never as an argument.
+
+create or replace function weigh_query(asked text) returns weighted_query
+language plpgsql stable set search_path from current set plan_cache_mode = force_generic_plan as $$
+declare
+  few constant integer := 2000; rare constant integer := 200; compared constant integer := 16;
+  lex lexicon; total bigint; answer weighted_query;
+begin
+  select * into lex from lexicon l where l.tenant = this_tenant();
+  if not found then return null; end if;
+  total := lex.documents;
+  if total < few then
+    select greatest(count(*), total) into total from (select 1 from passages p where p.tenant = lex.tenant limit few) x;
+  end if;
+  with counted as (                             -- those that are too rare to be listed are counted now
+    select w as word, coalesce(
+             (select t.documents from lexeme_counts t where lex.documents >= few and t.tenant = lex.tenant and t.lexeme = w),
+             (select count(*) from (
+                select 1 from (select p.tenant from passages p where p.lexemes @@ quote_lexeme(lex.prefix || w)::tsquery offset 0) p
+                where p.tenant = lex.tenant limit case when lex.documents >= few then rare else few end) x)) as n
+    from unnest(tsvector_to_array(to_lexemes(lex.config, asked))) w),
+  -- Inverse document frequency as in Lucene: ln(1 + (N - n + 0.5) / (n + 0.5)).
+  terms as materialized (
+    select c.word, c.n, lexeme_dimension(c.word) as d,
+           ln(1 + (greatest(total, c.n) - c.n + 0.5::float8) / (c.n + 0.5::float8)) as idf
+    from counted c),
+  entries as (
+    select e.d || ':' || e.w as entry, row_number() over (order by e.w desc, e.d) as place
+    from (select t.d, max(t.idf)::real as w from terms t group by t.d) e),
+  sparse as materialized (
+    select ('{' || string_agg(e.entry, ',') || '}/268435456')::sparsevec as together,
+           array_agg(('{' || e.entry || '}/268435456')::sparsevec order by e.place) filter (where e.place <= compared) as apart
+    from entries e)
+  select array_agg(lex.prefix || t.word order by t.n, t.word), array_agg(t.n order by t.n, t.word),
+         (select s.together from sparse s), sum(t.idf) * (lex.k1 + 1), (select s.apart from sparse s)
+    into answer from terms t;
+  return answer;
+end $$;
+
+-- Where the arms look, and how.
+create or replace function plan_search(f filters, pool integer) returns search_plan
+language plpgsql stable set search_path from current set plan_cache_mode = force_generic_plan as $$
+declare
+  me constant text := this_tenant(); owners constant text[] := f.owners;
+  few constant integer := 5000;                 -- so many are scanned exactly about as fast as through an index
+  many constant integer := 20000;               -- so many filtered nodes are gathered before the scans
+  way search_plan; total bigint; said bigint;
+begin
+  way.filtered := f.tags is not null or filters_mentions(f);
+  select greatest(l.documents, 1) into total from lexicon l where l.tenant = me;
+  if way.filtered then way.node_ids := filtered_nodes(f, many); end if;
+  -- Looking c nodes up costs c; an index among n has to be followed for pool * n / c. The lesser of the two is taken.
+  way.by_node := way.node_ids is not null and (cardinality(way.node_ids) <= 1000
+               or cardinality(way.node_ids)::float8 ^ 2 < pool::float8 * total);
+  way.candidates := greatest(2000, least(8000, 2000 * coalesce(total::float8 / nullif(cardinality(way.node_ids), 0), 1)))::int;
+  way.exact := not way.by_node;
+  if way.exact and owners is null then
+    way.exact := total <= 2 * few;
+  elsif way.exact then
+    -- Who has said so much has more passages than few; only of the others they are counted.
+    select sum(s.last_seq) into said from (
+      select s.last_seq from sessions s where s.tenant = me and s.owner = any(owners) limit 20) s;
+    way.exact := coalesce(said, 0) <= 4 * few;
+  end if;
+  if way.exact then
+    execute 'select count(*) <= $3 from ('
+      'select 1 from passages p where p.tenant = $1 and owner_is_visible($2, p.owner) limit $3 + 1) x' into way.exact using me, owners, few;
+  end if;
+  return way;
+end $$;
+
+create or replace function vector_search(meaning halfvec, space vector_spaces, f filters, way search_plan, pool integer) returns vector_matches
+language plpgsql stable set search_path from current set plan_cache_mode = force_custom_plan as $$
+declare
+  me constant text := this_tenant(); owners constant text[] := f.owners; chosen constant uuid[] := way.node_ids;
+  narrow constant boolean := way.filtered and way.node_ids is null; answer vector_matches;
+begin
+  if not way.by_node and not way.exact and space.indexed then
+    -- Only integers of the space's row are formatted: a cast needs a literal dimension, a partial index a literal space.
+    perform set_config('hnsw.iterative_scan', 'relaxed_order', true),
+            set_config('hnsw.ef_search', least(1000, greatest(64, pool * 5 / 3))::text, true);
+    execute format(
+      'select array_agg(n order by d, n), array_agg(p order by d, n), array_agg(d order by d, n) from ('
+      'select distinct on (n) n, p, d from ('
+      'select node_id n, passage_id p, embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) d from vectors '
+      'where space = %2$s and tenant = $2 and live and owner_is_visible($4, owner) '
+      'and ($7 is null or (node_id in (select unnest($7))) is true) and (not $6 or node_matches(node_id, $5)) '
+      'order by embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) limit $3) near order by n, d) x',
+      space.dimension, space.id)
+    into answer.nodes, answer.passages, answer.distances using meaning, me, pool, owners, f, narrow, chosen;
+    if cardinality(answer.nodes) >= pool / 2 then return answer; end if;
+    -- Others' vectors, or one node's many passages, stood in front: ours alone are looked at, one by one.
+  end if;
+  select array_agg(x.n order by x.d, x.n), array_agg(x.p order by x.d, x.n), array_agg(x.d order by x.d, x.n)
+    into answer.nodes, answer.passages, answer.distances from (
+    select y.* from (
+      select distinct on (v.node_id) v.node_id n, v.passage_id p, v.embedding <=> meaning d from vectors v
+      where v.tenant = me and v.space = space.id and v.live and owner_is_visible(owners, v.owner)
+        and (chosen is null or v.node_id = any(chosen)) and (not narrow or node_matches(v.node_id, f))
+      order by v.node_id, (v.embedding <=> meaning) + 0) y
+    order by y.d, y.n limit pool) x;
+  return answer;
+end $$;
+
+-- The words that drive the index, as queries to try in turn. The rarest come first, as many as have `enough` passages
+-- between them; where one that half of the passages have is needed for a pool, it drives together with another word first.
+create or replace function driving_queries(asked weighted_query, enough integer, pool integer) returns tsquery[]
+language plpgsql immutable set search_path from current as $$
+declare rare text; common text; others text; before bigint := 0; through bigint; word text;
+begin
+  for i in 1 .. cardinality(asked.lexemes) loop
+    through := before + asked.documents[i]; word := quote_lexeme(asked.lexemes[i]);
+    if through <= enough then rare := concat_ws('|', rare, word);
+    elsif before < pool then common := concat_ws('|', common, word);
+    else others := concat_ws('|', others, word);
+    end if;
+    before := through;
+  end loop;
+  if common is null then return array[rare::tsquery]; end if;
+  if others is null then return array[concat_ws('|', rare, common)::tsquery]; end if;
+  return array[concat_ws('|', rare, '(' || common || ')&(' || others || ')')::tsquery, concat_ws('|', rare, common)::tsquery];
+end $$;
+
+-- The nodes whose passages have the words of a question, the best first.
+create or replace function text_search(asked weighted_query, f filters, way search_plan, pool integer) returns uuid[]
+language plpgsql stable set search_path from current set plan_cache_mode = force_generic_plan as $$
+declare
+  me constant text := this_tenant(); owners constant text[] := f.owners; chosen constant uuid[] := way.node_ids;
+  narrow constant boolean := way.filtered and way.node_ids is null; pattern constant sparsevec := asked.weights;
+  most constant integer := case when narrow then null else 4 * pool end; told uuid[]; seen bigint; wanted tsquery;
+begin
+  if way.by_node or way.exact then
+    -- Planned for what is asked, since few nodes may be looked up, or few rows of the owners.
+    execute 'select array_agg(x.n order by x.d, x.n) from ('
+      'select p.node_id n, min(p.weights <#> $1) d from passages p '
+      'where p.tenant = $2 and owner_is_visible($4, p.owner) and p.live and p.lexemes @@ $3 '
+      'and ($5 is null or p.node_id = any($5)) and (not $6 or node_matches(p.node_id, $7)) '
+      'group by p.node_id order by 2, 1 limit $8) x'
+    into told using pattern, me, any_lexeme(asked.lexemes), owners,
+                    chosen, narrow, f, pool;
+    return told;
+  end if;
+  foreach wanted in array driving_queries(asked, way.candidates, pool) loop
+    for round in 1 .. 2 loop
+      -- All words score. The lexemes carry the tenant's code: alone in there, so that nothing but their index is taken.
+      with near as (
+        select p.node_id as n, p.weights <#> pattern as d from (
+          select q.tenant, q.node_id, q.owner, q.live, q.weights from passages q where q.lexemes @@ wanted offset 0) p
+        where p.tenant = me and p.live and owner_is_visible(owners, p.owner)
+          and (chosen is null or p.node_id in (select unnest(chosen)))
+        order by d limit case when round = 1 then most end),
+      best as (                                 -- filters that are checked one by one are checked best candidate first
+        select b.n, b.d from (select n.n, min(n.d) as d from near n group by n.n order by 2, 1 offset 0) b
+        where not narrow or node_matches(b.n, f) limit pool)
+      select array_agg(b.n order by b.d, b.n), (select count(*) from near) into told, seen from best b;
+      exit when cardinality(told) >= pool / 2 or seen < most or most is null;
+      -- One node's many passages stood in front.
+    end loop;
+    exit when cardinality(told) >= pool / 2;
+  end loop;
+  return told;
+end $$;
+
+
+insert into function_files (name, digest, release) values ('search', '1a0e3286ea6953278f152fad5747f698b3d9d814ba52dbfbaa54276195237a53', '0.1.0')
+on conflict (name) do update set digest = excluded.digest, release = excluded.release, applied_at = now();
+
+-- functions signals
+-- Signals: what says, beside the two searches, that a memory answers a query.
+
+create or replace function matching_speakers(forms text[], f filters) returns text[]
+language plpgsql stable security definer set search_path from current
+set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+declare me constant text := this_tenant(); owners constant text[] := f.owners; known text[];
+begin
+  if not exists (select 1 from mentions m where m.tenant = me and m.name is not null) then return '{}'; end if;
+  select array_agg(form order by length(form) desc, form) into known from unnest(forms) form
+  where exists (
+    select 1 from mentions m
+    where m.tenant = me and m.name is not null and m.forgotten_at is null
+      and m.name collate "C" >= form and m.name collate "C" < form || '!'      -- the sign after the space
+      and owner_is_visible(owners, m.owner));
+  return coalesce(known, '{}');
+end $$;
+
+-- Days between a moment and the nearest of some windows of time.
+create or replace function days_outside(at timestamptz, windows tstzmultirange) returns float8
+language sql immutable strict parallel safe as $$
+  select extract(epoch from min(case when at < lower(w) then lower(w) - at when at >= upper(w) then at - upper(w)
+                                     else interval '0' end)) / 86400
+  from unnest(windows) w
+$$;
+
+-- How much of its surroundings a text of so many words lives off, and brings to them: brief ones all, long ones little.
+create or replace function context_share(length bigint) returns float8 language sql immutable strict parallel safe as $$
+  select 1 / (1 + power(length / 50.0::float8, 4))
+$$;
+
+-- The share of a question that a passage's words cover, when one word that they share may be chance: up to three tenths, the
+-- heaviest does not count before another corroborates it.
+create or replace function corroborated_coverage(covered float8, heaviest float8, heft float8) returns float8
+language sql immutable parallel safe as $$
+  select coalesce(greatest(0, least(1, covered) - 0.999 * heft * least(0.3, heaviest)) / (1 - 0.999 * heft * least(0.3, heaviest)), 0)
+$$;
+
+
+insert into function_files (name, digest, release) values ('signals', 'fa16fe29514e60ab7ce4089579c0ae51bb748c464cd5639e79448e771f79cea6', '0.1.0')
+on conflict (name) do update set digest = excluded.digest, release = excluded.release, applied_at = now();
+
+-- functions recall
+-- Recall: the candidates of both arms, `pool` of each, scored by both, and what the signals make of the best `pool`; `most` hits, and
+-- what a hit shows. Scores are normalised absolutely, so that they compare between questions: a cosine counts in full from 0.8,
+-- words against the best that any passage could score for this question. `share` is the vector's weight beside the words';
+-- `who` are the speakers that the question names, `moments` the times. The parts of a hit add up to its score, which is in
+-- [0, 1]: (arms + context + sum of weight * signal) / (1 + sum of weights), over the signals that this question asks for.
+create or replace function recall(
+  asked text, meaning halfvec, model text, f filters, pool integer, most integer, share float8, lowest float8,
+  who text[], moments tstzmultirange, heft signal_weights)
+returns table (
+  id uuid, score float8, vector_rank bigint, text_rank bigint, vector_part float8, text_part float8, context_part float8,
+  tags_part float8, session_part float8, speaker_part float8, time_part float8, prior_part float8, content text, tokens integer,
+  created_at timestamptz, owner text, importance float8, metadata jsonb, access_count bigint, accessed_at timestamptz,
+  passage text, tags text[], keys text[], version integer, mentions jsonb)
+language plpgsql stable security definer rows 10 set search_path from current
+set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_memoize = off as $$
+#variable_conflict use_column
+declare
+  me constant text := this_tenant(); space vector_spaces; way search_plan; terms weighted_query; near vector_matches; told uuid[];
+  part float8 := share; within integer; pattern sparsevec; best float8; apart sparsevec[]; lex lexicon; beginnings text[];
+  allowed uuid[];
+  narrow constant boolean := f.tags is not null or filters_mentions(f);
+  owners constant text[] := f.owners; robots constant text[] := f.robots; within_session constant text := f.session;
+  windows constant tstzmultirange := f.windows; equal constant jsonb := f.equal; filter constant jsonb := f.metadata;
+  named constant text := case when cardinality(who) = 1 then who[1] end;
+  kept constant integer := greatest(pool, most);          -- of the candidates of both arms so many go on
+  widest constant integer := greatest(20, most);          -- of so many it is looked at what was said around them
+  whole constant float8 := 1 + heft.session + case when named is not null then heft.speaker else 0 end
+                           + case when moments is not null then heft.time else 0 end + heft.prior;
+begin
+  if meaning is not null then space := query_vector_space(model, meaning); within := space.id; end if;
+  if asked is not null then terms := weigh_query(asked); pattern := terms.weights; end if;
+  if within is null then part := 0; elsif pattern is null then part := 1; end if;
+  best := nullif(terms.best_score, 0); apart := terms.top_terms;
+  if heft.tags > 0 and pattern is not null and exists (select 1 from tags g where g.tenant = me) then
+    select * into lex from lexicon l where l.tenant = me;
+    -- What begins no word of the question is left out before it is cut: most tags are.
+    beginnings := array(select '%' || substr(l, length(lex.prefix) + 1, 3) || '%' from unnest(terms.lexemes) l);
+  end if;
+  way := plan_search(f, pool); allowed := way.node_ids;
+  if within is not null then near := vector_search(meaning, space, f, way, pool); end if;
+  if pattern is not null then told := text_search(terms, f, way, pool); end if;
+  return query
+  with
+  brought as (
+    select coalesce(a.n, b.n) as n, a.place as near, b.place as told, a.p, a.d
+    from unnest(near.nodes, near.passages, near.distances) with ordinality a(n, p, d, place)
+    full join unnest(told) with ordinality b(n, place) on b.n = a.n),
+  parts as (
+    select r.n, r.near, r.told, p.id as p, p.weights, w.t,
+           case when p.id is distinct from r.p and v.d is null then w.t   -- what waits for its vector means what its words say
+                else coalesce(least(1, greatest(0, 1 - nullif(coalesce(v.d, r.d), 'NaN')) / 0.8), 0) end as v,   -- zeroes have none
+           sum(p.length) over (partition by r.n) as length
+    from brought r, lateral (
+      select q.id, q.weights, q.length from passages q where q.tenant = me and q.node_id = r.n offset 0) p
+    left join lateral (
+      select e.embedding <=> meaning as d from vectors e
+      where e.tenant = me and e.space = within and e.passage_id = p.id and p.id is distinct from r.p offset 0) v on true
+    cross join lateral (select coalesce(greatest(0, least(1, -(p.weights <#> pattern) / best)), 0) as t) w),
+  arms as materialized (                        -- a node scores by its best passage
+    select x.*, row_number() over (order by x.main desc, x.n) as place from (
+      select distinct on (y.n) y.*, part * y.v + (1 - part) * y.t as main from parts y
+      order by y.n, part * y.v + (1 - part) * y.t desc, y.p) x
+    where x.main > 0),
+  places as materialized (                      -- where the candidates were said
+    select a.n, a.place, m.id, m.owner, m.session, m.seq, m.name, m.at, m.talk
+    from arms a, lateral (
+      select m.id, m.owner, m.session, m.seq, m.name, m.at,
+             m.role is not null or m.name is not null or m.session <> '' as talk
+      from mentions m
+      where m.tenant = me and m.node_id = a.n and m.forgotten_at is null and owner_is_visible(owners, m.owner)
+        and (robots is null or m.robot = any(robots))
+        and (within_session is null or m.session = within_session)
+        and (windows is null or m.at <@ windows)
+        and (equal is null or m.metadata @> equal)
+        and (filter is null or matches(m.metadata, filter))
+      order by m.at desc limit 3) m
+    where a.place <= kept),
+  around as (                                   -- what was said around the best of them
+    select n.* from places p, lateral (
+      select m.node_id as n, m.id, m.owner, m.session, m.seq, m.name, m.at from mentions m
+      where m.tenant = me and m.owner = p.owner and m.session = p.session and m.seq between p.seq - 2 and p.seq + 2
+        and m.forgotten_at is null and m.node_id is not null and m.id <> p.id
+        and (m.role is not null or m.name is not null or m.session <> '') offset 0) n
+    where p.place <= widest and p.talk and heft.context > 0 and apart is not null),
+  said as materialized (
+    select distinct on (s.id) s.* from (
+      select p.n, p.id, p.owner, p.session, p.seq, p.name, p.at, p.talk, true as fits from places p
+      union all
+      select n.n, n.id, n.owner, n.session, n.seq, n.name, n.at, true, false from around n) s
+    order by s.id, s.fits desc),
+  others as (select distinct s.n from said s where not s.fits and not exists (select 1 from arms a where a.n = s.n)),
+  scored as (                                   -- their passages, as the arms would score them
+    select o.n, p.id as p, p.weights, coalesce(least(1, greatest(0, 1 - nullif(v.distance, 'NaN')) / 0.8), 0) as v,
+           coalesce(least(1, -(p.weights <#> pattern) / best), 0) as t, sum(p.length) over (partition by o.n) as length
+    from others o, lateral (
+      select q.id, q.weights, q.length from passages q where q.tenant = me and q.node_id = o.n and q.live offset 0) p
+    left join lateral (
+      select e.embedding <=> meaning as distance from vectors e
+      where e.tenant = me and e.space = within and e.passage_id = p.id offset 0) v on true),
+  met as materialized (                         -- each node with the best of its passages
+    select a.n, a.p, a.near, a.told, a.v, a.t, a.weights, context_share(a.length) as brief, true as brought from arms a
+    where a.n in (select s.n from said s)
+    union all
+    select b.* from (
+      select distinct on (x.n) x.n, x.p, null::bigint, null::bigint, x.v, x.t, x.weights, context_share(x.length), false
+      from scored x order by x.n, part * x.v + (1 - part) * x.t desc, x.p) b),
+  heavy as materialized (                       -- each word of the question in the best passage of each
+    select m.n, m.brief, k.k, -(m.weights <#> k.word) / best as weight
+    from met m, unnest(apart) with ordinality k(word, k) where m.t > 0 and m.weights <#> k.word < 0),
+  own as (
+    select h.n, corroborated_coverage(sum(h.weight), max(h.weight), heft.corroboration) as words from heavy h group by 1),
+  spread as (                                   -- a word said before or after is heard, a little lower
+    select s.owner, s.session, s.seq + o.later as seq, h.k,
+           max(h.weight) filter (where o.later = 0) as here,
+           max(h.weight * o.loud * h.brief) filter (where o.later <> 0) as near_by
+    from said s join heavy h on h.n = s.n, (values (0, 1.0::float8), (1, 0.9), (2, 0.8), (-1, 0.7)) o(later, loud)
+    where s.talk and heft.context > 0 group by 1, 2, 3, 4),
+  hearing as materialized (
+    select s.id, t.k, greatest(t.here, heft.context * m.brief * t.near_by) as weight
+    from said s join met m on m.n = s.n
+    join spread t on t.owner = s.owner and t.session = s.session and t.seq = s.seq
+    where s.talk),
+  heard as (
+    select x.id, corroborated_coverage(sum(x.weight), max(x.weight), heft.corroboration) as words from hearing x group by 1),
+  wordings as materialized (                    -- the words of the question as they stand in tags
+    select x.word, k.k, -(k.word <#> x.alone) / best as weight
+    from (select w as word, ('{' || lexeme_dimension(w) || ':1}/268435456')::sparsevec as alone
+          from unnest(terms.lexemes) l, substr(l, length(lex.prefix) + 1) w) x, unnest(apart) with ordinality k(word, k)
+    where beginnings is not null and k.word <#> x.alone < 0),
+  marked as materialized (                      -- tags say what a text is about: their words are heard, lower still
+    select s.id, s.n, w.k, heft.tags * w.weight as weight
+    from arms a
+    cross join lateral (
+      select string_agg(translate(g.tag, ':-_', '   '), ' ') as words from tags g
+      where g.tenant = me and g.node_id = a.n and g.explicit and g.tag like any(beginnings) offset 0) x
+    cross join lateral unnest(to_tsvector(lex.config, x.words)) u
+    join wordings w on w.word = u.lexeme join said s on s.n = a.n
+    where beginnings is not null and a.place <= widest),
+  filed as (
+    select x.id, corroborated_coverage(sum(x.weight), max(x.weight), heft.corroboration) as words from (
+      select y.id, y.k, max(y.weight) as weight from (
+        select m.id, m.k, m.weight from marked m
+        union all
+        select m.id, h.k, h.weight from (select distinct m.id, m.n from marked m) m join heavy h on h.n = m.n
+        union all
+        select h.id, h.k, h.weight from hearing h where h.id in (select m.id from marked m)) y
+      where y.weight > 0 group by 1, 2) x
+    where beginnings is not null group by 1),
+  main as materialized (
+    select s.*, m.p, m.near, m.told, m.brought, part * m.v as v, (1 - part) * coalesce(w.words, 0) as w,
+           (1 - part) * greatest(0, coalesce(h.words, 0) - coalesce(w.words, 0)) as c,
+           (1 - part) * greatest(0, coalesce(g.words, 0) - greatest(h.words, w.words, 0)) as g
+    from said s join met m on m.n = s.n
+    left join own w on w.n = s.n left join heard h on h.id = s.id left join filed g on g.id = s.id),
+  sittings as (
+    select x.owner, x.session, avg(x.v + x.w + x.c + x.g) as s from (
+      select m.*, row_number() over (partition by m.owner, m.session order by m.v + m.w + m.c + m.g desc) as r
+      from main m where m.session <> '' and heft.session > 0) x
+    where x.r <= 2 group by 1, 2),
+  summed as (
+    select m.*, heft.session * coalesce(t.s * sqrt(least(1, (m.v + m.w + m.c + m.g) / nullif(t.s, 0))), m.v + m.w + m.c + m.g) as s,
+           case when m.name = named or starts_with(m.name, named || ' ') then heft.speaker else 0 end as l,
+           case when moments is not null then heft.time * exp(-days_outside(m.at, moments) / 7) else 0 end as d
+    from main m left join sittings t on t.owner = m.owner and t.session = m.session),
+  chosen as (
+    select distinct on (x.n) x.* from summed x order by x.n, x.v + x.w + x.c + x.g + x.s + x.l + x.d desc, x.at desc),
+  weighed as (
+    select c.*, heft.prior * coalesce((
+             select 0.05 * n.importance + 0.5 * least(1, ln(1 + n.access_count) / ln(101)) from node_state n
+             where heft.prior > 0 and n.tenant = me and n.node_id = c.n), 0) as i
+    from chosen c where c.brought or not narrow
+       or case when allowed is null then node_matches(c.n, f) else c.n in (select unnest(allowed)) end offset 0),
+  hits as materialized (
+    select x.* from (select y.*, (y.v + y.w + y.c + y.g + y.s + y.l + y.d + y.i) / whole as total from weighed y) x
+    where x.total > 0 and x.total >= lowest order by x.total desc, x.n limit most)
+  select h.n, h.total, h.near, h.told, h.v / whole, h.w / whole, h.c / whole, h.g / whole, h.s / whole, h.l / whole,
+         h.d / whole, h.i / whole,
+         n.content, n.tokens, n.created_at, n.owner, t.importance, t.metadata, t.access_count, t.accessed_at,
+         (select coalesce(p.body, nullif(substr(n.content, p.starts + 1, p.stops - p.starts), '')) from passages p
+          where p.tenant = me and p.id = h.p),
+         coalesce((select array_agg(g.tag order by g.tag) from tags g
+                   where g.tenant = me and g.node_id = h.n and g.explicit), '{}'),
+         coalesce(k.names, '{}'), k.version,
+         (select coalesce(jsonb_agg(jsonb_build_object(
+                   'id', m.id, 'robot', m.robot, 'session', m.session, 'role', m.role, 'name', m.name, 'seq', m.seq, 'at', m.at,
+                   'metadata', m.metadata, 'payload', encode(m.payload, 'base64')) order by m.at desc, m.seq desc), '[]')
+          from (
+            select m.* from mentions m
+            where m.tenant = me and m.node_id = h.n and m.forgotten_at is null and owner_is_visible(owners, m.owner)
+              and (robots is null or m.robot = any(robots))
+              and (within_session is null or m.session = within_session)
+              and (windows is null or m.at <@ windows)
+              and (equal is null or m.metadata @> equal)
+              and (filter is null or matches(m.metadata, filter))
+            order by m.at desc, m.seq desc limit 20) m)
+  from hits h
+  cross join lateral (
+    select n.content, n.tokens, n.created_at, n.owner from nodes n where n.tenant = me and n.id = h.n offset 0) n
+  cross join lateral (
+    select t.importance, t.metadata, t.access_count, t.accessed_at from node_state t
+    where t.tenant = me and t.node_id = h.n offset 0) t
+  cross join lateral (
+    select array_agg(k.key order by k.key) as names, max(k.version) as version from keys k
+    where k.tenant = me and k.node_id = h.n and k.current) k
+  order by h.total desc, h.n;
+end $$;
+
+
+insert into function_files (name, digest, release) values ('recall', 'b28d575ff1f6855ee88f54766aa3f07f26d58437b2d24c27a7d9283303794eef', '0.1.0')
+on conflict (name) do update set digest = excluded.digest, release = excluded.release, applied_at = now();
+
+-- functions working_memory
+-- Changes of working sets.
+
+-- Takes nodes out of every set but one, each set a version on. All writers lock nodes first and then sets in order.
+create or replace function evict_from_all_sets(ids uuid[], besides uuid) returns void language plpgsql as $$
+declare one uuid; reached bigint;
+begin
+  for one in
+    select s.id from working_sets s
+    where s.tenant = this_tenant() and s.id is distinct from besides
+      and s.id in (select w.set_id from working_items w
+                   where w.tenant = this_tenant() and w.node_id = any(ids) and w.evicted_at is null)
+    order by s.id for no key update
+  loop
+    update working_sets s set version = s.version + 1 where s.tenant = this_tenant() and s.id = one
+    returning s.version into reached;
+    update working_items w set evicted_at = now(), policy = null, score = null, version = reached
+    where w.tenant = this_tenant() and w.set_id = one and w.node_id = any(ids) and w.evicted_at is null;
+  end loop;
+end $$;
+
+-- Says to all who hold these nodes, or have held them, that rows are about to be deleted.
+create or replace function mark_sets_pruned(ids uuid[]) returns void language plpgsql as $$
+begin
+  perform 1 from working_sets s
+  where s.tenant = this_tenant()
+    and s.id in (select w.set_id from working_items w where w.tenant = this_tenant() and w.node_id = any(ids))
+  order by s.id for no key update;
+  update working_sets s set version = s.version + 1, pruned = s.version + 1
+  where s.tenant = this_tenant()
+    and s.id in (select w.set_id from working_items w where w.tenant = this_tenant() and w.node_id = any(ids));
+end $$;
+
+-- Writes down one change of a set: who left and came, and nodes that are no longer live, which leave every set.
+--
+-- Answers with the version that it made, and with those who were forgotten meanwhile and did not come; with nothing where
+-- `expected` is given and the set has moved on from it.
+create or replace function change_working_set(of_owner text, is_shared boolean, of_holder text, of_session text, expected bigint,
+                           gone uuid[], scores float8[], gone_at timestamptz, by_policy text,
+                           came uuid[], added timestamptz[], accessed timestamptz[], counts bigint[], dead uuid[])
+returns table (set_id uuid, reached bigint, refused uuid[]) language plpgsql as $$
+#variable_conflict use_column
+declare mine uuid; made bigint;
+begin
+  perform 1 from nodes n where n.tenant = this_tenant() and n.id = any(came) order by n.id for share;
+  if cardinality(dead) > 0 then  -- all of the sets' locks at once, in order
+    perform 1 from working_sets s
+    where s.tenant = this_tenant()
+      and ((s.owner, s.shared, s.holder, s.session) = (of_owner, is_shared, of_holder, of_session)
+           or s.id in (select w.set_id from working_items w
+                       where w.tenant = this_tenant() and w.node_id = any(dead) and w.evicted_at is null))
+    order by s.id for no key update;
+  end if;
+  if expected is null then
+    insert into working_sets as s (tenant, owner, shared, holder, session)
+    values (this_tenant(), of_owner, is_shared, of_holder, of_session)
+    on conflict (tenant, owner, shared, holder, session) do update set version = s.version + 1
+    returning s.id, s.version into mine, made;
+  else
+    update working_sets s set version = s.version + 1
+    where s.tenant = this_tenant() and (s.owner, s.shared, s.holder, s.session) = (of_owner, is_shared, of_holder, of_session)
+      and s.version = expected
+    returning s.id, s.version into mine, made;
+    if mine is null then return; end if;
+  end if;
+  update working_items w set evicted_at = gone_at, policy = by_policy, score = d.score, version = made
+  from unnest(gone, scores) as d(id, score)
+  where w.tenant = this_tenant() and w.set_id = mine and w.node_id = d.id and w.evicted_at is null;
+  -- After the evictions: what left and came back within one plan is held. What was forgotten meanwhile is not.
+  insert into working_items as w (tenant, set_id, node_id, version, added_at, accessed_at, access_count)
+  select this_tenant(), mine, d.id, made, d.added_at, d.accessed_at, d.access_count
+  from unnest(came, added, accessed, counts) as d(id, added_at, accessed_at, access_count)
+  join nodes n on n.tenant = this_tenant() and n.id = d.id and n.live
+  on conflict (tenant, set_id, node_id) do update
+  set added_at = case when w.evicted_at is null then w.added_at else excluded.added_at end,
+      accessed_at = greatest(w.accessed_at, excluded.accessed_at),
+      access_count = greatest(w.access_count, case when w.evicted_at is null then w.access_count else excluded.access_count end),
+      evicted_at = null, policy = null, score = null, version = made;
+  if cardinality(dead) > 0 then
+    update working_items w set evicted_at = now(), policy = null, score = null, version = made
+    where w.tenant = this_tenant() and w.set_id = mine and w.node_id = any(dead) and w.evicted_at is null;
+    perform evict_from_all_sets(dead, mine);
+  end if;
+  return query select mine, made, array(
+    select d.id from unnest(came) as d(id)
+    where not exists (select 1 from nodes n where n.tenant = this_tenant() and n.id = d.id and n.live));
+end $$;
+
+-- Adds to the access counts of what a set holds, and answers with what they are now; with nothing where it holds none of it.
+create or replace function count_accesses(of_owner text, is_shared boolean, of_holder text, of_session text,
+                          ids uuid[], times bigint[], ats timestamptz[])
+returns table (set_id uuid, reached bigint, node uuid, count bigint, at timestamptz) language plpgsql as $$
+#variable_conflict use_column
+declare mine uuid; made bigint;
+begin
+  update working_sets s set version = s.version + 1
+  where s.tenant = this_tenant() and (s.owner, s.shared, s.holder, s.session) = (of_owner, is_shared, of_holder, of_session)
+    and exists (select 1 from working_items w where w.tenant = s.tenant and w.set_id = s.id and w.node_id = any(ids)
+                and w.evicted_at is null)
+  returning s.id, s.version into mine, made;
+  if mine is null then return; end if;
+  return query
+    update working_items w
+    set access_count = w.access_count + d.times, accessed_at = greatest(w.accessed_at, d.at), version = made
+    from unnest(ids, times, ats) as d(id, times, at)
+    where w.tenant = this_tenant() and w.set_id = mine and w.node_id = d.id and w.evicted_at is null
+    returning mine, made, w.node_id, w.access_count, w.accessed_at;
+end $$;
+
+
+insert into function_files (name, digest, release) values ('working_memory', 'fbd7c4654ffbd52ec576225e7c82fb9918eb4735c96f0bd706d307ebc8d02ddb', '0.1.0')
+on conflict (name) do update set digest = excluded.digest, release = excluded.release, applied_at = now();
+
+-- functions groups
+-- Groups: who is late, who takes over, and the notification of changes.
+
+-- A member's heart beats four times in a lease; who has missed three beats is late. While the server was away nobody could
+-- beat, so after its start everybody has the time anew.
+create or replace function seconds_until_late(heartbeat timestamptz, lease double precision) returns double precision language sql volatile as $$
+  select extract(epoch from greatest(heartbeat, pg_postmaster_start_time()) - clock_timestamp())::float8 + 0.75 * lease
+$$;
+
+-- The same of a member: one for whom no process speaks is late.
+create or replace function member_seconds_until_late(member group_members, lease double precision) returns double precision language sql volatile as $$
+  select case when member.instance is null then 0 else seconds_until_late(member.heartbeat_at, lease) end
+$$;
+
+-- Puts a live passive member in the place of each active one that is late, and names those who are active now.
+-- Under the lock of the group's row, so that whoever comes second finds that it is done.
+create or replace function elect_active_members(of_group text) returns setof text language plpgsql as $$
+declare rules groups; lost text; chosen text;
+begin
+  select * into rules from groups g where g.tenant = this_tenant() and g.name = of_group for update;
+  loop
+    select m.robot into lost from group_members m
+    where m.tenant = rules.tenant and m.group_name = rules.name and m.role = 'active' and member_seconds_until_late(m, rules.lease) <= 0
+    order by m.heartbeat_at, m.robot limit 1;
+    select m.robot into chosen from group_members m
+    where m.tenant = rules.tenant and m.group_name = rules.name and m.role = 'passive' and member_seconds_until_late(m, rules.lease) > 0
+    order by m.joined_at, m.robot limit 1;
+    exit when lost is null or chosen is null;
+    update group_members m set role = case when m.robot = chosen then 'active' else 'passive' end
+    where m.tenant = rules.tenant and m.group_name = rules.name and m.robot in (lost, chosen);
+    update groups g set term = g.term + 1 where g.tenant = rules.tenant and g.name = rules.name;
+    return next chosen;
+  end loop;
+end $$;
+
+-- Tells of a change at its commit, by an id that says nothing to anyone else. A hint: the tables are the truth.
+create or replace function notify_change() returns trigger language plpgsql as $$
+begin
+  perform pg_notify('htm_' || tg_table_schema, coalesce(new.id, old.id)::text);
+  return null;
+end $$;
+
+
+insert into function_files (name, digest, release) values ('groups', '1f82cb6c3997d4b5cebfbc3e9f66115267a1a48335f82ee328eeca065255cebe', '0.1.0')
+on conflict (name) do update set digest = excluded.digest, release = excluded.release, applied_at = now();
+
+-- functions relations
+-- Facts follow the nodes that they were taken from.
+
+-- A fact is hidden and shown with its source; what its owner hid stays hidden.
+create or replace function hide_or_show_facts() returns trigger language plpgsql set search_path from current as $$
+declare touched uuid[]; hidden_at timestamptz;
+begin
+  if new.live then
+    with shown as (
+      update mentions m set forgotten_at = null, forgotten_by = null
+      where m.tenant = new.tenant and m.source_id = new.id and m.forgotten_by = '' and not m.purged returning m.node_id)
+    select array_agg(node_id order by node_id) into touched from shown where node_id is not null;
+  else
+    -- The moment of its source, so that both are purged together.
+    select max(m.forgotten_at) into hidden_at from mentions m where m.tenant = new.tenant and m.node_id = new.id;
+    with hidden as (
+      update mentions m set forgotten_at = coalesce(hidden_at, now()), forgotten_by = ''
+      where m.tenant = new.tenant and m.source_id = new.id and m.forgotten_at is null returning m.node_id)
+    select array_agg(node_id order by node_id) into touched from hidden where node_id is not null;
+  end if;
+  if touched is null then return null; end if;
+  perform refresh_live(touched), refresh_metadata(touched);
+  perform evict_from_all_sets(array(
+    select n.id from nodes n where n.tenant = new.tenant and n.id = any(touched) and not n.live), null);
+  return null;
+end $$;
+
+-- A fact goes with its source, unless somebody said it as well.
+create or replace function delete_facts() returns trigger language plpgsql set search_path from current as $$
+declare touched uuid[];
+begin
+  with taken as (
+    select m.id, m.node_id from mentions m where m.tenant = old.tenant and m.source_id = old.id and m.node_id is not null),
+  emptied as (
+    update mentions m set node_id = null, content = null, payload = null, metadata = '{}', name = null, external_id = null,
+           key = null, log_position = null, purged = true, forgotten_at = coalesce(m.forgotten_at, now())
+    from taken t where m.tenant = old.tenant and m.id = t.id)
+  select array_agg(distinct node_id order by node_id) into touched from taken;
+  if touched is null then return null; end if;
+  perform mark_sets_pruned(touched);
+  delete from nodes n where n.tenant = old.tenant and n.id = any(touched)
+    and not exists (select 1 from mentions m where m.tenant = n.tenant and m.node_id = n.id);
+  perform refresh_live(touched), refresh_metadata(touched);
+  perform evict_from_all_sets(array(
+    select n.id from nodes n where n.tenant = old.tenant and n.id = any(touched) and not n.live), null);
+  return null;
+end $$;
+
+
+insert into function_files (name, digest, release) values ('relations', '1142a2cbe62eaff41b360ad43669354fa584d677e92dbefb78f188c494a2f9f4', '0.1.0')
+on conflict (name) do update set digest = excluded.digest, release = excluded.release, applied_at = now();
+
+-- functions places
+-- What is purged leaves its place, and the audit keeps that there was a decision, not its words.
+create or replace function clear_purged_place() returns trigger language plpgsql set search_path from current as $$
+begin
+  delete from places p where p.tenant = new.tenant and p.mention_id = new.id;
+  update decisions d set summary = '', reason = '', against = '[]'
+  where d.tenant = new.tenant and (d.mention_id = new.id or d.note_id = new.id);
+  return null;
+end $$;
+
+
+insert into function_files (name, digest, release) values ('places', '8231e5c3d898fa56b2359857e716c45e5458f00c9dabfd140aee9fa12feb91e5', '0.1.0')
+on conflict (name) do update set digest = excluded.digest, release = excluded.release, applied_at = now();
+
+-- functions collections
+-- Collections: documents and their search.
+
+-- A tenant's collection by its name, made when it is new. With a model, that of its first vectors becomes the collection's
+-- for good; the caller compares. The row stays locked against clearing until the transaction ends.
+create or replace function ensure_collection(asked text, language regconfig, model text, dims integer) returns collections
+language plpgsql security definer set search_path from current as $$
+declare me constant text := this_tenant(); wanted integer; taken collections;
+begin
+  if not exists (select 1 from collections c where c.tenant = me and c.name = asked) then
+    insert into tenants (tenant) values (me) on conflict do nothing;
+    insert into collections (tenant, name, config)
+    values (me, asked, coalesce((select l.config from lexicon l where l.tenant = me), language))
+    on conflict do nothing;
+  end if;
+  if model is not null then
+    select s.id into wanted from vector_spaces s where s.name = model and s.dimension = dims;
+    if wanted is null then
+      insert into vector_spaces (name, dimension) values (model, dims) on conflict (name, dimension) do nothing;
+      select s.id into wanted from vector_spaces s where s.name = model and s.dimension = dims;
+    end if;
+  end if;
+  loop
+    if model is not null then
+      update collections c set space = wanted where c.tenant = me and c.name = asked and c.space is null;
+    end if;
+    select * into taken from collections c where c.tenant = me and c.name = asked for share;
+    exit when model is null or taken.space is not null;     -- else it was cleared in between
+  end loop;
+  return taken;
+end $$;
+
+-- The labels of a JSON array, in order.
+create or replace function labels_from_json(labels jsonb) returns text[] language sql immutable strict parallel safe as $$
+  select coalesce(array_agg(label order by place), '{}') from jsonb_array_elements_text(labels) with ordinality u(label, place)
+$$;
+
+-- The first namespace after all that begin with these labels: in C order nothing lies between a text and that text followed
+-- by U+0001.
+create or replace function namespace_upper_bound(labels text[]) returns text[] language sql immutable strict parallel safe as
+$$ select labels[:cardinality(labels) - 1] || (labels[cardinality(labels)] || e'\x01') $$;
+
+-- Whether a namespace begins, or ends, with these labels; '*' stands for any one label.
+create or replace function namespace_begins_with(namespace text[], labels text[]) returns boolean language sql immutable strict parallel safe as $$
+  select cardinality(namespace) >= cardinality(labels) and not exists (
+    select 1 from unnest(labels) with ordinality u(label, place) where label <> '*' and label <> namespace[place])
+$$;
+
+create or replace function namespace_ends_with(namespace text[], labels text[]) returns boolean language sql immutable strict parallel safe as $$
+  select cardinality(namespace) >= cardinality(labels)
+     and namespace_begins_with(namespace[cardinality(namespace) - cardinality(labels) + 1:], labels)
+$$;
+
+create or replace function md5_of(texts text[]) returns text[] language sql immutable strict parallel safe as
+$$ select coalesce(array_agg(md5(u)), '{}') from unnest(texts) u $$;
+
+-- The length that a collection's passages are weighed against, in lexeme occurrences: the mean of a sample, between which
+-- and 40 a new collection moves as if it had begun with twenty passages of that length.
+create or replace function average_passage_length(asked integer) returns real
+language sql stable security definer set search_path from current as $$
+  select ((20 * 40 + coalesce(sum(x.length), 0)) / (20 + count(*))::float8)::real
+  from (select p.length from document_passages p where p.tenant = this_tenant() and p.collection = asked limit 500) x
+$$;
+
+-- One expression without settings, so that PostgreSQL inlines it, drops what is neutral and sees what an index can serve.
+create or replace function document_matches(d documents, f document_filters) returns boolean language sql stable parallel safe as $$
+  select (d.expires_at is null or d.expires_at > (f).at)
+     and ((f).uids is null or d.uid = any((f).uids))
+     and ((f).below is null or (d.namespace >= (f).below and d.namespace < namespace_upper_bound((f).below)))
+     and ((f).refs is null or (md5(d.reference) = any(md5_of((f).refs)) and d.reference = any((f).refs)))
+     and ((f).metadata_equal is null or d.metadata @> (f).metadata_equal)
+     and ((f).metadata is null or matches(d.metadata, (f).metadata))
+     and ((f).value_equal is null or d.value @> (f).value_equal)
+     and ((f).value is null or matches(d.value, (f).value))
+$$;
+
+-- Documents in the order in which they were first put. Few rows are expected, so that who joins them looks them up one by
+-- one: of a thousand, the planner would read all documents of the tenant instead.
+create or replace function list_documents(f document_filters, most bigint, skip bigint)
+returns table (uid uuid, place bigint)
+language plpgsql stable security definer rows 10
+set search_path from current set plan_cache_mode = force_custom_plan set jit = off as $$
+declare me constant text := this_tenant();
+begin
+  return query
+  select x.uid, row_number() over () from (
+    select d.uid from documents d
+    where d.tenant = me and d.collection = f.collection and document_matches(d, f)
+    order by d.created_at, d.place, d.uid limit most offset skip) x;
+end $$;
+
+create or replace function count_documents(f document_filters) returns bigint
+language plpgsql stable security definer
+set search_path from current set plan_cache_mode = force_custom_plan set jit = off as $$
+declare me constant text := this_tenant();
+begin
+  return (select count(*) from documents d where d.tenant = me and d.collection = f.collection and document_matches(d, f));
+end $$;
+
+-- The documents that narrow filters leave, or null when there are more than `most`: then the scans check one by one.
+create or replace function filtered_documents(f document_filters, most integer) returns uuid[]
+language plpgsql stable set search_path from current set plan_cache_mode = force_custom_plan as $$
+declare me constant text := this_tenant(); found uuid[];
+begin
+  select array_agg(x.uid) into found from (
+    select d.uid from documents d
+    where d.tenant = me and d.collection = f.collection and document_matches(d, f) limit most + 1) x;
+  return case when cardinality(found) > most then null else coalesce(found, '{}') end;
+end $$;
+
+-- About how many passages a collection has: the planner's own estimate, which costs nothing. Volatile, since a stable
+-- function may not explain.
+create or replace function estimated_passages(c collections) returns bigint
+language plpgsql volatile set search_path from current as $$
+declare plan json;
+begin
+  execute format('explain (format json) select from document_passages where tenant = %L and collection = %s', c.tenant, c.id)
+  into plan;
+  return (plan->0->'Plan'->>'Plan Rows')::bigint;
+end $$;
+
+-- A question as its words weigh in this collection, rarest first. Words that a sample knows well are not counted further;
+-- the uids are digests, so the first of them are a sample as good as any, and always the same.
+create or replace function weigh_document_query(asked text, c collections) returns weighted_query
+language plpgsql stable set search_path from current set plan_cache_mode = force_custom_plan as $$
+declare
+  few constant integer := 2000; sampled constant integer := 1000; known constant integer := 20;
+  most_words constant integer := 64; prefix constant text := c.id || ':';
+  total bigint; seen bigint; words text[]; counts bigint[]; answer weighted_query;
+begin
+  select count(*) into total from (select 1 from document_passages p where p.collection = c.id limit few + 1) x;
+  if total > few then total := greatest(total, estimated_passages(c)); end if;
+  select array_agg(x.lexeme) into words from (
+    select u.lexeme from unnest(to_lexemes(c.config, asked)) u order by coalesce(u.positions[1], 1), u.lexeme limit most_words) x;
+  if total > few then
+    with sample as materialized (
+      select p.lexemes from document_passages p
+      where p.tenant = c.tenant and p.collection = c.id order by p.document limit sampled),
+    wanted as materialized (select w, place, any_lexeme(array[prefix || w]) as q from unnest(words) with ordinality u(w, place))
+    select array_agg((select count(*) from sample s where s.lexemes @@ wanted.q) order by place) into counts from wanted;
+  end if;
+  for i in 1 .. coalesce(cardinality(words), 0) loop
+    if counts[i] >= known then
+      counts[i] := counts[i] * total / sampled;
+    else
+      execute 'select count(*) from document_passages where lexemes @@ $1 and tenant = $2' into seen
+      using any_lexeme(array[prefix || words[i]]), c.tenant;
+      counts[i] := seen;
+    end if;
+  end loop;
+  with terms as (
+    select w as word, n, ln(1 + (greatest(total, n) - n + 0.5::float8) / (n + 0.5::float8)) as idf
+    from unnest(words, counts) u(w, n)),
+  entries as (select lexeme_dimension(t.word) as d, max(idf)::real as w from terms t group by 1)
+  select array_agg(prefix || t.word order by t.n, t.word), array_agg(t.n order by t.n, t.word),
+         (select ('{' || string_agg(d || ':' || w, ',') || '}/268435456')::sparsevec from entries),
+         sum(t.idf) * (0.9::float8 + 1)
+    into answer from terms t;
+  return answer;
+end $$;
+
+create or replace function vector_search_documents(
+  meaning vector, space vector_spaces, f document_filters, chosen uuid[], narrow boolean, small boolean, pool integer, enough integer)
+returns setof document_match
+language plpgsql stable rows 60 set search_path from current set plan_cache_mode = force_custom_plan as $$
+declare
+  me constant text := this_tenant(); toy constant boolean := space.dimension < 16;
+  near constant halfvec := case when toy then null else meaning::halfvec end; found uuid[]; met bigint;
+begin
+  if chosen is null and not small and space.documents_indexed then
+    -- Only integers of the space's row are formatted: a cast needs a literal dimension, a partial index a literal space.
+    perform set_config('hnsw.iterative_scan', 'relaxed_order', true),
+            set_config('hnsw.ef_search', least(1000, greatest(100, pool))::text, true);
+    execute format(
+      'select array_agg(document order by d, document), sum(n) from (select document, min(d) as d, count(*) as n from ('
+      'select document, embedding::halfvec(%1$s) <=> $1 d from document_passages p '
+      'where space = %2$s and tenant = $2 and collection = $3 and (not $4 or exists ('
+      'select 1 from documents d where d.tenant = p.tenant and d.uid = p.document and document_matches(d, $5))) '
+      'order by embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) limit $6) x group by document) y', space.dimension, space.id)
+    into found, met using near, me, f.collection, narrow, f, pool;
+    if (narrow or met >= pool) and cardinality(found) >= enough then
+      return query select u.id, u.place from unnest(found) with ordinality u(id, place);
+      return;
+    end if;
+    -- The index gave too few: what it visits belongs to others, to few documents, or has no direction. Then exactly: what it gives
+    -- when it gives up is whatever it came by. Filtered documents are not looked through one by one for that.
+  end if;
+  return query
+  select x.document, row_number() over () from (
+    select p.document from document_passages p
+    where p.tenant = me and p.collection = f.collection and p.space = space.id
+      and (chosen is null or p.document = any(chosen))
+      and (chosen is not null or not narrow or exists (
+        select 1 from documents d where d.tenant = me and d.uid = p.document and document_matches(d, f)))
+    group by p.document
+    order by min(case when toy then p.exact <=> meaning else p.embedding <=> near end) + 0, p.document limit pool) x;
+end $$;
+
+create or replace function text_search_documents(
+  asked weighted_query, f document_filters, chosen uuid[], narrow boolean, small boolean, pool integer)
+returns setof document_match
+language plpgsql stable rows 60 set search_path from current set plan_cache_mode = force_custom_plan as $$
+declare me constant text := this_tenant(); enough constant integer := 3000; wanted tsquery := any_lexeme(asked.lexemes);
+begin
+  if chosen is null and not small then
+    -- The rarest words, until they have candidates enough between them, drive the index; all words score.
+    select any_lexeme(array_agg(u.l)) into wanted from (
+      select l, sum(n) over (order by n, l) - n as before from unnest(asked.lexemes, asked.documents) t(l, n)) u
+    where u.before < enough;
+  end if;
+  return query
+  select x.document, row_number() over () from (
+    select p.document from document_passages p
+    where p.tenant = me and p.collection = f.collection and p.lexemes @@ wanted
+      and (chosen is null or p.document = any(chosen))
+      and (chosen is not null or not narrow or exists (
+        select 1 from documents d where d.tenant = me and d.uid = p.document and document_matches(d, f)))
+    group by p.document order by min(p.weights <#> asked.weights), p.document limit pool) x;
+end $$;
+
+-- Documents for a question: its words, its vector, or both, as for memories. `share` is the vector's weight; `near_pool` and
+-- `told_pool` candidates an arm, `enough` of them wanted at least. Scores are absolute: a cosine counts in full from 0.8,
+-- words against the best that any passage could score for this question. Equals stand by cosine, then words.
+create or replace function search_documents(
+  f document_filters, asked text, meaning vector, near_pool integer, told_pool integer, share float8, lowest float8,
+  most integer, skip integer)
+returns table (uid uuid, score float8, vector_rank bigint, text_rank bigint, cosine float8, words float8, ordinal integer,
+               place bigint)
+language plpgsql stable security definer rows 10
+set search_path from current set plan_cache_mode = force_custom_plan set jit = off as $$
+declare
+  me constant text := this_tenant();
+  few constant integer := 10000;                -- so many are scanned exactly as fast as through an index
+  handful constant integer := 4000;             -- and so many when each is looked up
+  owning collections; space vector_spaces; terms weighted_query; chosen uuid[]; narrow boolean; small boolean := true;
+  toy boolean; near halfvec;
+begin
+  select * into owning from collections x where x.tenant = me and x.id = f.collection;
+  if owning.id is null then return; end if;     -- another tenant's
+  if meaning is not null then select s.* into space from vector_spaces s where s.id = owning.space; end if;
+  if asked is not null then terms := weigh_document_query(asked, owning); end if;
+  toy := space.dimension < 16;
+  if not toy then near := meaning::halfvec; end if;
+  narrow := num_nonnulls(f.uids, f.below, f.refs, f.metadata_equal, f.metadata, f.value_equal, f.value) > 0;
+  if narrow then
+    chosen := filtered_documents(f, handful);
+  else
+    narrow := exists (select 1 from documents d where d.tenant = me and d.collection = owning.id and d.expires_at <= f.at);
+  end if;
+  if chosen is null then
+    select count(*) <= few into small from (
+      select 1 from document_passages p where p.collection = owning.id limit few + 1) x;   -- in the index alone
+  end if;
+  return query
+  with found as (
+    select 1 as arm, n.document, n.rank as place
+    from vector_search_documents(meaning, space, f, chosen, narrow, small, near_pool, most + skip) n where space.id is not null
+    union all
+    select 2, t.document, t.rank
+    from text_search_documents(terms, f, chosen, narrow, small, told_pool) t where terms.lexemes is not null),
+  places as materialized (
+    select x.document, min(x.place) filter (where arm = 1) as near_place, min(x.place) filter (where arm = 2) as told_place
+    from found x group by x.document),
+  signals as (
+    select x.document, x.near_place, x.told_place, v.ordinal, v.c, w.w
+    from places x
+    left join lateral (
+      select p.ordinal, nullif(1 - case when toy then p.exact <=> meaning else p.embedding <=> near end, 'NaN') as c
+      from document_passages p where p.tenant = me and p.document = x.document and p.space = space.id
+      order by c desc nulls last, p.ordinal limit 1) v on true
+    left join lateral (
+      select max(-(p.weights <#> terms.weights)) / nullif(terms.best_score, 0) as w
+      from document_passages p where p.tenant = me and p.document = x.document) w on true),
+  scored as (
+    select s.*, least(1, greatest(0, coalesce(s.c, 0)) / 0.8) as near_score, least(1, greatest(0, coalesce(s.w, 0))) as told_score
+    from signals s),
+  fused as (
+    select s.*, case when space.id is null then s.told_score when terms.lexemes is null then s.near_score
+                     else share * s.near_score + (1 - share) * s.told_score end as fusion
+    from scored s)
+  select x.document, x.fusion, x.near_place, x.told_place, x.c, case when terms.lexemes is not null then x.told_score end,
+         x.ordinal, row_number() over (order by x.fusion desc, x.c desc nulls last, x.w desc nulls last, x.document)
+  from fused x where x.fusion >= lowest
+  order by x.fusion desc, x.c desc nulls last, x.w desc nulls last, x.document limit most offset skip;
+end $$;
+
+
+insert into function_files (name, digest, release) values ('collections', '7c6bd2fbbcd455ae6aac2648c5dd6584f59f2714664a6c910a14095358b6a36d', '0.1.0')
+on conflict (name) do update set digest = excluded.digest, release = excluded.release, applied_at = now();
+
+-- functions triggers
+-- Triggers, in a file of their own: "create or replace trigger" locks its table against writers, so this is not applied each
+-- time that a function changes.
+
+create or replace trigger notify_change after insert or update on working_sets for each row when (new.shared) execute function notify_change();
+create or replace trigger notify_deletion after delete on working_sets for each row when (old.shared) execute function notify_change();
+create or replace trigger notify_change after update of term on groups for each row execute function notify_change();
+
+create or replace trigger hide_or_show_facts after update of live on nodes for each row when (old.live is distinct from new.live)
+execute function hide_or_show_facts();
+create or replace trigger delete_facts after delete on nodes for each row execute function delete_facts();
+
+create or replace trigger clear_purged_place after update of purged on mentions for each row when (new.purged and not old.purged)
+execute function clear_purged_place();
+
+
+insert into function_files (name, digest, release) values ('triggers', '0aaa840c7c30a1a3649ec69582fb0752efcd3b6b081624930a838c96ed356723', '0.1.0')
+on conflict (name) do update set digest = excluded.digest, release = excluded.release, applied_at = now();
+
+-- Functions are for the application and the worker, not for everybody who can reach the schema.
+do $$
+begin
+  execute format('revoke execute on all functions in schema %I from public', current_schema());
+  execute format('grant execute on all functions in schema %I to htm_app, htm_worker', current_schema());
+end $$;
+
+commit;
