@@ -104,7 +104,7 @@ def test_a_quarter_of_the_memory_is_for_pages(
         limit.write_text(f"{container << 20 if isinstance(container, int) else container}\n")
     monkeypatch.setattr(initdb, "_MEMORY_OF_CONTAINER", limit)
     monkeypatch.setattr(os, "sysconf", lambda name: 4096 if name == "SC_PAGE_SIZE" else (machine << 20) // 4096)
-    assert initdb._cache() == {"shared_buffers": expected}
+    assert initdb._memory_settings() == {"shared_buffers": expected}
 
 
 def test_words_of_any_language_are_folded_and_found(shared: Cluster) -> None:

@@ -55,8 +55,8 @@ def home() -> Iterator[Path]:
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Stands for /var/lib/htm-memory."""
     path = Path(tempfile.mkdtemp(prefix="htm-test-", dir=SCRATCH))
-    monkeypatch.setattr(directories, "ELSEWHERE", path)
-    monkeypatch.setattr(binaries, "ELSEWHERE", path)
+    monkeypatch.setattr(directories, "OUTSIDE_HOME", path)
+    monkeypatch.setattr(binaries, "OUTSIDE_HOME", path)
     yield path
     end_all(path)
     shutil.rmtree(path)
@@ -284,7 +284,7 @@ def test_a_socket_directory_of_somebody_else_is_refused(home: Path) -> None:
     home.mkdir(mode=0o755)
     far = home / ("far" * 40)
     far.mkdir(mode=0o711)
-    squatted = directories.settle(far).socket
+    squatted = directories.prepare(far).socket
     os.chown(squatted, 12345, 12345)
     try:
         with pytest.raises(DatabaseUnavailable, match=rf"needs {squatted} to be a directory of .*uid 12345"):
@@ -326,7 +326,7 @@ def test_root_without_an_account_nobody_is_told_what_to_do(monkeypatch: pytest.M
 
     monkeypatch.setattr(account.pwd, "getpwnam", missing)
     with pytest.raises(DatabaseUnavailable, match=r"no account `nobody`.*chown"):
-        account.stand_in(Path("/"))
+        account.account_for_root(Path("/"))
 
 
 def test_a_missing_extra_is_named_with_the_command_that_installs_it(

@@ -1,4 +1,4 @@
-"""The private PostgreSQL: started on first use, shared by the processes of one home."""
+"""The embedded PostgreSQL: started on first use, shared by the processes of one home."""
 
 from .server import release, start
 

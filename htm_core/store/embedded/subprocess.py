@@ -1,4 +1,4 @@
-"""Starting programs in a process whose other threads may fork at any moment."""
+"""Start programs safely while other threads of this process may fork."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import IO, Final
 
-CLEAN: Final[Mapping[str, str]] = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
+CLEAN_ENVIRONMENT: Final[Mapping[str, str]] = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
 
-_moment = threading.Lock()
+_fork_lock = threading.Lock()
 
 
 @contextmanager
 def no_fork() -> Iterator[None]:
-    """Keep other threads from forking for a moment, so that no child inherits what is open only meanwhile."""
-    with _moment:
+    """Keep other threads from forking inside this block, so that no child inherits file descriptors that are open only there."""
+    with _fork_lock:
         yield
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """How a program ended, and all that it said."""
+class Result:
+    """The exit code of a program, and its output."""
 
     code: int
-    said: str
+    output: str
 
 
 def run(
@@ -37,37 +37,37 @@ def run(
     *,
     text: str = "",
     output: IO[bytes] | None = None,
-    environment: Mapping[str, str] = CLEAN,
-    become: tuple[int, int] | None = None,
-    keep: Sequence[int] = (),
+    environment: Mapping[str, str] = CLEAN_ENVIRONMENT,
+    run_as: tuple[int, int] | None = None,
+    inherited: Sequence[int] = (),
     timeout: float | None = None,
-) -> Done:
-    """Run a program that gets nothing of this process but what is named here, and wait for its end.
+) -> Result:
+    """Run a program and wait for its end. It inherits nothing from this process but what is named here.
 
-    `become` is a uid and gid, for root; `keep` are file descriptors that it inherits, so that a lock of the caller's
-    lasts as long as the program does; `output` takes what it says instead of the answer. No pipes: a child that another
-    thread forks would keep their other ends open, and one of the two would wait for ever.
+    `run_as` is a uid and gid, for root. `inherited` are file descriptors that the program gets: a lock on one of them
+    lasts as long as the program. `output` is a file for its output, which is then not part of the result. No pipes are
+    used: a child that another thread forks would keep their other ends open, and one side would wait for ever.
     """
-    uid, gid = become or (None, None)
-    with _scratch() as told, nullcontext(output) if output else _scratch() as heard:
-        told.write(text.encode())
-        told.seek(0)
+    uid, gid = run_as or (None, None)
+    with _scratch() as stdin, nullcontext(output) if output else _scratch() as stdout:
+        stdin.write(text.encode())
+        stdin.seek(0)
         with no_fork():
             process = subprocess.Popen(
                 command,
-                stdin=told,
-                stdout=heard,
+                stdin=stdin,
+                stdout=stdout,
                 stderr=subprocess.STDOUT,
                 cwd="/",
                 env=environment,
                 start_new_session=True,
-                pass_fds=keep,
+                pass_fds=inherited,
                 user=uid,
                 group=gid,
-                extra_groups=None if become is None else [],
+                extra_groups=None if run_as is None else [],
             )
         code = _wait(process, timeout)
-        return Done(code, "" if output else _read(heard))
+        return Result(code, "" if output else _read(stdout))
 
 
 def _wait(process: subprocess.Popen[bytes], timeout: float | None) -> int:
@@ -80,7 +80,7 @@ def _wait(process: subprocess.Popen[bytes], timeout: float | None) -> int:
 
 
 def _scratch() -> IO[bytes]:
-    """Open a nameless file, in memory where the system can: a full disk then has room to say that it is full."""
+    """Open a temporary file, in memory where possible: then a program can report a full disk even on a full disk."""
     if sys.platform == "linux":
         return open(os.memfd_create("htm"), "w+b")
     return tempfile.TemporaryFile()
@@ -92,4 +92,6 @@ def _read(file: IO[bytes]) -> str:
 
 
 if sys.platform != "win32":
-    os.register_at_fork(before=_moment.acquire, after_in_parent=_moment.release, after_in_child=_moment.release)
+    os.register_at_fork(
+        before=_fork_lock.acquire, after_in_parent=_fork_lock.release, after_in_child=_fork_lock.release
+    )
