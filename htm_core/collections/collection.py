@@ -175,7 +175,7 @@ class Collection(Handle):
             text=words,
             vector=meaning,
             share=query_module.fraction(share, what="share"),
-            lowest=query_module.fraction(min_score, what="min_score"),
+            min_score=query_module.fraction(min_score, what="min_score"),
             vector_pool=query_module.pool(vector_pool, reach=reach, what="vector_pool"),
             text_pool=query_module.pool(text_pool, reach=reach, what="text_pool"),
         )
@@ -312,7 +312,7 @@ class Collection(Handle):
         return replace(
             filters,
             uids=None if ids is None else self._uids(ids, namespace),
-            below=items_module.check_namespace(namespace) or None if ids is None else None,
+            namespace_prefix=items_module.check_namespace(namespace) or None if ids is None else None,
             references=items_module.check_ids(references, what="references"),
         )
 

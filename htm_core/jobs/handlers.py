@@ -95,7 +95,7 @@ class TagHandler:
         for job in claimed:
             [node] = _nodes([job])
             with self._database.transaction(tenant, role="htm_worker") as connection:
-                found = tags.for_tagging(connection, node, most=KNOWN_TAGS)
+                found = tags.for_tagging(connection, node, limit=KNOWN_TAGS)
             made = () if found is None else self._tagger.tags(found[0], known=found[1])
             with self._database.transaction(tenant, role="htm_worker") as connection:
                 # Lock the node first, then the job: erasing locks them in this order, so that neither waits for the other.

@@ -89,19 +89,19 @@ def timeline(
     """Mentions, ascending: the latest, or those before or after one; raises `NotFound` when that one was erased."""
     windows = engine.time_windows(timeframe)
     owners = engine.owners if session is None else engine.owners_of(session)
-    strangers = None if engine.owner else ANONYMOUS
+    owner_prefix = None if engine.owner else ANONYMOUS
     cursors = {"before": _cursor(before, what="before"), "after": _cursor(after, what="after")}
     asked = {what: id for what, id in cursors.items() if id is not None}
     with engine.transaction() as connection:
         if asked:
-            known = mentions.existing(connection, list(asked.values()), owners=owners, strangers=strangers)
+            known = mentions.existing(connection, list(asked.values()), owners=owners, owner_prefix=owner_prefix)
             for what, id in asked.items():
                 if id not in known:
                     raise _gone(what, id)
         return mentions.timeline(
             connection,
             owners=owners,
-            strangers=strangers,
+            owner_prefix=owner_prefix,
             session=None if session is None else validation.check_name(session, what="session"),
             robot=None if robot is None else validation.check_name(robot, what="robot"),
             windows=windows,
@@ -116,7 +116,7 @@ def sessions(engine: Engine) -> list[str]:
     """The sessions of this owner that have a log; without a user also those in which nobody is known."""
     others = None if engine.owner else ANONYMOUS + "%"
     with engine.transaction() as connection:
-        return mentions.logged_sessions(connection, owner=engine.owner, others=others)
+        return mentions.logged_sessions(connection, owner=engine.owner, owner_pattern=others)
 
 
 def who_said(engine: Engine, text: str) -> list[Mention]:

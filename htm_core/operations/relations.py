@@ -53,7 +53,7 @@ def related(
             kinds=wanted,
             owners=engine.owners,
             limit=validation.check_limit(limit),
-            lowest=lowest,
+            min_weight=lowest,
         )
         found = nodes.read(connection, [each.node for each in walked], owners=engine.owners)
     return [Related(node=found[w.node], weight=w.weight, path=w.path) for w in walked if w.node in found]

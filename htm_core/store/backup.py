@@ -62,21 +62,21 @@ def rows(connection: Connection, *, space: int | None) -> Iterator[tuple[str, di
 
 def transaction_id(connection: Connection) -> str:
     """The transaction's id, as the rows that it writes carry it."""
-    row = connection.execute(load("backup")["moment"]).fetchone()
+    row = connection.execute(load("backup")["transaction_id"]).fetchone()
     assert row is not None  # a select without from has one row
     return str(row["xid"])
 
 
 def set_language(connection: Connection, *, language: str) -> str | None:
     """Cut a still empty tenant's words by this language, and say by which they are cut."""
-    connection.execute(load("backup")["language"], {"language": language})
+    connection.execute(load("backup")["set_language"], {"language": language})
     row = header(connection)
     return None if row is None else str(row["language"])
 
 
 def take_space(connection: Connection, *, model: str, dimension: int) -> int:
     """The vector space of the tenant's model here."""
-    row = connection.execute(load("backup")["space"], {"model": model, "dimension": dimension}).fetchone()
+    row = connection.execute(load("backup")["take_space"], {"model": model, "dimension": dimension}).fetchone()
     assert row is not None  # a select without from has one row
     return int(row["space"])
 
@@ -91,14 +91,14 @@ def insert_rows(connection: Connection, part: str, rows: Sequence[Mapping[str, A
     with _named(part):
         if part == "file_chunks" and connection.execute(statements["foreign_chunks"], values).fetchone():
             raise InvalidInput("expected rows of file_chunks to be of what their owner has; nothing was read")
-        cursor = connection.execute(statements[f"put_{part}"], values)
+        cursor = connection.execute(statements[f"insert_{part}"], values)
         here = [row["node_id"] for row in cursor] if part in ("nodes", "mentions") else []
         if part == "mentions":
-            connection.execute(statements["count_on"], values)
+            connection.execute(statements["advance_sequences"], values)
     # Whatever is new cannot be lost: most backups are read into empty tenants, and need no second look.
     known = {node for node in here if node is not None}
     if part == "keys" or (part == "mentions" and here):
-        row = connection.execute(statements[f"lost_{part}"], values).fetchone()
+        row = connection.execute(statements[f"unmatched_{part}"], values).fetchone()
         return known, None if row is None else str(row["session" if part == "mentions" else "key"])
     return known, None
 
@@ -109,8 +109,8 @@ def open_working_sets(connection: Connection, rows: Sequence[Mapping[str, Any]])
     A set that holds something here is none of them.
     """
     with _named("working_sets"):
-        found = connection.execute(load("backup")["open_sets"], {"rows": Jsonb(list(rows))}).fetchall()
-    return {row["read"]: SetVersion(row["id"], row["version"]) for row in found}
+        found = connection.execute(load("backup")["open_working_sets"], {"rows": Jsonb(list(rows))}).fetchall()
+    return {row["backup_id"]: SetVersion(row["id"], row["version"]) for row in found}
 
 
 def refresh_nodes(connection: Connection, ids: Sequence[UUID]) -> set[UUID]:
@@ -119,7 +119,7 @@ def refresh_nodes(connection: Connection, ids: Sequence[UUID]) -> set[UUID]:
     bare = {row["id"] for row in connection.execute(statements["without_mentions"], {"nodes": list(ids)})}
     connection.execute(statements["drop_keys"], {"nodes": sorted(bare)})
     connection.execute(statements["drop_nodes"], {"nodes": sorted(bare)})
-    for name in ("refresh", "live_passages", "live_vectors"):
+    for name in ("refresh", "refresh_passages", "refresh_vectors"):
         connection.execute(statements[name], {"nodes": sorted(set(ids) - bare)})
     return bare
 
@@ -127,7 +127,7 @@ def refresh_nodes(connection: Connection, ids: Sequence[UUID]) -> set[UUID]:
 def conflicting_collection(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> Row | None:
     """A collection that has something else here than in these rows, with what it has; the others are ready for their documents."""
     with _named("collections"):
-        return connection.execute(load("backup")["other_collections"], {"rows": Jsonb(list(rows))}).fetchone()
+        return connection.execute(load("backup")["conflicting_collections"], {"rows": Jsonb(list(rows))}).fetchone()
 
 
 @contextmanager

@@ -59,7 +59,7 @@ class DocumentFilters:
 
     at: datetime
     uids: Sequence[UUID] | None = None
-    below: Sequence[str] | None = None
+    namespace_prefix: Sequence[str] | None = None
     references: Sequence[str] | None = None
     metadata_equal: Mapping[str, Any] | None = None
     metadata: Mapping[str, Any] | None = None
@@ -77,7 +77,7 @@ class DocumentQuery:
     text: str | None
     vector: Sequence[float] | None
     share: float
-    lowest: float
+    min_score: float
     vector_pool: int
     text_pool: int
 
@@ -105,7 +105,7 @@ def ensure(
     The answer says which model that is: another one than asked for must not be written.
     """
     values = {"name": name, "language": language, "model": model, "dimension": dimension}
-    row = connection.execute(load("collections")["take"], values).fetchone()
+    row = connection.execute(load("collections")["ensure"], values).fetchone()
     assert row is not None  # take_collection has just seen to it
     return CollectionState(**row)
 
@@ -129,7 +129,7 @@ def write(connection: Connection, documents: Sequence[Document], *, collection: 
         "expiries": [document.expires_at for document in documents],
     }
     connection.execute(load("collections")["upsert"], values)
-    connection.execute(load("collections")["drop_passages"], {"uids": uids})
+    connection.execute(load("collections")["delete_passages"], {"uids": uids})
     parts = [(uid, at, part) for uid, each in zip(uids, documents, strict=True) for at, part in enumerate(each.parts)]
     if parts:
         connection.execute(load("collections")["insert_passages"], _columns(parts) | {"collection": collection})
@@ -140,7 +140,7 @@ def _columns(parts: Sequence[tuple[UUID, int, DocumentPassage]]) -> dict[str, An
     return {
         "documents": [uid for uid, _, _ in parts],
         "ordinals": [ordinal for _, ordinal, _ in parts],
-        "bodies": [part.words for _, _, part in parts],
+        "words": [part.words for _, _, part in parts],
         "embeddings": [None if v is None or len(v) < EXACT_BELOW else HalfVector(list(v)) for v in vectors],
         "exacts": [None if v is None or len(v) >= EXACT_BELOW else Vector(list(v)) for v in vectors],
         "k1": K1,
@@ -150,13 +150,13 @@ def _columns(parts: Sequence[tuple[UUID, int, DocumentPassage]]) -> dict[str, An
 
 def lock(connection: Connection, uids: Sequence[UUID]) -> None:
     """Keep other writers from these documents until the transaction ends."""
-    connection.execute(load("collections")["hold"], {"uids": list(uids)})
+    connection.execute(load("collections")["lock"], {"uids": list(uids)})
 
 
 def exceeds(connection: Connection, collection: int, *, threshold: int) -> bool:
     """Whether a collection has more passages than are best scanned exactly."""
     values = {"collection": collection, "threshold": threshold}
-    row = connection.execute(load("collections")["outgrown"], values).fetchone()
+    row = connection.execute(load("collections")["exceeds"], values).fetchone()
     return bool(row and row["outgrown"])
 
 
@@ -168,20 +168,20 @@ def read(connection: Connection, uids: Sequence[UUID], *, at: datetime) -> dict[
 
 def extend_ttl(connection: Connection, uids: Sequence[UUID], *, at: datetime) -> None:
     """Let documents that have a time to live have it again from now."""
-    connection.execute(load("collections")["prolong"], {"uids": list(uids), "at": at})
+    connection.execute(load("collections")["extend_ttl"], {"uids": list(uids), "at": at})
 
 
 def search(
-    connection: Connection, question: DocumentQuery, filters: DocumentFilters, page: Page, *, collection: int
+    connection: Connection, query: DocumentQuery, filters: DocumentFilters, page: Page, *, collection: int
 ) -> list[CollectionHit]:
     """The best documents for a question, one page of them."""
     values = {
-        "text": question.text,
-        "vector": None if question.vector is None else Vector(list(question.vector)),
-        "vector_pool": question.vector_pool,
-        "text_pool": question.text_pool,
-        "share": question.share,
-        "lowest": question.lowest,
+        "text": query.text,
+        "vector": None if query.vector is None else Vector(list(query.vector)),
+        "vector_pool": query.vector_pool,
+        "text_pool": query.text_pool,
+        "share": query.share,
+        "min_score": query.min_score,
     }
     columns = values | _filter_columns(filters, collection) | _page_columns(page)
     return [_hit(row) for row in connection.execute(load("collections")["search"], columns)]
@@ -190,7 +190,7 @@ def search(
 def list_items(connection: Connection, filters: DocumentFilters, page: Page, *, collection: int) -> list[CollectionHit]:
     """Documents in the order in which they were first put."""
     columns = _filter_columns(filters, collection) | _page_columns(page)
-    return [_hit(row) for row in connection.execute(load("collections")["list"], columns)]
+    return [_hit(row) for row in connection.execute(load("collections")["list_items"], columns)]
 
 
 def count(connection: Connection, filters: DocumentFilters, *, collection: int) -> int:
@@ -240,8 +240,8 @@ def _filter_columns(filters: DocumentFilters, collection: int) -> dict[str, Any]
     return {name: None if tree is None else Jsonb(tree) for name, tree in trees.items()} | {
         "collection": collection,
         "uids": None if filters.uids is None else list(filters.uids),
-        "below": None if filters.below is None else list(filters.below),
-        "refs": None if filters.references is None else list(filters.references),
+        "namespace_prefix": None if filters.namespace_prefix is None else list(filters.namespace_prefix),
+        "references": None if filters.references is None else list(filters.references),
         "at": filters.at,
     }
 

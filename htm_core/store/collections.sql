@@ -1,4 +1,4 @@
--- name: take
+-- name: ensure
 select c.id, s.name as model, s.dimension, coalesce(s.documents_indexed, false) as indexed
 from ensure_collection(%(name)s, %(language)s::regconfig, %(model)s::text, %(dimension)s::integer) c
 left join vector_spaces s on s.id = c.space
@@ -11,39 +11,40 @@ where c.tenant = this_tenant() and c.name = %(name)s
 -- name: upsert
 insert into documents (tenant, uid, collection, namespace, id, content, value, metadata, payload, reference,
                        created_at, place, updated_at, ttl, expires_at)
-select this_tenant(), d.uid, %(collection)s, labels_from_json(d.namespace), d.id, d.content, d.value, d.metadata, d.payload,
-       d.reference, %(at)s, d.place, %(at)s, d.ttl, d.expires_at
+select this_tenant(), given.uid, %(collection)s, labels_from_json(given.namespace), given.id, given.content, given.value,
+       given.metadata, given.payload, given.reference, %(at)s, given.place, %(at)s, given.ttl, given.expires_at
 from unnest(%(uids)s::uuid[], %(namespaces)s::jsonb[], %(ids)s::text[], %(contents)s::text[], %(values)s::jsonb[],
             %(metadatas)s::jsonb[], %(payloads)s::bytea[], %(references)s::text[], %(ttls)s::interval[],
             %(expiries)s::timestamptz[])
-     with ordinality as d(uid, namespace, id, content, value, metadata, payload, reference, ttl, expires_at, place)
-order by d.uid                                   -- one order for all writers: no deadlock
+     with ordinality as given(uid, namespace, id, content, value, metadata, payload, reference, ttl, expires_at, place)
+order by given.uid                                   -- one order for all writers: no deadlock
 on conflict (tenant, uid) do update
 set content = excluded.content, value = excluded.value, metadata = excluded.metadata, payload = excluded.payload,
     reference = excluded.reference, updated_at = excluded.updated_at, ttl = excluded.ttl, expires_at = excluded.expires_at,
     created_at = case when documents.expires_at <= %(at)s then excluded.created_at else documents.created_at end,
     place = case when documents.expires_at <= %(at)s then excluded.place else documents.place end
 
--- name: hold
--- What a transaction will write in two steps, locked in the order of all writers.
+-- name: lock
+-- Locks the documents that a transaction writes in two steps, in the order of all writers.
 select uid from documents where tenant = this_tenant() and uid = any(%(uids)s::uuid[]) order by uid for update
 
--- name: drop_passages
+-- name: delete_passages
 delete from document_passages where tenant = this_tenant() and document = any(%(uids)s::uuid[])
 
 -- name: insert_passages
 insert into document_passages (tenant, document, ordinal, collection, space, length, lexemes, weights, embedding, exact)
-select this_tenant(), d.document, d.ordinal, c.id, case when num_nonnulls(d.embedding, d.exact) > 0 then c.space end,
+select this_tenant(), given.document, given.ordinal, c.id,
+       case when num_nonnulls(given.embedding, given.exact) > 0 then c.space end,
        w.length, with_prefix(w.words, c.id || ':'), bm25_weights(w.words, w.length, %(k1)s::real, %(b)s::real, u.length),
-       d.embedding, d.exact
+       given.embedding, given.exact
 from collections c,
      average_passage_length(c.id) u(length),
-     unnest(%(documents)s::uuid[], %(ordinals)s::int[], %(bodies)s::text[], %(embeddings)b::halfvec[], %(exacts)b::vector[])
-     as d(document, ordinal, body, embedding, exact),
-     lateral (select x as words, lexeme_count(x) as length from to_lexemes(c.config, d.body) x) w
+     unnest(%(documents)s::uuid[], %(ordinals)s::int[], %(words)s::text[], %(embeddings)b::halfvec[], %(exacts)b::vector[])
+     as given(document, ordinal, body, embedding, exact),
+     lateral (select x as words, lexeme_count(x) as length from to_lexemes(c.config, given.body) x) w
 where c.tenant = this_tenant() and c.id = %(collection)s
 
--- name: outgrown
+-- name: exceeds
 select count(*) > %(threshold)s as outgrown from (
   select 1 from document_passages where tenant = this_tenant() and collection = %(collection)s limit %(threshold)s + 1) x
 
@@ -53,19 +54,19 @@ select d.uid, d.namespace, d.id, d.content, d.value, d.metadata, d.payload, d.re
 from documents d
 where d.tenant = this_tenant() and d.uid = any(%(uids)s::uuid[]) and (d.expires_at is null or d.expires_at > %(at)s)
 
--- name: prolong
-with held as (
+-- name: extend_ttl
+with locked as (
   select uid from documents
   where tenant = this_tenant() and uid = any(%(uids)s::uuid[]) and ttl is not null and expires_at > %(at)s
   order by uid for update)
-update documents d set expires_at = %(at)s::timestamptz + d.ttl from held where d.tenant = this_tenant() and d.uid = held.uid
+update documents d set expires_at = %(at)s::timestamptz + d.ttl from locked where d.tenant = this_tenant() and d.uid = locked.uid
 
 -- name: search
 with hits as materialized (
   select * from search_documents(
-    row(%(collection)s::int, %(uids)s::uuid[], %(below)s::text[], %(refs)s::text[], %(metadata_equal)s::jsonb,
+    row(%(collection)s::int, %(uids)s::uuid[], %(namespace_prefix)s::text[], %(references)s::text[], %(metadata_equal)s::jsonb,
         %(metadata)s::jsonb, %(value_equal)s::jsonb, %(value)s::jsonb, %(at)s::timestamptz)::document_filters,
-    %(text)s, %(vector)s::vector, %(vector_pool)s, %(text_pool)s, %(share)s, %(lowest)s, %(limit)s, %(offset)s))
+    %(text)s, %(vector)s::vector, %(vector_pool)s, %(text_pool)s, %(share)s, %(min_score)s, %(limit)s, %(offset)s))
 select d.uid, d.namespace, d.id, d.content, d.value, d.metadata, d.payload, d.reference, d.created_at, d.updated_at, d.ttl,
        d.expires_at, h.score, h.vector_rank, h.text_rank, h.cosine, h.words,
        case when %(with_vectors)s then coalesce(p.exact, p.embedding::vector)::real[] end as vector
@@ -75,10 +76,10 @@ left join document_passages p
   on %(with_vectors)s and p.tenant = d.tenant and p.document = d.uid and p.ordinal = coalesce(h.ordinal, 0)
 order by h.place
 
--- name: list
+-- name: list_items
 with hits as materialized (
   select * from list_documents(
-    row(%(collection)s::int, %(uids)s::uuid[], %(below)s::text[], %(refs)s::text[], %(metadata_equal)s::jsonb,
+    row(%(collection)s::int, %(uids)s::uuid[], %(namespace_prefix)s::text[], %(references)s::text[], %(metadata_equal)s::jsonb,
         %(metadata)s::jsonb, %(value_equal)s::jsonb, %(value)s::jsonb, %(at)s::timestamptz)::document_filters,
     %(limit)s, %(offset)s))
 select d.uid, d.namespace, d.id, d.content, d.value, d.metadata, d.payload, d.reference, d.created_at, d.updated_at, d.ttl,
@@ -91,18 +92,18 @@ order by h.place
 
 -- name: count
 select count_documents(
-  row(%(collection)s::int, %(uids)s::uuid[], %(below)s::text[], %(refs)s::text[], %(metadata_equal)s::jsonb,
+  row(%(collection)s::int, %(uids)s::uuid[], %(namespace_prefix)s::text[], %(references)s::text[], %(metadata_equal)s::jsonb,
       %(metadata)s::jsonb, %(value_equal)s::jsonb, %(value)s::jsonb, %(at)s::timestamptz)::document_filters) as count
 
 -- name: delete
-with held as (
+with locked as (
   select d.uid from documents d
   where d.tenant = this_tenant() and d.uid in (
     select l.uid from list_documents(
-      row(%(collection)s::int, %(uids)s::uuid[], %(below)s::text[], %(refs)s::text[], %(metadata_equal)s::jsonb,
+      row(%(collection)s::int, %(uids)s::uuid[], %(namespace_prefix)s::text[], %(references)s::text[], %(metadata_equal)s::jsonb,
           %(metadata)s::jsonb, %(value_equal)s::jsonb, %(value)s::jsonb, %(at)s::timestamptz)::document_filters, null, 0) l)
   order by d.uid for update)
-delete from documents d using held where d.tenant = this_tenant() and d.uid = held.uid
+delete from documents d using locked where d.tenant = this_tenant() and d.uid = locked.uid
 
 -- name: release_space
 update collections set space = null where tenant = this_tenant() and id = %(collection)s
@@ -111,15 +112,15 @@ update collections set space = null where tenant = this_tenant() and id = %(coll
 delete from documents where tenant = this_tenant() and collection = %(collection)s
 
 -- name: sweep
-with held as (
+with locked as (
   select uid from documents
   where tenant = this_tenant() and collection = %(collection)s and expires_at <= %(at)s order by uid for update)
-delete from documents d using held where d.tenant = this_tenant() and d.uid = held.uid
+delete from documents d using locked where d.tenant = this_tenant() and d.uid = locked.uid
 
 -- name: namespaces
-with known as materialized (                     -- each is looked at once, however many documents are in it
+with existing as materialized (                  -- each namespace is compared once, however many documents it has
   select distinct d.namespace from documents d
   where d.tenant = this_tenant() and d.collection = %(collection)s and (d.expires_at is null or d.expires_at > %(at)s))
-select distinct k.namespace[:coalesce(%(depth)s::int, cardinality(k.namespace))] as namespace from known k
+select distinct k.namespace[:coalesce(%(depth)s::int, cardinality(k.namespace))] as namespace from existing k
 where namespace_begins_with(k.namespace, %(prefix)s::text[]) and namespace_ends_with(k.namespace, %(suffix)s::text[])
 order by namespace limit %(limit)s offset %(offset)s

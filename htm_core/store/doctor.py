@@ -209,13 +209,13 @@ def _tenant(connection: Connection, tenant: str, *, model: str) -> Iterator[Find
     if row["unfinished"]:
         says = f"{tenant} was being changed from {row['model']} to {row['unfinished']}"
         yield Finding("tenant", "note", says, f"htm reembed --tenant {tenant} --embedder {row['unfinished']}")
-    if row["unowed"]:
+    if row["without_job"]:
         yield Finding("tenant", "wrong", f"{row['unowed']} passages have no vector, and nobody owes them one", mend)
-    if row["strays"]:
+    if row["orphaned_vectors"]:
         yield Finding("tenant", "note", f"{row['strays']} vectors are of a model that was given up", mend)
     if row["model"] != model:
         says = f"{tenant} is embedded with {row['model']}, and would be asked with {model}"
         mend = f"use --embedder {row['model']}, or: htm reembed --tenant {tenant} --embedder {model}"
         yield Finding("tenant", "wrong", says, mend)
-    elif not row["unowed"]:
+    elif not row["without_job"]:
         yield Finding("tenant", "well", f"{tenant} is embedded with {model}")

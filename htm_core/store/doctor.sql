@@ -1,5 +1,5 @@
 -- name: memberships
--- From version 16 a membership may lack the right to step into the role.
+-- From version 16 on, a membership may lack the right to `set role`.
 select r.rolname as role,
        case when current_setting('server_version_num')::int >= 160000 then pg_has_role(current_user, r.oid, 'SET')
             else pg_has_role(current_user, r.oid, 'MEMBER') end as member
@@ -13,7 +13,7 @@ where name in ('fsync', 'full_page_writes', 'synchronous_commit', 'server_encodi
                'shared_buffers')
 
 -- name: tables
--- Every table that has a tenant, and whether its wall stands.
+-- Every table with a tenant column, and whether row-level security guards it.
 select c.relname as name, c.relrowsecurity as guarded,
        (select count(*) from pg_policy p where p.polrelid = c.oid) as policies
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -29,7 +29,7 @@ where n.nspname = %(schema)s and not i.indisvalid
 order by 1
 
 -- name: lost_indexes
--- Spaces that count as indexed and have no index: every search of theirs would scan.
+-- Spaces that are marked as indexed but have no index: every search in them would scan all vectors.
 select s.id, s.name from vector_spaces s
 where s.indexed and to_regclass(format('%%I.%%I', %(schema)s::text, 'vectors_hnsw_' || s.id)) is null
 
@@ -46,6 +46,6 @@ select (select name from models where tenant = this_tenant() and active) as mode
           and not exists (select 1 from vectors v join models m on m.tenant = v.tenant and m.space = v.space and m.active
                           where v.tenant = p.tenant and v.passage_id = p.id)
           and not exists (select 1 from jobs j where j.tenant = p.tenant and j.node_id = p.node_id and j.kind = 'embed'
-                          and j.model = (select name from models where tenant = this_tenant() and active))) as unowed,
+                          and j.model = (select name from models where tenant = this_tenant() and active))) as without_job,
        (select count(*) from vectors v where v.tenant = this_tenant()
-          and v.space not in (select space from models m where m.tenant = this_tenant() and m.space is not null)) as strays
+          and v.space not in (select space from models m where m.tenant = this_tenant() and m.space is not null)) as orphaned_vectors

@@ -48,14 +48,14 @@ def put(
         statements["put"],
         file | {"session": session, "digest": digest, "size": size, "front": Jsonb(dict(front)), "at": at},
     )
-    connection.execute(statements["empty"], file)
+    connection.execute(statements["delete_chunks"], file)
     places = {
         "mentions": list(mentions),
         "starts": [chunk.start for chunk in chunks],
         "stops": [chunk.stop for chunk in chunks],
         "headings": [Jsonb(list(chunk.headings)) for chunk in chunks],
     }
-    connection.execute(statements["place"], file | places)
+    connection.execute(statements["insert_chunks"], file | places)
 
 
 def forget_missing(
@@ -63,7 +63,7 @@ def forget_missing(
 ) -> tuple[int, set[UUID]]:
     """Hide what a file no longer says: how many mentions, and the nodes that nothing else mentions."""
     values = {"owner": owner, "session": session, "by": by, "at": at, "kept": list(kept)}
-    hidden = [row["node_id"] for row in connection.execute(load("files")["withdraw"], values)]
+    hidden = [row["node_id"] for row in connection.execute(load("files")["forget_missing"], values)]
     touched = {node for node in hidden if node is not None}
     if touched:
         nodes.refresh(connection, touched, described=touched)
@@ -77,9 +77,9 @@ def drop(connection: Connection, path: str, *, owner: str) -> str | None:
     return None if row is None else str(row["session"])
 
 
-def list_files(connection: Connection, place: str | None, *, owners: Sequence[str]) -> list[Row]:
+def list_files(connection: Connection, under: str | None, *, owners: Sequence[str]) -> list[Row]:
     """The files of a path or below it; all of them for none."""
-    return connection.execute(load("files")["under"], {"owners": list(owners), "place": place}).fetchall()
+    return connection.execute(load("files")["list_files"], {"owners": list(owners), "under": under}).fetchall()
 
 
 def chunks(connection: Connection, path: str, *, owners: Sequence[str]) -> list[Row]:

@@ -13,19 +13,19 @@ values (this_tenant(), %(owner)s, %(path)s, %(session)s, %(digest)s, %(size)s, %
 on conflict (tenant, owner, path) do update
 set digest = excluded.digest, size = excluded.size, front = excluded.front, loaded_at = excluded.loaded_at
 
--- name: empty
+-- name: delete_chunks
 delete from file_chunks where tenant = this_tenant() and owner = %(owner)s and path = %(path)s
 
--- name: place
+-- name: insert_chunks
 insert into file_chunks (tenant, owner, path, ordinal, mention_id, starts, stops, headings)
-select this_tenant(), %(owner)s, %(path)s, c.ordinal, c.mention, c.starts, c.stops,
-       array(select jsonb_array_elements_text(c.headings))
+select this_tenant(), %(owner)s, %(path)s, chunk.ordinal, chunk.mention, chunk.starts, chunk.stops,
+       array(select jsonb_array_elements_text(chunk.headings))
 from unnest(%(mentions)s::uuid[], %(starts)s::int[], %(stops)s::int[], %(headings)s::jsonb[])
-     with ordinality as c(mention, starts, stops, headings, ordinal)
+     with ordinality as chunk(mention, starts, stops, headings, ordinal)
 
--- name: withdraw
--- What a file no longer says. Its id is given up, so that the same words may come back later as a new mention. What a caller
--- said in a session of that name has an id of another form, and stays.
+-- name: forget_missing
+-- Forgets the mentions of a file that are not in `kept`. Their ids are cleared, so that the same text may come back later as a
+-- new mention. Mentions that a caller made in a session of that name have ids of another form, and stay.
 update mentions set forgotten_at = %(at)s, forgotten_by = %(by)s, external_id = null
 where tenant = this_tenant() and owner = %(owner)s and session = %(session)s and forgotten_at is null
   and external_id ~ '^[0-9a-f]{32}:[0-9]+$' and not (id = any(%(kept)s::uuid[]))
@@ -40,15 +40,15 @@ delete from files where tenant = this_tenant() and owner = %(owner)s
 -- name: drop_session
 delete from files where tenant = this_tenant() and owner = %(owner)s and session = %(session)s
 
--- name: under
+-- name: list_files
 select f.path, f.size, f.front, f.loaded_at,
        (select count(*) from file_chunks c join mentions m on m.tenant = c.tenant and m.id = c.mention_id
         where c.tenant = f.tenant and c.owner = f.owner and c.path = f.path and m.forgotten_at is null) as chunks
 from files f
 where f.tenant = this_tenant() and f.owner = any(%(owners)s::text[])
-  and (%(place)s::text is null or f.path = %(place)s
-       or case when %(place)s = '.' then not (starts_with(f.path, '/') or f.path = '..' or starts_with(f.path, '../'))
-               else starts_with(f.path, rtrim(%(place)s, '/') || '/') and not starts_with(f.path, %(place)s || '/../') end)
+  and (%(under)s::text is null or f.path = %(under)s
+       or case when %(under)s = '.' then not (starts_with(f.path, '/') or f.path = '..' or starts_with(f.path, '../'))
+               else starts_with(f.path, rtrim(%(under)s, '/') || '/') and not starts_with(f.path, %(under)s || '/../') end)
 order by f.path
 
 -- name: chunks

@@ -33,13 +33,13 @@ def restore(connection: Connection, node: UUID, *, owner: str) -> int:
 
 def node_of_key(connection: Connection, key: str, *, owner: str) -> UUID | None:
     """The last node of a key, forgotten or not."""
-    row = connection.execute(load("forgetting")["forgotten_key"], {"owner": owner, "key": key}).fetchone()
+    row = connection.execute(load("forgetting")["node_of_key"], {"owner": owner, "key": key}).fetchone()
     return row["node_id"] if row else None
 
 
 def purge(connection: Connection, *, owner: str, before: datetime) -> int:
     """Erase what was forgotten before a moment, for good, and say how many nodes went."""
-    rows = connection.execute(load("forgetting")["bury"], {"owner": owner, "before": before})
+    rows = connection.execute(load("forgetting")["purge"], {"owner": owner, "before": before})
     touched = [row["node_id"] for row in rows]
     return delete_unmentioned(connection, touched, owner=owner)["nodes"]
 
@@ -52,10 +52,10 @@ def erase_owner(connection: Connection, *, owner: str) -> dict[str, int]:
     places.erase(connection, owner=owner, session=None)
     values: dict[str, str | None] = {"owner": owner, "session": None}
     sessions = connection.execute(load("forgetting")["drop_sessions"], values).fetchall()  # waits for who is writing
-    mentions = connection.execute(load("forgetting")["bury_owner"], values).fetchall()
-    nodes_of = [row["id"] for row in connection.execute(load("forgetting")["of_owner"], values)]
+    mentions = connection.execute(load("forgetting")["delete_owner_mentions"], values).fetchall()
+    nodes_of = [row["id"] for row in connection.execute(load("forgetting")["nodes_of_owner"], values)]
     counts = delete_unmentioned(connection, nodes_of, owner=owner)
-    connection.execute(load("forgetting")["drop_working"], values)
+    connection.execute(load("forgetting")["drop_working_sets"], values)
     connection.execute(load("files")["drop_all"], values)
     relations.drop_of_owner(connection, owner=owner)  # those between what the tenant shares
     notes.update(counts | {"mentions": len(mentions), "sessions": len(sessions)})
@@ -70,9 +70,9 @@ def erase_session(connection: Connection, *, owner: str, session: str) -> dict[s
         places.erase(connection, owner=owner, session=session)
     values: dict[str, str | None] = {"owner": owner, "session": session}
     sessions = connection.execute(load("forgetting")["drop_session"], values).fetchall()  # waits for who is writing
-    rows = connection.execute(load("forgetting")["bury_session"], values).fetchall()
+    rows = connection.execute(load("forgetting")["delete_session_mentions"], values).fetchall()
     counts = delete_unmentioned(connection, [row["node_id"] for row in rows if row["node_id"]], owner=owner)
-    connection.execute(load("forgetting")["drop_working"], values)
+    connection.execute(load("forgetting")["drop_working_sets"], values)
     connection.execute(load("files")["drop_session"], values)  # what a file said is gone: it is no longer loaded
     notes.update(counts | {"mentions": len(rows), "sessions": len(sessions)})
     return dict(notes)
@@ -80,7 +80,7 @@ def erase_session(connection: Connection, *, owner: str, session: str) -> dict[s
 
 def erase_key(connection: Connection, *, owner: str, key: str) -> dict[str, int]:
     """Erase every version of a key: what was said under it, and the nodes that nothing else mentions."""
-    rows = connection.execute(load("forgetting")["bury_key"], {"owner": owner, "key": key}).fetchall()
+    rows = connection.execute(load("forgetting")["purge_key"], {"owner": owner, "key": key}).fetchall()
     gone = connection.execute(load("forgetting")["drop_key"], {"owner": owner, "key": key}).fetchall()
     counts = delete_unmentioned(connection, [row["node_id"] for row in rows], owner=owner)
     return counts | {"mentions": len(rows), "keys": counts["keys"] + len(gone)}
@@ -89,8 +89,10 @@ def erase_key(connection: Connection, *, owner: str, key: str) -> dict[str, int]
 def delete_unmentioned(connection: Connection, touched: Sequence[UUID], *, owner: str) -> dict[str, int]:
     """Delete the nodes that no mention is left of, with all that is theirs, and count it."""
     statements = load("forgetting")
-    connection.execute(statements["lock"], {"ids": list(touched)})
-    doomed = [row["id"] for row in connection.execute(statements["doomed"], {"ids": list(touched), "owner": owner})]
+    connection.execute(statements["lock_nodes"], {"ids": list(touched)})
+    doomed = [
+        row["id"] for row in connection.execute(statements["unmentioned"], {"ids": list(touched), "owner": owner})
+    ]
     parts = connection.execute(statements["count_parts"], {"ids": doomed}).fetchone()
     assert parts is not None  # a select without from has one row
     keys = connection.execute(statements["drop_keys"], {"ids": doomed, "owner": owner}).fetchall()

@@ -9,40 +9,40 @@ update mentions set forgotten_at = null, forgotten_by = null, withdrawn = false
 where tenant = this_tenant() and node_id = %(node)s and owner = %(owner)s and forgotten_at is not null and not purged
 returning id
 
--- name: forgotten_key
+-- name: node_of_key
 select node_id from keys where tenant = this_tenant() and owner = %(owner)s and key = %(key)s order by version desc limit 1
 
--- name: bury
--- Empties the mentions that were forgotten before a moment; the tombstones keep the sequence.
-with buried as (
+-- name: purge
+-- Empties the mentions that were forgotten before a time. Their rows stay, so that the session's sequence has no gap.
+with purged as (
   select id, node_id from mentions
   where tenant = this_tenant() and owner = %(owner)s and forgotten_at < %(before)s and not purged),
 emptied as (
   update mentions m set node_id = null, content = null, payload = null, metadata = '{}', name = null, external_id = null,
          key = null, log_position = null, purged = true
-  from buried b where m.tenant = this_tenant() and m.id = b.id)
-select distinct node_id from buried where node_id is not null
+  from purged b where m.tenant = this_tenant() and m.id = b.id)
+select distinct node_id from purged where node_id is not null
 
--- name: bury_session
+-- name: delete_session_mentions
 delete from mentions where tenant = this_tenant() and owner = %(owner)s and session = %(session)s returning node_id
 
--- name: bury_key
+-- name: purge_key
 update mentions m set node_id = null, content = null, payload = null, metadata = '{}', name = null, external_id = null,
        key = null, log_position = null, purged = true, forgotten_at = coalesce(forgotten_at, now())
 from (select id, node_id from mentions where tenant = this_tenant() and owner = %(owner)s and key = %(key)s) b
 where m.tenant = this_tenant() and m.id = b.id
 returning b.node_id
 
--- name: bury_owner
+-- name: delete_owner_mentions
 delete from mentions where tenant = this_tenant() and owner = %(owner)s returning node_id
 
--- name: lock
+-- name: lock_nodes
 select 1 from nodes where tenant = this_tenant() and id = any(%(ids)s::uuid[]) order by id for update
 
--- name: of_owner
+-- name: nodes_of_owner
 select id from nodes where tenant = this_tenant() and owner = %(owner)s
 
--- name: doomed
+-- name: unmentioned
 select n.id from nodes n where n.tenant = this_tenant() and n.id = any(%(ids)s::uuid[]) and n.owner = %(owner)s
   and not exists (select 1 from mentions m where m.tenant = n.tenant and m.node_id = n.id)
 
@@ -66,6 +66,6 @@ delete from sessions where tenant = this_tenant() and owner = %(owner)s and sess
 -- name: drop_sessions
 delete from sessions where tenant = this_tenant() and owner = %(owner)s returning session
 
--- name: drop_working
+-- name: drop_working_sets
 delete from working_sets where tenant = this_tenant() and owner = %(owner)s
   and (%(session)s::text is null or session = %(session)s)

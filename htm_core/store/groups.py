@@ -41,7 +41,7 @@ class GroupMembership:
 def create(connection: Connection, group: str, *, budget: int, policy: str, lease: float) -> None:
     """Make a group with these rules, unless there is one of the name."""
     values = {"group": group, "budget": budget, "policy": policy, "lease": lease}
-    connection.execute(load("groups")["found"], values)
+    connection.execute(load("groups")["create"], values)
 
 
 def rules(connection: Connection, group: str, *, lock: bool) -> GroupRules | None:
@@ -52,7 +52,7 @@ def rules(connection: Connection, group: str, *, lock: bool) -> GroupRules | Non
 
 def list_names(connection: Connection) -> list[str]:
     """Every group of the tenant."""
-    return [row["name"] for row in connection.execute(load("groups")["names"])]
+    return [row["name"] for row in connection.execute(load("groups")["list_names"])]
 
 
 def change_rules(connection: Connection, group: str, *, budget: int, policy: str, lease: float) -> None:
@@ -92,8 +92,8 @@ def set_roles(connection: Connection, group: str, roles: dict[str, Role]) -> Non
 
 def heartbeat(connection: Connection, *, instance: UUID) -> list[GroupMembership]:
     """Say that a process lives, and read how its memberships stand."""
-    connection.execute(load("groups")["beat"], {"instance": instance})
-    return [GroupMembership(**row) for row in connection.execute(load("groups")["standing"], {"instance": instance})]
+    connection.execute(load("groups")["heartbeat"], {"instance": instance})
+    return [GroupMembership(**row) for row in connection.execute(load("groups")["memberships"], {"instance": instance})]
 
 
 def elect(connection: Connection, group: str) -> list[str]:
@@ -104,6 +104,6 @@ def elect(connection: Connection, group: str) -> list[str]:
 def count_items(connection: Connection, group: str, *, owner: str, session: str | None) -> tuple[int, int]:
     """How many items and tokens a group holds of an owner, in one session or in all."""
     values = {"group": group, "owner": owner, "session": session}
-    row = connection.execute(load("groups")["holds"], values).fetchone()
+    row = connection.execute(load("groups")["count_items"], values).fetchone()
     assert row is not None  # a count has one row
     return row["items"], row["tokens"]

@@ -1,4 +1,4 @@
--- name: found
+-- name: create
 insert into groups (tenant, name, budget, policy, lease)
 values (this_tenant(), %(group)s, %(budget)s, %(policy)s, %(lease)s) on conflict (tenant, name) do nothing
 
@@ -8,7 +8,7 @@ select id, name, budget, policy, lease, term from groups where tenant = this_ten
 -- name: read
 select id, name, budget, policy, lease, term from groups where tenant = this_tenant() and name = %(group)s
 
--- name: names
+-- name: list_names
 select name from groups where tenant = this_tenant() order by name
 
 -- name: change_rules
@@ -24,7 +24,7 @@ where m.tenant = this_tenant() and m.group_name = %(group)s
 order by m.joined_at, m.robot
 
 -- name: join
--- Whoever joins again from the same process keeps the role; from another it takes the robot's place over.
+-- A robot that joins again from the same process keeps its role; from another process it takes the membership over.
 insert into group_members as m (tenant, group_name, robot, role, instance)
 values (this_tenant(), %(group)s, %(robot)s, %(role)s, %(instance)s)
 on conflict (tenant, group_name, robot) do update
@@ -38,11 +38,11 @@ delete from group_members where tenant = this_tenant() and group_name = %(group)
 -- name: set_role
 update group_members set role = %(role)s where tenant = this_tenant() and group_name = %(group)s and robot = %(robot)s
 
--- name: beat
+-- name: heartbeat
 update group_members set heartbeat_at = clock_timestamp() where tenant = this_tenant() and instance = %(instance)s
 
--- name: standing
--- The memberships that a process speaks for, and in how many seconds the next active member of each group would be late.
+-- name: memberships
+-- The memberships of a process, and in how many seconds another active member of each group would be late.
 select m.group_name as group, m.robot, m.role, g.id, g.lease, g.term,
        (select min(member_seconds_until_late(a, g.lease)) from group_members a
         where a.tenant = m.tenant and a.group_name = m.group_name and a.role = 'active' and a.robot <> m.robot) as due
@@ -53,7 +53,7 @@ order by m.group_name, m.robot
 -- name: elect
 select robot from elect_active_members(%(group)s) as robot
 
--- name: holds
+-- name: count_items
 select count(*) as items, coalesce(sum(n.tokens), 0)::bigint as tokens
 from working_sets s
 join working_items i on i.tenant = s.tenant and i.set_id = s.id and i.evicted_at is null
@@ -61,8 +61,8 @@ join nodes n on n.tenant = i.tenant and n.id = i.node_id and n.live
 where s.tenant = this_tenant() and s.owner = %(owner)s and s.shared and s.holder = %(group)s
   and (%(session)s::text is null or s.session = %(session)s)
 
--- name: listen
+-- name: name_channel
 select set_config('htm.channel', %(channel)s, false), set_config('application_name', 'htm-listener', false)
 
--- name: listen_now
+-- name: listen
 do $$ begin execute format('listen %I', current_setting('htm.channel')); end $$

@@ -46,7 +46,7 @@ def _alone(connection: Connection) -> Iterator[bool]:
 
 
 def _build_all(connection: Connection, *, threshold: int) -> list[str]:
-    connection.execute(load("indexes")["prepare"])
+    connection.execute(load("indexes")["set_build_limits"])
     connection.execute(load("indexes")["analyze"])
     return [_build(connection, table, space) for table in TABLES for space in _due(connection, table, threshold)]
 

@@ -7,7 +7,7 @@ select pg_advisory_unlock(hashtext('htm-memory indexes'), hashtext(current_schem
 -- name: analyze
 analyze nodes, mentions, tags, passages, vectors, documents, document_passages
 
--- name: prepare
+-- name: set_build_limits
 select set_config('maintenance_work_mem', '512MB', false), set_config('statement_timeout', '0', false)
 
 -- name: drop

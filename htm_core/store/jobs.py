@@ -47,12 +47,12 @@ def enqueue_embedding(connection: Connection, nodes: Sequence[UUID], *, model: s
 def enqueue(connection: Connection, nodes: Sequence[UUID], *, kind: str, model: str = "") -> None:
     """Write down work of another kind than embedding; what is owed is owed once, and done again if it was begun already."""
     if nodes:
-        connection.execute(load("jobs")["owe_kind"], {"nodes": sorted(set(nodes)), "kind": kind, "model": model})
+        connection.execute(load("jobs")["enqueue"], {"nodes": sorted(set(nodes)), "kind": kind, "model": model})
 
 
 def enqueue_count(connection: Connection) -> None:
     """Ask for the tenant's words to be counted anew."""
-    connection.execute(load("jobs")["owe_count"])
+    connection.execute(load("jobs")["enqueue_count"])
 
 
 def enqueue_due_counts(connection: Connection) -> int:
@@ -60,16 +60,16 @@ def enqueue_due_counts(connection: Connection) -> int:
 
     Looks at about 200,000 rows, of tenants drawn at random where all have more between them.
     """
-    row = connection.execute(load("jobs")["owe_counts"]).fetchone()
+    row = connection.execute(load("jobs")["enqueue_due_counts"]).fetchone()
     assert row is not None  # a select without from has one row
     return int(row["owed"])
 
 
 def move_to_active_model(connection: Connection, jobs: Sequence[ClaimedJob]) -> int:
     """Owe the work of a model that the tenant has no longer to the one that it has, and say how many jobs that were."""
-    row = connection.execute(load("jobs")["hand_over"], {"ids": _ids(jobs)}).fetchone()
+    row = connection.execute(load("jobs")["move_to_active_model"], {"ids": _ids(jobs)}).fetchone()
     assert row is not None  # an aggregate has one row
-    return int(row["handed"])
+    return int(row["moved"])
 
 
 def claim(connection: Connection, lane: Lane, *, limit: int, lease: float) -> list[ClaimedJob]:
@@ -90,7 +90,7 @@ def release(connection: Connection, jobs: Sequence[ClaimedJob]) -> None:
 
 def make_due(connection: Connection, *, model: str) -> int:
     """Make due what was put off because a model was away, and say how many jobs that were."""
-    return connection.execute(load("jobs")["revive"], {"model": model}).rowcount
+    return connection.execute(load("jobs")["make_due"], {"model": model}).rowcount
 
 
 def next_due(connection: Connection, lanes: Sequence[Lane]) -> float | None:
@@ -101,19 +101,19 @@ def next_due(connection: Connection, lanes: Sequence[Lane]) -> float | None:
 
 def missing_texts(connection: Connection, nodes: Sequence[UUID], *, model: str) -> dict[UUID, str]:
     """The passages of nodes that have no vector of a model yet."""
-    rows = connection.execute(load("jobs")["texts"], {"nodes": list(nodes), "model": model})
+    rows = connection.execute(load("jobs")["missing_texts"], {"nodes": list(nodes), "model": model})
     return {row["id"]: row["body"] for row in rows}
 
 
 def finish(connection: Connection, jobs: Sequence[ClaimedJob]) -> set[UUID]:
     """Strike out work that is done, and say which jobs were still there: what another worker did meanwhile is not."""
-    return {row["id"] for row in connection.execute(load("jobs")["done"], {"ids": _ids(jobs)})}
+    return {row["id"] for row in connection.execute(load("jobs")["finish"], {"ids": _ids(jobs)})}
 
 
 def postpone(connection: Connection, jobs: Sequence[ClaimedJob], *, error: str, seconds: float, tried: bool) -> None:
     """Put work off by about `seconds`, with the error in view; `tried` counts it as an attempt of the job's own."""
     values = {"ids": _ids(jobs), "error": error, "seconds": seconds, "tried": int(tried)}
-    connection.execute(load("jobs")["later"], values)
+    connection.execute(load("jobs")["postpone"], values)
 
 
 def park(connection: Connection, jobs: Sequence[ClaimedJob], *, error: str) -> None:
@@ -141,14 +141,14 @@ def list_jobs(
 
 def count_pending(connection: Connection, *, owners: Sequence[str]) -> PendingCounts:
     """What is owed for these owners' memories."""
-    row = connection.execute(load("jobs")["pending"], {"owners": list(owners)}).fetchone()
+    row = connection.execute(load("jobs")["count_pending"], {"owners": list(owners)}).fetchone()
     assert row is not None  # an aggregate has one row
     return PendingCounts(row["pending"], row["parked"], row["oldest"])
 
 
 def make_all_due(connection: Connection) -> None:
     """Make the tenant's waiting work due now."""
-    connection.execute(load("jobs")["hurry"])
+    connection.execute(load("jobs")["make_all_due"])
 
 
 def count_waiting(connection: Connection, lanes: Sequence[Lane]) -> tuple[int, int]:
@@ -157,7 +157,7 @@ def count_waiting(connection: Connection, lanes: Sequence[Lane]) -> tuple[int, i
     Waited for are those that have not failed since they were last due and that are in these lanes, or that somebody works
     on.
     """
-    row = connection.execute(load("jobs")["waiting"], _columns(lanes)).fetchone()
+    row = connection.execute(load("jobs")["count_waiting"], _columns(lanes)).fetchone()
     assert row is not None  # an aggregate has one row
     return row["untried"], row["total"]
 

@@ -1,37 +1,38 @@
 -- name: enqueue_embedding
 insert into jobs (tenant, kind, model, node_id)
--- Of the model that the tenant has now: the caller's may be one that a change-over has ended meanwhile.
-select this_tenant(), 'embed', coalesce((select m.name from models m where m.tenant = this_tenant() and m.active), %(model)s), d.id
-from unnest(%(nodes)s::uuid[]) as d(id)
+-- For the model that the tenant has now: a change of models may have ended the caller's meanwhile.
+select this_tenant(), 'embed',
+       coalesce((select m.name from models m where m.tenant = this_tenant() and m.active), %(model)s), given.id
+from unnest(%(nodes)s::uuid[]) as given(id)
 on conflict do nothing
 
--- name: owe_kind
+-- name: enqueue
 insert into jobs (tenant, kind, model, node_id)
-select this_tenant(), %(kind)s, %(model)s, d.id from unnest(%(nodes)s::uuid[]) as d(id)
+select this_tenant(), %(kind)s, %(model)s, given.id from unnest(%(nodes)s::uuid[]) as given(id)
 on conflict (tenant, kind, model, coalesce(node_id, '00000000-0000-0000-0000-000000000000'))
--- What is being done already may have been read before this: it is done once more.
+-- A worker that has claimed the job may have read the node before this change: the job gets a new id and is done again.
 do update set claimed_until = null, run_at = now(), parked_at = null, attempts = 0, error = null, id = gen_random_uuid()
 where jobs.claimed_until is not null or jobs.parked_at is not null
 
--- name: owe_count
+-- name: enqueue_count
 insert into jobs (tenant, kind) values (this_tenant(), 'count')
 on conflict (tenant, kind, model, coalesce(node_id, '00000000-0000-0000-0000-000000000000'))
 do update set parked_at = null, run_at = now(), attempts = 0 where jobs.parked_at is not null
 
--- name: owe_counts
+-- name: enqueue_due_counts
 select queue_lexeme_counts() as owed
 
--- name: hand_over
--- Work for a model that the tenant no longer has becomes work for the one that it has.
-with dead as (
+-- name: move_to_active_model
+-- Jobs for a model that the tenant no longer has become jobs for the model that it has.
+with orphaned as (
   delete from jobs j where j.tenant = this_tenant() and j.id = any(%(ids)s::uuid[]) and j.kind = 'embed'
     and not exists (select 1 from models m where m.tenant = j.tenant and m.name = j.model)
   returning j.node_id),
      moved as (
   insert into jobs (tenant, kind, model, node_id)
-  select m.tenant, 'embed', m.name, d.node_id from dead d join models m on m.tenant = this_tenant() and m.active
+  select m.tenant, 'embed', m.name, d.node_id from orphaned d join models m on m.tenant = this_tenant() and m.active
   on conflict do nothing)
-select count(*) as handed from dead
+select count(*) as moved from orphaned
 
 -- name: claim
 update jobs j set claimed_until = now() + make_interval(secs => %(lease)s)
@@ -51,14 +52,16 @@ update jobs set claimed_until = null where tenant = this_tenant() and id = any(%
 
 -- name: next_due
 select extract(epoch from min(greatest(j.run_at, coalesce(j.claimed_until, j.run_at))) - now())::float8 as seconds
-from jobs j join unnest(%(kinds)s::text[], %(models)s::text[]) as d(kind, model) on j.kind = d.kind and j.model = d.model
+from jobs j
+join unnest(%(kinds)s::text[], %(models)s::text[]) as given(kind, model)
+  on j.kind = given.kind and j.model = given.model
 where j.parked_at is null
 
--- name: revive
--- What waits because its model was away need not wait any longer; what failed on its own account goes on waiting.
+-- name: make_due
+-- Jobs that wait because their model was unavailable are due now. Jobs that failed for a reason of their own go on waiting.
 update jobs set run_at = now() where model = %(model)s and parked_at is null and attempts = 0 and run_at > now()
 
--- name: texts
+-- name: missing_texts
 select p.id, p.node_id, coalesce(p.body, substr(n.content, p.starts + 1, p.stops - p.starts)) as body
 from passages p join nodes n on n.tenant = p.tenant and n.id = p.node_id
 where p.tenant = this_tenant() and p.node_id = any(%(nodes)s::uuid[])
@@ -66,10 +69,10 @@ where p.tenant = this_tenant() and p.node_id = any(%(nodes)s::uuid[])
                   where v.tenant = p.tenant and v.passage_id = p.id and m.tenant = p.tenant and m.name = %(model)s)
 order by p.node_id, p.ordinal
 
--- name: done
+-- name: finish
 delete from jobs where tenant = this_tenant() and id = any(%(ids)s::uuid[]) returning id
 
--- name: later
+-- name: postpone
 update jobs set claimed_until = null, attempts = attempts + %(tried)s, error = %(error)s,
        run_at = now() + make_interval(secs => %(seconds)s * (0.5 + random()))
 where tenant = this_tenant() and id = any(%(ids)s::uuid[])
@@ -94,16 +97,18 @@ where j.tenant = this_tenant() and (j.node_id is null or n.owner = any(%(owners)
   and (%(parked)s::boolean is null or (j.parked_at is not null) = %(parked)s)
 order by j.parked_at desc nulls last, j.created_at, j.id limit %(limit)s
 
--- name: pending
+-- name: count_pending
 select count(*) filter (where j.parked_at is null) as pending, count(*) filter (where j.parked_at is not null) as parked,
        extract(epoch from now() - min(j.created_at) filter (where j.parked_at is null))::float8 as oldest
 from jobs j join nodes n on n.tenant = j.tenant and n.id = j.node_id
 where j.tenant = this_tenant() and n.owner = any(%(owners)s::text[])
 
--- name: hurry
+-- name: make_all_due
 update jobs set run_at = now(), error = null where tenant = this_tenant() and parked_at is null and claimed_until is null
 
--- name: waiting
-select count(*) filter (where j.error is null and (d.kind is not null or j.claimed_until > now())) as untried, count(*) as total
-from jobs j left join unnest(%(kinds)s::text[], %(models)s::text[]) as d(kind, model) on j.kind = d.kind and j.model = d.model
+-- name: count_waiting
+select count(*) filter (where j.error is null and (given.kind is not null or j.claimed_until > now())) as untried, count(*) as total
+from jobs j
+left join unnest(%(kinds)s::text[], %(models)s::text[]) as given(kind, model)
+  on j.kind = given.kind and j.model = given.model
 where j.tenant = this_tenant() and j.parked_at is null

@@ -22,8 +22,8 @@ class ListenConnection:
             self._connection: Connection = connect(dsn, patience=settings.pool_timeout)
             try:
                 refuse_pooler(self._connection, setting="listen_url")
-                self._connection.execute(load("groups")["listen"], {"channel": f"htm_{settings.schema_}"})
-                self._connection.execute(load("groups")["listen_now"])
+                self._connection.execute(load("groups")["name_channel"], {"channel": f"htm_{settings.schema_}"})
+                self._connection.execute(load("groups")["listen"])
             except BaseException:
                 self._connection.close()
                 raise

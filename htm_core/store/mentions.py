@@ -33,7 +33,7 @@ def known(connection: Connection, entries: Sequence[Entry], *, owner: str) -> di
         "external": [entry.external_id for entry in named],
         "payloads": [entry.payload for entry in named],
     }
-    rows = connection.execute(load("mentions")["known"], {"owner": owner} | columns)
+    rows = connection.execute(load("mentions")["known_ids"], {"owner": owner} | columns)
     return {(row["session"], row["external_id"]): row for row in rows}
 
 
@@ -91,7 +91,7 @@ def timeline(
     connection: Connection,
     *,
     owners: Sequence[str],
-    strangers: str | None,
+    owner_prefix: str | None,
     session: str | None,
     robot: str | None,
     windows: Sequence[Window],
@@ -102,12 +102,12 @@ def timeline(
 ) -> list[Mention]:
     """The latest mentions (or the first ones after `after`), ascending.
 
-    Across sessions also those of the owners whose names begin with `strangers`.
+    Across sessions also those of the owners whose names begin with `owner_prefix`.
     """
     statement = ("latest" if after is None else "following") + ("" if session is None else "_in_session")
     filters = {
         "owners": list(owners),
-        "strangers": strangers,
+        "owner_prefix": owner_prefix,
         "session": session,
         "robot": robot,
         "windows": multirange(windows),
@@ -120,9 +120,11 @@ def timeline(
     return found if after is not None else found[::-1]
 
 
-def existing(connection: Connection, ids: Sequence[UUID], *, owners: Sequence[str], strangers: str | None) -> set[UUID]:
+def existing(
+    connection: Connection, ids: Sequence[UUID], *, owners: Sequence[str], owner_prefix: str | None
+) -> set[UUID]:
     """Which of these mentions are there, forgotten or not."""
-    values = {"ids": list(ids), "owners": list(owners), "strangers": strangers}
+    values = {"ids": list(ids), "owners": list(owners), "owner_prefix": owner_prefix}
     return {row["id"] for row in connection.execute(load("mentions")["existing"], values)}
 
 
@@ -164,9 +166,9 @@ def drop_from_log(connection: Connection, ids: Sequence[UUID], *, owner: str, se
     return {row["id"] for row in connection.execute(load("mentions")["drop_from_log"], values)}
 
 
-def logged_sessions(connection: Connection, *, owner: str, others: str | None) -> list[str]:
-    """The sessions with a log of an owner, and of owners whose name is like `others`, sorted."""
-    rows = connection.execute(load("mentions")["logged_sessions"], {"owner": owner, "others": others})
+def logged_sessions(connection: Connection, *, owner: str, owner_pattern: str | None) -> list[str]:
+    """The sessions with a log of an owner, and of owners whose name is like `owner_pattern`, sorted."""
+    rows = connection.execute(load("mentions")["logged_sessions"], {"owner": owner, "owner_pattern": owner_pattern})
     return [row["session"] for row in rows]
 
 

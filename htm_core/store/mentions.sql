@@ -1,48 +1,51 @@
 -- name: take_sequences
 insert into sessions as s (tenant, owner, session, last_seq)
-select this_tenant(), %(owner)s, d.session, d.count
-from unnest(%(sessions)s::text[], %(counts)s::bigint[]) as d(session, count) order by d.session
+select this_tenant(), %(owner)s, given.session, given.count
+from unnest(%(sessions)s::text[], %(counts)s::bigint[]) as given(session, count) order by given.session
 on conflict (tenant, owner, session) do update set last_seq = s.last_seq + excluded.last_seq
 returning session, last_seq
 
--- name: known
-select m.session, m.external_id, m.id, m.node_id, m.payload is distinct from d.payload as differs
-from mentions m join unnest(%(sessions)s::text[], %(external)s::text[], %(payloads)s::bytea[]) as d(session, external_id, payload)
-  on m.session = d.session and m.external_id = d.external_id
+-- name: known_ids
+select m.session, m.external_id, m.id, m.node_id, m.payload is distinct from given.payload as differs
+from mentions m
+join unnest(%(sessions)s::text[], %(external)s::text[], %(payloads)s::bytea[])
+  as given(session, external_id, payload)
+  on m.session = given.session and m.external_id = given.external_id
 where m.tenant = this_tenant() and m.owner = %(owner)s
 
 -- name: nodes_of_ids
 select m.session, m.external_id, m.node_id from mentions m
-join unnest(%(sessions)s::text[], %(ids)s::text[]) as d(session, id) on m.session = d.session and m.external_id = d.id
+join unnest(%(sessions)s::text[], %(ids)s::text[]) as given(session, id) on m.session = given.session and m.external_id = given.id
 where m.tenant = this_tenant() and m.owner = %(owner)s
 
 -- name: insert
 insert into mentions (tenant, id, node_id, owner, robot, session, seq, external_id, role, name, at, key, content, metadata,
                       payload, log_position)
-select this_tenant(), d.id, d.node_id, %(owner)s, %(robot)s, d.session, d.seq, d.external_id, d.role, d.name, d.at, d.key,
-       d.content, d.metadata, d.payload, case when d.logged then d.seq end
+select this_tenant(), given.id, given.node_id, %(owner)s, %(robot)s, given.session, given.seq, given.external_id, given.role,
+       given.name, given.at, given.key,
+       given.content, given.metadata, given.payload, case when given.logged then given.seq end
 from unnest(%(ids)s::uuid[], %(nodes)s::uuid[], %(sessions)s::text[], %(seqs)s::bigint[], %(external)s::text[],
             %(roles)s::text[], %(names)s::text[], %(ats)s::timestamptz[], %(keys)s::text[], %(contents)s::text[],
             %(metadatas)s::jsonb[], %(payloads)s::bytea[], %(logged)s::bool[])
-     as d(id, node_id, session, seq, external_id, role, name, at, key, content, metadata, payload, logged)
+     as given(id, node_id, session, seq, external_id, role, name, at, key, content, metadata, payload, logged)
 
 -- name: replace
-update mentions m set node_id = d.node_id, content = d.content, metadata = d.metadata, payload = d.payload, role = d.role,
-       name = d.name, xid = pg_current_xact_id(),
-       -- New words are a new saying; the same words under another payload stay as forgotten as they were.
-       forgotten_at = case when m.node_id is not distinct from d.node_id then m.forgotten_at end,
-       forgotten_by = case when m.node_id is not distinct from d.node_id then m.forgotten_by end,
-       withdrawn = m.withdrawn and m.node_id is not distinct from d.node_id,
-       log_position = case when d.logged then coalesce(m.log_position, m.seq) end, archived = m.archived and d.logged
+update mentions m set node_id = given.node_id, content = given.content, metadata = given.metadata, payload = given.payload,
+       role = given.role, name = given.name, xid = pg_current_xact_id(),
+       -- A new text is not forgotten; the same text with another payload stays forgotten if it was.
+       forgotten_at = case when m.node_id is not distinct from given.node_id then m.forgotten_at end,
+       forgotten_by = case when m.node_id is not distinct from given.node_id then m.forgotten_by end,
+       withdrawn = m.withdrawn and m.node_id is not distinct from given.node_id,
+       log_position = case when given.logged then coalesce(m.log_position, m.seq) end, archived = m.archived and given.logged
 from unnest(%(ids)s::uuid[], %(nodes)s::uuid[], %(contents)s::text[], %(metadatas)s::jsonb[], %(payloads)s::bytea[],
             %(roles)s::text[], %(names)s::text[], %(logged)s::bool[])
-     as d(id, node_id, content, metadata, payload, role, name, logged)
-where m.tenant = this_tenant() and m.id = d.id
+     as given(id, node_id, content, metadata, payload, role, name, logged)
+where m.tenant = this_tenant() and m.id = given.id
 
 -- name: latest
 select * from mentions_with_content
 where tenant = this_tenant() and not purged
-  and (owner = any(%(owners)s::text[]) or starts_with(owner, %(strangers)s::text))
+  and (owner = any(%(owners)s::text[]) or starts_with(owner, %(owner_prefix)s::text))
   and (%(forgotten)s or forgotten_at is null)
   and (%(robot)s::text is null or robot = %(robot)s)
   and (%(windows)s::tstzmultirange is null
@@ -55,7 +58,7 @@ order by at desc, session desc, seq desc limit %(limit)s
 -- name: following
 select * from mentions_with_content
 where tenant = this_tenant() and not purged
-  and (owner = any(%(owners)s::text[]) or starts_with(owner, %(strangers)s::text))
+  and (owner = any(%(owners)s::text[]) or starts_with(owner, %(owner_prefix)s::text))
   and (%(forgotten)s or forgotten_at is null)
   and (%(robot)s::text is null or robot = %(robot)s)
   and (%(windows)s::tstzmultirange is null
@@ -70,7 +73,7 @@ order by at, session, seq limit %(limit)s
 -- name: existing
 select id from mentions
 where tenant = this_tenant() and id = any(%(ids)s::uuid[])
-  and (owner = any(%(owners)s::text[]) or starts_with(owner, %(strangers)s::text))
+  and (owner = any(%(owners)s::text[]) or starts_with(owner, %(owner_prefix)s::text))
 
 -- name: latest_in_session
 select * from mentions_with_content
@@ -121,16 +124,16 @@ returning id
 -- name: logged_sessions
 select distinct session from mentions
 where tenant = this_tenant() and log_position is not null and forgotten_at is null
-  and (owner = %(owner)s or owner like %(others)s::text) order by session
+  and (owner = %(owner)s or owner like %(owner_pattern)s::text) order by session
 
 -- name: clear_log
 update mentions set log_position = null, archived = false
 where tenant = this_tenant() and owner = %(owner)s and session = %(session)s and log_position is not null
 
 -- name: place_in_log
-update mentions m set log_position = d.position
-from unnest(%(ids)s::uuid[], %(positions)s::bigint[]) as d(id, position)
-where m.tenant = this_tenant() and m.id = d.id
+update mentions m set log_position = given.position
+from unnest(%(ids)s::uuid[], %(positions)s::bigint[]) as given(id, position)
+where m.tenant = this_tenant() and m.id = given.id
 
 -- name: by_id
 select * from mentions_with_content where tenant = this_tenant() and id = any(%(ids)s::uuid[]) and forgotten_at is null

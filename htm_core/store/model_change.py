@@ -35,7 +35,7 @@ def begin(database: Database, tenant: str, *, model: str) -> str | None:
     Raises `NotFound` for a tenant that never remembered anything.
     """
     with database.transaction(tenant) as connection:
-        row = connection.execute(load("model_change")["known_tenant"]).fetchone()
+        row = connection.execute(load("model_change")["tenant_exists"]).fetchone()
         if row is None or not row["known"]:
             raise NotFound(f"expected a tenant that has memories, got {tenant!r}; name another with --tenant")
         connection.execute(load("model_change")["begin"], {"model": model})
@@ -50,7 +50,7 @@ def _active(connection: Connection) -> str | None:
 def fill_progress(database: Database, tenant: str, *, model: str) -> FillProgress:
     """How far the space of a model is filled."""
     with database.transaction(tenant) as connection:
-        row = connection.execute(load("model_change")["count"], {"model": model}).fetchone()
+        row = connection.execute(load("model_change")["fill_progress"], {"model": model}).fetchone()
         assert row is not None  # a select without from has one row
         return FillProgress(row["passages"], row["vectors"])
 
@@ -62,14 +62,14 @@ def missing_texts(database: Database, tenant: str, *, model: str, after: UUID | 
 
 
 def _missing_texts(connection: Connection, *, model: str, after: UUID | None, limit: int) -> dict[UUID, str]:
-    rows = connection.execute(load("model_change")["missing"], {"model": model, "after": after, "limit": limit})
+    rows = connection.execute(load("model_change")["missing_texts"], {"model": model, "after": after, "limit": limit})
     return {row["id"]: row["body"] for row in rows}
 
 
 def store(database: Database, tenant: str, vectors: Mapping[UUID, Sequence[float]], *, model: str) -> None:
     """Keep vectors of passages; raises `StorageError` when another change-over has put an end to this one."""
     with database.transaction(tenant) as connection:
-        if connection.execute(load("model_change")["underway"], {"model": model}).fetchone() is None:
+        if connection.execute(load("model_change")["lock_model"], {"model": model}).fetchone() is None:
             raise StorageError(
                 f"expected the change to {model} to be underway, but another one was completed meanwhile; if it is this "
                 "model that you want, run `htm reembed` again"
@@ -94,13 +94,13 @@ def switch(database: Database, tenant: str, *, model: str, few: int) -> bool:
 
 def _switch(connection: Connection, *, model: str, few: int) -> bool:
     statements = load("model_change")
-    connection.execute(statements["quiet"], {"patience": PATIENCE})
-    connection.execute(statements["lock"])
+    connection.execute(statements["set_lock_timeout"], {"patience": PATIENCE})
+    connection.execute(statements["lock_nodes"])
     left = _missing_texts(connection, model=model, after=None, limit=few + 1)
     if len(left) > few:
         return False
-    connection.execute(statements["owe"], {"model": model, "passages": list(left)})
-    for name in ("drop_jobs", "retire", "activate"):
+    connection.execute(statements["enqueue_embedding"], {"model": model, "passages": list(left)})
+    for name in ("drop_other_jobs", "deactivate_others", "activate"):
         connection.execute(statements[name], {"model": model})
     return True
 
@@ -114,7 +114,7 @@ def drop_vectors(database: Database, tenant: str, *, keep: str, limit: int) -> i
 def drop_finished_jobs(database: Database, tenant: str, *, model: str) -> None:
     """Strike out the jobs, parked ones too, of what has its vectors by now."""
     with database.transaction(tenant) as connection:
-        connection.execute(load("model_change")["strike"], {"model": model})
+        connection.execute(load("model_change")["drop_finished_jobs"], {"model": model})
 
 
 def drop_models(database: Database, tenant: str, *, keep: str) -> None:
@@ -127,7 +127,7 @@ def drop_unused_indexes(database: Database) -> list[str]:
     """Drop the indexes of spaces that no tenant uses any more; without the owner's rights they stay, and the log says so."""
     try:
         with database.owner() as connection:
-            rows = connection.execute(load("model_change")["unused"]).fetchall()
+            rows = connection.execute(load("model_change")["unused_indexes"]).fetchall()
             return [_drop_index(connection, row["id"]) for row in rows]
     except StorageError as error:
         _log.warning("indexes that are no longer needed were left, for want of the owner's rights: %s", error)
@@ -136,6 +136,6 @@ def drop_unused_indexes(database: Database) -> list[str]:
 
 def _drop_index(connection: Connection, space: int) -> str:
     name = f"vectors_hnsw_{space}"
-    connection.execute(load("model_change")["unmark"], {"space": space})
+    connection.execute(load("model_change")["unmark_index"], {"space": space})
     connection.execute(sql.SQL(load("indexes")["drop"]).format(name=sql.Identifier(name)))
     return name

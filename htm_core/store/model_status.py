@@ -26,14 +26,14 @@ class ModelStatus:
 
 def read(connection: Connection, models: Sequence[str]) -> dict[str, ModelStatus]:
     """How models stand of which anything is known."""
-    rows = connection.execute(load("model_status")["look"], {"models": list(models)})
+    rows = connection.execute(load("model_status")["read"], {"models": list(models)})
     return {row.pop("model"): ModelStatus(**row) for row in rows}
 
 
 def lock(connection: Connection, model: str) -> ModelStatus:
     """How a model stands; nobody else changes that until the transaction ends."""
-    connection.execute(load("model_status")["add"], {"model": model})
-    row = connection.execute(load("model_status")["hold"], {"model": model}).fetchone()
+    connection.execute(load("model_status")["insert"], {"model": model})
+    row = connection.execute(load("model_status")["lock"], {"model": model}).fetchone()
     assert row is not None  # it was added
     return ModelStatus(**row)
 
@@ -45,17 +45,17 @@ def probe(connection: Connection, model: str, *, prober: UUID, seconds: float) -
 
 def cancel_probe(connection: Connection, model: str, *, prober: UUID) -> None:
     """Say that a worker does not try a model after all."""
-    connection.execute(load("model_status")["withdraw"], {"model": model, "prober": prober})
+    connection.execute(load("model_status")["cancel_probe"], {"model": model, "prober": prober})
 
 
 def set_spent(connection: Connection, model: str, *, ahead: float) -> None:
     """Note how much time the calls that were made are worth now."""
-    connection.execute(load("model_status")["spend"], {"model": model, "ahead": ahead})
+    connection.execute(load("model_status")["set_spent"], {"model": model, "ahead": ahead})
 
 
 def record_success(connection: Connection, model: str) -> bool:
     """Note that a model answered; whether it had not before."""
-    return connection.execute(load("model_status")["answered"], {"model": model}).rowcount > 0
+    return connection.execute(load("model_status")["record_success"], {"model": model}).rowcount > 0
 
 
 def record_failure(connection: Connection, model: str, *, lasted: float) -> int:
@@ -63,15 +63,15 @@ def record_failure(connection: Connection, model: str, *, lasted: float) -> int:
 
     A failure that another worker noted meanwhile counts for this call as well.
     """
-    row = connection.execute(load("model_status")["failed"], {"model": model, "lasted": lasted}).fetchone()
+    row = connection.execute(load("model_status")["record_failure"], {"model": model, "lasted": lasted}).fetchone()
     return int(row["failures"]) if row is not None else read(connection, [model])[model].failures
 
 
 def leave_alone(connection: Connection, model: str, *, seconds: float) -> None:
     """Have a model left alone for so long."""
-    connection.execute(load("model_status")["open"], {"model": model, "seconds": seconds})
+    connection.execute(load("model_status")["leave_alone"], {"model": model, "seconds": seconds})
 
 
 def make_due(connection: Connection, models: Sequence[str]) -> None:
     """Have models tried now that are left alone."""
-    connection.execute(load("model_status")["hurry"], {"models": list(models)})
+    connection.execute(load("model_status")["make_due"], {"models": list(models)})

@@ -130,7 +130,7 @@ def list_ids(
         "limit": limit,
         "after": after,
     }
-    return [row["id"] for row in connection.execute(load("nodes")["list"], filters)]
+    return [row["id"] for row in connection.execute(load("nodes")["list_ids"], filters)]
 
 
 def exists(connection: Connection, id: UUID, *, owners: Sequence[str]) -> bool:
@@ -149,7 +149,7 @@ def add_accesses(connection: Connection, access_counts: Mapping[UUID, tuple[int,
     """Add to nodes' access counts, in the order of their ids."""
     ids = sorted(access_counts)
     connection.execute(
-        load("nodes")["touch"],
+        load("nodes")["add_accesses"],
         {"ids": ids, "times": [access_counts[id][0] for id in ids], "ats": [access_counts[id][1] for id in ids]},
     )
 

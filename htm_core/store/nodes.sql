@@ -1,33 +1,33 @@
 -- name: insert
 insert into nodes (tenant, id, owner, content, tokens, created_at)
-select this_tenant(), d.id, %(owner)s, d.content, d.tokens, d.at
-from unnest(%(ids)s::uuid[], %(contents)s::text[], %(tokens)s::int[], %(ats)s::timestamptz[]) as d(id, content, tokens, at)
-order by d.id                                    -- one order for all writers: no deadlock
+select this_tenant(), given.id, %(owner)s, given.content, given.tokens, given.at
+from unnest(%(ids)s::uuid[], %(contents)s::text[], %(tokens)s::int[], %(ats)s::timestamptz[]) as given(id, content, tokens, at)
+order by given.id                                    -- one order for all writers: no deadlock
 on conflict (tenant, id) do nothing
 returning id
 
 -- name: insert_state
 insert into node_state (tenant, node_id, importance, metadata, accessed_at)
-select this_tenant(), d.id, d.importance, d.metadata, d.at
+select this_tenant(), given.id, given.importance, given.metadata, given.at
 from unnest(%(ids)s::uuid[], %(importances)s::float8[], %(metadatas)s::jsonb[], %(ats)s::timestamptz[])
-     as d(id, importance, metadata, at)
+     as given(id, importance, metadata, at)
 
 -- name: set_importance
-update node_state s set importance = d.importance
-from unnest(%(ids)s::uuid[], %(importances)s::float8[]) as d(id, importance)
-where s.tenant = this_tenant() and s.node_id = d.id
+update node_state s set importance = given.importance
+from unnest(%(ids)s::uuid[], %(importances)s::float8[]) as given(id, importance)
+where s.tenant = this_tenant() and s.node_id = given.id
 
 -- name: refresh
 select refresh_live(%(ids)s::uuid[]), refresh_metadata(%(described)s::uuid[])
 
 -- name: insert_passages
 insert into passages (tenant, id, node_id, ordinal, owner, starts, stops, length, lexemes, weights, version)
-select this_tenant(), d.id, d.node_id, d.ordinal, %(owner)s, d.starts, d.stops, c.length,
+select this_tenant(), given.id, given.node_id, given.ordinal, %(owner)s, given.starts, given.stops, c.length,
        with_prefix(c.words, l.prefix), bm25_weights(c.words, c.length, l.k1, l.b, l.average_length), l.version
 from lexicon l,
      unnest(%(ids)s::uuid[], %(nodes)s::uuid[], %(ordinals)s::int[], %(starts)s::int[], %(stops)s::int[], %(bodies)s::text[])
-     as d(id, node_id, ordinal, starts, stops, body),
-     lateral (select w as words, lexeme_count(w) as length from to_lexemes(l.config, d.body) w) c
+     as given(id, node_id, ordinal, starts, stops, body),
+     lateral (select w as words, lexeme_count(w) as length from to_lexemes(l.config, given.body) w) c
 where l.tenant = this_tenant()
 
 -- name: take_space
@@ -35,10 +35,10 @@ select ensure_vector_space(%(model)s, %(dimension)s) as space
 
 -- name: insert_vectors
 insert into vectors (tenant, space, passage_id, node_id, owner, embedding, live)
-select this_tenant(), %(space)s, p.id, p.node_id, p.owner, d.embedding, p.live
-from unnest(%(passages)s::uuid[], %(embeddings)b::halfvec[]) as d(id, embedding)
-join passages p on p.tenant = this_tenant() and p.id = d.id
-for share of p                                   -- whoever hides the node meanwhile waits, and then hides the vector too
+select this_tenant(), %(space)s, p.id, p.node_id, p.owner, given.embedding, p.live
+from unnest(%(passages)s::uuid[], %(embeddings)b::halfvec[]) as given(id, embedding)
+join passages p on p.tenant = this_tenant() and p.id = given.id
+for share of p                                   -- a writer that hides the node waits, and then hides the vector too
 on conflict (tenant, space, passage_id) do update set embedding = excluded.embedding
 
 -- name: read
@@ -57,8 +57,8 @@ where n.tenant = this_tenant() and n.id = any(%(ids)s::uuid[]) and n.owner = any
 select exists (
   select 1 from nodes where tenant = this_tenant() and id = %(id)s and owner = any(%(owners)s::text[])) as there
 
--- name: list
-select l.id from unnest(%(owners)s::text[]) as o(owner), lateral (   -- each owner by the index, then merged
+-- name: list_ids
+select l.id from unnest(%(owners)s::text[]) as o(owner), lateral (   -- each owner's newest by the index, then merged
   select n.id, n.created_at from nodes n
   where n.tenant = this_tenant() and n.live and n.owner = o.owner
     and (%(tags)s::text[] is null or (
@@ -73,7 +73,7 @@ select l.id from unnest(%(owners)s::text[]) as o(owner), lateral (   -- each own
 order by l.created_at desc, l.id desc
 limit %(limit)s
 
--- name: touch
+-- name: add_accesses
 update node_state s set access_count = s.access_count + d.times, accessed_at = greatest(s.accessed_at, d.at)
 from (select * from unnest(%(ids)s::uuid[], %(times)s::bigint[], %(ats)s::timestamptz[]) as u(id, times, at) order by u.id) d
 where s.tenant = this_tenant() and s.node_id = d.id

@@ -41,9 +41,9 @@ class RelatedNode:
 
 def renew_tag_edges(connection: Connection, nodes: Sequence[UUID]) -> None:
     """Renew the edges of nodes to those that share their tags; one such at a time in a tenant."""
-    connection.execute(load("relations")["turn"])
-    values = {"nodes": list(nodes), "lowest": MIN_WEIGHT, "most": MAX_EDGES, "common": COMMON_TAG}
-    connection.execute(load("relations")["relate"], values)
+    connection.execute(load("relations")["lock_tenant"])
+    values = {"nodes": list(nodes), "min_weight": MIN_WEIGHT, "max_edges": MAX_EDGES, "common": COMMON_TAG}
+    connection.execute(load("relations")["renew_tag_edges"], values)
 
 
 def link(connection: Connection, source: UUID, target: UUID, *, kind: str, weight: float, owner: str) -> None:
@@ -63,11 +63,11 @@ def walk(
     kinds: Sequence[str],
     owners: Sequence[str],
     limit: int,
-    lowest: float,
+    min_weight: float,
 ) -> list[RelatedNode]:
     """The live nodes within so many edges, the strongest path to each, strongest first."""
     values = {"node": node, "hops": hops, "kinds": list(kinds), "owners": list(owners), "limit": limit}
-    rows = connection.execute(load("relations")["related"], values | {"lowest": lowest, "width": WALK_WIDTH})
+    rows = connection.execute(load("relations")["walk"], values | {"min_weight": min_weight, "width": WALK_WIDTH})
     return [RelatedNode(row["node"], row["weight"], tuple(Relation(**edge) for edge in row["path"])) for row in rows]
 
 
@@ -79,13 +79,13 @@ def source(connection: Connection, node: UUID) -> FactSource | None:
 
 def lock_source(connection: Connection, node: UUID) -> bool:
     """Keep a node as it is until the transaction ends, and say whether it is there and live."""
-    row = connection.execute(load("relations")["hold_source"], {"node": node}).fetchone()
+    row = connection.execute(load("relations")["lock_source"], {"node": node}).fetchone()
     return row is not None and row["live"]
 
 
 def add_derived(connection: Connection, node: UUID, mentions: Sequence[UUID], *, owner: str) -> None:
     """Say that mentions are facts taken from a node: they are hidden, shown and erased with it, and an edge leads to it."""
-    connection.execute(load("relations")["derive"], {"source": node, "mentions": list(mentions), "owner": owner})
+    connection.execute(load("relations")["add_derived"], {"source": node, "mentions": list(mentions), "owner": owner})
 
 
 def drop_of_owner(connection: Connection, *, owner: str) -> None:

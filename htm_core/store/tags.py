@@ -25,27 +25,27 @@ def add(connection: Connection, given: Sequence[Given]) -> None:
     rows = [(path, node, path in tags) for node, tags in given for path in sorted(closure(tags))]
     if rows:
         tags, nodes, explicit = (list(column) for column in zip(*rows, strict=True))
-        changed = connection.execute(load("tags")["insert"], {"tags": tags, "nodes": nodes, "explicit": explicit})
+        changed = connection.execute(load("tags")["add"], {"tags": tags, "nodes": nodes, "explicit": explicit})
         jobs.enqueue(connection, [row["node_id"] for row in changed], kind="relate")
 
 
 def lock_node(connection: Connection, node: UUID, *, owner: str) -> bool:
     """Keep a node whose tags are to change; False when this owner has none such."""
-    return connection.execute(load("tags")["hold"], {"node": node, "owner": owner}).fetchone() is not None
+    return connection.execute(load("tags")["lock_node"], {"node": node, "owner": owner}).fetchone() is not None
 
 
 def lock_existing(connection: Connection, node: UUID) -> bool:
     """Keep a node from being erased until the transaction ends; False when it is gone."""
-    return connection.execute(load("tags")["keep"], {"node": node}).fetchone() is not None
+    return connection.execute(load("tags")["lock_existing"], {"node": node}).fetchone() is not None
 
 
 def remove(connection: Connection, node: UUID, tags: Sequence[str]) -> int:
     """Take normal tags away from a node, and the ancestors that none of its others implies; how many were taken."""
     statements = load("tags")
-    connection.execute(statements["lock"], {"node": node})  # what others were adding is seen by what follows
-    taken = connection.execute(statements["unmark"], {"node": node, "tags": list(tags)}).rowcount
+    connection.execute(statements["lock_tags"], {"node": node})  # what others were adding is seen by what follows
+    taken = connection.execute(statements["unmark_explicit"], {"node": node, "tags": list(tags)}).rowcount
     if taken:
-        connection.execute(statements["prune"], {"node": node})
+        connection.execute(statements["delete_implied"], {"node": node})
         jobs.enqueue(connection, [node], kind="relate")
     return taken
 
@@ -58,7 +58,7 @@ def counts(connection: Connection, *, owners: Sequence[str], prefix: str | None)
 
 def count_tagged(connection: Connection, *, owners: Sequence[str]) -> int:
     """How many live nodes have any tag."""
-    row = connection.execute(load("tags")["tagged"], {"owners": list(owners)}).fetchone()
+    row = connection.execute(load("tags")["count_tagged"], {"owners": list(owners)}).fetchone()
     assert row is not None  # an aggregate has one row
     return int(row["nodes"])
 
@@ -75,7 +75,7 @@ def related(connection: Connection, tag: str, *, owners: Sequence[str], limit: i
     return [TagRelated(**row) for row in connection.execute(load("tags")["related"], values)]
 
 
-def for_tagging(connection: Connection, node: UUID, *, most: int) -> tuple[str, list[str]] | None:
-    """A live node's text, and the `most` tags that its owner uses most; None when it is hidden or gone."""
-    row = connection.execute(load("tags")["for_tagging"], {"node": node, "most": most}).fetchone()
+def for_tagging(connection: Connection, node: UUID, *, limit: int) -> tuple[str, list[str]] | None:
+    """A live node's text, and the tags that its owner uses most; None when it is hidden or gone."""
+    row = connection.execute(load("tags")["for_tagging"], {"node": node, "limit": limit}).fetchone()
     return None if row is None else (row["content"], row["known"])

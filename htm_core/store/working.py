@@ -81,7 +81,7 @@ def read_changes(
         return None
     whole = since is None or since.id != at.id or row["pruned"] > since.version
     values = {"set": at.id, "since": 0 if since is None else since.version}
-    rows = connection.execute(load("working")["held" if whole else "changed"], values).fetchall()
+    rows = connection.execute(load("working")["items" if whole else "changed"], values).fetchall()
     held = {str(row["id"]): row for row in rows if row["held"]}
     gone = frozenset(str(row["id"]) for row in rows if not row["held"])
     words = _contents(connection, [UUID(id) for id in held if id not in known])
@@ -153,7 +153,7 @@ def add_accesses(
     """Add to the access counts of what a set holds; None when it holds none of it."""
     ids = sorted(access_counts)
     values = {"ids": ids, "times": [access_counts[id][0] for id in ids], "ats": [access_counts[id][1] for id in ids]}
-    rows = connection.execute(load("working")["touch"], {**key.columns(), **values}).fetchall()
+    rows = connection.execute(load("working")["add_accesses"], {**key.columns(), **values}).fetchall()
     if not rows:
         return None
     counts = {str(row["node"]): (row["count"], row["at"].timestamp()) for row in rows}
@@ -162,7 +162,7 @@ def add_accesses(
 
 def remove_dead(connection: Connection, ids: Sequence[UUID]) -> None:
     """Take nodes that are no longer live out of every set."""
-    connection.execute(load("working")["let_go_dead"], {"ids": list(ids)})
+    connection.execute(load("working")["remove_dead"], {"ids": list(ids)})
 
 
 def prune(connection: Connection, ids: Sequence[UUID]) -> None:

@@ -3,7 +3,7 @@ select s.id, s.version, s.pruned from working_sets s
 where s.tenant = this_tenant() and s.owner = %(owner)s and s.shared = %(shared)s and s.holder = %(holder)s
   and s.session = %(session)s
 
--- name: held
+-- name: items
 select w.node_id as id, true as held, s.importance, w.access_count, w.added_at, w.accessed_at
 from working_items w
 join nodes n on n.tenant = w.tenant and n.id = w.node_id and n.live
@@ -25,11 +25,11 @@ select set_id, reached, refused from change_working_set(
   %(gone)s::uuid[], %(scores)s::float8[], %(at)s::timestamptz, %(policy)s::text,
   %(came)s::uuid[], %(added)s::timestamptz[], %(accessed)s::timestamptz[], %(counts)s::bigint[], %(dead)s::uuid[])
 
--- name: touch
+-- name: add_accesses
 select set_id, reached, node, count, at from count_accesses(
   %(owner)s, %(shared)s, %(holder)s, %(session)s, %(ids)s::uuid[], %(times)s::bigint[], %(ats)s::timestamptz[])
 
--- name: let_go_dead
+-- name: remove_dead
 select evict_from_all_sets(array(
   select id from nodes where tenant = this_tenant() and id = any(%(ids)s::uuid[]) and not live), null)
 
