@@ -1,4 +1,4 @@
-"""A tenant's rows as JSON, read at one moment and put back where they were."""
+"""A tenant's rows as JSON: read in one statement, and inserted into a tenant where they are missing."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ AT_ONCE = 500
 
 
 def header(connection: Connection) -> Row | None:
-    """How the tenant's words are cut and which model its vectors are of; None for a tenant without memories."""
+    """The tenant's language, code, model and vector space; None for a tenant without memories."""
     return connection.execute(load("backup")["header"]).fetchone()
 
 
 def rows(connection: Connection, *, space: int | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every row of the tenant with the part that it belongs to, read a few hundred at a time."""
+    """Every row of the tenant with the name of its table, fetched in batches of 500."""
     with connection.cursor(name="htm_export", row_factory=dict_row) as cursor:
         cursor.itersize = AT_ONCE
         cursor.execute(load("backup")["rows"], {"space": space, "anonymous": ANONYMOUS})
@@ -61,41 +61,43 @@ def rows(connection: Connection, *, space: int | None) -> Iterator[tuple[str, di
 
 
 def transaction_id(connection: Connection) -> str:
-    """The transaction's id, as the rows that it writes carry it."""
+    """The transaction's id, as in the column `xid` of the rows that it writes."""
     row = connection.execute(load("backup")["transaction_id"]).fetchone()
     assert row is not None  # a select without from has one row
     return str(row["xid"])
 
 
 def set_language(connection: Connection, *, language: str) -> str | None:
-    """Cut a still empty tenant's words by this language, and say by which they are cut."""
+    """Set the language of a tenant without passages, and return the language that the tenant has then."""
     connection.execute(load("backup")["set_language"], {"language": language})
     row = header(connection)
     return None if row is None else str(row["language"])
 
 
 def take_space(connection: Connection, *, model: str, dimension: int) -> int:
-    """The vector space of the tenant's model here."""
+    """The id of this model's vector space on this server."""
     row = connection.execute(load("backup")["take_space"], {"model": model, "dimension": dimension}).fetchone()
     assert row is not None  # a select without from has one row
     return int(row["space"])
 
 
 def insert_rows(connection: Connection, part: str, rows: Sequence[Mapping[str, Any]]) -> tuple[set[UUID], str | None]:
-    """Put rows of a part where they are missing.
+    """Insert those rows of a table that are missing.
 
-    Answers with the nodes of which something was here already (the node itself, or one of its mentions), and names a
-    session or key that others stand in the way of.
+    Returns the nodes that were here before (themselves or one of their mentions), and a session or key that is taken by
+    other rows here.
     """
     statements, values = load("backup"), {"rows": Jsonb(list(rows))}
-    with _named(part):
+    with _explained(part):
         if part == "file_chunks" and connection.execute(statements["foreign_chunks"], values).fetchone():
-            raise InvalidInput("expected rows of file_chunks to be of what their owner has; nothing was read")
+            raise InvalidInput(
+                "expected file_chunks to belong to mentions of the same owner, got others; nothing was read"
+            )
         cursor = connection.execute(statements[f"insert_{part}"], values)
         here = [row["node_id"] for row in cursor] if part in ("nodes", "mentions") else []
         if part == "mentions":
             connection.execute(statements["advance_sequences"], values)
-    # Whatever is new cannot be lost: most backups are read into empty tenants, and need no second look.
+    # Rows that were all inserted match. Most backups are read into empty tenants and need no second query.
     known = {node for node in here if node is not None}
     if part == "keys" or (part == "mentions" and here):
         row = connection.execute(statements[f"unmatched_{part}"], values).fetchone()
@@ -104,17 +106,17 @@ def insert_rows(connection: Connection, part: str, rows: Sequence[Mapping[str, A
 
 
 def open_working_sets(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> dict[str, SetVersion]:
-    """Make the working sets of these rows that are missing, and say which may be filled, by their ids in the rows.
+    """Insert the working sets of these rows, and return those that may be filled, by their ids in the backup.
 
-    A set that holds something here is none of them.
+    A set that has items here is not among them.
     """
-    with _named("working_sets"):
+    with _explained("working_sets"):
         found = connection.execute(load("backup")["open_working_sets"], {"rows": Jsonb(list(rows))}).fetchall()
     return {row["backup_id"]: SetVersion(row["id"], row["version"]) for row in found}
 
 
 def refresh_nodes(connection: Connection, ids: Sequence[UUID]) -> set[UUID]:
-    """Make nodes as live as their mentions say, and drop those of which there is no mention; answers with the latter."""
+    """Set `live` of nodes from their mentions, delete those without a mention, and return the deleted ones."""
     statements = load("backup")
     bare = {row["id"] for row in connection.execute(statements["without_mentions"], {"nodes": list(ids)})}
     connection.execute(statements["drop_keys"], {"nodes": sorted(bare)})
@@ -125,23 +127,23 @@ def refresh_nodes(connection: Connection, ids: Sequence[UUID]) -> set[UUID]:
 
 
 def conflicting_collection(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> Row | None:
-    """A collection that has something else here than in these rows, with what it has; the others are ready for their documents."""
-    with _named("collections"):
+    """A collection that exists here with another language or model, as it is here; creates the missing ones."""
+    with _explained("collections"):
         return connection.execute(load("backup")["conflicting_collections"], {"rows": Jsonb(list(rows))}).fetchone()
 
 
 @contextmanager
-def _named(part: str) -> Iterator[None]:
+def _explained(part: str) -> Iterator[None]:
     try:
         yield
     except (psycopg.DataError, psycopg.IntegrityError, pg.CardinalityViolation, pg.SyntaxError) as error:
         raise InvalidInput(
-            f"expected rows of {part} as a backup has them, got: {error.diag.message_primary or error}; nothing was read"
+            f"expected rows of {part} as htm export writes them, got: {error.diag.message_primary or error}; nothing was read"
         ) from error
 
 
 def enqueue_missing_vectors(connection: Connection, nodes: Sequence[UUID], *, model: str) -> int:
-    """Owe the vectors that these nodes lack, and say of how many nodes; what was given up stays given up."""
+    """Queue embed jobs for nodes without vectors, and return how many nodes; jobs that were given up stay so."""
     lacking = [row["id"] for row in connection.execute(load("backup")["without_vectors"], {"nodes": list(nodes)})]
     jobs.enqueue_embedding(connection, lacking, model=model)
     return len(lacking)

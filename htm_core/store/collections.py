@@ -1,4 +1,4 @@
-"""Collections: documents under ids of their caller's, with what they are found by."""
+"""Collections: documents under the callers' ids, with their words and vectors."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .connection import HalfVector, Vector
 from .database import Connection, Row
 from .queries import load
 
-# Below this a dimension is a toy's, and its numbers are kept as they are: halves would show in three digits.
+# Below this dimension vectors are stored in full precision: with so few numbers the rounding of halfvec would show.
 EXACT_BELOW = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentPassage:
-    """What a document is found by: words, in the shape that the lexical index gets, a vector, or both.
+    """A searchable part of a document: words as the lexical index gets them, a vector, or both.
 
-    `text` is what its vector is still to be made of.
+    `text` is the text that its vector must still be computed from.
     """
 
     words: str
@@ -34,7 +34,7 @@ class DocumentPassage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """One item, ready to be written: with its uid, its moment of expiry and its parts."""
+    """One item, ready to be written, with its uid, its time of expiry and its parts."""
 
     uid: UUID
     id: str
@@ -45,7 +45,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class CollectionState:
-    """How a collection stands: the model and the dimension of its vectors are None until there is one."""
+    """A collection's id, and the model and dimension of its vectors, which are None until it has one."""
 
     id: int
     model: str | None
@@ -55,7 +55,7 @@ class CollectionState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentFilters:
-    """What must hold of a document; None is neutral, and what has expired at `at` is gone."""
+    """What a document must satisfy. None means no condition; documents that have expired at `at` never match."""
 
     at: datetime
     uids: Sequence[UUID] | None = None
@@ -69,9 +69,9 @@ class DocumentFilters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentQuery:
-    """What is looked for: `text` is what words are found by, `vector` its embedding; `share` is the vector's weight.
+    """A search: `text` for the words, `vector` for the meaning, and `share`, the weight of the vector from 0 to 1.
 
-    Each arm brings as many candidates as its pool says.
+    Each of the two searches gives at most as many candidates as its pool.
     """
 
     text: str | None
@@ -84,7 +84,7 @@ class DocumentQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Which part of an answer is wanted; a limit of None is all of it."""
+    """Which part of the results to return; a limit of None means all."""
 
     limit: int | None
     offset: int = 0
@@ -92,7 +92,7 @@ class Page:
 
 
 def find(connection: Connection, name: str) -> CollectionState | None:
-    """How a collection stands, if there is one of that name."""
+    """The collection of that name, if there is one."""
     row = connection.execute(load("collections")["find"], {"name": name}).fetchone()
     return CollectionState(**row) if row else None
 
@@ -100,18 +100,18 @@ def find(connection: Connection, name: str) -> CollectionState | None:
 def ensure(
     connection: Connection, name: str, *, language: str, model: str | None, dimension: int | None
 ) -> CollectionState:
-    """The collection of a name, made when it is new; a model becomes that of its vectors when it has none yet.
+    """The collection of a name, created if it is missing; `model` becomes its model if it has none yet.
 
-    The answer says which model that is: another one than asked for must not be written.
+    If the returned model is another one than the given, the caller must not write vectors.
     """
     values = {"name": name, "language": language, "model": model, "dimension": dimension}
     row = connection.execute(load("collections")["ensure"], values).fetchone()
-    assert row is not None  # take_collection has just seen to it
+    assert row is not None  # take_collection has just inserted it
     return CollectionState(**row)
 
 
 def write(connection: Connection, documents: Sequence[Document], *, collection: int, at: datetime) -> None:
-    """Put documents of different uids: new ones are made, those that are there get this content and these vectors."""
+    """Insert documents or replace those with the same uid; the uids must differ from each other."""
     items = [document.item for document in documents]
     uids = [document.uid for document in documents]
     values = {
@@ -149,32 +149,32 @@ def _columns(parts: Sequence[tuple[UUID, int, DocumentPassage]]) -> dict[str, An
 
 
 def lock(connection: Connection, uids: Sequence[UUID]) -> None:
-    """Keep other writers from these documents until the transaction ends."""
+    """Lock these documents until the transaction ends."""
     connection.execute(load("collections")["lock"], {"uids": list(uids)})
 
 
 def exceeds(connection: Connection, collection: int, *, threshold: int) -> bool:
-    """Whether a collection has more passages than are best scanned exactly."""
+    """Whether a collection has more than `threshold` passages."""
     values = {"collection": collection, "threshold": threshold}
     row = connection.execute(load("collections")["exceeds"], values).fetchone()
     return bool(row and row["outgrown"])
 
 
 def read(connection: Connection, uids: Sequence[UUID], *, at: datetime) -> dict[UUID, CollectionItem]:
-    """The items of these uids that are there and have not expired."""
+    """The items of these uids that exist and have not expired."""
     rows = connection.execute(load("collections")["read"], {"uids": list(uids), "at": at})
     return {row["uid"]: _item(row) for row in rows}
 
 
 def extend_ttl(connection: Connection, uids: Sequence[UUID], *, at: datetime) -> None:
-    """Let documents that have a time to live have it again from now."""
+    """Start the time to live of documents again, for those that have one."""
     connection.execute(load("collections")["extend_ttl"], {"uids": list(uids), "at": at})
 
 
 def search(
     connection: Connection, query: DocumentQuery, filters: DocumentFilters, page: Page, *, collection: int
 ) -> list[CollectionHit]:
-    """The best documents for a question, one page of them."""
+    """One page of the best documents for a query."""
     values = {
         "text": query.text,
         "vector": None if query.vector is None else Vector(list(query.vector)),
@@ -188,7 +188,7 @@ def search(
 
 
 def list_items(connection: Connection, filters: DocumentFilters, page: Page, *, collection: int) -> list[CollectionHit]:
-    """Documents in the order in which they were first put."""
+    """One page of documents, in the order of their first insertion."""
     columns = _filter_columns(filters, collection) | _page_columns(page)
     return [_hit(row) for row in connection.execute(load("collections")["list_items"], columns)]
 
@@ -200,18 +200,18 @@ def count(connection: Connection, filters: DocumentFilters, *, collection: int) 
 
 
 def delete(connection: Connection, filters: DocumentFilters, *, collection: int) -> int:
-    """Delete the documents that satisfy the filters, with their vectors, and say how many."""
+    """Delete the documents that satisfy the filters, with their vectors, and return how many."""
     return connection.execute(load("collections")["delete"], _filter_columns(filters, collection)).rowcount
 
 
 def clear(connection: Connection, *, collection: int) -> int:
-    """Delete every document of a collection and say how many; its next vector may be of any model."""
+    """Delete every document of a collection and return how many; its next vector may be of any model."""
     connection.execute(load("collections")["release_space"], {"collection": collection})
     return connection.execute(load("collections")["clear"], {"collection": collection}).rowcount
 
 
 def sweep(connection: Connection, *, collection: int, at: datetime) -> int:
-    """Delete what has expired and say how many documents that was."""
+    """Delete expired documents and return how many."""
     return connection.execute(load("collections")["sweep"], {"collection": collection, "at": at}).rowcount
 
 
@@ -225,7 +225,7 @@ def namespaces(
     depth: int | None,
     at: datetime,
 ) -> list[tuple[str, ...]]:
-    """Namespaces that have documents, cut at `depth` labels, each once, in order."""
+    """The namespaces with documents, cut at `depth` labels, without duplicates, sorted."""
     values = {"collection": collection, "prefix": list(prefix), "suffix": list(suffix), "depth": depth, "at": at}
     rows = connection.execute(load("collections")["namespaces"], values | _page_columns(page))
     return [tuple(row["namespace"]) for row in rows]

@@ -1,4 +1,4 @@
-"""Opening connections: what is asked of every one, and which connection strings can be read."""
+"""Opening and checking connections, and reading connection strings."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ Row = dict[str, Any]
 Connection = psycopg.Connection[Row]
 
 PATIENCE = 10.0  # seconds to wait for a server that does not answer
-# After about a minute without a sign of life a connection has failed; the system's own defaults take hours to notice.
+# A connection that is silent for about a minute has failed; with the system's defaults that takes hours.
 KEEPALIVES = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
 _PORTS = re.compile(r"[\d,]*")
-_Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)  # an epoll would cost a descriptor each time
+_Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)  # epoll would need a file descriptor each time
 
 
 class NoAnswer(psycopg.OperationalError):
-    """A connection without a sign of life for as long as was to be waited."""
+    """The server did not answer in the given time."""
 
 
 def connect(conninfo: str, *, patience: float = PATIENCE) -> Connection:
-    """Open one connection, outside any transaction; raises psycopg's errors, and `InvalidInput` for what cannot be read.
+    """Open one connection, outside any transaction.
 
-    Both the connection and its first answer are waited for `patience` seconds: a pooler gives connections although its
-    server is away.
+    Waits `patience` seconds for the connection and again for its first answer, since a pooler accepts connections even
+    when its server is down. Raises psycopg's errors, and `InvalidInput` for a connection string that cannot be read.
     """
     connection = psycopg.connect(conninfo, **options(conninfo, patience=patience))
     try:
@@ -67,11 +67,11 @@ def connect(conninfo: str, *, patience: float = PATIENCE) -> Connection:
 
 
 def check(connection: Connection, *, patience: float, opening: bytes = b"") -> None:
-    """See that an idle connection answers, or close it: raises `NoAnswer` when it does not within `patience` seconds.
+    """Check that an idle connection answers within `patience` seconds, else close it and raise `NoAnswer`.
 
-    `opening` is what it is asked, and is carried out with it: nothing, or how a transaction begins, which costs no further
-    round trip. Raises `psycopg.OperationalError` when the connection has ended, and what the server says of the opening.
-    The wait is here and not the server's, which may not be there.
+    `opening` is sent for the check: an empty query, or the statements that begin a transaction, which saves a round trip.
+    Raises `psycopg.OperationalError` when the connection has ended, and the server's error about the opening. The time
+    is measured here and not by the server, which may be down.
     """
     try:
         _await_answer(connection.pgconn, patience, opening)
@@ -80,37 +80,37 @@ def check(connection: Connection, *, patience: float, opening: bytes = b"") -> N
         raise
 
 
-def _await_answer(line: PGconn, patience: float, question: bytes) -> None:
+def _await_answer(connection: PGconn, patience: float, query: bytes) -> None:
     deadline = time.monotonic() + patience
-    line.send_query(question)
-    line.flush()
+    connection.send_query(query)
+    connection.flush()
     with _Selector() as readable:
-        readable.register(line.socket, selectors.EVENT_READ)
+        readable.register(connection.socket, selectors.EVENT_READ)
 
         def _next() -> PGresult | None:
-            while line.is_busy():
+            while connection.is_busy():
                 if not readable.select(max(0.0, deadline - time.monotonic())):
                     raise NoAnswer(f"the server accepted the connection, but gave no answer for {patience:g} seconds")
-                line.consume_input()
-            return line.get_result()
+                connection.consume_input()
+            return connection.get_result()
 
-        answers = list(iter(_next, None))
-    for each in answers:
-        if each.status == ExecStatus.FATAL_ERROR:
-            raise _error(each)
+        results = list(iter(_next, None))
+    for result in results:
+        if result.status == ExecStatus.FATAL_ERROR:
+            raise _error(result)
 
 
 def _error(result: PGresult) -> psycopg.Error:
-    """What an answer says went wrong; one without a code is not the server's, but of a line that was lost."""
+    """The error in a result. One without a SQLSTATE does not come from the server: the connection was lost."""
     if result.error_field(DiagnosticField.SQLSTATE):
         return psycopg.errors.error_from_result(result)
     return psycopg.OperationalError(result.error_message.decode(errors="replace"))
 
 
 def options(conninfo: str, *, patience: float) -> dict[str, Any]:
-    """What every connection is opened with; what the connection string says about it counts more.
+    """The options of every connection; those in the connection string take precedence.
 
-    Nothing is prepared on the server: behind a transaction pooler the next client of the session would meet it.
+    No statements are prepared on the server: behind a transaction pooler the next client would find them there.
     """
     given = readable(conninfo)
     chosen: dict[str, Any] = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": None}
@@ -120,7 +120,7 @@ def options(conninfo: str, *, patience: float) -> dict[str, Any]:
     }  # whatever the environment or the database has
     chosen |= {name: value for name, value in KEEPALIVES.items() if name not in given}
     if "connect_timeout" not in given and "PGCONNECT_TIMEOUT" not in os.environ:
-        # libpq counts anew for each address: the last of several is to be reached within the patience too.
+        # libpq waits this long for each address: the last of several must be reached in time too.
         addresses = 1 + str(given.get("host") or given.get("hostaddr") or "").count(",")
         chosen["connect_timeout"] = max(2, round(patience / addresses))
     return chosen
@@ -129,8 +129,8 @@ def options(conninfo: str, *, patience: float) -> dict[str, Any]:
 def readable(conninfo: str) -> Mapping[str, Any]:
     """The parts of a connection string.
 
-    Raises `InvalidInput` without quoting it: with an `@`, `:` or `/` in a password that was not escaped, what libpq takes
-    for a host, a port or a database is a piece of the password, and its messages would show it.
+    Raises `InvalidInput` and does not quote the string: if a password contains an unescaped `@`, `:` or `/`, libpq takes
+    a part of it for the host, the port or the database, and its messages would show it.
     """
     try:
         parts = conninfo_to_dict(conninfo)
@@ -147,13 +147,13 @@ def readable(conninfo: str) -> Mapping[str, Any]:
 
 
 def refuse_pooler(connection: Connection, *, setting: str = "migrate_url") -> None:
-    """Refuse a connection whose sessions are shared, for work that needs one of its own; raises `StorageError`.
+    """Raise `StorageError` for a connection through a pooler, where sessions are shared between clients.
 
-    `setting` is the one that names the server's own address.
+    `setting` names the setting that should have the server's own address.
     """
     row = connection.execute(load("database")["backend"]).fetchone()
     if row is None or row["pid"] != connection.info.backend_pid:
         raise StorageError(
-            "expected a connection of its own for this, got one through a pooler that shares the server's sessions; "
+            "expected a direct connection to the server, got one through a pooler, which shares sessions between clients; "
             f"set Settings.{setting} to the server's own address"
         )

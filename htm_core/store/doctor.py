@@ -1,4 +1,4 @@
-"""What a physician of the database looks at: the server, the login, the schema, the walls, the indexes and the work."""
+"""`htm doctor`: checks the server, the login, the schema, row-level security, the indexes and the jobs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OLD_JOB_SECONDS = 600.0  # a job that has waited so long has no worker
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at: how it stands, in words, and the command that mends it."""
+    """The result of one check: its state, a sentence about it, and in `mend` the command that fixes it."""
 
     about: str
     state: State
@@ -33,10 +33,10 @@ class Finding:
 def examine(
     conninfo: str, *, worker: str, schema: str, tenant: str, model: str, embedded: bool = False
 ) -> list[Finding]:
-    """Look a database over, as the logins of the verbs and of the worker; changes nothing.
+    """Check a database with the logins of the application and of the worker; changes nothing.
 
-    `model` is the one that the tenant's memories are to be asked with. On the embedded server each role is a login of
-    its own, and whoever reaches its socket is trusted. Raises `DatabaseUnavailable` when it cannot be reached.
+    `model` is the model that queries of the tenant will use. On the embedded server each role is a login of its own, and
+    the account that reaches the socket is trusted. Raises `DatabaseUnavailable` when it cannot be reached.
     """
     with _connected(conninfo) as connection:
         state = _one(connection, "bootstrap", "state", {"schema": schema})
@@ -58,7 +58,7 @@ def _connected(conninfo: str) -> Iterator[Connection]:
 def _stepping_in(
     connection: Connection, path: str, role: str, tenant: str, look: Callable[[], Iterable[Finding]]
 ) -> list[Finding]:
-    """What is found in a role, as the verbs have theirs, or what keeps the login from looking."""
+    """The findings of a check in a role, or what keeps the login from taking the role."""
     found: list[Finding] = []
     try:
         with connection.transaction():
@@ -66,8 +66,8 @@ def _stepping_in(
             connection.execute(load("database")["enter"], values)
             found.extend(look())
     except psycopg.Error as error:
-        said = redact(str(error)).splitlines()[0]
-        found.append(Finding("access", "wrong", f"as {role} the login cannot look further: {said}", MIGRATE))
+        error_text = redact(str(error)).splitlines()[0]
+        found.append(Finding("access", "wrong", f"as {role} the login cannot check further: {error_text}", MIGRATE))
     return found
 
 
@@ -117,7 +117,7 @@ def _login(connection: Connection, state: Mapping[str, Any], *, embedded: bool) 
         yield Finding("login", "wrong", f"{login} is no member of {', '.join(outside)}", _grant(outside, login))
     elif state["superuser"] or state["owner"]:
         kind = "a superuser" if state["superuser"] else "a member of htm_owner"
-        says = f"{login} is {kind}: the wall between tenants should not hang on its good will"
+        says = f"{login} is {kind}: row-level security does not bind it"
         mend = "create role htm_login login password '…' in role htm_app, htm_worker;  -- and use it in the url"
         yield Finding("login", "wrong", says, mend)
     else:
@@ -137,8 +137,10 @@ def _settings(connection: Connection) -> Iterator[Finding]:
         if values[name] == "off":
             says = f"{name} is off: what was acknowledged may be lost in a crash"
             yield Finding("durability", "wrong", says, f"alter system set {name} = on; select pg_reload_conf();")
-    told = ", ".join(f"{name} {values[name]}" for name in ("shared_buffers", "maintenance_work_mem", "max_connections"))
-    yield Finding("settings", "well", f"{told}; an index is built with 512 MB of its own")
+    values_text = ", ".join(
+        f"{name} {values[name]}" for name in ("shared_buffers", "maintenance_work_mem", "max_connections")
+    )
+    yield Finding("settings", "well", f"{values_text}; an index is built with 512 MB of its own")
 
 
 def _schema(connection: Connection, schema: str) -> Iterator[Finding]:
@@ -164,9 +166,9 @@ def _walls(connection: Connection, schema: str) -> Iterator[Finding]:
         elif not table["policies"]:
             mend = f"set search_path = \"{schema}\"; call add_tenant_policy('{table['name']}');  -- as htm_owner"
             yield Finding("walls", "wrong", f"{name} has no policy, so nobody sees anything in it", mend)
-    standing = sum(bool(table["guarded"] and table["policies"]) for table in tables)
-    if standing == len(tables):
-        yield Finding("walls", "well", f"{standing} tables, each behind row-level security and a policy")
+    guarded = sum(bool(table["guarded"] and table["policies"]) for table in tables)
+    if guarded == len(tables):
+        yield Finding("walls", "well", f"{guarded} tables, each behind row-level security and a policy")
 
 
 def _indexes(connection: Connection, schema: str) -> Iterator[Finding]:
@@ -194,7 +196,7 @@ def _jobs(connection: Connection) -> Iterator[Finding]:
             yield Finding("jobs", "wrong", says, f"htm jobs retry --tenant {row['tenant']}")
     if pending and oldest > OLD_JOB_SECONDS:
         yield Finding(
-            "jobs", "note", f"{waiting}; the oldest waits since {oldest / 60:.0f} minutes", "htm worker --once"
+            "jobs", "note", f"{waiting}; the oldest has waited for {oldest / 60:.0f} minutes", "htm worker --once"
         )
     else:
         yield Finding("jobs", "well", waiting + " are waiting" if waiting else "none are waiting")
@@ -210,11 +212,11 @@ def _tenant(connection: Connection, tenant: str, *, model: str) -> Iterator[Find
         says = f"{tenant} was being changed from {row['model']} to {row['unfinished']}"
         yield Finding("tenant", "note", says, f"htm reembed --tenant {tenant} --embedder {row['unfinished']}")
     if row["without_job"]:
-        yield Finding("tenant", "wrong", f"{row['unowed']} passages have no vector, and nobody owes them one", mend)
+        yield Finding("tenant", "wrong", f"{row['without_job']} passages have no vector and no pending job for one", mend)
     if row["orphaned_vectors"]:
-        yield Finding("tenant", "note", f"{row['strays']} vectors are of a model that was given up", mend)
+        yield Finding("tenant", "note", f"{row['orphaned_vectors']} vectors are of a model that was given up", mend)
     if row["model"] != model:
-        says = f"{tenant} is embedded with {row['model']}, and would be asked with {model}"
+        says = f"{tenant} is embedded with {row['model']}, but queries would use {model}"
         mend = f"use --embedder {row['model']}, or: htm reembed --tenant {tenant} --embedder {model}"
         yield Finding("tenant", "wrong", says, mend)
     elif not row["without_job"]:

@@ -1,4 +1,4 @@
-"""Turns what psycopg raises into this project's errors, in one place; passwords never get through."""
+"""Turns psycopg's errors into this project's errors, without passwords in them, and retries transactions."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from ..errors import (
 _PASSWORD = re.compile(r"(password\s*=\s*)('(?:[^'\\]|\\.)*'|\S+)|(://[^:@/\s]*:)[^@/\s]+(@)", re.IGNORECASE)
 
 
-# A deadlock, a serialisation failure, and a node that was purged while its words were said again.
+# SQLSTATEs of a deadlock, a serialization failure, and a foreign key to a node that was purged meanwhile.
 RETRYABLE = ("40P01", "40001", "23503")
 
 
 class SessionLost(psycopg.OperationalError):
-    """The session ended under a transaction; `committing` says that its outcome is unknown, else nothing was written."""
+    """The session ended during a transaction. While `committing` the outcome is unknown; otherwise nothing was written."""
 
     def __init__(self, error: psycopg.Error, *, committing: bool) -> None:
         super().__init__(str(error))
@@ -38,7 +38,7 @@ class SessionLost(psycopg.OperationalError):
 
 @contextlib.contextmanager
 def detect_lost_session(connection: psycopg.Connection[Any], *, committing: bool) -> Iterator[None]:
-    """Raise `SessionLost` for an error that ended the session: a restart, an administrator, a network."""
+    """Raise `SessionLost` when an error has ended the session: a restart, an administrator, the network."""
     try:
         yield
     except SessionLost:
@@ -50,7 +50,7 @@ def detect_lost_session(connection: psycopg.Connection[Any], *, committing: bool
 
 
 def is_retryable(error: BaseException) -> bool:
-    """Whether a failed transaction wrote nothing and would succeed if it were tried again."""
+    """Whether a failed transaction has written nothing and may succeed at another attempt."""
     cause = error.__cause__
     if isinstance(cause, SessionLost):
         return not cause.committing
@@ -62,7 +62,7 @@ TRIES = 4
 
 
 def retry_transaction(transaction: Callable[[], _T]) -> _T:
-    """Run a whole transaction, and again when another writer was in the way; raises what the last of 4 tries raised."""
+    """Run a whole transaction, up to 4 times while its error is retryable; raises the last error."""
     for _ in range(TRIES - 1):
         try:
             return transaction()
@@ -73,33 +73,33 @@ def retry_transaction(transaction: Callable[[], _T]) -> _T:
 
 
 def redact(text: str) -> str:
-    """The text without the passwords of any connection string in it."""
+    """The text with the passwords of all connection strings replaced by `***`."""
     return _PASSWORD.sub(lambda m: f"{m[1]}***" if m[1] else f"{m[3]}***{m[4]}", text)
 
 
 def _unreachable(error: Exception) -> HTMError:
     return DatabaseUnavailable(
         f"expected a PostgreSQL that accepts this login, got: {redact(str(error)).strip() or type(error).__name__}; "
-        "check the url (or HTM_DATABASE_URL), that the server runs and that the password is right; `htm doctor` looks closer"
+        "check the url (or HTM_DATABASE_URL), that the server runs and that the password is right; `htm doctor` checks more"
     )
 
 
 def _ended(said: str, *, committing: bool) -> HTMError:
-    outcome = (
-        "whether it was written is not known: say it again with the same id" if committing else "nothing was written"
-    )
+    outcome = "whether it was written is unknown: repeat it with the same id" if committing else "nothing was written"
     return DatabaseUnavailable(
-        f"expected the connection to last, but it ended at work: {said}; {outcome}; the next call opens another"
+        f"expected the connection to last, but it ended during a transaction: {said}; {outcome}; the next call opens another"
     )
 
 
 def _explain(error: psycopg.Error) -> HTMError:
-    """The error of ours that says what the driver's says."""
+    """This project's error for one of the driver."""
     said = redact(str(error)).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     if isinstance(error, SessionLost):
         return _ended(said, committing=error.committing)
     if error.sqlstate == "HT001":
-        return DimensionMismatch(f"{said}; use the model they were embedded with, or run `htm reembed` to change over")
+        return DimensionMismatch(
+            f"{said}; use the model they were embedded with, or run `htm reembed` to change the model"
+        )
     if isinstance(error, pg.QueryCanceled | pg.LockNotAvailable):
         return QueryTimeout(
             f"{said}; expected an answer within Settings.statement_timeout: raise it, narrow the filters, or see in "
@@ -117,13 +117,13 @@ def _explain(error: psycopg.Error) -> HTMError:
             f"expected a login that is a member of htm_app, got: {said}; run `htm doctor` for the command"
         )
     if isinstance(error, pg.DeadlockDetected | pg.SerializationFailure):
-        return StorageError(f"another transaction stood in the way: {said}; nothing was written; say it again")
+        return StorageError(f"another transaction was in the way: {said}; nothing was written; try again")
     if isinstance(error, pg.ReadOnlySqlTransaction):
         return StorageError(f"expected the primary server, got a standby: {said}; add target_session_attrs=read-write")
     if isinstance(error, pg.DiskFull | pg.OutOfMemory | pg.IoError):
-        return StorageError(f"the server is out of room: {said}; nothing was written; free some and say it again")
+        return StorageError(f"the server is out of space: {said}; nothing was written; free some space and try again")
     if error.sqlstate in RETRYABLE:
-        return StorageError(f"another writer was in the way, more than once: {said}; nothing was written; say it again")
+        return StorageError(f"another writer was in the way several times: {said}; nothing was written; try again")
     if isinstance(error, psycopg.DataError | pg.ProgramLimitExceeded):
         return InvalidInput(f"PostgreSQL cannot store this value: {said}; nothing was written")
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
@@ -133,13 +133,13 @@ def _explain(error: psycopg.Error) -> HTMError:
 
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
-    """Raise our errors for psycopg's, with the cause kept."""
+    """Raise this project's errors for psycopg's; the cause is kept."""
     try:
         yield
     except PoolTimeout as error:
         raise DatabaseUnavailable(
-            f"expected a connection within Settings.pool_timeout, but all of this process are in use: {error}; raise "
-            "Settings.pool_max, or shorten what holds them"
+            f"expected a connection within Settings.pool_timeout, but all connections of this process are in use: {error}; raise "
+            "Settings.pool_max, or make the transactions that hold them shorter"
         ) from error
     except (PoolClosed, TooManyRequests) as error:
         raise _unreachable(error) from error

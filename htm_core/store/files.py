@@ -1,4 +1,4 @@
-"""Loaded files: which are known as they are, and where their chunks lie."""
+"""Loaded files, with their digests and the places of their chunks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .queries import load
 
 
 def lock(connection: Connection, path: str, *, owner: str) -> bytes | None:
-    """Hold a file until the transaction ends, and say the digest with which it was last loaded."""
+    """Lock a file until the transaction ends, and return the digest of its last load, if there is one."""
     values = {"owner": owner, "path": path}
     connection.execute(load("files")["lock"], values)
     row = connection.execute(load("files")["digest"], values).fetchone()
@@ -24,7 +24,7 @@ def lock(connection: Connection, path: str, *, owner: str) -> bytes | None:
 
 
 def digests(connection: Connection, paths: Sequence[str], *, owner: str) -> dict[str, bytes]:
-    """The digests with which these files were last loaded, as far as they were."""
+    """The digests of the last load of these files; those never loaded are missing."""
     rows = connection.execute(load("files")["digests"], {"owner": owner, "paths": list(paths)})
     return {row["path"]: bytes(row["digest"]) for row in rows}
 
@@ -42,7 +42,7 @@ def put(
     mentions: Sequence[UUID],
     chunks: Sequence[Chunk],
 ) -> None:
-    """Write down a file as it is now, with a mention for each chunk."""
+    """Store a file as it is now, with a mention for each chunk."""
     statements, file = load("files"), {"owner": owner, "path": path}
     connection.execute(
         statements["put"],
@@ -61,7 +61,7 @@ def put(
 def forget_missing(
     connection: Connection, session: str, *, owner: str, by: str, at: datetime, kept: Sequence[UUID]
 ) -> tuple[int, set[UUID]]:
-    """Hide what a file no longer says: how many mentions, and the nodes that nothing else mentions."""
+    """Forget the mentions of a file that are not in `kept`; returns how many, and the nodes that no other mention keeps."""
     values = {"owner": owner, "session": session, "by": by, "at": at, "kept": list(kept)}
     hidden = [row["node_id"] for row in connection.execute(load("files")["forget_missing"], values)]
     touched = {node for node in hidden if node is not None}
@@ -72,16 +72,16 @@ def forget_missing(
 
 
 def drop(connection: Connection, path: str, *, owner: str) -> str | None:
-    """Strike a file off the list and say its session, if it was there."""
+    """Remove a file from the list and return its session, if it was there."""
     row = connection.execute(load("files")["drop"], {"owner": owner, "path": path}).fetchone()
     return None if row is None else str(row["session"])
 
 
 def list_files(connection: Connection, under: str | None, *, owners: Sequence[str]) -> list[Row]:
-    """The files of a path or below it; all of them for none."""
+    """The files at a path or below it; None means all."""
     return connection.execute(load("files")["list_files"], {"owners": list(owners), "under": under}).fetchall()
 
 
 def chunks(connection: Connection, path: str, *, owners: Sequence[str]) -> list[Row]:
-    """A file's chunks that are not forgotten, in order: node, place and headings."""
+    """A file's chunks that are not forgotten, in order: node, positions and headings."""
     return connection.execute(load("files")["chunks"], {"owners": list(owners), "path": path}).fetchall()

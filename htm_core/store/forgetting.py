@@ -1,4 +1,4 @@
-"""Forgetting, in three depths: hidden, purged after a while, erased at once."""
+"""The three ways to forget: hide, purge after some time, erase at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .queries import load
 
 
 def forget(connection: Connection, node: UUID, *, owner: str, by: str, robot: str | None, at: datetime) -> int:
-    """Hide a node's mentions (those of one robot, if named) and say how many; the node goes with its last."""
+    """Hide a node's mentions (only those of `robot`, if given) and return how many; the last one hides the node."""
     values = {"node": node, "owner": owner, "by": by, "robot": robot, "at": at}
     hidden = connection.execute(load("forgetting")["forget"], values).fetchall()
     if hidden:
@@ -24,7 +24,7 @@ def forget(connection: Connection, node: UUID, *, owner: str, by: str, robot: st
 
 
 def restore(connection: Connection, node: UUID, *, owner: str) -> int:
-    """Bring back a node's forgotten mentions and say how many."""
+    """Bring back a node's forgotten mentions and return how many."""
     shown = connection.execute(load("forgetting")["restore"], {"node": node, "owner": owner}).fetchall()
     if shown:
         nodes.refresh(connection, [node], described=[node])
@@ -32,54 +32,54 @@ def restore(connection: Connection, node: UUID, *, owner: str) -> int:
 
 
 def node_of_key(connection: Connection, key: str, *, owner: str) -> UUID | None:
-    """The last node of a key, forgotten or not."""
+    """The newest node of a key, forgotten or not."""
     row = connection.execute(load("forgetting")["node_of_key"], {"owner": owner, "key": key}).fetchone()
     return row["node_id"] if row else None
 
 
 def purge(connection: Connection, *, owner: str, before: datetime) -> int:
-    """Erase what was forgotten before a moment, for good, and say how many nodes went."""
+    """Erase for good what was forgotten before a time, and return how many nodes were deleted."""
     rows = connection.execute(load("forgetting")["purge"], {"owner": owner, "before": before})
     touched = [row["node_id"] for row in rows]
     return delete_unmentioned(connection, touched, owner=owner)["nodes"]
 
 
 def erase_owner(connection: Connection, *, owner: str) -> dict[str, int]:
-    """Erase everything of one owner, what no mention is left of as well, and the notes of all their sessions."""
+    """Erase everything of one owner, including nodes without mentions and the notes of all sessions; returns counts."""
     notes = Counter[str]()
     for each in [] if owner.startswith(NOTE_OWNER_PREFIX) else places.note_owners(connection, owner=owner):
         notes.update(erase_owner(connection, owner=each))
     places.erase(connection, owner=owner, session=None)
     values: dict[str, str | None] = {"owner": owner, "session": None}
-    sessions = connection.execute(load("forgetting")["drop_sessions"], values).fetchall()  # waits for who is writing
+    sessions = connection.execute(load("forgetting")["drop_sessions"], values).fetchall()  # waits for running writers
     mentions = connection.execute(load("forgetting")["delete_owner_mentions"], values).fetchall()
     nodes_of = [row["id"] for row in connection.execute(load("forgetting")["nodes_of_owner"], values)]
     counts = delete_unmentioned(connection, nodes_of, owner=owner)
     connection.execute(load("forgetting")["drop_working_sets"], values)
     connection.execute(load("files")["drop_all"], values)
-    relations.drop_of_owner(connection, owner=owner)  # those between what the tenant shares
+    relations.drop_of_owner(connection, owner=owner)  # also those between shared nodes
     notes.update(counts | {"mentions": len(mentions), "sessions": len(sessions)})
     return dict(notes)
 
 
 def erase_session(connection: Connection, *, owner: str, session: str) -> dict[str, int]:
-    """Erase a session: its mentions and notes, and the nodes that nothing else mentions."""
+    """Erase a session: its mentions, its notes, and the nodes that no other mention keeps; returns counts."""
     notes = Counter[str]()
     if not owner.startswith(NOTE_OWNER_PREFIX):
         notes.update(erase_session(connection, owner=note_owner(owner, session), session=session))
         places.erase(connection, owner=owner, session=session)
     values: dict[str, str | None] = {"owner": owner, "session": session}
-    sessions = connection.execute(load("forgetting")["drop_session"], values).fetchall()  # waits for who is writing
+    sessions = connection.execute(load("forgetting")["drop_session"], values).fetchall()  # waits for running writers
     rows = connection.execute(load("forgetting")["delete_session_mentions"], values).fetchall()
     counts = delete_unmentioned(connection, [row["node_id"] for row in rows if row["node_id"]], owner=owner)
     connection.execute(load("forgetting")["drop_working_sets"], values)
-    connection.execute(load("files")["drop_session"], values)  # what a file said is gone: it is no longer loaded
+    connection.execute(load("files")["drop_session"], values)  # its files are no longer loaded
     notes.update(counts | {"mentions": len(rows), "sessions": len(sessions)})
     return dict(notes)
 
 
 def erase_key(connection: Connection, *, owner: str, key: str) -> dict[str, int]:
-    """Erase every version of a key: what was said under it, and the nodes that nothing else mentions."""
+    """Erase every version of a key: its mentions, and the nodes that no other mention keeps; returns counts."""
     rows = connection.execute(load("forgetting")["purge_key"], {"owner": owner, "key": key}).fetchall()
     gone = connection.execute(load("forgetting")["drop_key"], {"owner": owner, "key": key}).fetchall()
     counts = delete_unmentioned(connection, [row["node_id"] for row in rows], owner=owner)
@@ -87,18 +87,18 @@ def erase_key(connection: Connection, *, owner: str, key: str) -> dict[str, int]
 
 
 def delete_unmentioned(connection: Connection, touched: Sequence[UUID], *, owner: str) -> dict[str, int]:
-    """Delete the nodes that no mention is left of, with all that is theirs, and count it."""
+    """Delete those of `touched` without any mention, with everything that belongs to them; returns counts."""
     statements = load("forgetting")
     connection.execute(statements["lock_nodes"], {"ids": list(touched)})
-    doomed = [
+    unmentioned = [
         row["id"] for row in connection.execute(statements["unmentioned"], {"ids": list(touched), "owner": owner})
     ]
-    parts = connection.execute(statements["count_parts"], {"ids": doomed}).fetchone()
+    parts = connection.execute(statements["count_parts"], {"ids": unmentioned}).fetchone()
     assert parts is not None  # a select without from has one row
-    keys = connection.execute(statements["drop_keys"], {"ids": doomed, "owner": owner}).fetchall()
-    working.prune(connection, doomed)
-    connection.execute(statements["drop_nodes"], {"ids": doomed})
-    left = set(touched) - set(doomed)
+    keys = connection.execute(statements["drop_keys"], {"ids": unmentioned, "owner": owner}).fetchall()
+    working.prune(connection, unmentioned)
+    connection.execute(statements["drop_nodes"], {"ids": unmentioned})
+    left = set(touched) - set(unmentioned)
     nodes.refresh(connection, left, described=left)
     working.remove_dead(connection, list(left))
-    return {"nodes": len(doomed), "keys": len(keys), **parts}
+    return {"nodes": len(unmentioned), "keys": len(keys), **parts}

@@ -1,4 +1,4 @@
-"""Groups' tables: their rules, their members, and who is active; every change under the lock of the group's row."""
+"""Groups: their rules, members and roles. Every change is made under a lock of the group's row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Role = Literal["active", "passive"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRules:
-    """What all members of a group agree on: tokens of its working memory, policy, and seconds of the lease."""
+    """What all members of a group share: the budget in tokens, the eviction policy, and the lease in seconds."""
 
     id: UUID
     name: str
@@ -27,7 +27,7 @@ class GroupRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupMembership:
-    """One membership that this process speaks for; `due` is the seconds until another active member would be late."""
+    """A membership of this process; `due` is in how many seconds another active member would be late."""
 
     group: str
     robot: str
@@ -39,13 +39,13 @@ class GroupMembership:
 
 
 def create(connection: Connection, group: str, *, budget: int, policy: str, lease: float) -> None:
-    """Make a group with these rules, unless there is one of the name."""
+    """Create a group with these rules, unless the name exists."""
     values = {"group": group, "budget": budget, "policy": policy, "lease": lease}
     connection.execute(load("groups")["create"], values)
 
 
 def rules(connection: Connection, group: str, *, lock: bool) -> GroupRules | None:
-    """A group's rules; with `lock` nobody changes its members until the transaction ends."""
+    """A group's rules; with `lock` its members cannot change until the transaction ends."""
     row = connection.execute(load("groups")["lock" if lock else "read"], {"group": group}).fetchone()
     return None if row is None else GroupRules(**row)
 
@@ -62,13 +62,13 @@ def change_rules(connection: Connection, group: str, *, budget: int, policy: str
 
 
 def members(connection: Connection, group: str) -> list[tuple[Member, UUID | None]]:
-    """Who is in a group, in the order of joining, each with the instance of the process that speaks for it, if one does."""
+    """The members of a group in the order of joining, each with the instance of its process, if it has one."""
     rows = connection.execute(load("groups")["members"], {"group": group}).fetchall()
     return [(Member(**{k: v for k, v in row.items() if k != "instance"}), row["instance"]) for row in rows]
 
 
 def join(connection: Connection, group: str, *, robot: str, role: Role, instance: UUID) -> Role:
-    """Be a member, and say in which role; a robot that this process speaks for already keeps its own."""
+    """Add or renew a membership and return its role; a robot that is a member through this process keeps its role."""
     values = {"group": group, "robot": robot, "role": role, "instance": instance}
     row = connection.execute(load("groups")["join"], values).fetchone()
     assert row is not None  # an upsert returns its row
@@ -78,31 +78,31 @@ def join(connection: Connection, group: str, *, robot: str, role: Role, instance
 
 
 def leave(connection: Connection, group: str, *, robot: str) -> None:
-    """Be a member no more."""
+    """End a membership."""
     connection.execute(load("groups")["leave"], {"group": group, "robot": robot})
     connection.execute(load("groups")["next_term"], {"group": group})
 
 
 def set_roles(connection: Connection, group: str, roles: dict[str, Role]) -> None:
-    """Give members their roles, as the next term."""
+    """Give members their roles and begin the next term."""
     for robot, role in roles.items():
         connection.execute(load("groups")["set_role"], {"group": group, "robot": robot, "role": role})
     connection.execute(load("groups")["next_term"], {"group": group})
 
 
 def heartbeat(connection: Connection, *, instance: UUID) -> list[GroupMembership]:
-    """Say that a process lives, and read how its memberships stand."""
+    """Record that a process is alive, and return its memberships."""
     connection.execute(load("groups")["heartbeat"], {"instance": instance})
     return [GroupMembership(**row) for row in connection.execute(load("groups")["memberships"], {"instance": instance})]
 
 
 def elect(connection: Connection, group: str) -> list[str]:
-    """Put live passive members in the place of late active ones, and name them; nobody, when it is done already."""
+    """Replace late active members by live passive ones and return those; empty if another process has done it."""
     return [row["robot"] for row in connection.execute(load("groups")["elect"], {"group": group})]
 
 
 def count_items(connection: Connection, group: str, *, owner: str, session: str | None) -> tuple[int, int]:
-    """How many items and tokens a group holds of an owner, in one session or in all."""
+    """How many items and tokens of an owner a group has in working memory, in one session or in all."""
     values = {"group": group, "owner": owner, "session": session}
     row = connection.execute(load("groups")["count_items"], values).fetchone()
     assert row is not None  # a count has one row

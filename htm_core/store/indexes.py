@@ -1,4 +1,4 @@
-"""HNSW indexes: one per vector space, built as the owner, online, once exact search is no longer the faster."""
+"""HNSW indexes: one per vector space, built online by the owner once exact search becomes slower."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ TABLES = ("vectors", "document_passages")
 
 
 def build_due(database: Database, *, threshold: int = THRESHOLD) -> list[str]:
-    """Renew the planner's statistics, build the indexes that are due, and name them.
+    """Analyze the tables, build the indexes that are due, and return their names.
 
-    One process at a time does it: a lock is tried, not waited for, since a waiter would block a concurrent build.
-    Without the owner's rights search stays exact, and the log says so.
+    One process does this at a time. The others do not wait for the lock, since a waiting transaction would block a
+    concurrent build. Without the owner's rights search stays exact, and the log says so.
     """
     try:
         with database.owner() as connection, _alone(connection) as alone:
@@ -57,7 +57,7 @@ def _due(connection: Connection, table: str, threshold: int) -> list[dict[str, A
 
 
 def _build(connection: Connection, table: str, space: dict[str, Any]) -> str:
-    """Build one space's index, beside whatever is left of an interrupted build."""
+    """Build one space's index, after dropping the remains of an interrupted build."""
     statements, name = load("indexes"), f"{table}_hnsw_{space['id']}"
     parts = {
         "name": sql.Identifier(name),

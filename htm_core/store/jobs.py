@@ -1,4 +1,4 @@
-"""Jobs: work that is owed, as rows that any worker may claim."""
+"""Jobs: pending work, as rows that any worker may claim."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ..types import Job
 from .database import Connection
 from .queries import load
 
-# A kind of work, and the model that does it ("" where none does).
+# A kind of job, and its model ("" for none).
 Lane = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedJob:
-    """One piece of work that is ours for a while."""
+    """A job that this worker has claimed until its lease ends."""
 
     tenant: str
     id: UUID
@@ -28,7 +28,7 @@ class ClaimedJob:
 
 @dataclass(frozen=True, slots=True)
 class PendingCounts:
-    """How much work waits, for how many seconds the oldest has, and how much was given up."""
+    """How many jobs are pending and how many were given up, and for how many seconds the oldest has waited."""
 
     pending: int
     parked: int
@@ -45,20 +45,20 @@ def enqueue_embedding(connection: Connection, nodes: Sequence[UUID], *, model: s
 
 
 def enqueue(connection: Connection, nodes: Sequence[UUID], *, kind: str, model: str = "") -> None:
-    """Write down work of another kind than embedding; what is owed is owed once, and done again if it was begun already."""
+    """Queue one job of another kind for each node; a job that has been claimed or given up is done again."""
     if nodes:
         connection.execute(load("jobs")["enqueue"], {"nodes": sorted(set(nodes)), "kind": kind, "model": model})
 
 
 def enqueue_count(connection: Connection) -> None:
-    """Ask for the tenant's words to be counted anew."""
+    """Queue a job that counts the tenant's words again."""
     connection.execute(load("jobs")["enqueue_count"])
 
 
 def enqueue_due_counts(connection: Connection) -> int:
-    """Ask for a count wherever a tenant has far more passages than were counted last, and say for how many.
+    """Queue a count for each tenant with far more passages than at its last count, and return for how many tenants.
 
-    Looks at about 200,000 rows, of tenants drawn at random where all have more between them.
+    Reads about 200,000 rows at most; where there are more, the tenants are chosen at random.
     """
     row = connection.execute(load("jobs")["enqueue_due_counts"]).fetchone()
     assert row is not None  # a select without from has one row
@@ -66,63 +66,63 @@ def enqueue_due_counts(connection: Connection) -> int:
 
 
 def move_to_active_model(connection: Connection, jobs: Sequence[ClaimedJob]) -> int:
-    """Owe the work of a model that the tenant has no longer to the one that it has, and say how many jobs that were."""
+    """Give jobs of a model that the tenant no longer has to its present model, and return how many."""
     row = connection.execute(load("jobs")["move_to_active_model"], {"ids": _ids(jobs)}).fetchone()
     assert row is not None  # an aggregate has one row
     return int(row["moved"])
 
 
 def claim(connection: Connection, lane: Lane, *, limit: int, lease: float) -> list[ClaimedJob]:
-    """Take up to `limit` due jobs of a lane, of any tenant, for `lease` seconds; nobody else gets them meanwhile."""
+    """Claim up to `limit` due jobs of a lane, of any tenant, for `lease` seconds."""
     values = {"kind": lane[0], "model": lane[1], "limit": limit, "lease": lease}
     return [ClaimedJob(**row) for row in connection.execute(load("jobs")["claim"], values)]
 
 
 def renew(connection: Connection, jobs: Sequence[ClaimedJob], *, lease: float) -> None:
-    """Keep jobs for `lease` seconds from now."""
+    """Extend the claim on jobs to `lease` seconds from now."""
     connection.execute(load("jobs")["renew"], {"ids": _ids(jobs), "lease": lease})
 
 
 def release(connection: Connection, jobs: Sequence[ClaimedJob]) -> None:
-    """Give jobs back that were not begun."""
+    """Give up the claim on jobs that were not begun."""
     connection.execute(load("jobs")["release"], {"ids": _ids(jobs)})
 
 
 def make_due(connection: Connection, *, model: str) -> int:
-    """Make due what was put off because a model was away, and say how many jobs that were."""
+    """Make jobs due that were postponed because their model was unavailable, and return how many."""
     return connection.execute(load("jobs")["make_due"], {"model": model}).rowcount
 
 
 def next_due(connection: Connection, lanes: Sequence[Lane]) -> float | None:
-    """Seconds until there is work again in these lanes; None when none is owed."""
+    """Seconds until a job of these lanes is due; None when none is pending."""
     row = connection.execute(load("jobs")["next_due"], _columns(lanes)).fetchone()
     return row["seconds"] if row else None
 
 
 def missing_texts(connection: Connection, nodes: Sequence[UUID], *, model: str) -> dict[UUID, str]:
-    """The passages of nodes that have no vector of a model yet."""
+    """The texts of those passages of nodes that have no vector of a model yet, by passage."""
     rows = connection.execute(load("jobs")["missing_texts"], {"nodes": list(nodes), "model": model})
     return {row["id"]: row["body"] for row in rows}
 
 
 def finish(connection: Connection, jobs: Sequence[ClaimedJob]) -> set[UUID]:
-    """Strike out work that is done, and say which jobs were still there: what another worker did meanwhile is not."""
+    """Delete finished jobs and return those that still existed; another worker may have finished some."""
     return {row["id"] for row in connection.execute(load("jobs")["finish"], {"ids": _ids(jobs)})}
 
 
 def postpone(connection: Connection, jobs: Sequence[ClaimedJob], *, error: str, seconds: float, tried: bool) -> None:
-    """Put work off by about `seconds`, with the error in view; `tried` counts it as an attempt of the job's own."""
+    """Postpone jobs by about `seconds` and store the error; with `tried` it counts as an attempt."""
     values = {"ids": _ids(jobs), "error": error, "seconds": seconds, "tried": int(tried)}
     connection.execute(load("jobs")["postpone"], values)
 
 
 def park(connection: Connection, jobs: Sequence[ClaimedJob], *, error: str) -> None:
-    """Give up on work until somebody asks for it again; the error stays readable."""
+    """Give up on jobs until `retry`, and store the error."""
     connection.execute(load("jobs")["park"], {"ids": _ids(jobs), "error": error})
 
 
 def retry(connection: Connection, *, owners: Sequence[str], ids: Sequence[UUID] | None, kind: str | None) -> int:
-    """Make parked work due again, as if it had never been tried, and say how much."""
+    """Make parked jobs due again with no attempts counted, and return how many."""
     values = {"owners": list(owners), "ids": None if ids is None else list(ids), "kind": kind}
     return connection.execute(load("jobs")["retry_parked"], values).rowcount
 
@@ -130,7 +130,7 @@ def retry(connection: Connection, *, owners: Sequence[str], ids: Sequence[UUID] 
 def list_jobs(
     connection: Connection, *, owners: Sequence[str], kind: str | None, parked: bool | None, limit: int
 ) -> list[Job]:
-    """What is owed for these owners' memories: parked work first, then the oldest."""
+    """The jobs for these owners' memories: parked ones first, then the oldest."""
     values = {"owners": list(owners), "kind": kind, "parked": parked, "limit": limit}
     rows = connection.execute(load("jobs")["list"], values)
     return [
@@ -140,22 +140,21 @@ def list_jobs(
 
 
 def count_pending(connection: Connection, *, owners: Sequence[str]) -> PendingCounts:
-    """What is owed for these owners' memories."""
+    """Counts of the jobs for these owners' memories."""
     row = connection.execute(load("jobs")["count_pending"], {"owners": list(owners)}).fetchone()
     assert row is not None  # an aggregate has one row
     return PendingCounts(row["pending"], row["parked"], row["oldest"])
 
 
 def make_all_due(connection: Connection) -> None:
-    """Make the tenant's waiting work due now."""
+    """Make the tenant's waiting jobs due now."""
     connection.execute(load("jobs")["make_all_due"])
 
 
 def count_waiting(connection: Connection, lanes: Sequence[Lane]) -> tuple[int, int]:
-    """How many of the tenant's jobs are still to be waited for, and how many there are.
+    """How many of the tenant's jobs a flush must wait for, and how many there are.
 
-    Waited for are those that have not failed since they were last due and that are in these lanes, or that somebody works
-    on.
+    A flush waits for jobs without an error that are in these lanes or claimed by any worker.
     """
     row = connection.execute(load("jobs")["count_waiting"], _columns(lanes)).fetchone()
     assert row is not None  # an aggregate has one row

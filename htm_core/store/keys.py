@@ -1,4 +1,4 @@
-"""Keys: a name of the caller's for a value that changes; each value is a version, and the old ones stay."""
+"""Keys: the caller's name for a value that changes. Each value is a version, and old versions stay."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .records import Entry
 
 
 def lock(connection: Connection, key: str, *, owner: str) -> tuple[UUID, int] | None:
-    """Hold a key until the transaction ends, and say its node and version, if it has one."""
+    """Lock a key until the transaction ends, and return its node and version, if it has one."""
     values = {"owner": owner, "key": key}
     connection.execute(load("keys")["lock"], values)
     row = connection.execute(load("keys")["current"], values).fetchone()
@@ -20,13 +20,13 @@ def lock(connection: Connection, key: str, *, owner: str) -> tuple[UUID, int] | 
 
 
 def lock_all(connection: Connection, names: Sequence[str], *, owner: str) -> None:
-    """Hold keys until the transaction ends, in one order for all writers."""
+    """Lock keys until the transaction ends, in one order for all writers."""
     if names:
         connection.execute(load("keys")["lock_all"], {"owner": owner, "keys": sorted(set(names))})
 
 
 def assign(connection: Connection, entries: Sequence[Entry], *, owner: str, robot: str) -> set[UUID]:
-    """Give keys their new values, in order; the answer is the nodes whose standing may have changed."""
+    """Give keys their new values, in order; returns the nodes that may have become live or hidden."""
     changed: set[UUID] = set()
     keyed = [(entry.key, entry.node, entry.at) for entry in entries if entry.key is not None and entry.node is not None]
     for key in sorted({key for key, _, _ in keyed}):  # one order for all writers: no deadlock
@@ -47,13 +47,13 @@ def _advance(connection: Connection, key: str, node: UUID, at: datetime, *, owne
 
 
 def find(connection: Connection, key: str, *, owners: Sequence[str]) -> UUID | None:
-    """The node that a key holds now, one's own before what is shared."""
+    """The present node of a key; the user's own comes before the shared one."""
     row = connection.execute(load("keys")["find"], {"owners": list(owners), "key": key}).fetchone()
     return row["node_id"] if row else None
 
 
 def history(connection: Connection, key: str, *, owners: Sequence[str]) -> list[tuple[UUID, int]]:
-    """Every value that a key has had and that is not forgotten, oldest first, with its version."""
+    """All values of a key that are not forgotten, oldest first, with their versions."""
     row = connection.execute(load("keys")["owner"], {"owners": list(owners), "key": key}).fetchone()
     if row is None:
         return []

@@ -1,4 +1,4 @@
-"""The one connection on which a process is told of changes as they are committed."""
+"""The connection on which a process receives notifications of committed changes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from .queries import load
 
 
 class ListenConnection:
-    """A connection that listens on the schema's channel. What it hears are ids of rows that changed: hints, not news.
+    """A connection that listens on the schema's channel for ids of changed rows. They are hints: the tables are the truth.
 
-    Raises `DatabaseUnavailable`, and `StorageError` through a pooler, where nothing would ever be heard.
+    Raises `DatabaseUnavailable`, and `StorageError` through a pooler, where notifications never arrive.
     """
 
     def __init__(self, database: Database) -> None:
@@ -29,14 +29,11 @@ class ListenConnection:
                 raise
 
     def hear(self, *, seconds: float) -> set[str]:
-        """Wait for news so long at most, and give every id that was told until then; raises when the line is dead."""
+        """Wait for a notification for so many seconds at most; returns all ids received. Raises when the connection is dead."""
         with translated():
-            heard = self._connection.notifies(timeout=seconds, stop_after=1)
-            return {note.payload for note in heard} | self._rest()
-
-    def _rest(self) -> set[str]:
-        return {note.payload for note in self._connection.notifies(timeout=0)}
+            first = {note.payload for note in self._connection.notifies(timeout=seconds, stop_after=1)}
+            return first | {note.payload for note in self._connection.notifies(timeout=0)}
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._connection.close()

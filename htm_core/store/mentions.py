@@ -16,7 +16,7 @@ from .records import Entry, mention_of, multirange
 
 
 def lock_sessions(connection: Connection, entries: Sequence[Entry], *, owner: str, take: bool) -> dict[str, int]:
-    """Lock the sessions of entries until the transaction ends, take a number for each entry if asked, and say the last taken."""
+    """Lock the sessions of entries until the transaction ends; with `take` each entry gets a number. Returns the last ones."""
     counts = Counter(entry.session for entry in entries)
     rows = connection.execute(
         load("mentions")["take_sequences"],
@@ -26,7 +26,7 @@ def lock_sessions(connection: Connection, entries: Sequence[Entry], *, owner: st
 
 
 def known(connection: Connection, entries: Sequence[Entry], *, owner: str) -> dict[tuple[str, str], Row]:
-    """The mentions that are there under the callers' ids, by session and id."""
+    """The existing mentions with the callers' ids, by session and id."""
     named = [entry for entry in entries if entry.external_id is not None]
     columns = {
         "sessions": [entry.session for entry in named],
@@ -47,7 +47,7 @@ def nodes_of_ids(
 
 
 def insert(connection: Connection, entries: Sequence[Entry], *, owner: str, robot: str) -> None:
-    """Write new mentions, numbered without gaps in the order given."""
+    """Insert new mentions, numbered without gaps in the given order."""
     if not entries:
         return
     last = lock_sessions(connection, entries, owner=owner, take=True)
@@ -69,7 +69,7 @@ def insert(connection: Connection, entries: Sequence[Entry], *, owner: str, robo
 
 
 def replace(connection: Connection, entries: Sequence[Entry]) -> None:
-    """Give mentions that were there already what was said now under their ids; their place in the session stays."""
+    """Give existing mentions their new content; their position in the session stays."""
     if entries:
         connection.execute(load("mentions")["replace"], _columns(entries))
 
@@ -123,19 +123,19 @@ def timeline(
 def existing(
     connection: Connection, ids: Sequence[UUID], *, owners: Sequence[str], owner_prefix: str | None
 ) -> set[UUID]:
-    """Which of these mentions are there, forgotten or not."""
+    """Which of these mentions exist, forgotten or not."""
     values = {"ids": list(ids), "owners": list(owners), "owner_prefix": owner_prefix}
     return {row["id"] for row in connection.execute(load("mentions")["existing"], values)}
 
 
 def of_nodes(connection: Connection, nodes: Sequence[UUID], *, owners: Sequence[str]) -> list[Mention]:
-    """Every mention of these nodes that is not forgotten, newest first."""
+    """The mentions of these nodes that are not forgotten, newest first."""
     values = {"nodes": list(nodes), "owners": list(owners)}
     return [mention_of(row) for row in connection.execute(load("mentions")["of_nodes"], values)]
 
 
 def by_id(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, Mention]:
-    """Mentions by their ids, without those that are forgotten."""
+    """Mentions by id, without forgotten ones."""
     rows = connection.execute(load("mentions")["by_id"], {"ids": list(ids)})
     return {row["id"]: mention_of(row) for row in rows}
 
@@ -143,25 +143,25 @@ def by_id(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, Mention]:
 def tail(
     connection: Connection, *, owner: str, session: str, limit: int | None, archived: bool | None = None
 ) -> list[tuple[str | None, Mention]]:
-    """The last messages of a session's log with the callers' ids, ascending; None is all of it."""
+    """The last `limit` messages of a session's log with the callers' ids, ascending; a limit of None means all."""
     values = {"owner": owner, "session": session, "limit": limit, "archived": archived}
     rows = connection.execute(load("mentions")["tail"], values).fetchall()
     return [(row["external_id"], mention_of(row)) for row in reversed(rows)]
 
 
 def clear_log(connection: Connection, *, owner: str, session: str) -> None:
-    """Empty a session's log; long-term memory keeps what was in it."""
+    """Empty a session's log; its messages stay in long-term memory."""
     connection.execute(load("mentions")["clear_log"], {"owner": owner, "session": session})
 
 
 def archive(connection: Connection, ids: Sequence[UUID], *, owner: str, session: str) -> set[UUID]:
-    """Mark messages of a session's log as archived and say which were not before."""
+    """Archive messages of a session's log and return those that were not archived before."""
     values = {"owner": owner, "session": session, "ids": list(ids)}
     return {row["id"] for row in connection.execute(load("mentions")["archive"], values)}
 
 
 def drop_from_log(connection: Connection, ids: Sequence[UUID], *, owner: str, session: str) -> set[UUID]:
-    """Take messages out of a session's log and say which were in it."""
+    """Remove messages from a session's log and return those that were in it."""
     values = {"owner": owner, "session": session, "ids": list(ids)}
     return {row["id"] for row in connection.execute(load("mentions")["drop_from_log"], values)}
 
@@ -173,7 +173,7 @@ def logged_sessions(connection: Connection, *, owner: str, owner_pattern: str | 
 
 
 def place_in_log(connection: Connection, mentions: Sequence[UUID]) -> None:
-    """Make these mentions the log, in this order; the log was cleared before."""
+    """Make these mentions the log, in this order; call `clear_log` first."""
     connection.execute(
         load("mentions")["place_in_log"],
         {"ids": list(mentions), "positions": list(range(1 - len(mentions), 1))},

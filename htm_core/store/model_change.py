@@ -1,4 +1,4 @@
-"""One tenant's change to another embedding model: a second space filled beside the first, then put in its place."""
+"""A tenant's change to another embedding model: a second vector space is filled, then it replaces the first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .queries import load
 
 _log = logging.getLogger("htm.changeover")
 
-PATIENCE = "2s"  # for writers to finish; as long at most do others wait behind
+PATIENCE = "2s"  # how long to wait for writers; other writers wait behind for as long at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,9 @@ class FillProgress:
 
 
 def begin(database: Database, tenant: str, *, model: str) -> str | None:
-    """Make the row of the model that is to come, and name the one that the tenant has now.
+    """Insert the row of the new model, and return the name of the present one.
 
-    Raises `NotFound` for a tenant that never remembered anything.
+    Raises `NotFound` for a tenant without memories.
     """
     with database.transaction(tenant) as connection:
         row = connection.execute(load("model_change")["tenant_exists"]).fetchone()
@@ -48,7 +48,7 @@ def _active(connection: Connection) -> str | None:
 
 
 def fill_progress(database: Database, tenant: str, *, model: str) -> FillProgress:
-    """How far the space of a model is filled."""
+    """How much of a model's vector space is filled."""
     with database.transaction(tenant) as connection:
         row = connection.execute(load("model_change")["fill_progress"], {"model": model}).fetchone()
         assert row is not None  # a select without from has one row
@@ -56,7 +56,7 @@ def fill_progress(database: Database, tenant: str, *, model: str) -> FillProgres
 
 
 def missing_texts(database: Database, tenant: str, *, model: str, after: UUID | None, limit: int) -> dict[UUID, str]:
-    """The next passages, by id, that have no vector of a model yet, with their texts."""
+    """The texts of the next passages in the order of ids that have no vector of a model yet."""
     with database.transaction(tenant) as connection:
         return _missing_texts(connection, model=model, after=after, limit=limit)
 
@@ -67,21 +67,21 @@ def _missing_texts(connection: Connection, *, model: str, after: UUID | None, li
 
 
 def store(database: Database, tenant: str, vectors: Mapping[UUID, Sequence[float]], *, model: str) -> None:
-    """Keep vectors of passages; raises `StorageError` when another change-over has put an end to this one."""
+    """Store vectors of passages; raises `StorageError` when another change of models was completed meanwhile."""
     with database.transaction(tenant) as connection:
         if connection.execute(load("model_change")["lock_model"], {"model": model}).fetchone() is None:
             raise StorageError(
-                f"expected the change to {model} to be underway, but another one was completed meanwhile; if it is this "
-                "model that you want, run `htm reembed` again"
+                f"expected the change to {model} to be in progress, but another change was completed meanwhile; run "
+                "`htm reembed` again if you want this model"
             )
         nodes.insert_vectors(connection, vectors, model=model)
 
 
 def switch(database: Database, tenant: str, *, model: str, few: int) -> bool:
-    """Make a model the tenant's, in one transaction that nobody can write a memory beside; False when it is too early.
+    """Make a model the tenant's active one, in a transaction that locks out writers; False when it is too early.
 
-    It is too early when more than `few` passages have no vector of it yet, or when somebody has been writing for longer
-    than two seconds. The few are owed one, as jobs: their words are found meanwhile. Readers never wait.
+    It is too early while more than `few` passages have no vector of it, or when a writer takes longer than two seconds.
+    The few remaining passages get embed jobs, and until then are found by their words. Readers never wait.
     """
     try:
         with database.transaction(tenant) as connection:
@@ -106,31 +106,33 @@ def _switch(connection: Connection, *, model: str, few: int) -> bool:
 
 
 def drop_vectors(database: Database, tenant: str, *, keep: str, limit: int) -> int:
-    """Drop up to `limit` of the tenant's vectors that are of any other model than `keep`, and say how many went."""
+    """Delete up to `limit` vectors of models other than `keep`, and return how many."""
     with database.transaction(tenant) as connection:
         return connection.execute(load("model_change")["drop_vectors"], {"model": keep, "limit": limit}).rowcount
 
 
 def drop_finished_jobs(database: Database, tenant: str, *, model: str) -> None:
-    """Strike out the jobs, parked ones too, of what has its vectors by now."""
+    """Delete the embed jobs, parked ones too, of nodes that have all their vectors by now."""
     with database.transaction(tenant) as connection:
         connection.execute(load("model_change")["drop_finished_jobs"], {"model": model})
 
 
 def drop_models(database: Database, tenant: str, *, keep: str) -> None:
-    """Drop the rows of the tenant's other models."""
+    """Delete the rows of the tenant's other models."""
     with database.transaction(tenant) as connection:
         connection.execute(load("model_change")["drop_models"], {"model": keep})
 
 
 def drop_unused_indexes(database: Database) -> list[str]:
-    """Drop the indexes of spaces that no tenant uses any more; without the owner's rights they stay, and the log says so."""
+    """Drop the indexes of spaces that no tenant uses. Without the owner's rights they stay, and the log says so."""
     try:
         with database.owner() as connection:
             rows = connection.execute(load("model_change")["unused_indexes"]).fetchall()
             return [_drop_index(connection, row["id"]) for row in rows]
     except StorageError as error:
-        _log.warning("indexes that are no longer needed were left, for want of the owner's rights: %s", error)
+        _log.warning(
+            "indexes that are no longer needed were not dropped, since that needs the owner's rights: %s", error
+        )
         return []
 
 

@@ -1,4 +1,4 @@
-"""Paces: how each model stands, as rows that all workers of a database share. Times are the server's."""
+"""The status of each model: failures, pauses and rate limits, shared by all workers of a database."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .queries import load
 
 @dataclass(frozen=True, slots=True)
 class ModelStatus:
-    """How a model stands; times are in seconds from now, below 0 when they are over.
+    """The status of a model. Times are in seconds from now by the server's clock; they are below 0 when they have passed.
 
-    `failures` are those in a row, `opens_in` is until when it is left alone, `probed_for` until when somebody tries it, and
-    `ahead` how much time the calls that were made are worth.
+    `failures` counts failures in a row, `opens_in` is the rest of the pause, `probed_for` the time left of another
+    worker's trial call, and `ahead` how far the calls made so far are ahead of the rate limit.
     """
 
     failures: int = 0
@@ -25,53 +25,53 @@ class ModelStatus:
 
 
 def read(connection: Connection, models: Sequence[str]) -> dict[str, ModelStatus]:
-    """How models stand of which anything is known."""
+    """The status of these models, as far as they have one."""
     rows = connection.execute(load("model_status")["read"], {"models": list(models)})
     return {row.pop("model"): ModelStatus(**row) for row in rows}
 
 
 def lock(connection: Connection, model: str) -> ModelStatus:
-    """How a model stands; nobody else changes that until the transaction ends."""
+    """The status of a model, locked until the transaction ends."""
     connection.execute(load("model_status")["insert"], {"model": model})
     row = connection.execute(load("model_status")["lock"], {"model": model}).fetchone()
-    assert row is not None  # it was added
+    assert row is not None  # it was inserted just before
     return ModelStatus(**row)
 
 
 def probe(connection: Connection, model: str, *, prober: UUID, seconds: float) -> None:
-    """Say that a worker tries a model; after so many seconds it is taken for dead."""
+    """Record that a worker makes a trial call; it is given up after so many seconds."""
     connection.execute(load("model_status")["probe"], {"model": model, "prober": prober, "seconds": seconds})
 
 
 def cancel_probe(connection: Connection, model: str, *, prober: UUID) -> None:
-    """Say that a worker does not try a model after all."""
+    """Record that a worker makes no trial call after all."""
     connection.execute(load("model_status")["cancel_probe"], {"model": model, "prober": prober})
 
 
 def set_spent(connection: Connection, model: str, *, ahead: float) -> None:
-    """Note how much time the calls that were made are worth now."""
+    """Store how far the calls are ahead of the rate limit."""
     connection.execute(load("model_status")["set_spent"], {"model": model, "ahead": ahead})
 
 
 def record_success(connection: Connection, model: str) -> bool:
-    """Note that a model answered; whether it had not before."""
+    """Record that a model answered; True if it had failed before."""
     return connection.execute(load("model_status")["record_success"], {"model": model}).rowcount > 0
 
 
 def record_failure(connection: Connection, model: str, *, lasted: float) -> int:
-    """Note that a model did not answer a call that lasted so many seconds, and say how often it has not, in a row.
+    """Record that a call of so many seconds failed, and return the number of failures in a row.
 
-    A failure that another worker noted meanwhile counts for this call as well.
+    A failure that another worker has recorded during the call counts for this call too.
     """
     row = connection.execute(load("model_status")["record_failure"], {"model": model, "lasted": lasted}).fetchone()
     return int(row["failures"]) if row is not None else read(connection, [model])[model].failures
 
 
 def leave_alone(connection: Connection, model: str, *, seconds: float) -> None:
-    """Have a model left alone for so long."""
+    """Pause all calls of a model for so long."""
     connection.execute(load("model_status")["leave_alone"], {"model": model, "seconds": seconds})
 
 
 def make_due(connection: Connection, models: Sequence[str]) -> None:
-    """Have models tried now that are left alone."""
+    """End the pauses of models now."""
     connection.execute(load("model_status")["make_due"], {"models": list(models)})

@@ -1,4 +1,4 @@
-"""Nodes: what is remembered, with its passages and vectors."""
+"""Nodes: the contents of memories, with their passages and vectors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .records import Entry, node_of
 
 
 def insert(connection: Connection, entries: Sequence[Entry], *, owner: str) -> set[UUID]:
-    """Write the nodes of entries that are not there yet, with passages and given vectors; the answer is which were new."""
+    """Insert the nodes of entries that do not exist yet, with their passages; returns the new ones."""
     first = {entry.node: entry for entry in reversed(entries) if entry.node is not None}
     rows = list(first.values())
     new = {
@@ -74,7 +74,7 @@ def _insert_passages(connection: Connection, entries: Sequence[Entry], *, owner:
 
 
 def insert_vectors(connection: Connection, vectors: Mapping[UUID, Sequence[float]], *, model: str) -> None:
-    """Store passages' vectors under their model; raises `DimensionMismatch` when it has another dimension here."""
+    """Store vectors of passages; raises `DimensionMismatch` when the model has another dimension here."""
     if not vectors:
         return
     dimension = len(next(iter(vectors.values())))
@@ -91,7 +91,7 @@ def insert_vectors(connection: Connection, vectors: Mapping[UUID, Sequence[float
 
 
 def set_importances(connection: Connection, importances: Mapping[UUID, float]) -> None:
-    """Give nodes that were there already the importance that was said now."""
+    """Set the importance of existing nodes."""
     if importances:
         ids = sorted(importances)
         values = {"ids": ids, "importances": [importances[id] for id in ids]}
@@ -99,14 +99,14 @@ def set_importances(connection: Connection, importances: Mapping[UUID, float]) -
 
 
 def refresh(connection: Connection, ids: Iterable[UUID], *, described: Iterable[UUID] = ()) -> None:
-    """Recompute which nodes are live, and the metadata of those described anew."""
+    """Recompute which nodes are live, and merge the metadata of `described` again."""
     connection.execute(load("nodes")["refresh"], {"ids": list(ids), "described": list(described)})
 
 
 def read(
     connection: Connection, ids: Sequence[UUID], *, owners: Sequence[str], hidden: bool = False
 ) -> dict[UUID, Node]:
-    """The nodes of these ids that these owners may see and that are not forgotten, or that are, if asked."""
+    """The nodes of these ids and owners; forgotten ones only with `hidden`."""
     rows = connection.execute(load("nodes")["read"], {"ids": list(ids), "owners": list(owners), "hidden": hidden})
     return {row["id"]: node_of(row) for row in rows}
 
@@ -121,7 +121,7 @@ def list_ids(
     limit: int,
     after: UUID | None,
 ) -> list[UUID]:
-    """The ids of live nodes, newest first, from below `after`."""
+    """The ids of live nodes that satisfy the filters, newest first, starting after `after`."""
     filters = {
         "owners": list(owners),
         "tags": None if tags is None else list(tags),
@@ -134,19 +134,19 @@ def list_ids(
 
 
 def exists(connection: Connection, id: UUID, *, owners: Sequence[str]) -> bool:
-    """Whether a node is there, live or not."""
+    """Whether a node exists, live or not."""
     row = connection.execute(load("nodes")["exists"], {"id": id, "owners": list(owners)}).fetchone()
     return row is not None and bool(row["there"])
 
 
 def containing(connection: Connection, text: str, *, owners: Sequence[str]) -> list[UUID]:
-    """The live nodes that contain a text, whatever its letter case and white space; looks at every one."""
+    """The live nodes that contain a text, ignoring letter case and white space; reads every node of the owners."""
     rows = connection.execute(load("nodes")["containing"], {"text": text, "owners": list(owners)})
     return [row["id"] for row in rows]
 
 
 def add_accesses(connection: Connection, access_counts: Mapping[UUID, tuple[int, datetime]]) -> None:
-    """Add to nodes' access counts, in the order of their ids."""
+    """Add to nodes' access counts, in the order of ids."""
     ids = sorted(access_counts)
     connection.execute(
         load("nodes")["add_accesses"],

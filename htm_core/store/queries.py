@@ -17,7 +17,7 @@ class Statements:
         self._texts = texts
 
     def __getitem__(self, name: str) -> LiteralString:
-        # The project vouches for its own files: what is in them is as literal as a string in the source.
+        # The files belong to the package, so their text is as literal as a string in the source.
         return self._texts[name]
 
     def names(self) -> list[str]:

@@ -17,7 +17,7 @@ from ..types import Mention, Node, Window
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassageDraft:
-    """One passage of a content: where it lies, and the text that words are found by."""
+    """One passage of a content: its position, and its text as the lexical index gets it."""
 
     id: UUID
     starts: int
@@ -27,7 +27,7 @@ class PassageDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One saying, ready to be written; `node` is None when there is nothing to search in it."""
+    """One mention, ready to be written; `node` is None when it has no text to search in."""
 
     mention: UUID
     node: UUID | None
@@ -44,13 +44,13 @@ class Entry:
     at: datetime
     payload: bytes | None
     pieces: tuple[PassageDraft, ...]
-    vectors: tuple[Sequence[float] | None, ...]  # one per piece, as far as they are known
+    vectors: tuple[Sequence[float] | None, ...]  # one per passage, None where it is not known yet
     logged: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenEntry:
-    """What became of one entry."""
+    """The result of writing one entry."""
 
     mention: UUID
     node: UUID | None

@@ -1,4 +1,4 @@
-"""Relations: edges between nodes, and the walk along them."""
+"""Relations: edges between nodes, and the search along them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .database import Connection
 from .queries import load
 
 MIN_WEIGHT = 0.1  # below this, nodes share too little of their tags to be related
-MAX_EDGES = 50  # edges from shared tags that a node seeks for itself
-COMMON_TAG = 1_000  # a tag that more nodes have brings nobody together by itself
-WALK_WIDTH = 1_000  # nodes from which a walk goes on, at each distance
+MAX_EDGES = 50  # edges from shared tags that each node chooses
+COMMON_TAG = 1_000  # a tag that more nodes have makes no edge by itself
+WALK_WIDTH = 1_000  # nodes from which the walk goes on, at each distance
 
 
 @dataclass(frozen=True, slots=True)
 class FactSource:
-    """What facts are taken from, and who said it, when and where."""
+    """A text from which facts are extracted, and who said it, when and where."""
 
     content: str
     owner: str
@@ -32,7 +32,7 @@ class FactSource:
 
 @dataclass(frozen=True, slots=True)
 class RelatedNode:
-    """A node that was reached, by the strongest path."""
+    """A node found by `walk`, with the strongest path to it."""
 
     node: UUID
     weight: float
@@ -40,14 +40,14 @@ class RelatedNode:
 
 
 def renew_tag_edges(connection: Connection, nodes: Sequence[UUID]) -> None:
-    """Renew the edges of nodes to those that share their tags; one such at a time in a tenant."""
+    """Renew the edges of nodes to those that share their tags; one call at a time in a tenant."""
     connection.execute(load("relations")["lock_tenant"])
     values = {"nodes": list(nodes), "min_weight": MIN_WEIGHT, "max_edges": MAX_EDGES, "common": COMMON_TAG}
     connection.execute(load("relations")["renew_tag_edges"], values)
 
 
 def link(connection: Connection, source: UUID, target: UUID, *, kind: str, weight: float, owner: str) -> None:
-    """Make an explicit edge, or give it another weight; 0 takes it away."""
+    """Add an explicit edge or change its weight; a weight of 0 deletes it."""
     values = {"source": source, "target": target, "kind": kind, "owner": owner}
     if weight > 0:
         connection.execute(load("relations")["link"], values | {"weight": weight})
@@ -65,29 +65,29 @@ def walk(
     limit: int,
     min_weight: float,
 ) -> list[RelatedNode]:
-    """The live nodes within so many edges, the strongest path to each, strongest first."""
+    """The live nodes within `hops` edges, each with its strongest path, strongest first."""
     values = {"node": node, "hops": hops, "kinds": list(kinds), "owners": list(owners), "limit": limit}
     rows = connection.execute(load("relations")["walk"], values | {"min_weight": min_weight, "width": WALK_WIDTH})
     return [RelatedNode(row["node"], row["weight"], tuple(Relation(**edge) for edge in row["path"])) for row in rows]
 
 
 def source(connection: Connection, node: UUID) -> FactSource | None:
-    """What facts are to be taken from; None when it is hidden or gone."""
+    """The text of a node from which facts are extracted; None when it is hidden or deleted."""
     row = connection.execute(load("relations")["source"], {"node": node}).fetchone()
     return None if row is None else FactSource(**row)
 
 
 def lock_source(connection: Connection, node: UUID) -> bool:
-    """Keep a node as it is until the transaction ends, and say whether it is there and live."""
+    """Lock a node until the transaction ends, and return whether it exists and is live."""
     row = connection.execute(load("relations")["lock_source"], {"node": node}).fetchone()
     return row is not None and row["live"]
 
 
 def add_derived(connection: Connection, node: UUID, mentions: Sequence[UUID], *, owner: str) -> None:
-    """Say that mentions are facts taken from a node: they are hidden, shown and erased with it, and an edge leads to it."""
+    """Mark mentions as facts from a node: they are hidden, shown and erased with it, and get an edge to it."""
     connection.execute(load("relations")["add_derived"], {"source": node, "mentions": list(mentions), "owner": owner})
 
 
 def drop_of_owner(connection: Connection, *, owner: str) -> None:
-    """Take all edges of an owner away."""
+    """Delete all edges of an owner."""
     connection.execute(load("relations")["drop_of_owner"], {"owner": owner})

@@ -1,4 +1,4 @@
-"""Tags of nodes: those given, and the ancestors that they imply."""
+"""Tags of nodes: explicit ones, and the ancestors that they imply."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Given = tuple[UUID, Sequence[str]]
 
 
 def insert(connection: Connection, entries: Sequence[Entry]) -> None:
-    """Unite the nodes' tags with those of the entries; whose tags changed is owed its relations anew."""
+    """Add the tags of entries to their nodes."""
     add(connection, [(entry.node, entry.tags) for entry in entries if entry.node is not None and entry.tags])
 
 
 def add(connection: Connection, given: Sequence[Given]) -> None:
-    """Give nodes normal tags, and with each its ancestors."""
+    """Add normalized tags and their ancestors to nodes, and queue new relations for nodes whose tags changed."""
     rows = [(path, node, path in tags) for node, tags in given for path in sorted(closure(tags))]
     if rows:
         tags, nodes, explicit = (list(column) for column in zip(*rows, strict=True))
@@ -30,19 +30,21 @@ def add(connection: Connection, given: Sequence[Given]) -> None:
 
 
 def lock_node(connection: Connection, node: UUID, *, owner: str) -> bool:
-    """Keep a node whose tags are to change; False when this owner has none such."""
+    """Lock a node before its tags change; False when this owner has no such node."""
     return connection.execute(load("tags")["lock_node"], {"node": node, "owner": owner}).fetchone() is not None
 
 
 def lock_existing(connection: Connection, node: UUID) -> bool:
-    """Keep a node from being erased until the transaction ends; False when it is gone."""
+    """Lock a node against being erased until the transaction ends; False when it does not exist."""
     return connection.execute(load("tags")["lock_existing"], {"node": node}).fetchone() is not None
 
 
 def remove(connection: Connection, node: UUID, tags: Sequence[str]) -> int:
-    """Take normal tags away from a node, and the ancestors that none of its others implies; how many were taken."""
+    """Remove normalized tags from a node, and ancestors that no other tag implies; returns how many tags were removed."""
     statements = load("tags")
-    connection.execute(statements["lock_tags"], {"node": node})  # what others were adding is seen by what follows
+    connection.execute(
+        statements["lock_tags"], {"node": node}
+    )  # the next statements see what other writers were adding
     taken = connection.execute(statements["unmark_explicit"], {"node": node, "tags": list(tags)}).rowcount
     if taken:
         connection.execute(statements["delete_implied"], {"node": node})
@@ -51,7 +53,7 @@ def remove(connection: Connection, node: UUID, tags: Sequence[str]) -> int:
 
 
 def counts(connection: Connection, *, owners: Sequence[str], prefix: str | None) -> dict[str, int]:
-    """How many live nodes have each tag, or one below it."""
+    """How many live nodes have each tag or one below it; only `prefix` and below, if given."""
     rows = connection.execute(load("tags")["counts"], {"owners": list(owners), "prefix": prefix})
     return {row["tag"]: row["nodes"] for row in rows}
 
@@ -64,18 +66,18 @@ def count_tagged(connection: Connection, *, owners: Sequence[str]) -> int:
 
 
 def popular(connection: Connection, *, owners: Sequence[str], windows: Sequence[Window], limit: int) -> list[TagCount]:
-    """The tags that most nodes were given, of those said in the windows."""
+    """The most frequent explicit tags, of nodes mentioned in the windows."""
     values = {"owners": list(owners), "windows": multirange(windows), "limit": limit}
     return [TagCount(**row) for row in connection.execute(load("tags")["popular"], values)]
 
 
 def related(connection: Connection, tag: str, *, owners: Sequence[str], limit: int) -> list[TagRelated]:
-    """The tags that stand on the nodes of another; neither its ancestors nor those below it."""
+    """Other tags of the nodes that have a tag, without its ancestors and those below it."""
     values = {"tag": tag, "owners": list(owners), "limit": limit}
     return [TagRelated(**row) for row in connection.execute(load("tags")["related"], values)]
 
 
 def for_tagging(connection: Connection, node: UUID, *, limit: int) -> tuple[str, list[str]] | None:
-    """A live node's text, and the tags that its owner uses most; None when it is hidden or gone."""
+    """A live node's text, and the tags that its owner uses most; None when it is hidden or deleted."""
     row = connection.execute(load("tags")["for_tagging"], {"node": node, "limit": limit}).fetchone()
     return None if row is None else (row["content"], row["known"])

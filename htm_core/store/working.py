@@ -1,4 +1,4 @@
-"""Working memory's tables: what each set holds, at which version, and the receipts of what left."""
+"""Working sets: their items, their versions, and the receipts of evicted items."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .queries import load
 
 @dataclass(frozen=True, slots=True)
 class SetKey:
-    """Whose working memory: of a tenant's owner, a robot or a group that shares it, in a session."""
+    """Identifies a working set: tenant, owner, robot (or group, when shared), and session."""
 
     tenant: str
     owner: str
@@ -23,31 +23,31 @@ class SetKey:
     shared: bool = False
 
     def columns(self) -> dict[str, str | bool]:
-        """The columns below the tenant, which the transaction knows."""
+        """The columns after the tenant, which the transaction sets."""
         return {"owner": self.owner, "shared": self.shared, "holder": self.holder, "session": self.session}
 
 
 @dataclass(frozen=True, slots=True)
 class SetVersion:
-    """How far a set has been read or written: its row's id and version."""
+    """The version of a set, with the id of its row."""
 
     id: UUID
     version: int
 
     def follows(self, before: SetVersion | None) -> bool:
-        """Whether nothing lies between the two."""
+        """Whether this is the version right after `before`."""
         if before is None:
             return self.version == 1
         return self.id == before.id and self.version == before.version + 1
 
     def covers(self, other: SetVersion) -> bool:
-        """Whether what was seen by then is seen by now."""
+        """Whether this is `other` or a later version of the same set."""
         return self.id == other.id and self.version >= other.version
 
 
 @dataclass(frozen=True, slots=True)
 class SetChange:
-    """A change that was written: as which version, and which items did not come, since they were forgotten meanwhile."""
+    """A change that was written: its version, and the items that were refused because they were forgotten meanwhile."""
 
     at: SetVersion
     refused: tuple[str, ...] = ()
@@ -55,9 +55,9 @@ class SetChange:
 
 @dataclass(frozen=True, slots=True)
 class SetChanges:
-    """What happened to a set: `held` is held now, `gone` is not; when `whole`, nothing but `held` is.
+    """Changes of a set: `held` are its new or changed items, `gone` the ids that left; `whole` means `held` is everything.
 
-    Items that the reader did not have come with their words; the others have empty ones.
+    Items that the reader did not know come with their content; the others come with an empty one.
     """
 
     at: SetVersion | None
@@ -69,9 +69,9 @@ class SetChanges:
 def read_changes(
     connection: Connection, key: SetKey, *, since: SetVersion | None, known: Container[str]
 ) -> SetChanges | None:
-    """What has changed since a version, or all that is held since None; None when nothing has.
+    """What has changed since a version, or all items when `since` is None; None when nothing has changed.
 
-    `known` are the ids whose words the reader has.
+    `known` are the ids whose content the reader has.
     """
     row = connection.execute(load("working")["version"], key.columns()).fetchone()
     if row is None:
@@ -116,9 +116,9 @@ def change(
     dead: Sequence[UUID] = (),
     expected: int | None = None,
 ) -> SetChange | None:
-    """Write down what came in, what left, and what is no longer live and leaves every set; say which version that is.
+    """Store admitted and evicted items, and remove `dead` nodes from every set; returns the new version.
 
-    None when there is nothing to write, or when `expected` is given and the set is at another version already.
+    None when there is nothing to write, or when `expected` is given and the set has another version already.
     """
     if not (admitted or evicted or dead):
         return None
@@ -134,14 +134,14 @@ def change(
 
 
 def remove(connection: Connection, key: SetKey, ids: Sequence[str], *, at: datetime) -> SetChange | None:
-    """Take items out of a set without a receipt."""
+    """Remove items from a set without a receipt."""
     values = {"expected": None, "gone": [UUID(id) for id in ids], "scores": None, "at": at, "policy": None, "dead": []}
     return _change(connection, {**key.columns(), **values, **_columns(())})
 
 
 @dataclass(frozen=True, slots=True)
 class CountedAccesses:
-    """Accesses that were written: as which version, and what the counts and last moments are now."""
+    """Accesses that were written: the version of the set, and the new counts with the times of the last access."""
 
     at: SetVersion
     counts: Mapping[str, tuple[int, float]]
@@ -150,7 +150,7 @@ class CountedAccesses:
 def add_accesses(
     connection: Connection, key: SetKey, access_counts: Mapping[UUID, tuple[int, datetime]]
 ) -> CountedAccesses | None:
-    """Add to the access counts of what a set holds; None when it holds none of it."""
+    """Add to the access counts of items of a set; None when it has none of them."""
     ids = sorted(access_counts)
     values = {"ids": ids, "times": [access_counts[id][0] for id in ids], "ats": [access_counts[id][1] for id in ids]}
     rows = connection.execute(load("working")["add_accesses"], {**key.columns(), **values}).fetchall()
@@ -161,12 +161,12 @@ def add_accesses(
 
 
 def remove_dead(connection: Connection, ids: Sequence[UUID]) -> None:
-    """Take nodes that are no longer live out of every set."""
+    """Remove nodes that are no longer live from every set."""
     connection.execute(load("working")["remove_dead"], {"ids": list(ids)})
 
 
 def prune(connection: Connection, ids: Sequence[UUID]) -> None:
-    """Say to every set that rows of these nodes are about to be deleted."""
+    """Record in every set that rows of these nodes are about to be deleted, so that readers load it again."""
     if ids:
         connection.execute(load("working")["prune"], {"ids": list(ids)})
 

@@ -157,7 +157,7 @@ def test_memories_that_nobody_owes_a_vector_are_found_and_reembed_mends_it(
     looked = htm("doctor", "--json")
     about = {each["about"]: each for each in looked.json["findings"] if each["state"] == "wrong"}
     assert looked.code == 1
-    assert "nobody owes" in about["tenant"]["says"]
+    assert "no pending job" in about["tenant"]["says"]
     assert htm("reembed", "--embedder", "hash").code == 0
     assert "tenant" not in {e["about"] for e in htm("doctor", "--json").json["findings"] if e["state"] == "wrong"}
 

@@ -69,7 +69,7 @@ def test_a_question_whose_session_ended_says_so_and_is_answered_when_asked_again
         with contextlib.suppress(DatabaseUnavailable):
             asked.result(60)
         if error := asked.exception():
-            assert "ended at work" in str(error)
+            assert "ended during a transaction" in str(error)
             assert "terminating connection" in str(error)
         assert [hit.content for hit in memory.recall("ferry", mode="text")] == ["the ferry leaves at nine"]
 
@@ -81,7 +81,7 @@ def test_a_session_that_ends_while_it_commits_leaves_the_outcome_to_the_same_id(
     with memory_at(cluster.dsn()) as memory, cluster.admin() as admin:
         admin.execute(ENDING.replace("TENANT", tenant))
         try:
-            with pytest.raises(DatabaseUnavailable, match="not known: say it again with the same id"):
+            with pytest.raises(DatabaseUnavailable, match="unknown: repeat it with the same id"):
                 memory.remember("perhaps", session="s", id="one")
         finally:
             admin.execute("drop function public.end_at_commit() cascade")

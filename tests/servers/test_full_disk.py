@@ -100,7 +100,7 @@ def test_full_data_are_named_as_the_reason_and_room_mends_it(
         memory.remember("before the flood")
         filler = fill(small, leave=1 << 20)
         acknowledged, error = say_until_refused(memory)
-        assert "the server is out of room" in str(error)
+        assert "the server is out of space" in str(error)
         assert "nothing was written" in str(error)
         assert known(memory) == {"before the flood", *acknowledged}
         filler.unlink()
@@ -118,7 +118,7 @@ def test_a_full_log_stops_the_server_and_loses_nothing_that_was_acknowledged(
         memory.remember("before the flood")
         filler = fill(small, leave=1 << 20)
         acknowledged, error = say_until_refused(memory)
-        assert isinstance(error, DatabaseUnavailable) or "out of room" in str(error)
+        assert isinstance(error, DatabaseUnavailable) or "out of space" in str(error)
         filler.unlink()
         cluster.stop()
         cluster.start()
