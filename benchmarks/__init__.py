@@ -1,1 +1,1 @@
-"""Speed and quality, measured by anyone with one command each."""
+"""Benchmarks of speed and quality, and measures of the code; each is one command."""

@@ -1,4 +1,4 @@
-"""A synthetic corpus: Zipf-distributed words, vectors in clusters; the same for the same seed."""
+"""A synthetic corpus: Zipf-distributed words and clustered vectors, the same for the same seed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One text with its vector, moment and tag."""
+    """One text with its vector, time and tag."""
 
     content: str
     vector: list[float]
@@ -24,7 +24,7 @@ class Document:
 
 
 class Corpus:
-    """`size` documents of about ten words, in as many clusters as there are square roots of them, over 90 days."""
+    """`size` documents of about ten words, spread over 90 days, with vectors in √size clusters."""
 
     def __init__(self, size: int, *, seed: int = 7) -> None:
         self._random = np.random.default_rng(seed)
@@ -36,7 +36,7 @@ class Corpus:
         self._centres = self._random.standard_normal((max(8, int(size**0.5)), DIMENSION)).astype(np.float32)
 
     def documents(self) -> Iterator[Document]:
-        """Every document, in order of time."""
+        """All documents, in order of time."""
         for number in range(self.size):
             yield Document(
                 content=self.sentence(),
@@ -46,19 +46,19 @@ class Corpus:
             )
 
     def sentence(self, words: int = 10) -> str:
-        """Some words, the common ones commonly."""
+        """Random words by Zipf's law, and one word that no other sentence has."""
         picks = self._random.choice(len(self._names), size=words, p=self._weights)
         return " ".join(self._names[pick] for pick in picks) + f" n{self._random.integers(1 << 40):x}"
 
     def vector(self) -> NDArray[np.float32]:
-        """A unit vector near one of the centres."""
+        """A random unit vector near one of the cluster centres."""
         centre = self._centres[self._random.integers(len(self._centres))]
         point = centre + self._random.standard_normal(DIMENSION).astype(np.float32) * 0.7
         return np.asarray(point / np.linalg.norm(point), dtype=np.float32)
 
 
-class Ready:
-    """An embedder whose answers are ready: a stand-in, so that what is timed is the database and not a model."""
+class RandomEmbedder:
+    """A stand-in for a model that gives random vectors at once, so that benchmarks time the database and not a model."""
 
     model = "ready-384"
 
@@ -66,10 +66,10 @@ class Ready:
         self._corpus = corpus
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """A vector for each text."""
+        """Give a vector for each text."""
         return [self._corpus.vector().tolist() for _ in texts]
 
     def embed_query(self, text: str) -> list[float]:
-        """A vector for a question."""
-        del text  # the answer was ready before the question
+        """Give a vector for a query."""
+        del text  # the vector does not depend on it
         return [float(number) for number in self._corpus.vector()]

@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 import htm_core
-from benchmarks.corpus import Corpus, Ready
+from benchmarks.corpus import Corpus, RandomEmbedder
 from htm_core import Memory, Settings, shutdown
 
 ROOT = Path(htm_core.__file__).resolve().parents[1]  # PYTHONPATH may name another checkout, to compare
@@ -41,7 +41,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as home:
         Path(home).chmod(0o755)
         os.environ["HTM_HOME"] = home
-        with Memory("bench", embedder=Ready(Corpus(100)), settings=Settings(worker="off")) as memory:
+        with Memory("bench", embedder=RandomEmbedder(Corpus(100)), settings=Settings(worker="off")) as memory:
             measured = {name: crossed(call) for name, call in calls(memory).items()}
         shutdown()
     table = Table("verb", "files", "functions")

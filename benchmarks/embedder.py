@@ -1,9 +1,9 @@
 """Compare the ways to run all-MiniLM-L6-v2 on this machine: `python -m benchmarks.embedder`.
 
-Every form runs in a process of its own, in rounds that take turns, and the best round counts, so that other work on the
-machine blurs the comparison little. `load` is imports and all until the first vector; `one` a single text of 20 tokens;
-`batch` 64 texts of 64 tokens; `turns` the sample conversation; `memory` the process's peak; `cosine` the worst one to
-sentence-transformers' own vectors (tests/models/minilm_reference.json).
+Each form runs in its own process. The forms take turns over several rounds, and the best round counts, so that other work
+on the machine has little effect. Columns: `load` is the time until the first vector, imports included; `one` a single text
+of 20 tokens; `batch` 64 texts of 64 tokens; `turns` the sample conversation; `memory` the peak of the process; `cosine` the
+lowest cosine to the vectors of sentence-transformers (tests/models/minilm_reference.json).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WORD = "memory "
 
 
 def main() -> None:
-    """Print the table, or, for one form in its own process, its numbers."""
+    """Print the table; with --one, print the numbers of one form, measured in this process."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--one", help=argparse.SUPPRESS)
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def table(rounds: int) -> None:
-    """Run every form in turn, and print the best of each number."""
+    """Run the forms in turns, and print the best value of each number."""
     runs: dict[str, list[dict[str, float]]] = {name: [] for name in FORMS}
     for _ in range(rounds):
         for name, form in FORMS.items():
@@ -76,7 +76,7 @@ def measured(form: str) -> dict[str, float]:
 
 
 def opened(form: str) -> Callable[[Sequence[str]], Any]:
-    """Load one form of the model and give what embeds with it."""
+    """Load one form of the model; give its function from texts to vectors."""
     from htm_core.models.minilm import weights
 
     folder = weights.obtain()
@@ -91,7 +91,7 @@ def opened(form: str) -> Callable[[Sequence[str]], Any]:
 
 
 def best(run: Callable[[], Any], *, times: int) -> float:
-    """Give the seconds of the quickest of several runs."""
+    """Give the seconds of the fastest of several runs."""
     seconds = []
     for _ in range(times):
         started = time.perf_counter()
@@ -101,13 +101,13 @@ def best(run: Callable[[], Any], *, times: int) -> float:
 
 
 def sample() -> list[str]:
-    """Give what is said in the sample conversation."""
+    """Give the messages of the sample conversation."""
     lines = (ROOT / "htm_core/samples/conversation.jsonl").read_text("utf-8").splitlines()
     return [json.loads(line)["content"] for line in lines]
 
 
 def peak_megabytes() -> float:
-    """Give the most memory this process held; from /proc, since getrusage also counts the parent's."""
+    """Give the peak memory of this process; from /proc, since getrusage counts the parent's as well."""
     status = Path("/proc/self/status")
     if not status.exists():
         return float("nan")
@@ -115,7 +115,7 @@ def peak_megabytes() -> float:
 
 
 def worst_cosine(embed: Callable[[Sequence[str]], Any]) -> float:
-    """Give the lowest cosine of a text's vector to the reference's."""
+    """Give the lowest cosine between the vectors of this form and the reference vectors."""
     import numpy as np
 
     reference = json.loads((ROOT / "tests/models/minilm_reference.json").read_text("utf-8"))

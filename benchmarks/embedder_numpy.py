@@ -14,7 +14,7 @@ from htm_core.models.minilm.model import _batches, _tokenizer
 from htm_core.models.minilm.safetensors import Tensors
 
 Array = NDArray[np.float32]
-_BLOCK = 1 << 17  # numbers that stay in a processor's cache
+_BLOCK = 1 << 17  # numbers that fit in a CPU cache
 
 
 def _fitted_gelu() -> list[float]:
@@ -28,7 +28,7 @@ _GELU = _fitted_gelu()
 
 
 class NumpyMiniLM:
-    """The same network by numpy's matrix products."""
+    """The same network with numpy's matrix products."""
 
     def __init__(self, folder: Path) -> None:
         self.tokenizer = _tokenizer(folder / "tokenizer.json")
@@ -62,10 +62,10 @@ class NumpyMiniLM:
         query, key, value = (self.heads(f"{name}.attention.self.{part}", states) for part in ("query", "key", "value"))
         scores = query @ key.swapaxes(-1, -2) * np.float32((WIDTH // HEADS) ** -0.5) + bias
         scores = np.exp(scores - scores.max(-1, keepdims=True))
-        seen = (scores / scores.sum(-1, keepdims=True) @ value).swapaxes(1, 2).reshape(states.shape)
-        states = self.norm(f"{name}.attention.output", self.linear(f"{name}.attention.output.dense", seen) + states)
-        thought = gelu(self.linear(f"{name}.intermediate.dense", states))
-        return self.norm(f"{name}.output", self.linear(f"{name}.output.dense", thought) + states)
+        attended = (scores / scores.sum(-1, keepdims=True) @ value).swapaxes(1, 2).reshape(states.shape)
+        states = self.norm(f"{name}.attention.output", self.linear(f"{name}.attention.output.dense", attended) + states)
+        hidden = gelu(self.linear(f"{name}.intermediate.dense", states))
+        return self.norm(f"{name}.output", self.linear(f"{name}.output.dense", hidden) + states)
 
     def heads(self, name: str, states: Array) -> Array:
         return self.linear(name, states).reshape(*states.shape[:2], HEADS, -1).swapaxes(1, 2)

@@ -1,10 +1,10 @@
-"""Measure what it costs to let one item go, beside a peer that sorts everything each time, as the original did.
+"""Measure the cost of evicting one item, compared with sorting all items each time, as the original HTM did.
 
     python -m benchmarks.eviction [SIZE ...]
 
-Each working memory is full, so that every addition evicts exactly one item. Times are microseconds per call, for the
-whole of `add` (plan, claim, apply, receipt) and of `touch`; the peer only scores, sorts and picks. Access counts follow
-a power law: half of the items were never used, a quarter once. Runs on one thread in half a minute.
+Each working memory is full, so that every addition evicts exactly one item. Times are microseconds per call, for all of
+`add` (plan, claim, apply, receipt) and of `touch`; the comparison only scores, sorts and picks. Access counts follow a
+power law: half of the items were never used, a quarter once. It runs on one thread, for half a minute.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def callable_policy(item: Item, now: float) -> float:
 
 
 def lfu_lru(item: Item, now: float) -> float:
-    """Score by use and recency, for the peer."""
+    """Score by use and recency, for the comparison."""
     return log1p(item.access_count) + 1.0 / (1.0 + max(0.0, now - item.accessed_at) / 3600.0)
 
 
@@ -45,16 +45,16 @@ SCORES: dict[str | Policy, Policy] = {
 }
 
 
-def drawn(name: str, chance: random.Random, *, added_at: float) -> Item:
+def random_item(name: str, rng: random.Random, *, added_at: float) -> Item:
     """Make an item with a random importance and a power law of accesses."""
     return Item(
         id=name,
         content="",
         tokens=TOKENS,
-        importance=round(chance.uniform(0, 10), 2),
-        access_count=min(int(chance.paretovariate(1.0)) - 1, 1_000),
+        importance=round(rng.uniform(0, 10), 2),
+        access_count=min(int(rng.paretovariate(1.0)) - 1, 1_000),
         added_at=added_at,
-        accessed_at=added_at + chance.random() * 3_600,
+        accessed_at=added_at + rng.random() * 3_600,
     )
 
 
@@ -65,23 +65,23 @@ def timed(work: Callable[[], object]) -> float:
     return (perf_counter_ns() - start) / 1_000
 
 
-def ours(policy: str | Policy, items: Sequence[Item], chance: random.Random) -> tuple[list[float], list[float]]:
-    """Time additions that evict one item each, and touches of items anywhere."""
+def ours(policy: str | Policy, items: Sequence[Item], rng: random.Random) -> tuple[list[float], list[float]]:
+    """Time additions that evict one item each, and touches of random items."""
     memory = WorkingMemory(budget=TOKENS * len(items), policy=policy)
     memory.load(items, now=SPAN)
     rounds = ADDITIONS if isinstance(policy, str) else 3 * SORTS
-    names = [item.id for item in chance.sample(items, min(rounds, len(items)))]
+    names = [item.id for item in rng.sample(items, min(rounds, len(items)))]
     evicting, touching = [], []
     for n in range(rounds):
         now = SPAN + n
-        item = drawn(f"new {n}", chance, added_at=now)
+        item = random_item(f"new {n}", rng, added_at=now)
         evicting.append(timed(lambda item=item, now=now: memory.add(item, now=now)))  # type: ignore[misc]
         touching.append(timed(lambda n=n, now=now: memory.touch((names[n % len(names)],), now=now)))  # type: ignore[misc]
     return evicting, touching
 
 
 def sorting(policy: str | Policy, items: Sequence[Item]) -> list[float]:
-    """Time the peer: score all, sort all, take the first."""
+    """Time the comparison: score all, sort all, take the first."""
     score = SCORES[policy]
     return [
         timed(lambda: sorted(items, key=lambda item: (score(item, SPAN), item.added_at, item.id))[0])
@@ -90,11 +90,11 @@ def sorting(policy: str | Policy, items: Sequence[Item]) -> list[float]:
 
 
 def measured(policy: str | Policy, size: int) -> str:
-    """Measure one policy at one size, as a line of the table."""
-    chance = random.Random(size)
-    items = [drawn(f"item {n:06}", chance, added_at=SPAN * n / size) for n in range(size)]
+    """Measure one policy at one size; give a line of the table."""
+    rng = random.Random(size)
+    items = [random_item(f"item {n:06}", rng, added_at=SPAN * n / size) for n in range(size)]
     gc.collect()
-    evicting, touching = ours(policy, items, chance)
+    evicting, touching = ours(policy, items, rng)
     peer = statistics.median(sorting(policy, items))
     median, late = statistics.median(evicting), statistics.quantiles(evicting, n=20)[-1]
     name = policy if isinstance(policy, str) else "a callable"

@@ -1,9 +1,9 @@
-"""Measure the memory palace: what its detector takes for a question of memory, and what its answers rest on.
+"""Measure the memory palace: how well its detector finds questions about memory, and what its answers are grounded in.
 
     python -m benchmarks.grounding detector                 # the labelled prompts of tests/palace
-    python -m benchmarks.grounding detector LOCOMO.json.gz  # and the questions of a published set, which all ask for memory
-    python -m benchmarks.grounding locomo LOCOMO.json.gz    # grounding over the threshold; no model writes anything
-    python -m benchmarks.grounding wake [SIZE ...]          # a wake-up of palaces of 10, 1,000 and 100,000 memories
+    python -m benchmarks.grounding detector LOCOMO.json.gz  # and the questions of a published set, all about memory
+    python -m benchmarks.grounding locomo LOCOMO.json.gz    # grounding at each threshold; no chat model is used
+    python -m benchmarks.grounding wake [SIZE ...]          # waking up with 10, 1,000 and 100,000 memories
 
 Shares come with 95 % intervals by Wilson. LoCoMo is CC BY-NC 4.0 and not part of this repository: give its path.
 """
@@ -30,7 +30,7 @@ from tests.palace.labelled_prompts import PARTS, counted, prompts, share
 
 
 def detector(paths: Sequence[str]) -> None:
-    """Print precision and recall of each part, and how many questions of a published set are known for what they are."""
+    """Print precision and recall of each part, and how many questions of a published set are detected."""
     for part in PARTS:
         rows = prompts(part)
         hits, false, missed = counted(rows)
@@ -39,12 +39,12 @@ def detector(paths: Sequence[str]) -> None:
         )
     for path in paths:
         questions = [str(qa["question"]) for sample in published(path) for qa in sample["qa"]]
-        known = sum(detect(question).recall for question in questions)
-        print(f"{Path(path).name}: questions taken for recall {share(known, len(questions))}")
+        detected = sum(detect(question).recall for question in questions)
+        print(f"{Path(path).name}: questions taken for recall {share(detected, len(questions))}")
 
 
 def published(path: str) -> list[dict[str, Any]]:
-    """The conversations of a file as LoCoMo is published, plain or gzipped."""
+    """Read the conversations of a file in LoCoMo's format, gzipped or not."""
     opened = gzip.open if path.endswith(".gz") else open
     with opened(path, "rt", encoding="utf-8") as file:
         samples: list[dict[str, Any]] = json.load(file)
@@ -55,28 +55,28 @@ KINDS = ("answerable", "adversarial", "foreign")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One question to one palace: which turns would be its evidence, with their scores, and which hold the answer."""
+class GroundedQuestion:
+    """One question to one palace: the turns that recall finds, with their scores, and the turns with the answer."""
 
     kind: str  # "answerable", "adversarial" or "foreign"
     conversation: int
     found: tuple[tuple[str, float], ...]
     gold: frozenset[str]
-    elsewhere: bool  # whether what fits the question is about somebody else than whom it names
+    other_person: bool  # what was found is about another person than the question names
 
     def best(self) -> float:
         return max((score for _, score in self.found), default=0.0)
 
     def grounded(self, threshold: float, *, persons: bool) -> bool:
         held = any(score >= threshold and turn in self.gold for turn, score in self.found)
-        return held and not (persons and self.elsewhere)
+        return held and not (persons and self.other_person)
 
     def refused(self, threshold: float, *, persons: bool) -> bool:
-        return self.best() < threshold or (persons and self.elsewhere)
+        return self.best() < threshold or (persons and self.other_person)
 
 
 def turns(sample: dict[str, Any]) -> list[tuple[str, str]]:
-    """The turns of a conversation: the id of each, and what was said by whom."""
+    """Give the turns of a conversation: each turn's id, and its text with the speaker's name in front."""
     talk = sample["conversation"]
     sessions = sorted((key for key in talk if re.fullmatch(r"session_\d+", key)), key=lambda key: int(key[8:]))
     return [
@@ -90,15 +90,15 @@ def turns(sample: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def gold(evidence: Sequence[str]) -> frozenset[str]:
-    """Evidence ids as the turns have them: several in one text, and zeros or colons too many, are put right."""
+    """Give evidence ids in the form of the turns' ids; the set also has "D8:6; D9:17", "D:11:26" and "D30:05"."""
     return frozenset(
         f"D{int(day)}:{int(turn)}" for each in evidence for day, turn in re.findall(r"D:?(\d+):(\d+)", each)
     )
 
 
-def asked(samples: Sequence[dict[str, Any]]) -> list[Asked]:
-    """Every question put to the palace of its conversation, and the answerable ones also to the next conversation's."""
-    tenant, answers = f"grounding-{uuid.uuid4().hex[:8]}", list[Asked]()
+def ask_all(samples: Sequence[dict[str, Any]]) -> list[GroundedQuestion]:
+    """Ask each question in the palace of its own conversation, and the answerable ones in that of the next one as well."""
+    tenant, answers = f"grounding-{uuid.uuid4().hex[:8]}", list[GroundedQuestion]()
     for number, sample in enumerate(samples):
         with Memory("bench", tenant=f"{tenant}-{number}", embed="now") as memory:
             palace, said = Palace(memory), turns(sample)
@@ -109,16 +109,18 @@ def asked(samples: Sequence[dict[str, Any]]) -> list[Asked]:
             others = [qa for qa in samples[(number + 1) % len(samples)]["qa"] if qa["category"] != 5]
             for kind, questions in (("own", sample["qa"]), ("foreign", others)):
                 for qa in questions:
-                    said_to = filed(palace, str(qa["question"]), 0.0, 5)
+                    found = filed(palace, str(qa["question"]), 0.0, 5)
                     called = kind if kind == "foreign" else "adversarial" if qa["category"] == 5 else "answerable"
-                    scored = tuple((ids[each.content], each.score) for each in said_to.evidence)
-                    answers.append(Asked(called, number, scored, gold(qa.get("evidence", [])), bool(said_to.person)))
+                    scored = tuple((ids[each.content], each.score) for each in found.evidence)
+                    answers.append(
+                        GroundedQuestion(called, number, scored, gold(qa.get("evidence", [])), bool(found.person))
+                    )
     return answers
 
 
 def locomo(paths: Sequence[str]) -> None:
-    """Print what is grounded and what is refused, over the threshold, without and with the check of persons."""
-    answers = [each for path in paths for each in asked(published(path))]
+    """Print how many questions are grounded and refused at each threshold, without and with the check of persons."""
+    answers = [each for path in paths for each in ask_all(published(path))]
     of = {kind: [each for each in answers if each.kind == kind] for kind in KINDS}
     answerable = [each for each in of["answerable"] if each.gold]
     refusing = {"answerable": answerable, "adversarial": of["adversarial"], "foreign": of["foreign"]}
@@ -137,8 +139,8 @@ def locomo(paths: Sequence[str]) -> None:
     _by_conversation(answers)
 
 
-def _by_conversation(answers: Sequence[Asked]) -> None:
-    """Print what each conversation gives at the threshold of the others: the lowest that refuses nine of ten foreign."""
+def _by_conversation(answers: Sequence[GroundedQuestion]) -> None:
+    """Print each conversation's shares at a threshold from the others: the lowest that refuses 90 % of foreign questions."""
     print(f"\neach conversation at the threshold of the others (the default is {THRESHOLD:g})")
     for left in sorted({each.conversation for each in answers}):
         others = [q for q in answers if q.conversation != left and q.kind == "foreign"]
@@ -155,12 +157,12 @@ def _by_conversation(answers: Sequence[Asked]) -> None:
 
 
 def wake(sizes: Sequence[str]) -> None:
-    """Print time and tokens of a wake-up, the median of nine."""
+    """Print the tokens and the median time of nine wake-ups."""
     idle = Settings(worker="off")
     print(f"{'memories':>9}{'tokens':>8}{'ms':>9}{'left out':>10}")
     for size in [int(each) for each in sizes] or [10, 1_000, 100_000]:
         with Memory(
-            "bench", tenant=f"wake-{uuid.uuid4().hex[:8]}", session="s", embedder=_Flat(), settings=idle
+            "bench", tenant=f"wake-{uuid.uuid4().hex[:8]}", session="s", embedder=_ConstantEmbedder(), settings=idle
         ) as memory:
             palace = Palace(memory)
             palace.identify("I am the robot of a benchmark. I answer from what I know and say so when I do not.")
@@ -181,8 +183,8 @@ def wake(sizes: Sequence[str]) -> None:
             print(f"{size:>9,}{woken.tokens:>8}{statistics.median(times):>9.1f}{woken.left_out:>10}")
 
 
-class _Flat:
-    """A stand-in for a model, since waking up asks none: one vector for every text."""
+class _ConstantEmbedder:
+    """A stand-in for a model, since waking up embeds nothing: the same vector for every text."""
 
     model = "flat"
 

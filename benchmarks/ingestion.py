@@ -1,12 +1,12 @@
-"""How much of the embedding model's own speed is left when memories are written with it.
+"""Compare the speed of writing memories with the speed of the embedding model alone.
 
     python -m benchmarks.ingestion
     python -m benchmarks.ingestion --passages 2000 --batch 250
 
-The same texts go three ways, batch by batch in turns, so that other work on the machine falls on all of them alike: through the
-model alone, in one call a batch; through `remember_many` and `flush`, where the worker embeds; and through `remember_many` of a
-memory that embeds at once (`embed="now"`). Counted in vectors a second. The texts are made of the sample conversation's
-sentences, one to `--sentences` of them each, no two alike.
+The same texts are processed in three ways: by the model alone, with one call for each batch; by `remember_many` and `flush`,
+where the worker embeds; and by `remember_many` of a memory that embeds at once (`embed="now"`). The three take turns batch
+by batch, so that other work on the machine affects all of them alike. The result is in vectors a second. Each text has one
+to `--sentences` sentences of the sample conversation, and no two texts are equal.
 """
 
 from __future__ import annotations
@@ -51,26 +51,26 @@ def main() -> None:
 
 
 def texts(passages: int, batch: int, sentences: int) -> Iterator[list[str]]:
-    """Batches of different texts, each short enough to be one passage."""
-    said = [json.loads(line)["content"] for line in SAMPLE.read_text("utf-8").splitlines()]
-    dice, seen = random.Random(7), set[str]()
+    """Give batches of different texts, each short enough for one passage."""
+    lines = [json.loads(line)["content"] for line in SAMPLE.read_text("utf-8").splitlines()]
+    rng, seen = random.Random(7), set[str]()
     while len(seen) < passages:
         made: list[str] = []
         while len(made) < batch and len(seen) < passages:
-            text = " ".join(dice.sample(said, dice.randint(1, sentences)))[:800].strip() + f" ({len(seen)})"
+            text = " ".join(rng.sample(lines, rng.randint(1, sentences)))[:800].strip() + f" ({len(seen)})"
             seen.add(text)
             made.append(text)
         yield made
 
 
 def measured(batches: Sequence[Sequence[str]]) -> dict[str, list[float]]:
-    """The seconds that each way takes for each batch; which goes first changes."""
+    """Give the seconds of each way for each batch; the order of the ways changes from batch to batch."""
     embedder = resolve(None)
     embedder.documents(["ready"])
     settings = Settings(max_drafts=1_000_000)
     queued = Memory("bench", tenant="queued", settings=settings)
     at_once = Memory("bench", tenant="at-once", settings=settings, embed="now")
-    ways = {MODEL: embedder.documents, QUEUE: saying(queued), NOW: saying(at_once)}
+    ways = {MODEL: embedder.documents, QUEUE: remembering(queued), NOW: remembering(at_once)}
     for say in (ways[QUEUE], ways[NOW]):
         say(["The server is there, and the tenant."])
     seconds: dict[str, list[float]] = {name: [] for name in ways}
@@ -81,14 +81,14 @@ def measured(batches: Sequence[Sequence[str]]) -> dict[str, list[float]]:
             ways[name](batch)
             seconds[name].append(time.perf_counter() - began)
     for memory in (queued, at_once):
-        kept = memory.stats()
-        if kept.vectors != sum(map(len, batches)) + 1:
-            raise SystemExit(f"expected a vector for each text, got {kept.vectors}: see the log")
+        stats = memory.stats()
+        if stats.vectors != sum(map(len, batches)) + 1:
+            raise SystemExit(f"expected a vector for each text, got {stats.vectors}: see the log")
     return seconds
 
 
-def saying(memory: Memory) -> Callable[[Sequence[str]], object]:
-    """What remembers texts and waits until they are embedded."""
+def remembering(memory: Memory) -> Callable[[Sequence[str]], object]:
+    """Give a function that remembers texts and waits until they are embedded."""
 
     def say(batch: Sequence[str]) -> object:
         memory.remember_many([{"content": text} for text in batch])
@@ -98,7 +98,7 @@ def saying(memory: Memory) -> Callable[[Sequence[str]], object]:
 
 
 def table(batches: Sequence[Sequence[str]], seconds: dict[str, list[float]]) -> Table:
-    """Vectors a second of each way, and its share of the model's; as a whole, and the batches' median."""
+    """Give the vectors a second of each way, and its share of the model's speed: in total, and as the median of the batches."""
     count = sum(map(len, batches))
     drawn = Table(title=f"{count:,} texts, {len(batches)} batches, {os.cpu_count()} cores")
     for column in ("way", "vectors a second", "share of the model's", "median of the batches"):

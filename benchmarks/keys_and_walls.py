@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def keys(connection: psycopg.Connection[Any]) -> None:
-    """Ids made of the words, beside ids of their own with a digest's unique index, which is asked for known ones."""
+    """Compare ids that are the digest of the content with random ids and a unique index on the digest."""
     connection.execute(TABLES)
     for turn in ("new", "said again"):
         named = digested = 0.0
@@ -82,7 +82,7 @@ def keys(connection: psycopg.Connection[Any]) -> None:
 
 
 def walls(connection: psycopg.Connection[Any]) -> None:
-    """Count a tenant's rows with a word: under a policy, and in a function of the owner."""
+    """Time a count of a tenant's rows with a word: under a row policy, and in a security definer function of the owner."""
     connection.execute(WALLED)
     policy = p50(connection, "select count(*) from said where lexemes @@ 'w5'")
     definer = p50(connection, "select found('w5')")
@@ -90,7 +90,7 @@ def walls(connection: psycopg.Connection[Any]) -> None:
 
 
 def p50(connection: psycopg.Connection[Any], statement: str) -> float:
-    """The median of some calls, in milliseconds."""
+    """Give the median of some calls, in milliseconds."""
     taken = []
     for _ in range(CALLS):
         began = time.perf_counter()

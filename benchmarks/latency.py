@@ -1,9 +1,9 @@
-"""Latency of the verbs, each beside its floor in the same run.
+"""Measure the latency of the verbs and, in the same run, of the least work that the database can do for them.
 
     python -m benchmarks.latency --nodes 10000 100000
 
-Prints p50 and p95 in milliseconds. Floors: `SELECT 1`, the bare HNSW query, a bare insert into an indexed table.
-The embedder is a stand-in whose vectors are ready, so embedding time is listed apart.
+It prints p50 and p95 in milliseconds. The rows called "floor" are `SELECT 1`, a bare HNSW query, and a bare insert into an
+indexed table. The embedder is a stand-in that gives random vectors at once, and its time is subtracted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks.corpus import START, Corpus, Ready
+from benchmarks.corpus import START, Corpus, RandomEmbedder
 from htm_core import Draft, Memory, Settings, Signals, shutdown
 from htm_core.runtime.process import runtime
 from htm_core.store import indexes
@@ -33,7 +33,7 @@ TENANT = "bench"
 
 
 def main() -> None:
-    """Measure every size and print a table for each."""
+    """Measure each size, and print its table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--calls", type=int, default=200)
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 class Latency:
-    """One size: filled, indexed, measured."""
+    """The measurement of one size."""
 
     def __init__(self, nodes: int, calls: int) -> None:
         self._nodes = nodes
@@ -58,7 +58,7 @@ class Latency:
         self._extra: list[tuple[str, str]] = []
 
     def table(self) -> Table:
-        """Fill, measure, and give the table."""
+        """Fill a memory, measure it, and give the table."""
         with self._memory() as memory:
             self._fill(memory)
             self._index(memory)
@@ -72,7 +72,7 @@ class Latency:
     def _memory(self, **options: Any) -> Memory:
         options = {
             "tenant": TENANT,
-            "embedder": Ready(self._corpus),
+            "embedder": RandomEmbedder(self._corpus),
             "settings": self._settings,
             "budget": 20_000,
         } | options
@@ -155,12 +155,12 @@ class Latency:
                 lambda given=given, into=embedding: into.append(
                     memory.recall(self._corpus.sentence(6), hold=False, **given).timings.embedding
                 ),
-                less=embedding,
+                subtract=embedding,
             )
         self._time("recall hybrid, held in working memory", lambda: memory.recall(self._corpus.sentence(6)))
 
     def _ablated(self) -> None:
-        """Hybrid recall with all signals and without each, in turns, so that other work on the machine is spread evenly."""
+        """Time hybrid recall with all signals and without each one; they take turns, so that other work affects all alike."""
         default = Signals()
         names = [name for name in Signals.model_fields if getattr(default, name)]
         settings = {name: self._settings.model_copy(update={"signals": Signals(**{name: 0.0})}) for name in names}
@@ -175,10 +175,10 @@ class Latency:
                 if call >= 10:
                     taken[name].append((time.perf_counter() - began) * 1e3 - embedding)
         for name, values in taken.items():
-            self._rows.append((f"recall hybrid, in turns, {name}", *_middle_and_high(values)))
+            self._rows.append((f"recall hybrid, in turns, {name}", *_p50_and_p95(values)))
 
     def _bulk(self, memory: Memory) -> None:
-        """`remember_many` beside a plain batched INSERT into the same indexed tables."""
+        """Compare `remember_many` with a plain batched INSERT into the same indexed tables."""
         ours, plain = [], []
         for _ in range(3):
             drafts = self._drafts(list(itertools.islice(self._corpus.documents(), BATCH)))
@@ -192,7 +192,7 @@ class Latency:
         self._extra.append(("share of the plain rate", f"{rate / floor:.0%}"))
 
     def _plain_insert(self) -> float:
-        """Seconds for a batch of ready rows, under new ids and with new vectors, into the tables that a memory fills."""
+        """Give the seconds for copying a batch of rows, with new ids and new vectors, in the tables that a memory fills."""
         vectors = [HalfVector(self._corpus.vector().tolist()) for _ in range(BATCH)]
         with self._database.owner() as connection, connection.transaction():
             connection.execute(PICK, [TENANT, BATCH])
@@ -202,34 +202,34 @@ class Latency:
             connection.execute(PLAIN_VECTORS, [vectors], binary=True)
         return time.perf_counter() - began
 
-    def _time(self, name: str, call: Callable[[], Any], *, less: list[float] | None = None) -> None:
+    def _time(self, name: str, call: Callable[[], Any], *, subtract: list[float] | None = None) -> None:
         for _ in range(10):
             call()
-        if less is not None:
-            less.clear()
+        if subtract is not None:
+            subtract.clear()
         taken = []
         for _ in range(self._calls):
             began = time.perf_counter()
             call()
             taken.append((time.perf_counter() - began) * 1e3)
-        if less is not None:
-            taken = [total - embedding for total, embedding in zip(taken, less, strict=True)]
-        self._rows.append((name, *_middle_and_high(taken)))
+        if subtract is not None:
+            taken = [total - embedding for total, embedding in zip(taken, subtract, strict=True)]
+        self._rows.append((name, *_p50_and_p95(taken)))
 
     def _drawn(self) -> Table:
         table = Table(title=f"{self._nodes:,} nodes of 384 dimensions, {self._calls} calls each")
         table.add_column("what")
         table.add_column("p50 ms", justify="right")
         table.add_column("p95 ms", justify="right")
-        for name, middle, high in self._rows:
-            table.add_row(name, f"{middle:.2f}", f"{high:.2f}")
+        for name, p50, p95 in self._rows:
+            table.add_row(name, f"{p50:.2f}", f"{p95:.2f}")
         table.add_section()
         for name, value in self._extra:
             table.add_row(name, value, "")
         return table
 
 
-def _middle_and_high(values: list[float]) -> tuple[float, float]:
+def _p50_and_p95(values: list[float]) -> tuple[float, float]:
     return statistics.median(values), sorted(values)[int(0.95 * len(values))]
 
 

@@ -1,9 +1,9 @@
-"""Three ways to keep tenants' words apart in one GIN index: the numbers of docs/why/text-search.md.
+"""Compare three ways to keep tenants' words apart in one GIN index: the numbers of docs/why/text-search.md.
 
     python -m benchmarks.lexemes --tenants 200 --each 1000
     python -m benchmarks.lexemes --tenants 20 --each 10000
 
-Prints, for each, the index's size and the p50 of finding any of six words and of counting a rare one, in milliseconds.
+For each way it prints the index's size and the p50 of finding any of six words and of counting a rare one, in milliseconds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ANY_OF = """create function any_of(lexemes text[]) returns tsquery language sql 
 BARE = "lexemes @@ any_of(%(words)s)"
 MARKED = "lexemes @@ (any_of(%(words)s) && any_of(array['=' || %(tenant)s]))"
 CODED = "lexemes @@ any_of(%(coded)s)"
-# Each form: how lexemes are made, and the conditions under which they are asked for.
+# Each form: how its lexemes are made, and the conditions of a search.
 FORMS = {
     "bare": ("words", [f"{BARE} and tenant = %(tenant)s"]),
     "reserved": ("words || ('=' || tenant)", [f"{MARKED} and tenant = %(tenant)s"]),
@@ -50,32 +50,32 @@ def main() -> None:
         dsn = start(home, linger=0).dsn("htm_root")
         with psycopg.connect(dsn, autocommit=True, prepare_threshold=None) as connection:
             fill(connection, arguments.tenants, arguments.each)
-            for form, (made, asked) in FORMS.items():
-                measure(connection, form, made=made, asked=asked, tenants=arguments.tenants)
+            for form, (made, conditions) in FORMS.items():
+                measure(connection, form, made=made, conditions=conditions, tenants=arguments.tenants)
         release(home)
 
 
-def picked(dice: random.Random, count: int) -> list[str]:
-    """Some words, the common ones commonly."""
-    return [f"w{word}" for word in dice.choices(range(WORDS), WEIGHTS, k=count)]
+def random_words(rng: random.Random, count: int) -> list[str]:
+    """Give random words by Zipf's law."""
+    return [f"w{word}" for word in rng.choices(range(WORDS), WEIGHTS, k=count)]
 
 
 WEIGHTS = [1 / (rank + 1) ** 0.9 for rank in range(WORDS)]
 
 
 def fill(connection: psycopg.Connection[Any], tenants: int, each: int) -> None:
-    """Passages of about ten words, in no order of tenants."""
-    dice = random.Random(7)
+    """Insert passages of about ten words, with the tenants mixed."""
+    rng = random.Random(7)
     connection.execute(ANY_OF)
     connection.execute("create table said (tenant text, words text[])")
     with connection.cursor() as cursor, cursor.copy("copy said from stdin") as copy:
         copy.set_types(["text", "text[]"])
         for number in range(tenants * each):
-            copy.write_row((f"t{number % tenants:03}", sorted(set(picked(dice, 10)))))
+            copy.write_row((f"t{number % tenants:03}", sorted(set(random_words(rng, 10)))))
 
 
-def measure(connection: psycopg.Connection[Any], form: str, *, made: str, asked: list[str], tenants: int) -> None:
-    """Index one form, ask it, and print what came."""
+def measure(connection: psycopg.Connection[Any], form: str, *, made: str, conditions: list[str], tenants: int) -> None:
+    """Index one form, search it, and print the times."""
     connection.execute(
         f"create table {form} as select tenant, array_to_tsvector({made}) as lexemes from said order by random()"
     )
@@ -84,20 +84,20 @@ def measure(connection: psycopg.Connection[Any], form: str, *, made: str, asked:
     connection.execute(f"vacuum analyze {form}")
     row = connection.execute(f"select pg_relation_size('{form}_gin') / 1e6").fetchone()
     assert row is not None
-    for condition in asked:
+    for condition in conditions:
         found, counted = timed(connection, form, condition, tenants)
         print(f"{form:9} {row[0]:6.1f} MB  six words {found:6.2f} ms  a rare word {counted:6.2f} ms  {condition}")
 
 
 def timed(connection: psycopg.Connection[Any], form: str, condition: str, tenants: int) -> tuple[float, float]:
-    """The p50 of finding any of six words, and of counting a rare one up to 200."""
-    dice = random.Random(3)
+    """Give the p50 of finding any of six words, and of counting a rare word up to 200."""
+    rng = random.Random(3)
     find = f"select count(*) from {form} where {condition}"
     count = f"select count(*) from (select 1 from {form} where {condition} limit 200) x"
     taken: dict[str, list[float]] = {find: [], count: []}
     for _ in range(CALLS):
-        tenant = f"t{dice.randrange(tenants):03}"
-        for statement, words in ((find, picked(dice, 6)), (count, [f"w{dice.randrange(3_000, 8_000)}"])):
+        tenant = f"t{rng.randrange(tenants):03}"
+        for statement, words in ((find, random_words(rng, 6)), (count, [f"w{rng.randrange(3_000, 8_000)}"])):
             values = {"words": words, "tenant": tenant, "coded": [f"{tenant}:{word}" for word in words]}
             began = time.perf_counter()
             connection.execute(statement, values).fetchone()

@@ -1,14 +1,14 @@
-"""How good recall is, on sets that others publish: one command each, everything through the public verbs.
+"""Measure the quality of recall on published sets, with one command each, through the public verbs only.
 
     python -m benchmarks.retrieval --locomo locomo10.json
     python -m benchmarks.retrieval --longmemeval longmemeval_s.json --limit 50
     python -m benchmarks.retrieval --beir scifact/
     python -m benchmarks.retrieval --paraphrases
 
-Each conversation is said into a memory of its own on a private server, with the embedded model and the default settings, and
-asked its questions. Beside recall stand the plain methods: the vectors alone, BM25 alone, both without signals, both by
-reciprocal rank, and PostgreSQL's ts_rank as it is mostly used. `--ablate` switches off one signal at a time. The file of
-`--out` has all numbers and the rankings themselves, so that others can score them anew.
+Each conversation is stored in its own memory on a private server, with the embedded model and the default settings, and its
+questions are recalled. For comparison, plain methods answer the same questions: vectors alone, BM25 alone, both without
+signals, both by reciprocal rank fusion, and PostgreSQL's ts_rank as it is mostly used. `--ablate` switches off one signal
+at a time. The file of `--out` has all numbers and the rankings, so that others can score them again.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from rich.progress import Progress
 
 from benchmarks import retrieval_sets as sets
 from benchmarks.retrieval_report import Report
-from benchmarks.retrieval_systems import HTM, Filled, Found, Kept
+from benchmarks.retrieval_systems import HTM, Answer, CachedEmbedder, CaseMemory
 from htm_core import shutdown
 from htm_core.models.minilm import weights
 
-BUDGETS = (500, 1_500, 4_000)  # tokens in which evidence is looked for
-TIMED = 200  # questions whose recall is timed at the default limit
+BUDGETS = (500, 1_500, 4_000)  # tokens of recalled memories
+TIMED = 200  # questions of each set that are timed, at the default limit
 
 
 def main() -> None:
-    """Fill, ask, print the tables, write the file."""
+    """Fill the memories, ask the questions, print the tables, and write the file."""
     given = arguments()
     for name, cases in chosen(given):
         with home(given.home):
@@ -58,12 +58,12 @@ def main() -> None:
 
 
 def arguments() -> argparse.Namespace:
-    """What the command line says."""
+    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--locomo", type=Path, metavar="PATH", help="locomo10.json, gzipped or not")
     parser.add_argument("--longmemeval", type=Path, metavar="PATH", help="longmemeval_s.json, gzipped or not")
     parser.add_argument("--beir", type=Path, metavar="PATH", help="a folder in BEIR's layout")
-    parser.add_argument("--paraphrases", action="store_true", help="our own pairs without shared words")
+    parser.add_argument("--paraphrases", action="store_true", help="this project's pairs without shared words")
     parser.add_argument(
         "--split", default="", help="BEIR: the qrels (test); else a slice of the memories, as 0:5 or 5:10"
     )
@@ -71,7 +71,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=1, help="memories at once")
     parser.add_argument("--ablate", action="store_true", help="also without each signal")
     parser.add_argument("--only", nargs="+", help="only these systems")
-    parser.add_argument("--cache", type=Path, help="a file that keeps the model's vectors between runs")
+    parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
     parser.add_argument("--home", type=Path, help="where the private server lives; a temporary folder unless given")
     parser.add_argument("--out", type=Path, help="a JSON file for the numbers and the rankings")
     given = parser.parse_args()
@@ -81,7 +81,7 @@ def arguments() -> argparse.Namespace:
 
 
 def chosen(given: argparse.Namespace) -> Iterator[tuple[str, list[sets.Case]]]:
-    """The sets that were named, with their cases."""
+    """Give the named sets with their cases."""
     if given.locomo:
         yield "locomo", cut(sets.locomo(given.locomo), given)
     if given.longmemeval:
@@ -93,14 +93,14 @@ def chosen(given: argparse.Namespace) -> Iterator[tuple[str, list[sets.Case]]]:
 
 
 def cut(cases: Iterator[sets.Case], given: argparse.Namespace) -> list[sets.Case]:
-    """The slice of --split, and of that the first --limit."""
+    """Give the slice of --split, and of that the first --limit cases."""
     low, _, high = given.split.partition(":")
     return list(islice(cases, int(low or 0), int(high) if high else None))[: given.limit]
 
 
 @contextmanager
 def home(path: Path | None) -> Iterator[None]:
-    """A private server in a folder of its own; the model's weights stay where they are."""
+    """Use a private server in its own folder; the model's weights are used from where they are."""
     os.environ["HTM_MODEL_DIR"] = str(weights.obtain())
     with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as temporary:
         Path(temporary).chmod(0o755)
@@ -109,19 +109,19 @@ def home(path: Path | None) -> Iterator[None]:
 
 
 def versions() -> dict[str, str]:
-    """What the numbers were measured with."""
+    """Give the versions of the software that is measured."""
     names = ("htm-memory", "pgvector", "psycopg", "onnxruntime", "numpy")
     return {"python": sys.version.split()[0]} | {name: version(name) for name in names}
 
 
 def measure(cases: Sequence[sets.Case], report: Report, given: argparse.Namespace) -> None:
-    """Ask every case's questions of every system, some cases at a time."""
-    embedder = Kept(given.cache) if given.cache else None
+    """Ask each system all questions of all cases, several cases at a time."""
+    embedder = CachedEmbedder(given.cache) if given.cache else None
     with Progress(console=Console(stderr=True)) as progress, ThreadPoolExecutor(given.workers) as threads:
         task = progress.add_task(report.name, total=sum(len(case.questions) for case in cases))
 
         def one(case: sets.Case) -> None:
-            filled = Filled(case, tenant=f"bench-{secrets.token_hex(4)}", embedder=embedder)
+            filled = CaseMemory(case, tenant=f"bench-{secrets.token_hex(4)}", embedder=embedder)
             began = time.perf_counter()
             filled.fill()
             report.filled(filled.memory.stats(), time.perf_counter() - began, embedded=given.cache is None)
@@ -131,8 +131,8 @@ def measure(cases: Sequence[sets.Case], report: Report, given: argparse.Namespac
         list(threads.map(one, cases))
 
 
-def ask(filled: Filled, report: Report, given: argparse.Namespace, advance: Any) -> None:
-    """Every question of one case, to every system, and to recall within budgets."""
+def ask(filled: CaseMemory, report: Report, given: argparse.Namespace, advance: Any) -> None:
+    """Ask each system the questions of one case, and recall them within each budget."""
     systems = filled.systems(ablate=given.ablate)
     wanted = {name: system for name, system in systems.items() if not given.only or name in given.only}
     sessions = {message.unit: str(message.session) for message in filled.case.messages}
@@ -142,18 +142,18 @@ def ask(filled: Filled, report: Report, given: argparse.Namespace, advance: Any)
             found = system(question.text)
             report.add(name, question, found, sessions, seconds=time.perf_counter() - began)
         if HTM in wanted:
-            spend(filled, report, question)
+            recall_in_budgets(filled, report, question)
         advance()
 
 
-def spend(filled: Filled, report: Report, question: sets.Asked) -> None:
-    """Recall at the default limit, timed, and within budgets of tokens."""
+def recall_in_budgets(filled: CaseMemory, report: Report, question: sets.Question) -> None:
+    """Time a recall at the default limit, and recall within each budget of tokens."""
     if report.timed < TIMED:
         report.time(filled.memory.recall(question.text, hold=False).timings)
     for budget in BUDGETS:
         hits = filled.memory.recall(question.text, limit=100, budget=budget, hold=False)
         units = [[str(mention.metadata["unit"]) for mention in hit.mentions] for hit in hits]
-        report.spend(budget, question, Found(units, [hit.node.tokens for hit in hits]))
+        report.spend(budget, question, Answer(units, [hit.node.tokens for hit in hits]))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How good a ranking is: shares of the evidence found, and how sure that is."""
+"""Measures of a ranking: the share of the evidence that was found, and its confidence interval."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 
 CUTS = (1, 5, 10, 20, 50)
 RESAMPLES = 1_000
-Ranking = Sequence[Sequence[str]]  # the units that each hit stands for, best hit first
+Ranking = Sequence[Sequence[str]]  # the units of each hit, best hit first
 
 
 def measured(gold: frozenset[str], ranking: Ranking, *, weights: Mapping[str, int] | None = None) -> dict[str, float]:
-    """any@k, all@k, fraction@k, MRR and NDCG@10 of one question.
+    """Give any@k, all@k, fraction@k, MRR and NDCG@10 of one question.
 
-    A hit that brings nothing new still takes its place. The ideal of NDCG is over all of the gold, whatever was found.
+    A hit without new evidence still counts as a place. The ideal ranking of NDCG has all of the gold, found or not.
     """
     grades = weights or dict.fromkeys(gold, 1)
     seen: set[str] = set()
@@ -41,12 +41,12 @@ def measured(gold: frozenset[str], ranking: Ranking, *, weights: Mapping[str, in
 
 
 def merged(ranking: Ranking, owner: Mapping[str, str]) -> list[list[str]]:
-    """A ranking of larger units, by the best hit of each: sessions, where the hits are turns."""
+    """Give the ranking of larger units by their best hit, for example of sessions where the hits are turns."""
     return [[unit] for unit in dict.fromkeys(owner[unit] for units in ranking for unit in units)]
 
 
 def interval(values: Sequence[float], *, seed: int = 0) -> tuple[float, float, float]:
-    """The mean and its 95 % interval, by bootstrap over questions."""
+    """Give the mean and its 95 % interval, by bootstrap over the questions."""
     given = np.asarray(values)
     draws = np.random.default_rng(seed).integers(len(given), size=(RESAMPLES, len(given)))
     low, high = np.percentile(given[draws].mean(axis=1), [2.5, 97.5])

@@ -1,4 +1,4 @@
-"""What was measured, gathered question by question: tables to read, and a file to score anew."""
+"""The report of a set, collected question by question: tables to read, and a JSON file to score again."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from rich.table import Table
 
 from benchmarks.retrieval_measures import interval, measured, merged
-from benchmarks.retrieval_sets import SESSION, TURN, Asked
-from benchmarks.retrieval_systems import HTM, Found
+from benchmarks.retrieval_sets import SESSION, TURN, Question
+from benchmarks.retrieval_systems import HTM, Answer
 from htm_core import Stats
 from htm_core.types import Timings
 
@@ -23,7 +23,7 @@ ANSWERABLE = "answerable"
 
 
 class Report:
-    """One set's results; any number of threads may add to it."""
+    """The results of one set; any number of threads may add to them."""
 
     def __init__(self, name: str, *, command: str, versions: Mapping[str, str]) -> None:
         self.name = name
@@ -40,43 +40,45 @@ class Report:
 
     @property
     def timed(self) -> int:
-        """How many recalls were timed."""
+        """The number of recalls that were timed."""
         return len(self._timings)
 
     def filled(self, stats: Stats, seconds: float, *, embedded: bool) -> None:
-        """Note how long it took to say a case and embed it."""
+        """Record the seconds that storing and embedding a case took."""
         with self._lock:
             self._embedded = embedded
             self._filled.append((stats.nodes, stats.vectors, seconds))
 
-    def add(self, system: str, asked: Asked, found: Found, sessions: Mapping[str, str], *, seconds: float) -> None:
-        """Score one answer in each unit of the set."""
+    def add(
+        self, system: str, question: Question, found: Answer, sessions: Mapping[str, str], *, seconds: float
+    ) -> None:
+        """Score one answer, in each unit of the set."""
         with self._lock:
             self._seconds[system].append(seconds)
-            self._rankings[system][asked.id] = found.ranking
-            self._gold[asked.id] = {unit: sorted(gold) for unit, gold in asked.gold.items()}
-            for unit, gold in asked.gold.items():
+            self._rankings[system][question.id] = found.ranking
+            self._gold[question.id] = {unit: sorted(gold) for unit, gold in question.gold.items()}
+            for unit, gold in question.gold.items():
                 if gold:
                     ranking = merged(found.ranking, sessions) if unit == SESSION else found.ranking
-                    values = measured(gold, ranking, weights=asked.weights or None)
-                    for kind in self._kinds(asked):
+                    values = measured(gold, ranking, weights=question.weights or None)
+                    for kind in self._kinds(question):
                         self._values[system, unit, kind].append(values)
 
     def time(self, timings: Timings) -> None:
-        """Note where one recall's time went."""
+        """Record the times of one recall."""
         with self._lock:
             self._timings.append(timings)
 
-    def spend(self, budget: int, asked: Asked, found: Found) -> None:
-        """Note how much of the evidence came within a budget, and what was spent."""
+    def spend(self, budget: int, question: Question, found: Answer) -> None:
+        """Record the share of the evidence that was found within a budget, and the tokens that it took."""
         with self._lock:
-            for unit, gold in asked.gold.items():
+            for unit, gold in question.gold.items():
                 if gold and unit != SESSION:
                     share = len(gold.intersection(unit for units in found.ranking for unit in units)) / len(gold)
                     self._spent[budget, unit].append((share, float(sum(found.tokens))))
 
     def tables(self) -> Iterator[Table]:
-        """One table per unit, one per kind of question, one for time and one for tokens."""
+        """Give a table for each unit, for each kind of question, for time and for tokens."""
         for unit in sorted({unit for _, unit, _ in self._values}, key=lambda unit: unit != TURN):
             yield self._overview(unit)
             yield self._kinds_of(unit)
@@ -85,7 +87,7 @@ class Report:
             yield self._budgets()
 
     def as_json(self) -> dict[str, Any]:
-        """Everything, with the rankings and the evidence."""
+        """Give all numbers, with the rankings and the evidence."""
         numbers: dict[str, Any] = {}
         for (system, unit, kind), rows in self._values.items():
             into = numbers.setdefault(system, {}).setdefault(unit, {}).setdefault(kind, {"questions": len(rows)})
@@ -97,9 +99,9 @@ class Report:
             "gold": self._gold, "rankings": self._rankings,
         }  # fmt: skip
 
-    def _kinds(self, asked: Asked) -> set[str]:
-        answerable = {ANSWERABLE} if self.name == "longmemeval" and asked.kind != UNANSWERABLE else set()
-        return {ALL, asked.kind} | answerable
+    def _kinds(self, question: Question) -> set[str]:
+        answerable = {ANSWERABLE} if self.name == "longmemeval" and question.kind != UNANSWERABLE else set()
+        return {ALL, question.kind} | answerable
 
     def _overview(self, unit: str) -> Table:
         table = Table(title=f"{self.name}, by {unit}: share (95 % interval), in %")
@@ -137,8 +139,8 @@ class Report:
                 f"{system}, 100 hits", str(len(values)), *(f"{np.percentile(values, q):.1f}" for q in (50, 95))
             )
         vectors, whole = sum(row[1] for row in self._filled), sum(row[2] for row in self._filled)
-        how = "embedding included" if self._embedded else "vectors kept from an earlier run"
-        table.add_row(f"said: {vectors:,} vectors, {vectors / max(whole, 1e-9):,.0f} a second ({how})", "", "", "")
+        how = "embedding included" if self._embedded else "vectors cached from an earlier run"
+        table.add_row(f"stored: {vectors:,} vectors, {vectors / max(whole, 1e-9):,.0f} a second ({how})", "", "", "")
         return table
 
     def _budgets(self) -> Table:

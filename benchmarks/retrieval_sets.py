@@ -1,7 +1,7 @@
-"""The sets that retrieval is measured on, brought to one form: memories to fill, and questions with their evidence.
+"""Readers of the published sets, in one form: cases with messages to store, and questions with their evidence.
 
-None of them is part of this project; a path to the published files is given on the command line. `paraphrases.jsonl`
-beside this file is our own.
+The sets are not part of this project; the paths of their files are given on the command line. Only `paraphrases.jsonl`
+in this folder is this project's own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PARAPHRASES = Path(__file__).with_name("paraphrases.jsonl")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """What is remembered; `unit` is its own name in the set, `session` its conversation's."""
+    """A text to store; `unit` is its id in the set, `session` that of its conversation."""
 
     unit: str
     content: str
@@ -32,46 +32,46 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A question, what kind it is, and its evidence in each of the units that the set is measured by."""
+class Question:
+    """A question, its kind, and its evidence in each unit that the set is measured in."""
 
     id: str
     text: str
     kind: str
     gold: Mapping[str, frozenset[str]]
-    weights: Mapping[str, int] = field(default_factory=dict)  # graded relevance, where a set has it
+    weights: Mapping[str, int] = field(default_factory=dict)  # graded relevance, in sets that have it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One memory of its own: what is said into it, the moment at which it is asked, and the questions."""
+    """The content of one memory, the questions, and the time at which they are asked."""
 
     name: str
     messages: list[Message]
-    questions: list[Asked]
+    questions: list[Question]
     now: datetime
 
 
 def opened(path: Path) -> Any:
-    """A JSON file, gzipped or not."""
+    """Read a JSON file, gzipped or not."""
     raw = path.read_bytes()
     return json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
 
 
 def locomo(path: Path) -> Iterator[Case]:
-    """LoCoMo: a memory per conversation, categories 1 to 4, by turn and by session."""
+    """Read LoCoMo: one memory for each conversation, categories 1 to 4, by turn and by session."""
     kinds = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
     for sample in opened(path):
         messages = list(_turns(sample["conversation"]))
         known = {message.unit: message for message in messages}
         questions = []
-        for number, asked in enumerate(sample["qa"]):
-            gold = frozenset(_evidence(asked.get("evidence", []))) & known.keys()
-            if gold and asked["category"] in kinds:
+        for number, row in enumerate(sample["qa"]):
+            gold = frozenset(_evidence(row.get("evidence", []))) & known.keys()
+            if gold and row["category"] in kinds:
                 sessions = frozenset(str(known[unit].session) for unit in gold)
                 questions.append(
-                    Asked(
-                        id=f"{sample['sample_id']}:{number}", text=asked["question"], kind=kinds[asked["category"]],
+                    Question(
+                        id=f"{sample['sample_id']}:{number}", text=row["question"], kind=kinds[row["category"]],
                         gold={TURN: gold, SESSION: sessions},
                     )
                 )  # fmt: skip
@@ -97,16 +97,16 @@ def _is_session(key: str) -> bool:
 
 
 def _evidence(raw: Any) -> list[str]:
-    """Turn ids in one form: the set also has "D8:6; D9:17", "D:11:26" and "D30:05"."""
+    """Give turn ids in one form; the set also has "D8:6; D9:17", "D:11:26" and "D30:05"."""
     listed = raw if isinstance(raw, list) else [raw]
     return [f"D{int(a)}:{int(b)}" for each in listed for a, b in re.findall(r"D:?(\d+):(\d+)", str(each))]
 
 
 def longmemeval(path: Path) -> Iterator[Case]:
-    """LongMemEval: a memory per question, a message each, by session and by turn."""
-    for asked in opened(path):
+    """Read LongMemEval: one memory for each question, by session and by turn."""
+    for row in opened(path):
         messages, evidence, latest = [], set(), datetime.min.replace(tzinfo=UTC)
-        days = zip(asked["haystack_session_ids"], asked["haystack_dates"], asked["haystack_sessions"], strict=True)
+        days = zip(row["haystack_session_ids"], row["haystack_dates"], row["haystack_sessions"], strict=True)
         for session, day, turns in days:
             at = _day(day)
             latest = max(latest, at)
@@ -117,13 +117,13 @@ def longmemeval(path: Path) -> Iterator[Case]:
                         Message(unit=unit, content=turn["content"], session=session, role=turn["role"], at=at)
                     )
                     evidence |= {unit} if turn.get("has_answer") else set()
-        sessions = frozenset(asked["answer_session_ids"]) & {message.session for message in messages}
-        kind = "abstention" if asked["question_id"].endswith("_abs") else asked["question_type"]
-        question = Asked(
-            id=asked["question_id"], text=asked["question"], kind=kind,
+        sessions = frozenset(row["answer_session_ids"]) & {message.session for message in messages}
+        kind = "abstention" if row["question_id"].endswith("_abs") else row["question_type"]
+        question = Question(
+            id=row["question_id"], text=row["question"], kind=kind,
             gold={SESSION: frozenset(filter(None, sessions)), TURN: frozenset(evidence)},
         )  # fmt: skip
-        yield Case(name=asked["question_id"], messages=messages, questions=[question], now=_day(asked["question_date"]))
+        yield Case(name=row["question_id"], messages=messages, questions=[question], now=_day(row["question_date"]))
 
 
 def _day(text: str) -> datetime:
@@ -131,7 +131,7 @@ def _day(text: str) -> datetime:
 
 
 def beir(path: Path, split: str = "test") -> Iterator[Case]:
-    """A set in BEIR's layout: corpus.jsonl, queries.jsonl, qrels/<split>.tsv."""
+    """Read a set in BEIR's layout: corpus.jsonl, queries.jsonl, qrels/<split>.tsv."""
     wanted: dict[str, dict[str, int]] = {}
     for line in (path / "qrels" / f"{split}.tsv").read_text("utf-8").splitlines()[1:]:
         query, document, grade = line.split("\t")
@@ -142,7 +142,7 @@ def beir(path: Path, split: str = "test") -> Iterator[Case]:
         for row in _lines(path / "corpus.jsonl")
     ]
     questions = [
-        Asked(
+        Question(
             id=row["_id"], text=row["text"], kind="all",
             gold={DOCUMENT: frozenset(wanted[row["_id"]])}, weights=wanted[row["_id"]],
         )
@@ -152,11 +152,11 @@ def beir(path: Path, split: str = "test") -> Iterator[Case]:
 
 
 def paraphrases(path: Path = PARAPHRASES) -> Iterator[Case]:
-    """Facts and questions that share almost no words: what is found is found by meaning."""
+    """Read facts and questions that share almost no words, so that only vectors can find them."""
     rows = list(_lines(path))
     facts = [Message(unit=str(number), content=row["fact"]) for number, row in enumerate(rows)]
     questions = [
-        Asked(id=str(number), text=row["question"], kind="all", gold={DOCUMENT: frozenset([str(number)])})
+        Question(id=str(number), text=row["question"], kind="all", gold={DOCUMENT: frozenset([str(number)])})
         for number, row in enumerate(rows)
     ]
     yield Case(name="paraphrases", messages=facts, questions=questions, now=datetime.now(UTC))

@@ -1,4 +1,4 @@
-"""What is compared: recall as it comes, recall with a signal switched off, and the plain methods that others use."""
+"""The systems that are compared: recall with the default settings, recall without a signal, and plain methods."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.retrieval_sets import Case
-from htm_core import Draft, Memory, Recall, Settings, Signals
+from htm_core import Draft, Memory, Mode, Recall, Settings, Signals
 from htm_core.models.embedders import MINILM, resolve
 from htm_core.rules.fusion import reciprocal_rank
 from htm_core.runtime.process import runtime
@@ -24,19 +24,19 @@ HTM, VECTOR, BM25, ARMS, RRF, PLAIN = "htm", "vector", "bm25", "arms", "rrf", "t
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a system answers: the units of each hit, best first, and what each hit costs in tokens."""
+class Answer:
+    """The answer of a system: the units of each hit, best hit first, and the tokens of each hit."""
 
     ranking: list[list[str]]
     tokens: list[int] = field(default_factory=list)
     recall: Recall | None = None
 
 
-System = Callable[[str], Found]
+System = Callable[[str], Answer]
 
 
 def drafts(case: Case) -> list[Draft]:
-    """A case's messages as drafts; the set's names for them travel as metadata."""
+    """Give the messages of a case as drafts; their units are in the metadata."""
     return [
         Draft(
             content=message.content, session=message.session, role=message.role, name=message.name, at=message.at,
@@ -46,8 +46,8 @@ def drafts(case: Case) -> list[Draft]:
     ]  # fmt: skip
 
 
-class Filled:
-    """One case in a memory of its own, and the systems that answer from it."""
+class CaseMemory:
+    """One case in its own memory, and the systems that answer from it."""
 
     def __init__(self, case: Case, *, tenant: str, embedder: object | None) -> None:
         self.case = case
@@ -56,66 +56,67 @@ class Filled:
         self.memory = self.opened(Signals())
 
     def opened(self, signals: Signals) -> Memory:
-        """The same memory under other signals."""
+        """Open the same memory with other signals."""
         return Memory("bench", settings=Settings(signals=signals, max_drafts=1_000_000), **self._options)  # type: ignore[arg-type]
 
     def fill(self) -> None:
-        """Say everything, and wait until it is embedded."""
+        """Store all messages, and wait until they are embedded."""
         self.memory.remember_many(drafts(self.case))
         if not self.memory.flush():
             raise SystemExit(f"some memories of {self.case.name} could not be embedded: see the log")
 
     def empty(self) -> None:
-        """Erase what was said."""
+        """Erase all messages."""
         self._stack.close()
         self.memory.erase(user=self.case.name, confirm="confirmed")
 
     def systems(self, *, ablate: bool) -> dict[str, System]:
-        """Every system by its name."""
+        """Give the systems by name."""
         plain = self.opened(SILENT)
         chosen: dict[str, System] = {
-            HTM: self._recalled(self.memory),
-            ARMS: self._recalled(plain),
-            VECTOR: self._recalled(plain, mode="vector"),
-            BM25: self._recalled(plain, mode="text"),
-            RRF: self._fused(plain),
-            PLAIN: self._peers(),
+            HTM: self._recall_system(self.memory),
+            ARMS: self._recall_system(plain),
+            VECTOR: self._recall_system(plain, mode="vector"),
+            BM25: self._recall_system(plain, mode="text"),
+            RRF: self._fusion_system(plain),
+            PLAIN: self._ts_rank_system(),
         }
         if ablate:
             for name in Signals.model_fields:
                 if getattr(Signals(), name):
                     without = self.opened(Signals(**{name: 0.0}))
-                    chosen[f"htm without {name}"] = self._recalled(without)
+                    chosen[f"htm without {name}"] = self._recall_system(without)
         return chosen
 
-    def _recalled(self, memory: Memory, *, mode: str = "hybrid") -> System:
-        def answer(question: str) -> Found:
+    def _recall_system(self, memory: Memory, *, mode: Mode = "hybrid") -> System:
+        def answer(question: str) -> Answer:
             recall = memory.recall(question, limit=DEPTH, mode=mode, hold=False)
             units = [[str(mention.metadata["unit"]) for mention in hit.mentions] for hit in recall]
-            return Found(units, [hit.node.tokens for hit in recall], recall)
+            return Answer(units, [hit.node.tokens for hit in recall], recall)
 
         return answer
 
-    def _fused(self, memory: Memory) -> System:
-        """Reciprocal rank fusion of the two arms, each on its own, as it is mostly done."""
+    def _fusion_system(self, memory: Memory) -> System:
+        """Reciprocal rank fusion of the two arms, as it is mostly done."""
 
-        def answer(question: str) -> Found:
+        def answer(question: str) -> Answer:
             ranks: dict[str, list[int | None]] = {}
             units: dict[str, list[str]] = {}
-            for arm, mode in enumerate(("vector", "text")):
+            modes: tuple[Mode, ...] = ("vector", "text")
+            for arm, mode in enumerate(modes):
                 hits = memory.recall(question, limit=DEPTH, mode=mode, hold=False)
                 for rank, hit in enumerate(hits, 1):
                     ranks.setdefault(hit.node.id, [None, None])[arm] = rank
                     units[hit.node.id] = [str(mention.metadata["unit"]) for mention in hit.mentions]
             best = sorted(ranks, key=lambda id: -reciprocal_rank(ranks[id]))
-            return Found([units[id] for id in best[:DEPTH]])
+            return Answer([units[id] for id in best[:DEPTH]])
 
         return answer
 
-    def _peers(self) -> System:
-        """PostgreSQL's own ranking, as it is mostly used: every word of the question must be there."""
+    def _ts_rank_system(self) -> System:
+        """PostgreSQL's ts_rank as it is mostly used: a text must have every word of the question."""
         database = runtime(None, Settings()).database
-        table = "peers_" + hashlib.sha256(self.case.name.encode()).hexdigest()[:16]
+        table = "ts_rank_" + hashlib.sha256(self.case.name.encode()).hexdigest()[:16]
         connection = self._stack.enter_context(database.owner())
         connection.execute(f"create temporary table {table} (unit text, words tsvector)")
         with connection.cursor() as cursor:
@@ -128,14 +129,14 @@ class Filled:
             f"order by ts_rank(words, q) desc, unit limit {DEPTH}"
         )
 
-        def answer(question: str) -> Found:
-            return Found([[row["unit"]] for row in connection.execute(statement, [question])])
+        def answer(question: str) -> Answer:
+            return Answer([[row["unit"]] for row in connection.execute(statement, [question])])
 
         return answer
 
 
-class Kept:
-    """The embedded model with its answers kept in a file, so that a set is embedded once however often it is measured."""
+class CachedEmbedder:
+    """The embedded model with a file that caches its vectors, so that a set is embedded once for many measurements."""
 
     model = MINILM
 
@@ -147,9 +148,9 @@ class Kept:
         self._lock = threading.Lock()
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """A vector for each text, in the half precision in which they are stored."""
+        """Give a vector for each text, in half precision, as vectors are stored."""
         keys = [hashlib.sha256(text.encode("utf-8", "replace")).digest()[:16] for text in texts]
-        known = self._known(keys)
+        known = self._cached(keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if missing:
             rows = np.asarray(self._model.documents(list(missing.values())), np.float16)
@@ -160,10 +161,10 @@ class Kept:
         return [known[key].astype(float).tolist() for key in keys]
 
     def embed_query(self, text: str) -> list[float]:
-        """The vector of a question."""
+        """Give the vector of a query."""
         return self.embed_documents([text])[0]
 
-    def _known(self, keys: Sequence[bytes]) -> dict[bytes, np.ndarray]:
+    def _cached(self, keys: Sequence[bytes]) -> dict[bytes, np.ndarray]:
         found: dict[bytes, np.ndarray] = {}
         with self._lock:
             for key in dict.fromkeys(keys):

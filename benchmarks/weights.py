@@ -1,10 +1,10 @@
-"""Whether the signals' weights are right, or only fitted: one conversation left out at a time.
+"""Check that the weights of the signals are not overfitted, by leaving out one conversation at a time.
 
     python -m benchmarks.weights --locomo locomo10.json --split 0:5 --cache vectors.sqlite
 
-Each question is asked once, explained; from each hit's parts its score is recombined under every combination of a grid of weights.
-The best on all conversations but one is tried on that one, beside the defaults. What is asked anew is nothing, so neighbours
-and candidates are those of the defaults.
+Each question is recalled once, with `explain=True`, and the score of each hit is computed again from its parts for each
+combination of a grid of weights. The best weights on all conversations but one are tried on that one, and compared with the
+defaults. Nothing is recalled again, so candidates and neighbours are those of the default weights.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from rich.table import Table
 
 from benchmarks.retrieval import home
 from benchmarks.retrieval_measures import measured, merged
-from benchmarks.retrieval_sets import SESSION, TURN, Asked, Case, locomo
-from benchmarks.retrieval_systems import Filled, Kept
+from benchmarks.retrieval_sets import SESSION, TURN, Case, Question, locomo
+from benchmarks.retrieval_systems import CachedEmbedder, CaseMemory
 from htm_core import Recall, Signals, shutdown
 from htm_core.operations.recall import VECTOR_SHARE
 
@@ -42,37 +42,37 @@ Weights = tuple[float, ...]
 
 
 def main() -> None:
-    """Ask, recombine, and print the table."""
+    """Recall, compute the scores, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--locomo", type=Path, required=True, metavar="PATH", help="locomo10.json, gzipped or not")
     parser.add_argument("--split", default="", help="a slice of the conversations, as 0:5")
-    parser.add_argument("--cache", type=Path, help="a file that keeps the model's vectors between runs")
+    parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
     given = parser.parse_args()
     low, _, high = given.split.partition(":")
     cases = list(locomo(given.locomo))[int(low or 0) : int(high) if high else None]
-    embedder = Kept(given.cache) if given.cache else None
+    embedder = CachedEmbedder(given.cache) if given.cache else None
     grid = list(product(*GRID.values()))
     scores: dict[str, Numbers] = {}
     with home(None):
         for case in track(cases, console=Console(stderr=True)):
-            asked = list(explained(case, embedder))
-            scores[case.name] = np.array([[each.scored(weights) for each in asked] for weights in grid])
+            recalled = list(explained(case, embedder))
+            scores[case.name] = np.array([[each.scored(weights) for each in recalled] for weights in grid])
         shutdown()
     Console(width=120).print(table(scores, grid))
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """One question's hits in their parts, each as it would be with a weight of 1."""
+    """The hits of one question with the parts of their scores, each part divided by its weight."""
 
-    question: Asked
+    question: Question
     units: list[list[str]]
     sessions: Mapping[str, str]
     parts: Mapping[str, Numbers]
-    talks: NDArray[np.int_]  # which hits are of one conversation
+    talks: NDArray[np.int_]  # the conversation of each hit, as a number
 
     def scored(self, weights: Weights) -> list[float]:
-        """What is found when the parts weigh so much."""
+        """Give the measures of the ranking under these weights."""
         share, session, speaker, time = weights
         own = share * self.parts["vector"] + (1 - share) * (self.parts["words"] + self.parts["context"])
         total = own + session * self._lifted(own) + speaker * self.parts["speaker"] + time * self.parts["time"]
@@ -90,8 +90,8 @@ class Explained:
 
 
 def explained(case: Case, embedder: object | None) -> Iterator[Explained]:
-    """A conversation's questions with their hits' parts."""
-    filled = Filled(case, tenant=f"bench-{secrets.token_hex(4)}", embedder=embedder)
+    """Give the questions of a conversation with the parts of their hits."""
+    filled = CaseMemory(case, tenant=f"bench-{secrets.token_hex(4)}", embedder=embedder)
     filled.fill()
     memory = filled.opened(Signals(diversity=0))
     sessions = {message.unit: str(message.session) for message in case.messages}
@@ -103,7 +103,7 @@ def explained(case: Case, embedder: object | None) -> Iterator[Explained]:
 
 
 def parts(hits: Recall) -> dict[str, Numbers]:
-    """Each signal's part, divided by its weight; all of one question are alike too small, which changes no ranking."""
+    """Give each signal's part divided by its weight. All parts of a question lack the same factor, which changes no ranking."""
     default = Signals()
     weights = {
         "vector": VECTOR_SHARE, "words": 1 - VECTOR_SHARE, "context": 1 - VECTOR_SHARE,
@@ -113,32 +113,32 @@ def parts(hits: Recall) -> dict[str, Numbers]:
 
 
 def talks(names: list[str]) -> NDArray[np.int_]:
-    """Conversations as numbers from 0."""
+    """Number the conversations from 0."""
     known = {name: number for number, name in enumerate(dict.fromkeys(names))}
     return np.array([known[name] for name in names], dtype=np.int_)
 
 
 def table(scores: Mapping[str, Numbers], grid: list[Weights]) -> Table:
-    """For each conversation the weights that the others choose, what they find in it, and what the defaults do."""
+    """Give for each conversation the best weights on the others, and the measures with them and with the defaults."""
     default = Signals()
     usual = grid.index((VECTOR_SHARE, default.session, default.speaker, default.time))
-    drawn = Table(title=f"{len(grid)} combinations of {', '.join(GRID)}; in %")
+    result = Table(title=f"{len(grid)} combinations of {', '.join(GRID)}; in %")
     for column in ("left out", "weights", *(f"{unit} {name}" for unit, name in SHOWN)):
-        drawn.add_column(column, justify="left" if column in ("left out", "weights") else "right")
+        result.add_column(column, justify="left" if column in ("left out", "weights") else "right")
     fitted = []
     for left in scores:
         rest = np.concatenate([values for name, values in scores.items() if name != left], axis=1)
         best = int(rest.mean(axis=(1, 2)).argmax())
         fitted.append(scores[left][best])
-        drawn.add_row(left, ", ".join(map(str, grid[best])), *shown(scores[left][best]))
-        drawn.add_row("", "defaults", *shown(scores[left][usual]), end_section=True)
-    drawn.add_row("all", "chosen on the others", *shown(np.concatenate(fitted)))
-    drawn.add_row("", "defaults", *shown(np.concatenate([values[usual] for values in scores.values()])))
-    return drawn
+        result.add_row(left, ", ".join(map(str, grid[best])), *shown(scores[left][best]))
+        result.add_row("", "defaults", *shown(scores[left][usual]), end_section=True)
+    result.add_row("all", "chosen on the others", *shown(np.concatenate(fitted)))
+    result.add_row("", "defaults", *shown(np.concatenate([values[usual] for values in scores.values()])))
+    return result
 
 
 def shown(values: Numbers) -> list[str]:
-    """Means over questions, in percent."""
+    """Give the means over the questions, in percent."""
     return [f"{100 * mean:.1f}" for mean in values.mean(axis=0)]
 
 
