@@ -1,24 +1,43 @@
-"""After a fork: locks that another thread of the parent may have held are made anew in the child."""
+"""What belongs to one process only: locks and threads after a fork, and handles that cannot be pickled."""
 
 from __future__ import annotations
 
 import os
 import weakref
-from typing import Protocol
+from typing import NoReturn, Protocol, Self
 
 
 class Renewable(Protocol):
-    """Something that has locks, or what only its own process may use."""
+    """Something with locks, threads or sockets, which only its own process may use."""
 
     def renew(self) -> None:
-        """Begin again as if just made: in a child, where the parent's other threads do not exist."""
+        """Start again as if just made, in a forked child: the parent's other threads do not exist there."""
+
+
+class Handle:
+    """A handle on what a process shares. A copy of it, shallow or deep, is itself, and pickling it raises `TypeError`.
+
+    Frameworks copy what they are configured with; a copied memory would be a second view of the same conversation.
+    """
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"cannot pickle a {type(self).__name__}: it holds connections, and an address that may have a password in it; "
+            "make it anew in the other process, from a Memory(…) there, whose database HTM_DATABASE_URL may name"
+        )
 
 
 _things: weakref.WeakSet[Renewable] = weakref.WeakSet()
 
 
 def renewed_after_fork(thing: Renewable) -> None:
-    """Have a thing renewed in every child that is forked while it lives."""
+    """Call `renew` of a thing in every child that is forked while the thing exists."""
     _things.add(thing)
 
 

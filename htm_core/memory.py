@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from .engine.engine import Clock, utc_now
 from .errors import InvalidInput
+from .fork import Handle
 from .groups.group import Group, join_group
 from .handles.jobs import Jobs
 from .handles.log import Log
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
     from .collections.collection import Collection
 
 
-class Memory(process.Handle):
+class Memory(Handle):
     """A robot's memory: what it holds in mind, within a budget of tokens, before what it never forgets.
 
     Making one is cheap: memories of one process share a connection pool, an embedder and a worker for each url. Nothing

@@ -17,8 +17,8 @@ from ..jobs.reembed import reembed as fill_and_change
 from ..models.propositioners import CheckedPropositioner, resolve_propositioner
 from ..models.taggers import CheckedTagger, resolve_tagger
 from ..models.tokenizers import resolve_tokenizer
+from ..runtime.open import add_model_handlers
 from ..runtime.process import Runtime
-from ..runtime.taking_on import take_on
 from ..store.migrate import script
 from .json_output import print_json
 from .options import CommonOptions, make_embedder
@@ -72,7 +72,7 @@ def _chat_models(runtime: Runtime, *, taggers: Sequence[str], propositioners: Se
     asked: list[tuple[CheckedTagger | None, CheckedPropositioner | None]] = [(tagger, None) for tagger in known]
     asked += [(known[0] if known else None, resolve_propositioner(spec)) for spec in propositioners]
     for tagger, propositioner in asked:
-        take_on(
+        add_model_handlers(
             runtime.worker, runtime.database, tagger=tagger, propositioner=propositioner,
             count=resolve_tokenizer(None),
         )  # fmt: skip

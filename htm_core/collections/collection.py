@@ -13,11 +13,11 @@ from uuid import UUID
 
 from ..engine.engine import Engine
 from ..errors import InvalidInput
+from ..fork import Handle
 from ..models.embedders import resolve
 from ..rules import validation
 from ..rules.fusion import VECTOR_WEIGHT
-from ..rules.identity import moment_id
-from ..runtime.process import Handle
+from ..rules.identity import document_id, moment_id
 from ..store import collections as store
 from ..store import jobs
 from ..store.collections import CollectionState, Document, DocumentFilters, DocumentQuery, Page
@@ -71,7 +71,9 @@ class Collection(Handle):
         self.name = validation.check_name(name, what="name")
         self.embedder = embedder
         self.dim = (
-            None if dim is None else query_module.whole(dim, what="dim", least=1, most=items_module.LARGEST_DIMENSION)
+            None
+            if dim is None
+            else validation.check_whole(dim, what="dim", least=1, most=items_module.LARGEST_DIMENSION)
         )
         self._clock = clock
         self._new_id = new_id
@@ -166,18 +168,18 @@ class Collection(Handle):
         """
         filters = self._filters(where, on=on, namespace=namespace, ids=ids, references=references)
         page = query_module.page(limit, offset=offset, with_vectors=with_vectors)
-        query_module.one_of(mode, query_module.MODES, what="mode")
+        validation.check_choice(mode, get_args(Mode), what="mode")
         if text is None and vector is None:
             return self._found(None, filters, page, refresh=refresh)
         words, meaning = query_module.arms(text, vector, mode=mode)
-        reach = query_module.reach(page)
+        depth = query_module.depth(page)
         question = DocumentQuery(
             text=words,
             vector=meaning,
-            share=query_module.fraction(share, what="share"),
-            min_score=query_module.fraction(min_score, what="min_score"),
-            vector_pool=query_module.pool(vector_pool, reach=reach, what="vector_pool"),
-            text_pool=query_module.pool(text_pool, reach=reach, what="text_pool"),
+            share=validation.check_fraction(share, what="share"),
+            min_score=validation.check_fraction(min_score, what="min_score"),
+            vector_pool=query_module.pool(vector_pool, depth=depth, what="vector_pool"),
+            text_pool=query_module.pool(text_pool, depth=depth, what="text_pool"),
         )
         if text is None or vector is not None or mode == "text":
             return self._found(question, filters, page, refresh=refresh, model=model)
@@ -232,7 +234,7 @@ class Collection(Handle):
         """
         begins = items_module.check_namespace(prefix, what="prefix")
         ends = items_module.check_namespace(suffix, what="suffix")
-        depth = None if max_depth is None else query_module.whole(max_depth, what="max_depth", least=0)
+        depth = None if max_depth is None else validation.check_whole(max_depth, what="max_depth", least=0)
         page = query_module.page(limit, offset=offset)
         with self._transaction() as connection:
             standing = store.find(connection, self.name)
@@ -297,7 +299,7 @@ class Collection(Handle):
 
     def _uids(self, ids: Sequence[Id], namespace: Sequence[str] | None) -> list[UUID]:
         places = items_module.check_places(ids, items_module.check_namespace(namespace))
-        return [items_module.uid_of(self.name, labels, id) for labels, id in places]
+        return [document_id(self.name, labels, id) for labels, id in places]
 
     def _filters(
         self,
@@ -318,7 +320,7 @@ class Collection(Handle):
 
     def _meaning(self, text: str, *, mode: Mode) -> list[float] | None:
         if self.embedder is not None:
-            return items_module.check_vector(self.embedder.query(query_module.clean(text)))
+            return items_module.check_vector(self.embedder.query(query_module.check_text(text)))
         if mode == "vector":
             raise InvalidInput(
                 "expected vector= for mode='vector', since this collection has no embedder; or use mode='text'"
@@ -350,7 +352,7 @@ class Collection(Handle):
     def _prolonged(self, connection: Connection, hits: list[CollectionHit], *, at: datetime) -> list[CollectionHit]:
         mortal = [hit.item for hit in hits if hit.item.ttl is not None]
         if mortal:
-            uids = [items_module.uid_of(self.name, item.namespace, item.id or "") for item in mortal]
+            uids = [document_id(self.name, item.namespace, item.id or "") for item in mortal]
             store.extend_ttl(connection, uids, at=at)
         return [
             replace(hit, item=replace(hit.item, expires_at=at + hit.item.ttl)) if hit.item.ttl is not None else hit
@@ -367,7 +369,7 @@ def opened(
     kind: CollectionKind = "documents",
 ) -> Collection:
     """A memory's collection; without an embedder of its own by the memory's."""
-    query_module.one_of(kind, KINDS, what="kind")
+    validation.check_choice(kind, KINDS, what="kind")
     return Collection(
         engine.database,
         tenant=engine.tenant,

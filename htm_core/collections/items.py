@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 from ..errors import InvalidInput
 from ..rules import validation
 from ..rules.filters.json_values import plain, plain_text
+from ..rules.identity import document_id
 from ..rules.text.passages import findable, split
 from ..store.collections import Document, DocumentPassage
 from ..types import CollectionItem
@@ -62,20 +61,12 @@ def document(
         ttl=_duration(item.ttl),
     )
     return Document(
-        uid=uid_of(collection, namespace, id),
+        uid=document_id(collection, namespace, id),
         id=id,
         item=item,
         expires_at=_expiry(item, now),
         parts=tuple(_parts(item, longest)) if item.index else (),
     )
-
-
-def uid_of(collection: str, namespace: Sequence[str], id: str) -> UUID:
-    """The inner id of a document: 122 bits of a SHA-256 of all that names it, as a UUID of version 8 (RFC 9562)."""
-    names = [name.encode() for name in (collection, *namespace, id)]
-    digest = hashlib.sha256(b"".join(len(name).to_bytes(4, "big") + name for name in names)).digest()
-    number = int.from_bytes(digest[:16], "big") & ~(0xF << 76) & ~(0x3 << 62)
-    return UUID(int=number | 8 << 76 | 0b10 << 62)
 
 
 def check_id(id: object, *, what: str = "id") -> str:

@@ -10,8 +10,8 @@ from uuid import UUID
 
 from ..engine.engine import Engine
 from ..errors import InvalidInput
+from ..fork import Handle
 from ..rules import validation
-from ..runtime.process import Handle
 from ..store import mentions
 from ..store.database import Connection
 from ..store.records import WrittenEntry

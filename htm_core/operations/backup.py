@@ -11,10 +11,10 @@ from itertools import islice
 from typing import Any, TextIO
 from uuid import UUID
 
-from ..collections.items import uid_of
 from ..engine.engine import Engine
 from ..errors import InvalidInput
 from ..rules.backup import check_header, check_owner, check_row
+from ..rules.identity import document_id
 from ..store import backup, jobs
 from ..store.database import Connection
 from ..store.working import SetVersion
@@ -226,7 +226,7 @@ def _check_document(row: Mapping[str, Any], collections: Mapping[str, int | None
     """Refuse a document under another's uid, of no collection that was read, or with vectors of another length."""
     try:
         dimension = collections[row["collection"]]
-        if row["uid"] != str(uid_of(row["collection"], row["namespace"], row["id"])):
+        if row["uid"] != str(document_id(row["collection"], row["namespace"], row["id"])):
             raise ValueError("its uid is not that of its collection, namespace and id")
         for passage in row["passages"] or []:
             given = [vector for vector in (passage["embedding"], passage["exact"]) if vector is not None]

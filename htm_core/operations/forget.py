@@ -1,4 +1,4 @@
-"""Forgetting and its opposite: hidden and brought back, purged after a while, erased at once."""
+"""Forget, restore, purge and erase."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from ..engine.engine import Engine
 from ..errors import InvalidInput, NotFound
 from ..rules import validation
 from ..store import forgetting, nodes
-from ..store.database import Connection
 from ..types import Node, Receipt
 from .read import find, get
 
@@ -70,7 +69,10 @@ def erase(engine: Engine, *, user: str | None, session: str | None, key: str | N
         if user is not None:
             counts = forgetting.erase_owner(connection, owner=user)
         elif session is not None:
-            counts = _erase_session(engine, connection, session)
+            totals: Counter[str] = Counter()
+            for owner in engine.owners_of(session):
+                totals.update(forgetting.erase_session(connection, owner=owner, session=session))
+            counts = dict(totals)
         else:
             counts = forgetting.erase_key(connection, owner=engine.owner, key=named[0])
     if session is not None:
@@ -81,13 +83,6 @@ def erase(engine: Engine, *, user: str | None, session: str | None, key: str | N
     engine.catch_up_everywhere()
     engine.emit("erase", rows=sum(counts.values()))
     return Receipt(counts=counts)
-
-
-def _erase_session(engine: Engine, connection: Connection, session: str) -> dict[str, int]:
-    counts: Counter[str] = Counter()
-    for owner in engine.owners_of(session):
-        counts.update(forgetting.erase_session(connection, owner=owner, session=session))
-    return dict(counts)
 
 
 def _confirm(confirm: str) -> None:

@@ -1,6 +1,8 @@
-"""Revising: a new value for a key, if it is still what the reviser thinks it is."""
+"""Revise: a new value for a key, compared and set in one transaction."""
 
 from __future__ import annotations
+
+from contextlib import suppress
 
 from ..engine.engine import Engine
 from ..errors import InvalidInput, NotFound
@@ -11,12 +13,12 @@ from ..types import Conflict, Draft, Node
 from .read import get
 
 
-class _Raced(Exception):
-    """The key had another version than expected."""
+class _OtherVersion(Exception):
+    """The key is at another version than expected."""
 
 
 def revise(engine: Engine, draft: Draft, *, if_version: int | None) -> Node | Conflict:
-    """Say a draft as its key's newest value; with `if_version` only if the key is still at that version."""
+    """Write a draft as its key's newest value; with `if_version` only if the key is still at that version."""
     key = validation.check_key(draft.key)
     if if_version is not None and (isinstance(if_version, bool) or not isinstance(if_version, int) or if_version < 0):
         raise InvalidInput(
@@ -24,23 +26,19 @@ def revise(engine: Engine, draft: Draft, *, if_version: int | None) -> Node | Co
         )
 
     def compare(connection: Connection) -> None:
-        held = keys.lock(connection, key, owner=engine.owner)
+        current = keys.lock(connection, key, owner=engine.owner)
         if if_version is None:
             return
-        stands = held is not None and held[0] in nodes.live(connection, [held[0]])
-        if if_version != (held[1] if held is not None and stands else 0):
-            raise _Raced
+        is_live = current is not None and current[0] in nodes.live(connection, [current[0]])
+        if if_version != (current[1] if current is not None and is_live else 0):
+            raise _OtherVersion
 
     try:
         node = engine.write([draft], before=compare)[0]
-    except _Raced:
-        return Conflict(key=key, expected=if_version or 0, current=_current(engine, key))
+    except _OtherVersion:
+        current = None
+        with suppress(NotFound):
+            current = get(engine, key)
+        return Conflict(key=key, expected=if_version or 0, current=current)
     assert node is not None  # a draft with words has a node
     return node
-
-
-def _current(engine: Engine, key: str) -> Node | None:
-    try:
-        return get(engine, key)
-    except NotFound:
-        return None

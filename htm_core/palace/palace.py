@@ -8,10 +8,10 @@ from uuid import UUID
 
 from ..aio import _Twin, awaited
 from ..errors import InvalidInput
+from ..fork import Handle
 from ..memory import Memory
 from ..rules.places import HOUR, Placed, Room, note_lifetime
 from ..rules.validation import check_id, check_limit
-from ..runtime import process
 from ..store import places
 from ..types import Draft
 from .audit import Consultation, Decision, consultation_of, decision_of
@@ -24,7 +24,7 @@ from .sources import Fetch
 from .wake import WakeUp, wake_up
 
 
-class Palace(process.Handle):
+class Palace(Handle):
     """A memory's palace: the same memories, with a place for what must be known for sure.
 
         palace = Palace(memory)

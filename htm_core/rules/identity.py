@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from uuid import UUID
 
 # With what the users of sessions without a known user begin, and how long any name may be.
@@ -50,3 +51,11 @@ def looks_like_id(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def document_id(collection: str, namespace: Sequence[str], id: str) -> UUID:
+    """The internal id of a document, from its collection, namespace and id: the same kind of UUID as `node_id`'s."""
+    names = [name.encode() for name in (collection, *namespace, id)]
+    digest = hashlib.sha256(b"".join(len(name).to_bytes(4, "big") + name for name in names)).digest()
+    number = int.from_bytes(digest[:16], "big") & ~(0xF << 76) & ~(0x3 << 62)
+    return UUID(int=number | 8 << 76 | 0b10 << 62)

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
 from ..engine.engine import Clock, Engine
 from ..engine.working_sets import working_set
 from ..errors import InvalidInput
+from ..jobs.handlers import ProposeHandler, TagHandler
+from ..jobs.worker import Worker
 from ..models.embedders import resolve
-from ..models.propositioners import resolve_propositioner
-from ..models.taggers import resolve_tagger
+from ..models.propositioners import CheckedPropositioner, resolve_propositioner
+from ..models.taggers import CheckedTagger, resolve_tagger
 from ..models.tokenizers import resolve_tokenizer
 from ..rules import validation
 from ..rules.places import refuse_note_owner
 from ..rules.working_memory.policies import Policy
 from ..settings import Settings
+from ..store.database import Database
+from ..store.jobs import Lane
 from ..store.working import SetKey
-from ..types import Embed, EmbedderLike, Event, Eviction, PolicyName, PropositionerLike, TaggerLike, Tokenizer
+from ..types import (
+    Embed,
+    EmbedderLike,
+    Event,
+    Eviction,
+    PolicyName,
+    PropositionerLike,
+    TaggerLike,
+    TokenCounter,
+    Tokenizer,
+)
 from . import process
-from .taking_on import take_on
 
 EMBED = get_args(Embed)
 
@@ -56,7 +69,7 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
     embedder = resolve(options.embedder)
     runtime.worker.add_embedder(embedder)
     tokens = resolve_tokenizer(options.tokenizer)
-    lanes = take_on(
+    lanes = add_model_handlers(
         runtime.worker,
         runtime.database,
         tagger=resolve_tagger(options.tagger),
@@ -105,3 +118,23 @@ def _key(options: Options) -> SetKey:
 
 def _rest() -> None:
     """Leave what is owed to a worker elsewhere."""
+
+
+def add_model_handlers(
+    worker: Worker,
+    database: Database,
+    *,
+    tagger: CheckedTagger | None,
+    propositioner: CheckedPropositioner | None,
+    count: TokenCounter,
+) -> Sequence[Lane]:
+    """Let a worker do the jobs of a tagger and a propositioner; answers with the jobs that every new node then gets."""
+    handlers: list[TagHandler | ProposeHandler] = []
+    if tagger is not None:
+        handlers.append(TagHandler(database, tagger))
+    if propositioner is not None:
+        name, longest = None if tagger is None else tagger.name, database.settings.max_content
+        handlers.append(ProposeHandler(database, propositioner, count=count, tagger=name, longest=longest))
+    for handler in handlers:
+        worker.add_handler(handler)
+    return [(handler.kind, handler.model) for handler in handlers]

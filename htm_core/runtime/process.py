@@ -9,7 +9,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, Self
 
 from ..engine.access_counts import AccessCounts
 from ..engine.working_sets import forget_sets
@@ -31,25 +30,6 @@ class Runtime:
     worker: Worker
     heartbeat: Heartbeat
     listener: Listener
-
-
-class Handle:
-    """A handle onto what a process shares: a copy of it, deep or not, is itself, and it does not leave its process.
-
-    Frameworks copy what they are configured with; two copies of a memory would be two windows on one conversation.
-    """
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Self:
-        return self
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            f"cannot pickle a {type(self).__name__}: it holds connections, and an address that may have a password in it; "
-            "make it anew in the other process, from a Memory(…) there, whose database HTM_DATABASE_URL may name"
-        )
 
 
 _lock = threading.Lock()

@@ -11,8 +11,8 @@ from htm_core import Settings
 from htm_core.models.embedders import resolve
 from htm_core.models.propositioners import resolve_propositioner
 from htm_core.models.taggers import resolve_tagger
+from htm_core.runtime.open import add_model_handlers
 from htm_core.runtime.process import runtime
-from htm_core.runtime.taking_on import take_on
 from htm_core.store import relations
 from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder
@@ -72,7 +72,7 @@ def main(url: str | None, kind: str) -> None:
     home = runtime(url, settings)
     worker = home.worker
     worker.add_embedder(resolve(EMBEDDER))
-    take_on(
+    add_model_handlers(
         worker, home.database, tagger=resolve_tagger(TAGGER), propositioner=resolve_propositioner(PROPOSER), count=len
     )
     for lane in worker.lanes:

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from htm_core.collections.collection import Collection
-from htm_core.collections.items import uid_of
 from htm_core.errors import HTMError
+from htm_core.rules.identity import document_id
 from htm_core.settings import Settings
 from htm_core.store import collections, indexes
 from htm_core.store.collections import DocumentFilters
@@ -82,9 +82,9 @@ NAMES = st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_charac
 def test_documents_share_a_uid_only_when_they_share_all_that_names_them(
     one: tuple[list[str], str], other: tuple[list[str], str]
 ) -> None:
-    same = uid_of("docs", *one) == uid_of("docs", *other)
+    same = document_id("docs", *one) == document_id("docs", *other)
     assert same == (one == other)
-    assert uid_of("docs", *one) != uid_of("others", *one)
+    assert document_id("docs", *one) != document_id("others", *one)
 
 
 # -- walls ------------------------------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def test_a_collections_number_opens_it_to_its_own_tenant_only(database: Database
     with database.transaction(tenant) as connection:
         standing = collections.find(connection, "docs")
     assert standing is not None
-    filters = DocumentFilters(at=datetime.now(UTC), uids=[uid_of("docs", (), "a")])
+    filters = DocumentFilters(at=datetime.now(UTC), uids=[document_id("docs", (), "a")])
     page = collections.Page(limit=10)
     question = collections.DocumentQuery(
         text="wall", vector=[1, 2], share=0.5, min_score=0, vector_pool=10, text_pool=10
