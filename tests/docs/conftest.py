@@ -1,4 +1,4 @@
-"""A database of its own for each page, and the real model, so that examples run as a reader would run them."""
+"""A new database for each page, and the real model, so that examples run as a reader would run them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Run = Callable[[str, Path], "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture(scope="session")
 def weights_dir() -> Path:
-    """Where the embedded model's weights lie; fetched into the user's cache on a fresh machine."""
+    """The folder of the embedded model's weights; downloaded into the user's cache if there is none."""
     found = weights.find()
     if found is not None:
         return found
@@ -48,9 +48,9 @@ def empty_database(database_url: str) -> Iterator[str]:
 
 @pytest.fixture
 def run(empty_database: str, weights_dir: Path, tmp_path: Path) -> Run:
-    """Runs a page's program in a process of its own, with an empty database and the real model."""
+    """A function that runs a page's program in a new process, with an empty database and the real model."""
 
-    def running(source: str, page: Path) -> subprocess.CompletedProcess[str]:
+    def run_page(source: str, page: Path) -> subprocess.CompletedProcess[str]:
         script = tmp_path / f"page_{page.stem}.py"  # its line numbers are the page's
         script.write_text(source, encoding="utf-8")
         own = {"HTM_DATABASE_URL": empty_database, "HTM_HOME": str(tmp_path), "HTM_MODEL_DIR": str(weights_dir)}
@@ -59,4 +59,4 @@ def run(empty_database: str, weights_dir: Path, tmp_path: Path) -> Run:
             [sys.executable, str(script)], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=240
         )
 
-    return running
+    return run_page

@@ -1,4 +1,4 @@
-"""What the tests of the documentation read out of Markdown: fenced blocks, headings, links."""
+"""Reads Markdown for the tests of the documentation: fenced blocks, headings, links."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced block: its language, its text, the number of its first line, and whether it says that it is not run."""
+    """A fenced block: its language, its text, the number of its first line, and whether it is marked as not run."""
 
     language: str
     text: str
@@ -47,7 +47,7 @@ def blocks(path: Path) -> list[Block]:
 
 
 def program(path: Path) -> str:
-    """The Python of a page as one program, every line where it stands in the page, so that tracebacks name it."""
+    """The Python of a page as one program. Lines keep their numbers, so that a traceback names the line of the page."""
     lines = [""] * (path.read_text(encoding="utf-8").count("\n") + 1)
     for block in blocks(path):
         if block.language == "python" and not block.skipped:
@@ -68,7 +68,7 @@ def prose(path: Path) -> str:
 
 
 def sections(path: Path) -> dict[str, str]:
-    """The text under each heading, of whatever level, up to the next heading."""
+    """The text under each heading, of any level, up to the next heading."""
     found: dict[str, list[str]] = {}
     current, inside = "", False
     for line in path.read_text(encoding="utf-8").splitlines():
@@ -86,5 +86,5 @@ def anchors(path: Path) -> set[str]:
 
 
 def links(path: Path) -> list[str]:
-    """The targets of a page's links, those to other sites left out."""
+    """The targets of a page's links, without those to other sites."""
     return [target for target in _LINK.findall(prose(path)) if not re.match(r"[a-z]+:", target)]

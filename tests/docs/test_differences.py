@@ -1,4 +1,4 @@
-"""What the page about HTM says is shown by a test is shown by one that exists."""
+"""Each test that the page about HTM names exists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every notebook runs from top to bottom as a reader would run it, and shows what it showed when it was written."""
+"""Every notebook runs from top to bottom as a reader would run it, with outputs of the kinds that are committed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.docs.markdown import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 SECONDS = 280  # for one cell; the first one may start a database
-# Paths of somebody's machine, and addresses: nothing that a reader's notebook would show.
+# Paths and addresses of a machine, which a published notebook must not show.
 PRIVATE = re.compile(r"/(?:home|root|tmp|var|Users)/|[Cc]:\\|\b\d{1,3}(?:\.\d{1,3}){3}\b")
 OUTPUTS = {"stream", "display_data", "execute_result"}
 

@@ -1,4 +1,4 @@
-"""The pages hang together: links lead somewhere, words have one meaning, every decision has its page."""
+"""Links resolve, every page is on the map, and each term has one entry in the glossary."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from htm_core.cli import app
 from tests.docs.markdown import EVERYTHING, README, ROOT, anchors, links, prose, sections
 
 DOCS = ROOT / "docs"
-# One word per thing; `place`, `room`, `drawer` and `group` are words of layers that are built on this one.
+# The terms that must have an entry of their own.
 HOUSE_WORDS = [
     "tenant", "user", "owner", "robot", "group", "session", "node", "mention", "passage", "hit", "tag", "key",
     "working memory", "working set", "long-term memory", "context", "eviction", "recall", "scope", "degraded",

@@ -1,4 +1,4 @@
-"""The reference says what the code has: signatures, fields, settings, errors, events, loggers, variables."""
+"""The reference agrees with the code: signatures, fields, settings, errors, events, loggers, variables."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ VERBS = [
     for name, verb in vars(of).items()
     if inspect.isfunction(verb) and not name.startswith("_")
 ]
-# What a robot's owner uses of working memory; plan, apply and the like are the memory's own.
+# The public part of working memory; plan, apply and others are for the memory that owns it.
 WORKING = ["budget", "policy", "items", "tokens", "free", "utilization", "get", "remove", "clear"]
 
 
