@@ -1,4 +1,4 @@
-"""LangChain's own fake chat model, which shows here what it was asked."""
+"""LangChain's own fake chat model, which keeps here the requests that it gets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import Field
 
 
 class Scripted(GenericFakeChatModel):
-    """Answers what it is told to, raises the exceptions among it, and keeps each request in `seen`."""
+    """Gives the answers that it was made with, raises the exceptions among it, and keeps each request in `seen`."""
 
     messages: Any
     profile: Any = None

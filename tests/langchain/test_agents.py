@@ -179,7 +179,7 @@ def test_a_fact_of_two_hundred_turns_ago_is_in_the_request_that_needs_it(make: M
     assert len(make(user="ann").timeline(session="t1", limit=1_000)) == 408
 
 
-def told(request: Sequence[BaseMessage]) -> list[str]:
+def conversation_texts(request: Sequence[BaseMessage]) -> list[str]:
     """A request's messages as the bytes that a provider is sent, up to what was recalled for its question."""
     stable = []
     for message in request:
@@ -199,7 +199,7 @@ def test_real_turns_keep_the_prefix_byte_for_byte_in_most_of_them(make: Make, sa
     )  # fmt: skip
     for turn in range(turns):
         agent.invoke(said(small_talk(turn)), config())
-    requests = [told(request) for request in model.seen]
+    requests = [conversation_texts(request) for request in model.seen]
     past = [at for at in range(1, turns) if len(requests[at]) < 2 * at]
     stood = [at for at in past if requests[at][: len(requests[at - 1])] == requests[at - 1]]
     assert len(past) > turns / 2
@@ -255,7 +255,7 @@ def test_the_same_thread_name_of_two_users_is_two_conversations(make: Make) -> N
     assert [texts(request) for request in model.seen[1:]] == [["Who was here?"], ["Anybody?"]]
 
 
-def test_what_strangers_say_is_found_by_no_users_memory(make: Make) -> None:
+def test_what_is_said_without_a_user_is_found_by_no_users_memory(make: Make) -> None:
     agent = create_agent(scripted(), middleware=[HTMMemoryMiddleware(make())])
     agent.invoke(said(FACT), config("t1", None))
     for other in (make(user="ann"), make(), make(user="ann", session="t1")):
@@ -264,7 +264,7 @@ def test_what_strangers_say_is_found_by_no_users_memory(make: Make) -> None:
     assert make(user=anonymous("t1")).recall("Clara")[0].content == FACT
 
 
-def test_a_user_may_not_be_named_like_a_strangers_session(make: Make) -> None:
+def test_a_user_may_not_be_named_like_a_session_without_a_user(make: Make) -> None:
     agent = create_agent(scripted(), middleware=[HTMMemoryMiddleware(make())])
     with pytest.raises(ValueError, match="a user's own name"):
         agent.invoke(said("hello"), config("t2", anonymous("t1")))
@@ -302,7 +302,7 @@ def test_an_agent_that_a_tool_calls_knows_what_is_known_and_is_not_kept(make: Ma
     ]  # fmt: skip
 
 
-def test_it_is_kept_in_a_session_of_its_own_where_that_is_asked_for(make: Make) -> None:
+def test_it_is_kept_in_a_session_of_its_own_when_subagents_is_true(make: Make) -> None:
     agent, _, _ = with_helper(make, subagents=True)
     for text in ("hi", "Please find out."):
         agent.invoke(said(text), config())
@@ -344,11 +344,13 @@ def test_a_model_remembers_and_recalls_by_itself_for_its_user_alone(make: Make, 
     assert not any("17" in result for result in results[2:])
 
 
-def test_a_model_is_told_of_no_argument_that_says_whose_memory_it_is(make: Make) -> None:
+def test_a_model_sees_no_argument_that_says_whose_memory_it_is(make: Make) -> None:
     middleware = HTMMemoryMiddleware(make(), tools=("recall", "remember", "forget"))
     assert [each.name for each in middleware.tools] == ["recall", "remember", "forget"]
-    told = {name for each in middleware.tools for name in each.tool_call_schema.model_json_schema()["properties"]}  # type: ignore[union-attr]
-    assert told.isdisjoint({"runtime", "user", "user_id", "session", "scope", "tenant", "config"})
+    conversation_texts = {
+        name for each in middleware.tools for name in each.tool_call_schema.model_json_schema()["properties"]
+    }  # type: ignore[union-attr]
+    assert conversation_texts.isdisjoint({"runtime", "user", "user_id", "session", "scope", "tenant", "config"})
 
 
 def test_the_tools_follow_the_middlewares_user_and_session(make: Make) -> None:

@@ -115,7 +115,7 @@ def test_names_with_a_colon_that_nobody_keeps_are_anybodys(make: Make) -> None:
         assert store.client.name == name
 
 
-def test_nobody_can_pick_the_name_of_a_strangers_session_by_any_way(make: Make) -> None:
+def test_nobody_can_take_the_name_of_a_session_without_a_user(make: Make) -> None:
     create_agent(scripted(), middleware=[HTMMemoryMiddleware(make())]).invoke(
         said("My pin is 1234."), config(user=None)
     )
@@ -130,9 +130,9 @@ def test_nobody_can_pick_the_name_of_a_strangers_session_by_any_way(make: Make) 
     for way in ways:
         with pytest.raises(InvalidInput, match="a user's own name"):
             way()
-    told = create_recall_tool(make(), user=lambda _: name).invoke({"query": "pin"}, config())
-    assert "a user's own name" in told
-    assert "1234" not in told
+    reply = create_recall_tool(make(), user=lambda _: name).invoke({"query": "pin"}, config())
+    assert "a user's own name" in reply
+    assert "1234" not in reply
 
 
 def test_a_user_whose_name_is_zero_is_a_user(make: Make) -> None:

@@ -58,7 +58,7 @@ def runs(agent: Any, colour: str) -> Callable[[Any, Any], Any]:
 
 @pytest.mark.parametrize("saver", [True, False], ids=["checkpointer", "no checkpointer"])
 @pytest.mark.parametrize("colour", ["invoke", "ainvoke", "stream", "astream_events"])
-def test_a_fact_told_long_ago_is_there_when_it_is_asked_for(make: Make, colour: str, saver: bool) -> None:
+def test_a_fact_from_long_ago_is_recalled_when_a_question_needs_it(make: Make, colour: str, saver: bool) -> None:
     model = scripted()
     agent = create_agent(
         model, system_prompt="Be brief.", middleware=[HTMMemoryMiddleware(make(), budget=600)],

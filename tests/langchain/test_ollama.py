@@ -61,7 +61,7 @@ def same_question(one: Any, other: Any) -> None:
 
 @pytest.fixture
 def ollama(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Ollama as it was recorded for this test; nothing else is reached, and everything recorded is asked for."""
+    """Ollama as it was recorded for this test; nothing else is reached, and everything recorded is used."""
     tape = vcr.VCR(
         cassette_library_dir=str(CASSETTES), match_on=["method", "path", "question"], before_record_request=without_a_host,
         before_record_response=typed_only, record_mode=vcr.record_mode.RecordMode.ALL if RECORDING else vcr.record_mode.RecordMode.NONE,

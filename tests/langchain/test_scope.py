@@ -67,7 +67,7 @@ def test_an_agents_context_says_who_is_speaking(make: Make) -> None:
 
 
 class Served:
-    """A user whom LangGraph's server has let in."""
+    """A user that LangGraph's server has authenticated."""
 
     identity = "served"
 
@@ -127,7 +127,7 @@ def test_an_agent_that_runs_within_anothers_tools_is_a_subagent(space: str | Non
     assert (found is not None) == is_subagent
 
 
-def test_a_user_from_outside_cannot_be_a_strangers_session() -> None:
+def test_a_user_from_outside_cannot_be_a_session_without_a_user() -> None:
     for source in (
         runtime(context={"user_id": anonymous("t1")}),
         runtime(config={"configurable": {"user_id": anonymous("t")}}),

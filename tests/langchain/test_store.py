@@ -347,7 +347,7 @@ def test_the_index_of_a_put_that_cannot_be_meant_is_refused(store: HTMStore, ind
         store.put(NS, "1", {"text": "hens"}, index=index)
 
 
-def test_another_model_is_told_at_set_up_and_never_mixed(make: Make) -> None:
+def test_another_model_is_noticed_at_set_up_and_never_mixed(make: Make) -> None:
     HTMStore(memory=make()).put(NS, "1", {"text": "hens"})
     other = HTMStore(memory=make(), index={"dims": 16, "embed": embed})
     with pytest.raises(DimensionMismatch, match=r"HashEmbedder:hash with 64 dimensions.*got EmbeddingFunction:.*embed"):

@@ -1,4 +1,4 @@
-"""The store where LangGraph hands it on: to agents, graphs, tools, and LangMem."""
+"""The store where LangGraph passes it on: to agents, graphs, tools, and LangMem."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def call(name: str, **arguments: str) -> AIMessage:
     return AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": f"call-{name}"}])
 
 
-def told(answer: dict[str, Any]) -> list[str]:
+def tool_texts(answer: dict[str, Any]) -> list[str]:
     return [str(message.text) for message in answer["messages"] if isinstance(message, ToolMessage)]
 
 
@@ -70,9 +70,9 @@ def test_an_agent_notes_and_looks_up_through_its_runtime(store: HTMStore) -> Non
     )  # fmt: skip
     agent = create_agent(model, tools=[note, look_up], store=store)
     for text in ("one", "two"):
-        assert told(agent.invoke({"messages": [("user", text)]}, of("ann"))) == ["noted"]
-    assert told(agent.invoke({"messages": [("user", "three")]}, of("ann"))) == ["The train leaves at nine."]
-    assert told(agent.invoke({"messages": [("user", "four")]}, of("bob"))) == [""]
+        assert tool_texts(agent.invoke({"messages": [("user", text)]}, of("ann"))) == ["noted"]
+    assert tool_texts(agent.invoke({"messages": [("user", "three")]}, of("ann"))) == ["The train leaves at nine."]
+    assert tool_texts(agent.invoke({"messages": [("user", "four")]}, of("bob"))) == [""]
 
 
 def test_an_agent_awaits_the_store_on_any_loop(store: HTMStore) -> None:
@@ -80,7 +80,7 @@ def test_an_agent_awaits_the_store_on_any_loop(store: HTMStore) -> None:
         model = scripted(call("anote", text=text), "Noted.")
         agent = create_agent(model, tools=[anote], store=store)
         answer = asyncio.run(agent.ainvoke({"messages": [("user", "note it")]}, of("ann")))
-        assert told(answer) == ["noted"]
+        assert tool_texts(answer) == ["noted"]
     assert [item.key for item in store.search(("notes",))] == ["The hens like rain.", "The train leaves at nine."]
 
 

@@ -19,7 +19,7 @@ IDLE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})
 
 
 class ToolCalling(BaseChatModel):
-    """A stand-in for a provider's model: it calls the tool it was bound to, with what it was told to answer."""
+    """A stand-in for a provider's model: it calls the tool it was bound to, with a fixed answer."""
 
     answers: dict[str, dict[str, Any]]
     model_name: str = "tool-calling"

@@ -21,7 +21,7 @@ from tests.langchain.test_middleware import config, look, said
 
 
 class Counting(Scripted):
-    """A model that counts a token for every character, and says how often it was asked."""
+    """A model that counts a token for every character, and keeps how many messages each call had."""
 
     asked: list[int] = Field(default_factory=list)
 

@@ -25,7 +25,7 @@ def call(name: str, **given: Any) -> AIMessage:
     return AIMessage("", tool_calls=[{"name": name, "args": given, "id": "c1", "type": "tool_call"}])
 
 
-def asked(name: str, **given: Any) -> dict[str, Any]:
+def tool_call(name: str, **given: Any) -> dict[str, Any]:
     return {"name": name, "args": given, "id": "c1", "type": "tool_call"}
 
 
@@ -52,9 +52,9 @@ class Context:
 
 def test_what_is_remembered_is_recalled_with_its_id_and_forgotten_by_it(make: Make) -> None:
     recall, remember, forget = tools(make(user="ann"))
-    told = remember.invoke({"content": "Clara is allergic to peanuts.", "importance": 8, "tags": ["health:allergy"]})
+    reply = remember.invoke({"content": "Clara is allergic to peanuts.", "importance": 8, "tags": ["health:allergy"]})
     node = make(user="ann").recall("peanuts")[0].node
-    assert told == f"Remembered [{node.id}]."
+    assert reply == f"Remembered [{node.id}]."
     assert (node.importance, node.tags) == (8, ("health:allergy",))
     assert remember.invoke({"content": "Clara is allergic to peanuts."}) == f"That was known already [{node.id}]."
     found = recall.invoke("What is Clara allergic to?")
@@ -68,7 +68,7 @@ def test_what_is_remembered_is_recalled_with_its_id_and_forgotten_by_it(make: Ma
 def test_the_documents_are_the_messages_artifact(make: Make) -> None:
     memory = make()
     memory.remember("The car is on level 3.", role="user", name="ann", session="s1", metadata={"level": 3})
-    message = create_recall_tool(memory).invoke(asked("recall", query="car"))
+    message = create_recall_tool(memory).invoke(tool_call("recall", query="car"))
     assert message.artifact[0].page_content == "The car is on level 3."
     assert message.artifact[0].metadata["level"] == 3
     assert message.artifact[0].metadata["htm"]["session"] == "s1"
@@ -86,9 +86,9 @@ def test_recall_is_bounded_and_by_time_and_holds_nothing(make: Make) -> None:
     make(user="ann", session="s0").remember_many([{"content": f"fact {n}"} for n in range(30)])
     memory = make(user="ann", session="s1")
     recall = create_recall_tool(memory)
-    assert len(recall.invoke(asked("recall", query="fact", limit=1_000)).artifact) == 20
-    assert len(recall.invoke(asked("recall", query="fact", limit=-1)).artifact) == 1
-    assert recall.invoke(asked("recall", query="fact", timeframe="last year")).artifact == []
+    assert len(recall.invoke(tool_call("recall", query="fact", limit=1_000)).artifact) == 20
+    assert len(recall.invoke(tool_call("recall", query="fact", limit=-1)).artifact) == 1
+    assert recall.invoke(tool_call("recall", query="fact", timeframe="last year")).artifact == []
     assert len(memory.working) == 0
 
 
@@ -100,13 +100,13 @@ def test_only_what_scores_is_recalled(make: Make) -> None:
 
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke"])
-def test_what_a_model_says_wrong_is_told_to_it_and_the_run_goes_on(make: Make, way: str) -> None:
+def test_what_a_model_gives_wrong_is_explained_to_it_and_the_run_goes_on(make: Make, way: str) -> None:
     recall, remember, forget = tools(make())
 
     def use(tool: Any, **given: Any) -> ToolMessage:
         if way == "invoke":
-            return tool.invoke(asked(tool.name, **given))  # type: ignore[no-any-return]
-        return asyncio.run(tool.ainvoke(asked(tool.name, **given)))  # type: ignore[no-any-return]
+            return tool.invoke(tool_call(tool.name, **given))  # type: ignore[no-any-return]
+        return asyncio.run(tool.ainvoke(tool_call(tool.name, **given)))  # type: ignore[no-any-return]
 
     for tool, given, message in (
         (recall, {"query": "x", "timeframe": "on the twelfth of never"}, "twelfth of never"),
@@ -122,10 +122,10 @@ def test_what_a_model_says_wrong_is_told_to_it_and_the_run_goes_on(make: Make, w
         assert message in answer.content
 
 
-def test_a_database_that_is_away_is_told_in_general_and_logged(tenant: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_database_that_is_away_is_not_described_but_logged(tenant: str, caplog: pytest.LogCaptureFixture) -> None:
     memory = Memory("atlas", url="postgresql://ann:sesame@127.0.0.1:1/x?connect_timeout=1", tenant=tenant)
     with caplog.at_level(logging.WARNING, logger="htm.langchain"):
-        answer = create_remember_tool(memory).invoke(asked("remember", content="x"))
+        answer = create_remember_tool(memory).invoke(tool_call("remember", content="x"))
     assert answer.status == "error"
     assert answer.content == "Memory cannot be reached just now; go on without it."
     assert [record.message for record in caplog.records if record.name == "htm.langchain"] == [
@@ -144,7 +144,7 @@ def test_recall_by_words_alone_says_so(make: Make, embedder: HashEmbedder) -> No
 # -- whose memory -----------------------------------------------------------------------------------------------------
 
 
-def test_a_model_is_told_of_nothing_but_what_it_may_say(make: Make) -> None:
+def test_a_model_sees_only_the_arguments_that_it_may_give(make: Make) -> None:
     said = [convert_to_openai_tool(tool)["function"] for tool in tools(make())]
     assert {each["name"]: sorted(each["parameters"]["properties"]) for each in said} == {
         "recall": ["limit", "query", "timeframe"],
@@ -174,11 +174,11 @@ def test_what_a_model_invents_never_reaches_another_users_memory(
     for name, given in (("recall", {"query": "pin"}), ("remember", {"content": "Ann was here."})):
         if way == "in an agent":
             agent = create_agent(scripted(call(name, **given, **invented)), tools(make()))
-            told = answers(agent.invoke({"messages": [HumanMessage("go")]}, config(user_id="ann", thread_id="t")))[0]
+            reply = answers(agent.invoke({"messages": [HumanMessage("go")]}, config(user_id="ann", thread_id="t")))[0]
         else:
             tool = next(each for each in tools(make()) if each.name == name)
-            told = tool.invoke(asked(name, **given, **invented), config(user_id="ann", thread_id="t"))
-        assert "1234" not in str(told.content)
+            reply = tool.invoke(tool_call(name, **given, **invented), config(user_id="ann", thread_id="t"))
+        assert "1234" not in str(reply.content)
     assert [hit.content for hit in make(user="ann").recall("Ann was here")] == ["Ann was here."]
     assert [each.content for each in make(user="bob").timeline()] == ["Bob's pin is 1234."]
 
@@ -187,10 +187,10 @@ def test_what_a_model_invents_never_reaches_another_users_memory(
 def test_one_agent_serves_two_users_who_never_meet(make: Make, way: str) -> None:
     def run(user: str, *said: Any) -> ToolMessage:
         agent = create_agent(scripted(*said), tools(make()), context_schema=Context)
-        asked: Any = {"messages": [HumanMessage("go")]}
+        tool_call: Any = {"messages": [HumanMessage("go")]}
         if way == "invoke":
-            return answers(agent.invoke(asked, context=Context(user, f"{user}-1")))[0]
-        return answers(asyncio.run(agent.ainvoke(asked, context=Context(user, f"{user}-1"))))[0]
+            return answers(agent.invoke(tool_call, context=Context(user, f"{user}-1")))[0]
+        return answers(asyncio.run(agent.ainvoke(tool_call, context=Context(user, f"{user}-1"))))[0]
 
     run("ann", call("remember", content="Ann's pin is 4321."))
     run("bob", call("remember", content="Bob's pin is 1234."))
@@ -243,7 +243,7 @@ def test_a_wider_scope_is_the_makers_choice(make: Make) -> None:
 
 
 def test_a_user_who_is_named_like_an_unknown_one_is_refused(make: Make) -> None:
-    answer = create_recall_tool(make()).invoke(asked("recall", query="pin"), config(user_id=anonymous("t1")))
+    answer = create_recall_tool(make()).invoke(tool_call("recall", query="pin"), config(user_id=anonymous("t1")))
     assert answer.status == "error"
     assert "kept for sessions without a user" in answer.content
 

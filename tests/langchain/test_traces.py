@@ -26,7 +26,7 @@ def test_in_an_agents_trace_recall_is_a_run_below_the_models_node(make: Make, co
     trace = Names()
     agent = an_agent(make, *[calls("c1", "kitchen")] * calling)
     runs(agent, colour)(said("How warm is it?"), config() | {"callbacks": [trace]})
-    # Once for the question, however often the model is asked.
+    # Once for the question, however often the model is called.
     assert trace.paths.count("/LangGraph/model/htm_recall") == 1
     assert trace.paths.count("/LangGraph/model/Scripted") == 1 + calling
     assert [path for path in trace.paths if path.endswith("htm_recall")] == ["/LangGraph/model/htm_recall"]

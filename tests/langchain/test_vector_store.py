@@ -85,7 +85,7 @@ def test_a_question_in_a_whole_sentence_finds_what_has_some_of_its_words(library
 
 
 def test_scores_are_relevances_that_tell_apart(library: HTMVectorStore) -> None:
-    """langchain-postgres hands out 0.983 for everything."""
+    """langchain-postgres gives 0.983 for everything."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = library.similarity_search_with_relevance_scores("harbour opens at six", k=5)
@@ -439,7 +439,7 @@ MISSING = object()
 
 
 def holds(where: dict[str, Any], metadata: dict[str, Any]) -> bool:
-    """What a filter means, told anew in Python: the twin of what PostgreSQL does."""
+    """What a filter means, written again in Python, to compare with PostgreSQL."""
     ((name, value),) = where.items()
     if name == "$and":
         return all(holds(part, metadata) for part in value)

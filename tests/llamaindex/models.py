@@ -1,4 +1,4 @@
-"""Stand-ins for LlamaIndex's models: scripted, offline, and with a record of what they were asked."""
+"""Stand-ins for LlamaIndex's models: scripted, offline, and with a record of their requests."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ class Scripted:
 
     def __init__(self, *script: ChatMessage | str) -> None:
         self.script = [said(line) if isinstance(line, str) else line for line in script] or [said("Noted.")]
-        self.asked: list[list[ChatMessage]] = []
+        self.requests: list[list[ChatMessage]] = []
         self.llm = MockFunctionCallingLLM(response_generator=self._answer, is_chat_model=True)
 
     def _answer(self, messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
-        self.asked.append([message.model_copy(deep=True) for message in messages])
+        self.requests.append([message.model_copy(deep=True) for message in messages])
         line = self.script.pop(0) if len(self.script) > 1 else self.script[0]
         return line.model_copy(deep=True)
 
     @property
     def last(self) -> str:
         """All the text of the last question."""
-        return "\n".join(message.content or "" for message in self.asked[-1])
+        return "\n".join(message.content or "" for message in self.requests[-1])
 
 
 def said(text: str, role: str = "assistant") -> ChatMessage:

@@ -43,7 +43,7 @@ def tokens(text: str) -> int:
 
 
 @pytest.mark.parametrize("insert", InsertMethod)
-def test_a_fact_that_has_left_the_short_term_memory_is_shown_when_it_is_asked_for(
+def test_a_fact_that_has_left_the_short_term_memory_is_shown_when_a_question_needs_it(
     memory: Memory, insert: InsertMethod
 ) -> None:
     """LlamaIndex's default store below: the block alone keeps what leaves."""

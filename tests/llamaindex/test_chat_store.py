@@ -184,7 +184,7 @@ def test_it_works_through_sync_wrappers_in_a_running_loop_and_in_two_loops(store
     assert len(chat.get_all()) == 8
 
 
-def test_two_users_and_strangers_share_no_conversation_of_the_same_name(memory: Memory) -> None:
+def test_two_users_and_nobody_share_no_conversation_of_the_same_name(memory: Memory) -> None:
     stores = [HTMChatStore(memory, user=user) for user in ("ada", "bob", None)]
 
     async def each_their_own() -> None:

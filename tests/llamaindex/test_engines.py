@@ -106,7 +106,7 @@ ENGINES = pytest.mark.parametrize("build", [simple, context, condense])
 
 def heard(model: Scripted) -> str:
     """Everything the model was shown in all of its calls."""
-    return "\n".join(message.content or "" for messages in model.asked for message in messages)
+    return "\n".join(message.content or "" for messages in model.requests for message in messages)
 
 
 def texts(messages: list[ChatMessage]) -> list[str | None]:
@@ -125,7 +125,7 @@ def test_a_chat_engine_is_shown_the_early_fact_and_what_is_said_is_kept(
     assert ask(engine, QUESTION) == "The cello."
     assert FACT in heard(model)
     assert "Question 5 about" not in heard(model)
-    model.asked.clear()
+    model.requests.clear()
     assert ask(engine, SECOND) == "The cello."
     assert FACT in heard(model)
     assert texts(chat.get_all()[before:]) == [QUESTION, "The cello.", SECOND, "The cello."]
@@ -140,8 +140,8 @@ def test_a_chat_engine_that_talks_two_hundred_turns_is_shown_a_fact_of_the_third
     assert memory.flush()
     engine.chat(QUESTION)
     assert FACT in model.last
-    assert len(model.asked) == TURNS + 1
-    assert all(cost(asked) <= LIMIT for asked in model.asked)
+    assert len(model.requests) == TURNS + 1
+    assert all(cost(request) <= LIMIT for request in model.requests)
     assert len(engine.chat_history) == 2 * (TURNS + 1)
 
 
@@ -189,15 +189,15 @@ def test_an_agent_with_a_tool_is_shown_the_early_fact_and_its_calls_are_kept_wit
         return str(await wrap(agent_of(model)).run(user_msg=question, memory=chat))
 
     assert asyncio.run(run(QUESTION)) == "It rains, take the cello case."
-    assert all(FACT in "".join(message.content or "" for message in asked) for asked in model.asked)
-    assert [asked[-1].role.value for asked in model.asked] == ["user", "tool"]
+    assert all(FACT in "".join(message.content or "" for message in request) for request in model.requests)
+    assert [request[-1].role.value for request in model.requests] == ["user", "tool"]
     question, call, result, answer = chat.get_all()[-4:]
     assert (question.content, result.content, answer.content) == (
         QUESTION, "It rains in Bergen.", "It rains, take the cello case."
     )  # fmt: skip
     assert isinstance(call.blocks[-1], ToolCallBlock)
     assert result.additional_kwargs == {"tool_call_id": "call-1"}
-    model.asked.clear()
+    model.requests.clear()
     assert asyncio.run(run(SECOND)) == "It rains, take the cello case."  # in a second event loop
     assert FACT in heard(model)
     assert len(chat.get_all()) == before + 6
@@ -228,7 +228,7 @@ def test_an_agent_that_uses_a_tool_in_each_of_two_hundred_turns_is_shown_a_fact_
 
     assert asyncio.run(talk()) == "The cello."
     assert FACT in model.last
-    assert all(len(asked) < 60 for asked in model.asked)
+    assert all(len(request) < 60 for request in model.requests)
     assert len(chat.get_all()) == 4 * TURNS + 2
 
 
@@ -262,7 +262,7 @@ def test_an_agent_that_formats_its_question_changes_nothing_that_is_stored(chat:
         await agent.run(user_msg=QUESTION, memory=chat)
 
     asyncio.run(run())
-    assert "mood" in (model.asked[0][-1].content or "")
+    assert "mood" in (model.requests[0][-1].content or "")
     assert texts(chat.get_all()[-2:]) == [QUESTION, "The cello."]
 
 

@@ -125,7 +125,7 @@ def test_queries_and_get_nodes_find_what_the_reference_finds(
 
 
 def comparable(filters: MetadataFilters, values: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The nodes that the reference can be asked about: between two types it raises an error."""
+    """The nodes that the reference can compare: between two types it raises an error."""
     found = []
     for id, metadata in values.items():
         try:

@@ -17,7 +17,7 @@ from tests.llamaindex.models import Scripted
 
 
 @pytest.fixture
-def told(memory: Memory) -> Memory:
+def filled(memory: Memory) -> Memory:
     memory.remember(
         "The user prefers dark mode.", session="s1", role="user", name="Ada", tags=["ui"], metadata={"app": 1}
     )
@@ -27,8 +27,8 @@ def told(memory: Memory) -> Memory:
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "vector", "text"])
-def test_what_is_remembered_is_retrieved_with_who_said_it(told: Memory, mode: str) -> None:
-    found = HTMRetriever(told, similarity_top_k=1, mode=mode).retrieve("dark mode")
+def test_what_is_remembered_is_retrieved_with_who_said_it(filled: Memory, mode: str) -> None:
+    found = HTMRetriever(filled, similarity_top_k=1, mode=mode).retrieve("dark mode")
     assert [each.get_content() for each in found] == ["The user prefers dark mode."]
     assert 0 < (found[0].score or 0) <= 1
     assert found[0].metadata["app"] == 1
@@ -36,15 +36,15 @@ def test_what_is_remembered_is_retrieved_with_who_said_it(told: Memory, mode: st
     assert (about["name"], about["session"], about["tags"]) == ("Ada", "s1", ["ui"])
 
 
-def test_it_is_awaitable_in_one_event_loop_after_the_other(told: Memory) -> None:
-    retriever = HTMRetriever(told)
+def test_it_is_awaitable_in_one_event_loop_after_the_other(filled: Memory) -> None:
+    retriever = HTMRetriever(filled)
     first, second = (asyncio.run(retriever.aretrieve("dark mode")) for _ in range(2))
     assert [each.node_id for each in first] == [each.node_id for each in second]
 
 
-def test_a_query_engine_over_memories_answers_without_showing_the_model_our_bookkeeping(told: Memory) -> None:
+def test_a_query_engine_over_memories_answers_without_showing_the_model_our_bookkeeping(filled: Memory) -> None:
     model = Scripted("Dark.")
-    answer = RetrieverQueryEngine.from_args(HTMRetriever(told), llm=model.llm).query("dark mode or light mode?")
+    answer = RetrieverQueryEngine.from_args(HTMRetriever(filled), llm=model.llm).query("dark mode or light mode?")
     assert str(answer) == "Dark."
     assert "The user prefers dark mode." in model.last
     assert "text_rank" not in model.last

@@ -1,4 +1,4 @@
-"""Whose memory each component works on: two users and strangers in one process, and nothing crosses."""
+"""Whose memory each component works on: two users and sessions without a user in one process, and nothing crosses."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def theirs(memory: Memory, session: str, user: str | None) -> BaseMemory:
 
 
 def talks() -> Iterator[tuple[str | None, int, str]]:
-    """Every user with each of two sessions; strangers have theirs as well."""
+    """Every user with each of two sessions, and the same without a user."""
     for user in USERS:
         for session in SESSIONS:
-            yield user, session, f"{user or 'stranger'}-{session}"
+            yield user, session, f"{user or 'unnamed'}-{session}"
 
 
 @pytest.mark.parametrize("ask", WAYS.values(), ids=WAYS.keys())
 @pytest.mark.parametrize("opened", [ours, theirs])
-def test_users_hear_themselves_in_both_sessions_and_strangers_only_in_their_own(
+def test_users_recall_both_of_their_sessions_and_without_a_user_only_the_session_is_recalled(
     opened: Opened, ask: Way, memory: Memory
 ) -> None:
     for user, _, session in talks():
@@ -55,11 +55,11 @@ def test_users_hear_themselves_in_both_sessions_and_strangers_only_in_their_own(
         engine = SimpleChatEngine.from_defaults(llm=model.llm, memory=opened(memory, session, user))
         ask(engine, "What is the code of each door?")
         heard = {each for _, _, each in talks() if f"{each}-code" in model.last}
-        wanted = {f"{user}-{each}" for each in SESSIONS} if user else {f"stranger-{number}"}
+        wanted = {f"{user}-{each}" for each in SESSIONS} if user else {f"unnamed-{number}"}
         assert heard == wanted, session
 
 
-def test_one_name_for_a_session_of_two_users_and_a_stranger_is_three_conversations(memory: Memory) -> None:
+def test_one_session_name_of_two_users_and_of_nobody_is_three_conversations(memory: Memory) -> None:
     chats = [ours(memory, "s", user) for user in USERS]
     for at, chat in enumerate(chats):
         chat.put(Scripted(f"line {at}").script[0])
@@ -83,13 +83,13 @@ def test_a_user_that_is_none_or_named_like_a_session_is_refused(memory: Memory, 
 
 def test_a_memory_of_a_session_without_a_user_serves_that_session_and_no_other(memory: Memory) -> None:
     strange = memory.of(user=anonymous("s1"), session="s1")
-    strange.remember("The stranger's code is 4711.")
+    strange.remember("The unnamed's code is 4711.")
     assert memory_for(strange, user=None, session="s1").user == anonymous("s1")
     assert memory_for(strange, user=None, session="s2").user == anonymous("s2")
     assert memory_for(strange, user="ada", session="s1").user == "ada"
     assert scope_of(strange) == "session"
-    assert HTMMemory.from_defaults("s2", memory=strange).get("What is the stranger's code?") == []
-    assert HTMMemory.from_defaults("s1", memory=strange).get("What is the stranger's code?") != []
+    assert HTMMemory.from_defaults("s2", memory=strange).get("What is the unnamed's code?") == []
+    assert HTMMemory.from_defaults("s1", memory=strange).get("What is the unnamed's code?") != []
 
 
 def test_a_memory_with_a_user_or_of_neither_stays_what_it_was_given_as(memory: Memory) -> None:

@@ -1,4 +1,4 @@
-"""HTMToolSpec: an agent's own hands on a memory, within bounds that the model cannot move."""
+"""HTMToolSpec: an agent's tools over a memory, within limits that the model cannot change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def tools(memory: Memory) -> dict[str, FunctionTool]:
     return {str(tool.metadata.name): tool for tool in HTMToolSpec(memory).to_tool_list()}
 
 
-def test_a_model_is_told_what_each_tool_and_each_argument_is_for(memory: Memory) -> None:
+def test_a_model_reads_what_each_tool_and_each_argument_is_for(memory: Memory) -> None:
     found = tools(memory)
     assert list(found) == ["recall", "remember", "forget"]
     arguments = {name: tool.metadata.get_parameters_dict() for name, tool in found.items()}
@@ -96,7 +96,7 @@ def test_a_time_narrows_what_is_recalled(memory: Memory) -> None:
         ("forget", {"memory_id": "no such"}),
     ],
 )
-def test_what_a_model_said_wrong_is_told_to_it(memory: Memory, tool: str, arguments: dict[str, object]) -> None:
+def test_what_a_model_gave_wrong_is_explained_to_it(memory: Memory, tool: str, arguments: dict[str, object]) -> None:
     assert str(tools(memory)[tool](**arguments)).startswith("That did not work: ")
 
 

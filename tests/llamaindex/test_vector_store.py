@@ -207,7 +207,7 @@ def test_a_query_engine_refuses_learned_modes_by_name(index: VectorStoreIndex, m
         asyncio.run(engine.aquery("When does the harbour open?"))
 
 
-def test_a_query_engine_can_be_asked_within_a_running_event_loop(index: VectorStoreIndex) -> None:
+def test_a_query_engine_answers_within_a_running_event_loop(index: VectorStoreIndex) -> None:
     engine = index.as_query_engine(llm=Scripted("At six.").llm, vector_store_query_mode="hybrid", similarity_top_k=1)
 
     async def ask() -> str:

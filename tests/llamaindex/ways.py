@@ -1,4 +1,4 @@
-"""The ways in which a chat engine can be asked: awaited or not, streamed or not, within a running event loop or without."""
+"""The ways to call a chat engine: awaited or not, streamed or not, within a running event loop or without."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def astream_chat(engine: Any, question: str) -> str:
 def within_a_running_loop(way: Way) -> Way:
     """As notebooks do it: a blocking call on the thread of an event loop that runs."""
 
-    def asked(engine: Any, question: str) -> str:
+    def called(engine: Any, question: str) -> str:
         async def ask() -> str:
             return way(engine, question)
 
         return asyncio.run(ask())
 
-    return asked
+    return called
 
 
 # Each awaited one is an event loop of its own, so two questions are two loops one after the other.
