@@ -82,8 +82,8 @@ def locomo(path: Path) -> Iterator[Case]:
 def _turns(conversation: Mapping[str, Any]) -> Iterator[Message]:
     numbers = sorted(int(key.split("_")[1]) for key, value in conversation.items() if _is_session(key) and value)
     for number in numbers:
-        spoken = re.sub(r"\s+", " ", conversation[f"session_{number}_date_time"].strip()).upper()
-        at = datetime.strptime(spoken, "%I:%M %p ON %d %B, %Y").replace(tzinfo=UTC)
+        written = re.sub(r"\s+", " ", conversation[f"session_{number}_date_time"].strip()).upper()
+        at = datetime.strptime(written, "%I:%M %p ON %d %B, %Y").replace(tzinfo=UTC)
         for turn in conversation[f"session_{number}"]:
             photo = f" [shares a photo: {turn['blip_caption']}]" if turn.get("blip_caption") else ""
             [unit] = _evidence([turn["dia_id"]])

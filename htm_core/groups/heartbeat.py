@@ -19,7 +19,7 @@ from ..store.groups import GroupMembership, Role
 
 _log = logging.getLogger("htm.hive")
 
-BEATS = 4  # in each lease; a robot that missed three is late, and the SQL function late_in counts the same
+BEATS = 4  # in each lease; a robot that missed three is late, as in the SQL function seconds_until_late
 SHORTEST_PAUSE = 0.02  # seconds between two beats
 
 MemberKey = tuple[str, str, str]  # tenant, group, robot

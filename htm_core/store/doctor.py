@@ -212,7 +212,9 @@ def _tenant(connection: Connection, tenant: str, *, model: str) -> Iterator[Find
         says = f"{tenant} was being changed from {row['model']} to {row['unfinished']}"
         yield Finding("tenant", "note", says, f"htm reembed --tenant {tenant} --embedder {row['unfinished']}")
     if row["without_job"]:
-        yield Finding("tenant", "wrong", f"{row['without_job']} passages have no vector and no pending job for one", mend)
+        yield Finding(
+            "tenant", "wrong", f"{row['without_job']} passages have no vector and no pending job for one", mend
+        )
     if row["orphaned_vectors"]:
         yield Finding("tenant", "note", f"{row['orphaned_vectors']} vectors are of a model that was given up", mend)
     if row["model"] != model:

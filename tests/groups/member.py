@@ -1,4 +1,4 @@
-"""A robot in a process of its own, which does what it is told on stdin, a JSON list a line, and answers on stdout."""
+"""A robot in its own process: it reads commands from stdin, one JSON list a line, and answers on stdout."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def count(text: str) -> int:
 
 
 def answer(value: object) -> None:
-    """Write one line of JSON to whoever told us what to do."""
+    """Write one line of JSON to the process that sent the command."""
     sys.stdout.write(json.dumps(value) + "\n")
     sys.stdout.flush()
 
@@ -56,10 +56,10 @@ class Robot:
 
     def work(self, number: int, seed: int) -> dict[str, int]:
         """So many additions, recalls, removals and forgettings, drawn by a seed; an addition has an id, to be said again."""
-        dice, done = random.Random(seed), dict.fromkeys(("add", "recall", "remove", "forget"), 0)
+        rng, done = random.Random(seed), dict.fromkeys(("add", "recall", "remove", "forget"), 0)
         for step in range(number):
-            action = dice.choices(list(done), weights=(5, 2, 1, 1))[0]
-            word = f"word{dice.randrange(40)}"
+            action = rng.choices(list(done), weights=(5, 2, 1, 1))[0]
+            word = f"word{rng.randrange(40)}"
             until_there(lambda action=action, word=word, step=step: self._act(action, word, f"{seed}-{step}"))
             done[action] += 1
         return done
@@ -122,7 +122,7 @@ class Robot:
 
 
 class Process:
-    """A robot in another process, told what to do from here."""
+    """A robot in another process, which gets its commands from here."""
 
     def __init__(self, url: str | None, tenant: str, name: str) -> None:
         self.running = subprocess.Popen(
@@ -131,7 +131,7 @@ class Process:
             env=os.environ | {"PYTHONPATH": str(ROOT)},
         )  # fmt: skip
 
-    def tell(self, command: str, *arguments: object) -> None:
+    def send(self, command: str, *arguments: object) -> None:
         """Send a command, to be answered later."""
         assert self.running.stdin is not None
         self.running.stdin.write(json.dumps([command, *arguments]) + "\n")
@@ -146,7 +146,7 @@ class Process:
 
     def do(self, command: str, *arguments: object) -> Any:
         """Send a command and wait for its answer."""
-        self.tell(command, *arguments)
+        self.send(command, *arguments)
         return self.answer()
 
     def kill(self) -> None:

@@ -1,4 +1,4 @@
-"""Groups: robots that hold one working memory, know who is active, and replace whoever is lost."""
+"""Groups: robots that share one working memory, know which of them is active, and replace a lost one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.conftest import SETTINGS, Make
 
 
 def like_another_process(number: int) -> Settings:
-    """Settings with which a memory has a heart, a listener and connections of its own, as another process would."""
+    """Settings with which a memory has its own heartbeat, listener and connections, as another process would."""
     return Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off", "worker_batch": 100 + number})
 
 
@@ -41,7 +41,7 @@ def count(text: str) -> int:
 
 @pytest.fixture(autouse=True)
 def apart() -> Iterator[None]:
-    """No heart of this test beats in the next; connections, and with them the server, stay as they are."""
+    """No heartbeat of this test goes on in the next one; connections, and with them the server, stay as they are."""
     yield
     fall_silent()
 
@@ -134,7 +134,7 @@ def test_a_log_that_was_opened_before_writes_into_the_groups_memory(make: Make) 
         assert contents(b) == ["hello there"]
 
 
-# -- told by the listener -------------------------------------------------------------------------------------------------
+# -- by the listener -----------------------------------------------------------------------------------------------------
 
 
 def test_what_another_process_changes_arrives_without_being_asked_for(
@@ -155,7 +155,7 @@ def test_what_another_process_changes_arrives_without_being_asked_for(
         assert eventually(lambda: len(held) == 0), "a clearing"
 
 
-def test_what_a_lost_process_added_beyond_the_budget_is_evicted_and_told_by_whoever_hears_of_it(make: Make) -> None:
+def test_what_a_lost_process_added_beyond_the_budget_is_evicted_and_reported_by_another(make: Make) -> None:
     gone: list[Eviction] = []
     with make("a", budget=6, tokenizer=count, policy="fifo", on_evict=gone.append) as a:
         a.group("team")
@@ -186,14 +186,14 @@ def listeners(database_url: str) -> set[int]:
     return {row[0] for row in rows}
 
 
-def test_what_is_told_on_the_channel_says_nothing_to_a_stranger(make: Make, database_url: str) -> None:
-    with psycopg.connect(database_url, autocommit=True) as stranger, make("a", user="ann", session="private") as a:
-        stranger.execute("listen htm_htm")
+def test_notifications_on_the_channel_reveal_nothing(make: Make, database_url: str) -> None:
+    with psycopg.connect(database_url, autocommit=True) as outsider, make("a", user="ann", session="private") as a:
+        outsider.execute("listen htm_htm")
         a.group("secret project")
         a.remember("the plan")
-        told = [note.payload for note in stranger.notifies(timeout=5.0, stop_after=2)]
-    assert told
-    assert all(len(payload) == 36 and payload.count("-") == 4 for payload in told), "an id, and nothing else"
+        payloads = [note.payload for note in outsider.notifies(timeout=5.0, stop_after=2)]
+    assert payloads
+    assert all(len(payload) == 36 and payload.count("-") == 4 for payload in payloads), "an id, and nothing else"
 
 
 def test_where_nobody_can_listen_changes_arrive_a_little_later_and_the_status_says_so(
@@ -267,7 +267,7 @@ def test_what_cannot_be_meant_of_a_group_is_refused_with_what_to_do(make: Make) 
         with pytest.raises(InvalidInput, match="active already"):
             team.promote()
         with pytest.raises(InvalidInput, match="there are: a"):
-            team.promote("stranger")
+            team.promote("unknown")
         b.group("team", role="passive")
         with pytest.raises(InvalidInput, match="passive already"):
             team.demote("b")
@@ -286,12 +286,12 @@ def test_members_agree_on_budget_policy_and_lease_and_who_comes_alone_may_change
             b.group("team").leave()
         team.leave()
     del a, b
-    fall_silent()  # as in a process that starts anew
+    fall_silent()  # as in a process that starts again
     with make("c", budget=70) as c:
         assert c.group("team", lease=7).status().budget == 70
 
 
-def test_whoever_leaves_last_of_the_active_ones_hands_over_at_once(make: Make) -> None:
+def test_the_last_active_member_that_leaves_hands_over_at_once(make: Make) -> None:
     with make("a") as a, make("b") as b, make("c") as c:
         team = a.group("team", lease=60)
         others = [b.group("team", role="passive"), c.group("team", role="passive")]
@@ -310,7 +310,7 @@ def test_a_process_that_ends_leaves_its_groups_so_that_nobody_waits_for_the_leas
         assert roles(other) == {"b": "active"}
 
 
-def test_a_hand_over_that_was_told_before_anybody_listened_is_found_on_listening(make: Make) -> None:
+def test_a_hand_over_before_the_listener_starts_is_found_when_it_starts(make: Make) -> None:
     with make("a", settings=like_another_process(14)) as a, make("b", settings=like_another_process(15)) as b:
         a.group("team", lease=600)
         other = b.group("team", role="passive")
@@ -381,7 +381,7 @@ def test_however_many_look_at_once_one_is_elected_for_each_that_is_lost(
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(map(len, elected)) == [0, 0, 0, 0, 0, 2], "whoever came second found that it was done"
+    assert sorted(map(len, elected)) == [0, 0, 0, 0, 0, 2], "the others found that it was done"
     with database.transaction(tenant) as connection:
         members = groups.members(connection, "team")
     assert {m.robot for m, _ in members if m.role == "active"} == {robot for each in elected for robot in each}
@@ -390,10 +390,10 @@ def test_however_many_look_at_once_one_is_elected_for_each_that_is_lost(
 def test_while_the_server_was_away_nobody_was_late(database: Database, tenant: str) -> None:
     with database.transaction(tenant) as connection:
         row = connection.execute(
-            "select seconds_until_late('2000-01-01', 60) > seconds_until_late(pg_postmaster_start_time(), 60) - 1 as anew, "
+            "select seconds_until_late('2000-01-01', 60) > seconds_until_late(pg_postmaster_start_time(), 60) - 1 as restarted, "
             "seconds_until_late(clock_timestamp(), 60) between 44 and 46 as three_beats"
         ).fetchone()
-    assert row == {"anew": True, "three_beats": True}
+    assert row == {"restarted": True, "three_beats": True}
 
 
 def test_a_robot_that_starts_again_takes_its_place_over_and_joining_twice_changes_nothing(make: Make) -> None:

@@ -63,7 +63,7 @@ def end_listeners(database_url: str) -> int:
 
 
 def restart(home: Path) -> None:
-    """Stop the embedded server, as an administrator would; whoever needs it next starts it again."""
+    """Stop the embedded server, as an administrator would; the next process that needs it starts it again."""
     os.kill(int(next(home.rglob("postmaster.pid")).read_text().splitlines()[0]), signal.SIGINT)
 
 
@@ -77,7 +77,7 @@ def test_two_processes_and_a_thousand_changes_end_with_both_memories_as_the_tabl
     for robot in robots:
         robot.do("join", "team", "active", 5.0)
     for seed, robot in enumerate(robots):
-        robot.tell("work", 250, seed)
+        robot.send("work", 250, seed)
     if disturbance == "listener":
         ended = 0
         for _ in robots:  # each of them, as soon as it listens
@@ -88,7 +88,7 @@ def test_two_processes_and_a_thousand_changes_end_with_both_memories_as_the_tabl
         restart(home)
     done = [robot.answer() for robot in robots]
     for seed, robot in enumerate(robots):
-        robot.tell("work", 250, 10 + seed)
+        robot.send("work", 250, 10 + seed)
     done += [robot.answer() for robot in robots]
     assert sum(sum(each.values()) for each in done) == 1_000
     for robot in robots:
@@ -111,7 +111,7 @@ def test_of_three_robots_whose_active_one_is_killed_exactly_one_takes_over_with_
     assert active.do("join", "team", "active", lease) == "active"
     for robot in standby:
         assert robot.do("join", "team", "passive", lease) == "passive"
-    active.tell("endless")
+    active.send("endless")
     acknowledged = [active.answer() for _ in range(25)]
     active.kill()
     roles = eventually(lambda: (found := [robot.do("role") for robot in standby]).count("active") and found, seconds=60)
@@ -132,10 +132,10 @@ def test_eight_processes_say_the_same_and_different_things_at_once(start: Start,
     for number, robot in enumerate(robots):
         own = [f"only robot{number} says item{n}x{number}" for n in range(6)]
         mixed = [text for pair in zip(same if number % 2 else same[::-1], own, strict=True) for text in pair]
-        robot.tell("say", mixed)
+        robot.send("say", mixed)
     assert [robot.answer() for robot in robots] == [0] * 8, "no error reaches a caller"
     for robot in robots:
-        robot.tell("write")
+        robot.send("write")
     for robot in robots:
         robot.answer()
     with make("observer") as memory:

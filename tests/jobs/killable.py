@@ -22,7 +22,7 @@ pace = 0.0
 
 
 class Embedder(HashEmbedder):
-    """A stand-in for a model, as slow as it is told."""
+    """A stand-in for a model, as slow as `pace` says."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         time.sleep(pace)

@@ -1,4 +1,4 @@
-"""A process whose worker asks a model that is away, or that never answers, until it is killed or has seen enough."""
+"""A process whose worker calls a model that is away, or that never answers, until it is killed or done."""
 
 from __future__ import annotations
 

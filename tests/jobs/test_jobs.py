@@ -1,4 +1,4 @@
-"""Jobs: looked at, given up with their error, tried again; and never lost, whoever is killed at them."""
+"""Jobs: listed, parked with their error, tried again; and never lost, even when their worker is killed."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ BRIEF = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off", "worke
 
 
 class Picky(HashEmbedder):
-    """A stand-in for a model that cannot take certain texts, until it is mended."""
+    """A stand-in for a model that cannot take certain texts, until it is fixed."""
 
-    mended = False
+    fixed = False
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        if not self.mended and any("poison" in text for text in texts):
+        if not self.fixed and any("poison" in text for text in texts):
             raise ValueError("cannot embed this one")
         return super().embed_documents(texts)
 
@@ -51,20 +51,20 @@ def give_up(memory: Memory) -> None:
         memory.flush(timeout=30)
 
 
-def test_what_is_owed_is_listed_with_its_kind_model_node_and_state(alone: None, make: Make, picky: Picky) -> None:
+def test_pending_jobs_are_listed_with_kind_model_node_and_state(alone: None, make: Make, picky: Picky) -> None:
     with make(embedder=picky, settings=IDLE, tagger="keywords") as memory:
         node = memory.remember("text", tags=["a"])
-        owed = memory.jobs.list()
-        assert {(job.kind, job.model) for job in owed} == {
+        pending = memory.jobs.list()
+        assert {(job.kind, job.model) for job in pending} == {
             ("embed", memory._engine.embedder.name), ("tag", "keywords"), ("relate", ""),
         }  # fmt: skip
-        assert {(job.node_id, job.state, job.attempts, job.error) for job in owed} == {(node.id, "waiting", 0, None)}
+        assert {(job.node_id, job.state, job.attempts, job.error) for job in pending} == {(node.id, "waiting", 0, None)}
         assert [job.kind for job in memory.jobs.list(kind="tag")] == ["tag"]
         assert memory.flush(timeout=30)
         assert memory.jobs.list() == []
 
 
-def test_what_was_given_up_has_its_error_and_may_be_retried(make: Make, picky: Picky) -> None:
+def test_a_parked_job_has_its_error_and_may_be_retried(make: Make, picky: Picky) -> None:
     with make(embedder=picky, settings=IDLE) as memory:
         memory.remember_many([{"content": "poison one"}, {"content": "poison two"}, {"content": "fine"}])
         give_up(memory)
@@ -72,7 +72,7 @@ def test_what_was_given_up_has_its_error_and_may_be_retried(make: Make, picky: P
         assert [(job.state, job.attempts) for job in parked] == [("parked", MOST_TRIES)] * 2
         assert all("cannot embed this one" in str(job.error) for job in parked)
         assert memory.jobs.list(parked=False) == []
-        picky.mended = True
+        picky.fixed = True
         assert memory.jobs.retry([parked[0].id]) == 1
         assert memory.flush(timeout=30)
         assert [job.id for job in memory.jobs.list()] == [parked[1].id]
@@ -91,16 +91,16 @@ def test_a_job_that_fails_by_its_own_fault_waits_twice_as_long_each_time_and_nev
             begun = datetime.now(UTC)
             memory._runtime.worker.drain()
             ended = datetime.now(UTC)
-            owed = memory.jobs.list()
-            assert {(job.state, job.attempts) for job in owed} == {("waiting", failures)}
+            pending = memory.jobs.list()
+            assert {(job.state, job.attempts) for job in pending} == {("waiting", failures)}
             wait = timedelta(seconds=2.0 ** (failures - 1))
-            assert all(begun + 0.5 * wait <= job.run_at <= ended + 1.5 * wait for job in owed)
-            assert len({job.run_at for job in owed}) == len(owed)
+            assert all(begun + 0.5 * wait <= job.run_at <= ended + 1.5 * wait for job in pending)
+            assert len({job.run_at for job in pending}) == len(pending)
             with memory._engine.transaction() as connection:
                 connection.execute("update jobs set run_at = now()")
 
 
-def test_jobs_of_other_users_are_neither_seen_nor_retried(make: Make, picky: Picky) -> None:
+def test_jobs_of_other_users_are_not_seen_and_not_retried(make: Make, picky: Picky) -> None:
     with make(user="ann", embedder=picky, settings=IDLE) as ann, make(user="ben", embedder=picky, settings=IDLE) as ben:
         ann.remember("poison")
         give_up(ann)
@@ -142,7 +142,7 @@ def test_a_tag_that_changes_while_it_is_being_related_is_related_again(
         assert [(job.kind, job.state) for job in memory.jobs.list(kind="relate")] == [("relate", "waiting")]
 
 
-def test_a_process_that_missed_a_change_of_model_recalls_by_words_and_owes_its_vectors(make: Make) -> None:
+def test_a_process_that_missed_a_change_of_model_recalls_by_words_and_leaves_its_vectors_to_jobs(make: Make) -> None:
     from htm_core.jobs.reembed import reembed
     from htm_core.models.embedders import resolve
 
@@ -185,7 +185,7 @@ def waiting(memory: Memory, kind: str) -> int:
 
 @pytest.mark.parametrize("kind", ["embed", "tag", "propose", "relate"])
 def test_work_whose_worker_is_killed_at_any_moment_is_done_once(url: str | None, make: Make, kind: str) -> None:
-    dice = random.Random(kind)
+    rng = random.Random(kind)
     kills = 0
     with make(
         embedder=killable.EMBEDDER, tagger=killable.TAGGER, propositioner=killable.PROPOSER, settings=BRIEF
@@ -198,7 +198,7 @@ def test_work_whose_worker_is_killed_at_any_moment_is_done_once(url: str | None,
             process = doing(url, kind, os.environ["HTM_HOME"])
             assert process.stdout is not None
             assert process.stdout.readline() == "at it\n"
-            time.sleep(dice.random() * 0.3)
+            time.sleep(rng.random() * 0.3)
             process.kill()
             process.wait()
             kills += 1
@@ -210,7 +210,7 @@ def test_work_whose_worker_is_killed_at_any_moment_is_done_once(url: str | None,
 
 
 def settled(memory: Memory) -> bool:
-    """Wait until nothing is owed; the lease of the dead must run out first."""
+    """Wait until no job is pending; the leases of killed workers must end first."""
     end = time.monotonic() + 120
     while time.monotonic() < end:
         if memory.flush(timeout=30):
@@ -219,7 +219,7 @@ def settled(memory: Memory) -> bool:
 
 
 def check(memory: Memory, *, turns: int) -> None:
-    """Everything that was owed is there, once."""
+    """The result of each job is there, once."""
     nodes = {node.id: node for node in everything(memory)}
     sources = [node for node in nodes.values() if "proposition_of" not in node.metadata]
     assert len(sources) == turns * len(TEXTS)

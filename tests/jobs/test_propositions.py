@@ -1,4 +1,4 @@
-"""Facts that a model takes from a text: nodes of their own, said where it was said, hidden and erased with it."""
+"""Facts that a model finds in a text: nodes of their own, in the session of their source, hidden and erased with it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_facts_are_said_by_who_said_their_source_when_and_where(make: Make, sent
         assert [m.content for m in make(user="ben").timeline()] == []
 
 
-def test_facts_are_not_taken_apart_again_nor_are_known_words(make: Make, sentences: Sentences) -> None:
+def test_facts_and_known_texts_are_not_taken_apart_again(make: Make, sentences: Sentences) -> None:
     with make(propositioner=sentences, settings=IDLE) as memory:
         memory.remember(TEXT)
         memory.remember(TEXT)

@@ -1,6 +1,6 @@
-"""The breaker lets a model that is away alone, and tries it again one probe at a time; the rate keeps to its calls.
+"""The breaker stops calls to a model that is away and tries it again one probe at a time; the rate limits its calls.
 
-Both are shared by all workers of a database: here by several in one process, and by real processes.
+All workers of a database share both: here several workers of one process, and real processes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PAUSE = 100.0  # seconds: long enough that no test is too slow to see it
 
 
 class Model:
-    """A model that no other test has, as one or several workers see it; its clock goes on when it is told."""
+    """A model that no other test has, as one or several workers see it; `passes` moves its clock."""
 
     def __init__(self, database: Database, *, rates: list[tuple[str, float]] | None = None, workers: int = 1) -> None:
         self.name = f"model-{uuid.uuid4().hex[:8]}"
@@ -155,7 +155,7 @@ def test_a_prober_that_is_not_heard_of_again_is_taken_for_dead(database: Databas
     model.passes(PAUSE)
     assert (model.admit(by=1), model.admit()) == (1, 0)
     model.withdraws()
-    assert model.admit() == 0, "who was taken for dead takes nothing from whoever came after"
+    assert model.admit() == 0, "a prober that was replaced does not end the probe of the next one"
     model.answers(by=1)
     assert model.state == "closed"
 
@@ -169,7 +169,7 @@ def test_calls_that_fail_together_are_one_failure(database: Database) -> None:
     assert {model.fails(by=each, lasted=30.0) for each in range(8)} == {2 * PAUSE}
 
 
-def test_a_worker_whose_transaction_is_undone_has_neither_probed_nor_called(database: Database) -> None:
+def test_a_worker_whose_transaction_is_rolled_back_has_not_probed_or_called(database: Database) -> None:
     model = Model(database, rates=[("model-", 1.0)])
     model.breaks()
     model.is_wanted()
@@ -201,11 +201,11 @@ def test_workers_that_ask_at_once_keep_to_one_rate(database: Database) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_at_most_one_probe_is_ever_out_and_a_success_always_closes(database: Database, seed: int) -> None:
-    dice, model = random.Random(seed), Model(database, workers=3)
+    rng, model = random.Random(seed), Model(database, workers=3)
     out: set[int] = set()
     for _ in range(60):
-        who = dice.randrange(3)
-        step = dice.choice(["ask", "ask", "answers", "fails", "fails", "hurry", "withdraws"])
+        who = rng.randrange(3)
+        step = rng.choice(["ask", "ask", "answers", "fails", "fails", "hurry", "withdraws"])
         if step == "ask":
             state, admitted = model.state, model.admit(8, by=who)
             assert admitted == {"closed": 8, "open": 0, "half-open": int(not out)}[state]
@@ -226,8 +226,8 @@ def test_at_most_one_probe_is_ever_out_and_a_success_always_closes(database: Dat
 
 
 @given(st.integers(1, 10_000), st.floats(0, 1))
-def test_a_pause_is_never_longer_than_the_longest(failures: int, dice: float) -> None:
-    assert 0.5 * rate_limits.FIRST_PAUSE <= rate_limits.pause_after(failures, dice) <= 1.5 * rate_limits.LONGEST_PAUSE
+def test_a_pause_is_never_longer_than_the_longest(failures: int, jitter: float) -> None:
+    assert 0.5 * rate_limits.FIRST_PAUSE <= rate_limits.pause_after(failures, jitter) <= 1.5 * rate_limits.LONGEST_PAUSE
 
 
 @given(st.floats(1, 600), st.lists(st.floats(0, 20), min_size=1, max_size=50))
@@ -319,7 +319,7 @@ def test_flush_tries_a_model_that_was_away_at_once_and_ends_while_it_is_away(mak
 
 
 class Filing:
-    """A tagger that counts whom it is asked by."""
+    """A tagger that counts its calls."""
 
     def __init__(self) -> None:
         self.model = f"filing-{uuid.uuid4().hex[:8]}"

@@ -179,7 +179,7 @@ def test_a_link_that_cannot_be_meant_is_refused(memory: Memory, options: dict[st
     assert memory.related(one) == []
 
 
-def test_a_node_is_not_linked_to_itself_nor_to_what_is_not_there(memory: Memory) -> None:
+def test_a_node_is_not_linked_to_itself_or_to_a_missing_node(memory: Memory) -> None:
     node = memory.remember("one")
     with pytest.raises(InvalidInput, match="expected two nodes"):
         memory.link(node, node.id)
@@ -206,7 +206,7 @@ def test_a_walk_stops_at_the_limit_and_the_least_weight(memory: Memory) -> None:
     assert len(memory.related(centre, min_weight=0.25)) == 3
 
 
-def test_what_is_forgotten_is_neither_reached_nor_a_bridge(memory: Memory) -> None:
+def test_a_forgotten_node_is_not_reached_and_is_no_bridge(memory: Memory) -> None:
     one, bridge, other = memory.remember_many([{"content": text} for text in ("one", "bridge", "other")])
     memory.link(one, bridge)
     memory.link(bridge, other)

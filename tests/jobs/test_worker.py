@@ -1,4 +1,4 @@
-"""The worker: work is done once, lost never, and told apart from a model that is down."""
+"""The worker: each job is done once and never lost, and a model that is down is not the fault of its jobs."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ def test_flush_works_after_a_shutdown_and_ends_when_nobody_here_knows_the_model(
     memory.remember("before")
     memory._runtime.worker.stop()
     assert memory.flush()
-    memory.remember("owed to a model of others")
+    memory.remember("for a model of another process")
     memory._runtime.worker.remove_handler("embed", memory._engine.embedder.name)
     assert not memory.flush()
 
@@ -262,7 +262,7 @@ def test_jobs_of_another_tenant_are_out_of_reach(make: Make, idle_database: Data
         assert memory.stats().vectors == 1
 
 
-def test_what_a_process_says_with_a_model_of_before_is_owed_to_the_model_of_now(
+def test_what_a_process_stores_with_the_old_model_is_embedded_by_the_new_one(
     make: Make, idle_database: Database, tenant: str, model: str
 ) -> None:
     old, new = HashEmbedder(name=model), HashEmbedder(name=f"{model}-new", dimension=48)

@@ -21,7 +21,7 @@ from tests.stand_ins import HashEmbedder, InvalidAnswer
 
 
 class Scripted:
-    """Answers whatever it is told to."""
+    """Answers what it was given."""
 
     def __init__(self, *, documents: Any = (), query: Any = (1.0, 0.0)) -> None:
         self.documents, self.asked = documents, query

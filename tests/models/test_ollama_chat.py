@@ -18,7 +18,7 @@ pytest.importorskip("langchain_ollama")
 
 
 class StandIn(ThreadingHTTPServer):
-    """A server on this machine that answers each schema with what it was told, and keeps what it was asked."""
+    """A server on this machine that answers each schema with what it was given, and keeps the requests."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)

@@ -83,7 +83,7 @@ def test_a_model_that_raises_is_a_model_error_that_names_it() -> None:
     with pytest.raises(ModelError, match="broken failed: ConnectionError: nobody there"):
         tagger.tags("text")
     assert not tagger.answers()
-    assert answering("a lie").answers(), "whoever answers nonsense is there"
+    assert answering("a lie").answers(), "a model that answers nonsense can be reached"
 
 
 @given(st.lists(st.text(max_size=12), max_size=8))

