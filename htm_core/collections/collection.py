@@ -171,19 +171,19 @@ class Collection(Handle):
         validation.check_choice(mode, get_args(Mode), what="mode")
         if text is None and vector is None:
             return self._found(None, filters, page, refresh=refresh)
-        words, meaning = query_module.arms(text, vector, mode=mode)
+        words, embedding = query_module.arms(text, vector, mode=mode)
         depth = query_module.depth(page)
         question = DocumentQuery(
-            text=words,
-            vector=meaning,
-            share=validation.check_fraction(share, what="share"),
+            words=words,
+            embedding=embedding,
+            vector_share=validation.check_fraction(share, what="share"),
             min_score=validation.check_fraction(min_score, what="min_score"),
             vector_pool=query_module.pool(vector_pool, depth=depth, what="vector_pool"),
             text_pool=query_module.pool(text_pool, depth=depth, what="text_pool"),
         )
         if text is None or vector is not None or mode == "text":
             return self._found(question, filters, page, refresh=refresh, model=model)
-        question = replace(question, vector=self._meaning(text, mode=mode))
+        question = replace(question, embedding=self._meaning(text, mode=mode))
         return self._found(
             question, filters, page, refresh=refresh, model=self.embedder.name if self.embedder else None
         )
@@ -344,7 +344,7 @@ class Collection(Handle):
                 hits = store.list_items(connection, filters, page, collection=standing.id)
             else:
                 vector_spaces.compare(
-                    standing, vector_spaces.kind_asked(question.vector, model, dim=self.dim), name=self.name
+                    standing, vector_spaces.kind_asked(question.embedding, model, dim=self.dim), name=self.name
                 )
                 hits = store.search(connection, question, filters, page, collection=standing.id)
             return self._prolonged(connection, hits, at=filters.at) if refresh else hits

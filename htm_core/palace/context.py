@@ -98,7 +98,7 @@ class PalaceContext:
         """What is in the palace of one kind, newest first. Notes are this session's; the rest is the owner's and the shared."""
         owners = [self.note_owner] if kind == "note" else self.engine.owners
         with self.engine.transaction() as connection:
-            return places.look(
+            return places.list_places(
                 connection, owners=owners, kinds=(kind,), now=self.now(), limit=limit, room=room, drawer=drawer, uri=uri
             )
 
@@ -131,7 +131,7 @@ class PalaceContext:
 
         def put(connection: Connection, written: list[WrittenEntry]) -> None:
             ids = [each.mention for each in written]
-            places.put(
+            places.insert(
                 connection, ids, owner=engine.owner, kind=kind, at=now, where=[where] * len(ids), expires=expires, uri=uri,
                 facts=facts,
             )  # fmt: skip

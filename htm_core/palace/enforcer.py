@@ -146,7 +146,7 @@ class Enforcer:
         }  # fmt: skip
         try:
             with engine.transaction() as connection:
-                places.consulted(connection, row)
+                places.add_consultation(connection, row)
         except HTMError as error:
             why = f"the consultation could not be written down: {error}"
             last = Layer(layer="L5", state="failed", why=why)

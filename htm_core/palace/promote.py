@@ -120,7 +120,7 @@ def promote(
 
 
 def _drawer_texts(engine: Engine, connection: Connection, request: _Request) -> list[Placed]:
-    return places.look(
+    return places.list_places(
         connection, owners=[engine.owner], kinds=("filed",), room=request.room, drawer=request.drawer, now=request.at,
         limit=MAX_COMPARED,
     )  # fmt: skip
@@ -190,7 +190,7 @@ def _file(engine: Engine, request: _Request, compared: _Comparison) -> Promoted 
         mention, node = written[0].mention, written[0].node
         assert node is not None  # a summary is never empty, so it has a node
         where = [(request.room, request.drawer)]
-        places.put(connection, [mention], owner=engine.owner, kind="filed", at=request.at, where=where)
+        places.insert(connection, [mention], owner=engine.owner, kind="filed", at=request.at, where=where)
         _relate(engine, connection, node, contradicts, weight=1.0)
         places.mark_promoted(connection, request.note, at=request.at)
         decision = _record(engine, connection, request, outcome=outcome, mention=mention, against=contradicts)
@@ -262,7 +262,7 @@ def _record(
         "against": [{"id": e.id, "node_id": e.node_id, "content": e.content, "why": e.why} for e in against],
         "undoes": undoes, "owner": engine.owner, "robot": engine.robot, "session": engine.session or "", "at": request.at,
     }  # fmt: skip
-    places.decide(connection, row)
+    places.add_decision(connection, row)
     return decision
 
 

@@ -73,12 +73,12 @@ def wake_up(context: PalaceContext, *, budget: int) -> WakeUp:
     engine = context.engine
     identity, kept = context.identity(), context.notes(limit=MAX_NOTES)
     with engine.transaction() as connection:
-        last = places.woke(connection, owner=engine.owner, robot=engine.robot)
+        last = places.last_wake(connection, owner=engine.owner, robot=engine.robot)
         rooms = places.rooms(connection, owners=engine.owners)
-        new = places.look(
+        new = places.list_places(
             connection, owners=engine.owners, kinds=("filed",), now=context.now(), limit=MAX_NEW, since=last
         )
-        places.wake(connection, owner=engine.owner, robot=engine.robot, at=context.now())
+        places.set_wake(connection, owner=engine.owner, robot=engine.robot, at=context.now())
     active = sorted(rooms, key=lambda room: room.filed_at, reverse=True)[:MAX_ROOMS]
     woken = _compose(
         engine.tokens, budget, identity=identity, rooms=sorted(active, key=lambda room: room.name), new=new,

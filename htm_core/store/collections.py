@@ -69,14 +69,14 @@ class DocumentFilters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentQuery:
-    """A search: `text` for the words, `vector` for the meaning, and `share`, the weight of the vector from 0 to 1.
+    """A search: `words` for the lexical arm, `embedding` for the vector arm, and the vector's weight from 0 to 1.
 
-    Each of the two searches gives at most as many candidates as its pool.
+    Each arm gives at most as many candidates as its pool; an arm without its part does not run.
     """
 
-    text: str | None
-    vector: Sequence[float] | None
-    share: float
+    words: str | None
+    embedding: Sequence[float] | None
+    vector_share: float
     min_score: float
     vector_pool: int
     text_pool: int
@@ -176,11 +176,11 @@ def search(
 ) -> list[CollectionHit]:
     """One page of the best documents for a query."""
     values = {
-        "text": query.text,
-        "vector": None if query.vector is None else Vector(list(query.vector)),
+        "query_words": query.words,
+        "embedding": None if query.embedding is None else Vector(list(query.embedding)),
         "vector_pool": query.vector_pool,
         "text_pool": query.text_pool,
-        "share": query.share,
+        "vector_share": query.vector_share,
         "min_score": query.min_score,
     }
     columns = values | _filter_columns(filters, collection) | _page_columns(page)

@@ -66,7 +66,7 @@ with hits as materialized (
   select * from search_documents(
     row(%(collection)s::int, %(uids)s::uuid[], %(namespace_prefix)s::text[], %(references)s::text[], %(metadata_equal)s::jsonb,
         %(metadata)s::jsonb, %(value_equal)s::jsonb, %(value)s::jsonb, %(at)s::timestamptz)::document_filters,
-    %(text)s, %(vector)s::vector, %(vector_pool)s, %(text_pool)s, %(share)s, %(min_score)s, %(limit)s, %(offset)s))
+    %(query_words)s, %(embedding)s::vector, %(vector_pool)s, %(text_pool)s, %(vector_share)s, %(min_score)s, %(limit)s, %(offset)s))
 select d.uid, d.namespace, d.id, d.content, d.value, d.metadata, d.payload, d.reference, d.created_at, d.updated_at, d.ttl,
        d.expires_at, h.score, h.vector_rank, h.text_rank, h.cosine, h.words,
        case when %(with_vectors)s then coalesce(p.exact, p.embedding::vector)::real[] end as vector

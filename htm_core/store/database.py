@@ -1,4 +1,4 @@
-"""One PostgreSQL as this process uses it: pools opened lazily, transactions that step behind a tenant's wall."""
+"""One PostgreSQL as this process uses it: pools opened on first use, and transactions of one tenant."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ class Database:
         renewed_after_fork(self)
 
     def renew(self) -> None:
-        """Begin again in a forked child: the parent's sockets are not ours to use, nor to close, which would end its sessions.
+        """Start again in a forked child, which must not use or close the parent's sockets: that would end its sessions.
 
-        Its pools are kept as they are: collected, they would ask for threads and locks that are not here.
+        The parent's pools are kept as they are: freeing them would need threads and locks that do not exist here.
         """
         self._lock = threading.RLock()
         self._inherited += self._pools.values()
@@ -86,7 +86,7 @@ class Database:
 
     @property
     def place(self) -> tuple[str, str]:
-        """Where the memories are, whatever the other settings: the url or the home, and the schema."""
+        """Identifies where the memories are: the url or the home, and the schema."""
         return (self._url or str(self._home), self.settings.schema_)
 
     @property
@@ -96,7 +96,7 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(self, tenant: str, *, role: str = "htm_app") -> Iterator[Connection]:
-        """One transaction as `role`, seeing one tenant; committed at the end, rolled back on any error.
+        """A transaction as `role` that sees one tenant; committed at the end, rolled back on any error.
 
         Raises `DatabaseUnavailable`, `QueryTimeout`, `SchemaOutdated`, `StorageError`.
         """
@@ -111,7 +111,7 @@ class Database:
             yield connection
 
     def _opening(self, connection: Connection, role: str, tenant: str) -> bytes:
-        """How a transaction begins, in one message; literals, since a message of several statements takes no parameters."""
+        """The statements that begin a transaction, in one message, which takes literals but no parameters."""
         settings = {
             "role": role,
             "path": self._path,
@@ -123,10 +123,10 @@ class Database:
 
     @contextlib.contextmanager
     def owner(self) -> Iterator[Connection]:
-        """A connection of its own as the owner, outside any transaction, for indexes.
+        """A new connection as the owner, outside any transaction, for indexes.
 
-        Raises `SchemaOutdated` without the right to it, and `StorageError` through a pooler, where a session's role, path
-        and locks would be left to its next client.
+        Raises `SchemaOutdated` without the owner's rights, and `StorageError` through a pooler, where the role, the search
+        path and the locks of the session would pass to its next client.
         """
         self.open()
         with translated(), connect(self._owner_dsn("htm_owner"), patience=self.settings.pool_timeout) as connection:
@@ -137,7 +137,7 @@ class Database:
             yield connection
 
     def open(self) -> None:
-        """Reach the server and see that its schema is this version's; once, and again after a fork."""
+        """Connect to the server and check its schema; does so once, and again after a fork."""
         if self.opened:
             return
         with self._lock:
@@ -145,7 +145,7 @@ class Database:
                 self._path = self._ensure_schema()
 
     def close(self) -> None:
-        """Give back every connection; a later use opens them again."""
+        """Close every connection; a later use opens new ones."""
         with self._lock:
             for pool in self._pools.values():
                 pool.close()
@@ -168,7 +168,7 @@ class Database:
 
     @contextlib.contextmanager
     def _begun(self, role: str, tenant: str) -> Iterator[Connection]:
-        """A connection of the pool's on which a transaction has begun."""
+        """A pooled connection on which a transaction has begun."""
         pool = self._pool(role)
         connection = self._alive(pool, role, tenant)
         try:
@@ -177,23 +177,23 @@ class Database:
             pool.putconn(connection)
 
     def _alive(self, pool: ConnectionPool[Connection], role: str, tenant: str) -> Connection:
-        """A connection that answers; when none comes in time, the error says what keeps the pool from opening more."""
+        """A connection that answers. When there is none in time, the error says why the pool cannot open one."""
         try:
             try:
                 return self._answering(pool, role, tenant)
             except psycopg.OperationalError as error:
-                # Where one is silent the others are too: asking each would be a wait for each.
+                # If one connection gives no answer, no other will: trying each would only wait again.
                 if isinstance(error, NoAnswer | PoolTimeout | PoolClosed | TooManyRequests):
                     raise
-                self.dsn(role)  # an embedded server that died is back before the pool asks it for a new connection
-                pool.check()  # what ended one session ended others; found one by one, each would cost a longer wait
+                self.dsn(role)  # restarts a dead embedded server before the pool opens a new connection
+                pool.check()  # the same event has probably ended other sessions; finding them one by one takes longer
                 return self._answering(pool, role, tenant)
         except PoolTimeout:
             connect(self.dsn(role), patience=self.settings.pool_timeout).close()
             raise
 
     def _answering(self, pool: ConnectionPool[Connection], role: str, tenant: str) -> Connection:
-        """A connection on which a transaction has begun; where it cannot, it goes back to the pool with the error raised."""
+        """A connection on which a transaction has begun; on an error it goes back to the pool."""
         connection = pool.getconn()
         try:
             check(connection, patience=self.settings.pool_timeout, opening=self._opening(connection, role, tenant))
@@ -222,7 +222,7 @@ class Database:
             min_size=self.settings.pool_min,
             max_size=max(self.settings.pool_max, self.settings.pool_min),
             timeout=self.settings.pool_timeout,
-            # Attempts come at growing distances: given up early, the next caller's is at once when the server is back.
+            # The pool retries at growing intervals. After this time it stops, and the next caller's attempt is immediate.
             reconnect_timeout=self.settings.pool_timeout,
             configure=self._configure,
             name=f"htm-{role}",
@@ -269,7 +269,7 @@ class Database:
 
 @contextlib.contextmanager
 def _concluded(connection: Connection) -> Iterator[None]:
-    """Commit what was begun, or after any error roll it back; that error is raised, whatever becomes of the latter."""
+    """Commit at the end, or roll back after any error and raise that error even if the rollback fails."""
     try:
         yield
     except BaseException:
@@ -295,7 +295,7 @@ _registry = threading.Lock()
 
 def database(*, url: str | None, home: Path, settings: Settings) -> Database:
     """The process's one `Database` for a url (or an embedded home) and settings."""
-    key = (url, "" if url else str(home), settings)  # not its text, in which all secrets look alike
+    key = (url, "" if url else str(home), settings)  # the settings themselves: as text all secrets look alike
     with _registry:
         if key not in _databases:
             _databases[key] = Database(url=url, home=home, settings=settings)
@@ -303,7 +303,7 @@ def database(*, url: str | None, home: Path, settings: Settings) -> Database:
 
 
 def close_all() -> None:
-    """Close every database of this process and give up its hold on embedded servers; a later use opens them again."""
+    """Close every database of this process and release the embedded servers; a later use opens them again."""
     with _registry:
         known, homes = list(_databases.values()), {each._home for each in _databases.values() if each.is_embedded}
     for each in known:

@@ -49,7 +49,7 @@ def erase_owner(connection: Connection, *, owner: str) -> dict[str, int]:
     notes = Counter[str]()
     for each in [] if owner.startswith(NOTE_OWNER_PREFIX) else places.note_owners(connection, owner=owner):
         notes.update(erase_owner(connection, owner=each))
-    places.erase(connection, owner=owner, session=None)
+    places.erase_audit(connection, owner=owner, session=None)
     values: dict[str, str | None] = {"owner": owner, "session": None}
     sessions = connection.execute(load("forgetting")["drop_sessions"], values).fetchall()  # waits for running writers
     mentions = connection.execute(load("forgetting")["delete_owner_mentions"], values).fetchall()
@@ -67,7 +67,7 @@ def erase_session(connection: Connection, *, owner: str, session: str) -> dict[s
     notes = Counter[str]()
     if not owner.startswith(NOTE_OWNER_PREFIX):
         notes.update(erase_session(connection, owner=note_owner(owner, session), session=session))
-        places.erase(connection, owner=owner, session=session)
+        places.erase_audit(connection, owner=owner, session=session)
     values: dict[str, str | None] = {"owner": owner, "session": session}
     sessions = connection.execute(load("forgetting")["drop_session"], values).fetchall()  # waits for running writers
     rows = connection.execute(load("forgetting")["delete_session_mentions"], values).fetchall()

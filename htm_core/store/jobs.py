@@ -62,7 +62,7 @@ def enqueue_due_counts(connection: Connection) -> int:
     """
     row = connection.execute(load("jobs")["enqueue_due_counts"]).fetchone()
     assert row is not None  # a select without from has one row
-    return int(row["owed"])
+    return int(row["queued"])
 
 
 def move_to_active_model(connection: Connection, jobs: Sequence[ClaimedJob]) -> int:

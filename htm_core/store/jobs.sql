@@ -20,7 +20,7 @@ on conflict (tenant, kind, model, coalesce(node_id, '00000000-0000-0000-0000-000
 do update set parked_at = null, run_at = now(), attempts = 0 where jobs.parked_at is not null
 
 -- name: enqueue_due_counts
-select queue_lexeme_counts() as owed
+select queue_lexeme_counts() as queued
 
 -- name: move_to_active_model
 -- Jobs for a model that the tenant no longer has become jobs for the model that it has.

@@ -102,7 +102,7 @@ def timeline(
 ) -> list[Mention]:
     """The latest mentions (or the first ones after `after`), ascending.
 
-    Across sessions also those of the owners whose names begin with `owner_prefix`.
+    Across sessions it includes the mentions of owners with names that begin with `owner_prefix`.
     """
     statement = ("latest" if after is None else "following") + ("" if session is None else "_in_session")
     filters = {
@@ -167,7 +167,7 @@ def drop_from_log(connection: Connection, ids: Sequence[UUID], *, owner: str, se
 
 
 def logged_sessions(connection: Connection, *, owner: str, owner_pattern: str | None) -> list[str]:
-    """The sessions with a log of an owner, and of owners whose name is like `owner_pattern`, sorted."""
+    """The sessions with a log of an owner, and of owners with names like `owner_pattern`, sorted."""
     rows = connection.execute(load("mentions")["logged_sessions"], {"owner": owner, "owner_pattern": owner_pattern})
     return [row["session"] for row in rows]
 

@@ -1,4 +1,4 @@
-"""Places: where mentions are kept in the palace and until when, and the audit of what was decided and consulted."""
+"""Places: where the palace keeps mentions and until when, and the audit of decisions and consultations."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from .database import Connection, Row
 from .queries import load
 
 
-def put(
+def insert(
     connection: Connection, mentions: Sequence[UUID], *, owner: str, kind: str, at: datetime,
     where: Sequence[tuple[str, str]] | None = None, expires: datetime | None = None, uri: str | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> None:  # fmt: skip
-    """Give mentions their places, each its (room, drawer), or none."""
+    """Insert a place for each mention; `where` has a (room, drawer) for each, or is None for none."""
     rooms = where or [("", "")] * len(mentions)
     values = {
         "mentions": list(mentions), "rooms": [room for room, _ in rooms], "drawers": [drawer for _, drawer in rooms],
         "owner": owner, "kind": kind, "at": at, "expires": expires, "uri": uri, "facts": Jsonb(dict(facts or {})),
     }  # fmt: skip
-    connection.execute(load("places")["put"], values)
+    connection.execute(load("places")["insert"], values)
 
 
-def look(
+def list_places(
     connection: Connection, *, owners: Sequence[str], kinds: Sequence[str], now: datetime, limit: int | None,
     room: str | None = None, drawer: str | None = None, uri: str | None = None, robot: str | None = None,
     since: datetime | None = None,
 ) -> list[Placed]:  # fmt: skip
-    """What lies in the palace, newest first."""
+    """The places that satisfy the filters, newest first, without forgotten and expired ones."""
     values = {
         "owners": list(owners), "kinds": list(kinds), "now": now, "limit": limit, "room": room, "drawer": drawer,
         "uri": uri, "robot": robot, "since": since,
     }  # fmt: skip
-    return [_placed(row) for row in connection.execute(load("places")["look"], values)]
+    return [_placed(row) for row in connection.execute(load("places")["list_places"], values)]
 
 
 def by_mention(connection: Connection, mention: UUID, *, owners: Sequence[str], now: datetime) -> Placed | None:
-    """One place; None when there is none of these owners, or not any more."""
+    """The place of a mention; None when these owners have none, or when it is forgotten or expired."""
     values = {"mentions": [mention], "owners": list(owners), "now": now}
     row = connection.execute(load("places")["by_mentions"], values).fetchone()
     return None if row is None else _placed(row)
@@ -54,7 +54,7 @@ def by_nodes(
     connection: Connection, ids: Sequence[UUID], *, owners: Sequence[str], kinds: Sequence[str], now: datetime,
     room: str | None = None, drawer: str | None = None,
 ) -> dict[str, Placed]:  # fmt: skip
-    """The newest place of each of these nodes, as far as they have one."""
+    """The newest place of each of these nodes, for those that have one."""
     values = {
         "nodes": list(ids),
         "owners": list(owners),
@@ -73,7 +73,7 @@ def rooms(connection: Connection, *, owners: Sequence[str]) -> list[Room]:
 
 
 def move(connection: Connection, mention: UUID, *, owner: str, room: str, drawer: str) -> bool:
-    """Put what is filed into another drawer, and say whether it was there."""
+    """Move a filed mention to another drawer; False when it is not filed."""
     values = {"mention": mention, "owner": owner, "room": room, "drawer": drawer}
     return connection.execute(load("places")["move"], values).fetchone() is not None
 
@@ -81,18 +81,18 @@ def move(connection: Connection, mention: UUID, *, owner: str, room: str, drawer
 def hide(
     connection: Connection, mentions: Sequence[UUID], *, owner: str, by: str, at: datetime
 ) -> tuple[int, set[UUID]]:
-    """Hide these mentions; the answer is how many, and the nodes that went with their last."""
+    """Hide these mentions; returns how many, and the nodes hidden with their last mention."""
     values = {"mentions": list(mentions), "owner": owner, "by": by, "at": at}
     rows = connection.execute(load("places")["hide"], values).fetchall()
-    return len(rows), _let_go(connection, rows)
+    return len(rows), _hide_unmentioned(connection, rows)
 
 
 def sweep(connection: Connection, *, now: datetime, by: str) -> set[UUID]:
-    """Hide the notes whose time is up, a thousand at a time; the answer is the nodes that went with their last mention."""
-    return _let_go(connection, connection.execute(load("places")["sweep"], {"now": now, "by": by}).fetchall())
+    """Hide up to a thousand expired notes; returns the nodes hidden with their last mention."""
+    return _hide_unmentioned(connection, connection.execute(load("places")["sweep"], {"now": now, "by": by}).fetchall())
 
 
-def _let_go(connection: Connection, rows: Iterable[Row]) -> set[UUID]:
+def _hide_unmentioned(connection: Connection, rows: Iterable[Row]) -> set[UUID]:
     touched = {row["node_id"] for row in rows if row["node_id"] is not None}
     if not touched:
         return set()
@@ -103,18 +103,18 @@ def _let_go(connection: Connection, rows: Iterable[Row]) -> set[UUID]:
 
 
 def lock_drawer(connection: Connection, *, owner: str, room: str, drawer: str) -> None:
-    """Be the only one who promotes into a drawer until the transaction ends."""
+    """Lock a drawer against other promotions until the transaction ends."""
     connection.execute(load("places")["lock_drawer"], {"owner": owner, "room": room, "drawer": drawer})
 
 
 def mark_promoted(connection: Connection, note: UUID, *, at: datetime | None) -> None:
-    """Surface a note no more, since it was promoted; or again, with None."""
-    connection.execute(load("places")["promoted"], {"mention": note, "at": at})
+    """Mark a note as promoted, so that it is no longer shown; with None it is shown again."""
+    connection.execute(load("places")["mark_promoted"], {"mention": note, "at": at})
 
 
-def decide(connection: Connection, row: Mapping[str, Any]) -> None:
-    """Write down a decision."""
-    connection.execute(load("places")["decide"], {**row, "against": Jsonb(row["against"])})
+def add_decision(connection: Connection, row: Mapping[str, Any]) -> None:
+    """Add a decision to the audit."""
+    connection.execute(load("places")["add_decision"], {**row, "against": Jsonb(row["against"])})
 
 
 def decisions(connection: Connection, *, owner: str, limit: int, id: UUID | None = None) -> list[Row]:
@@ -123,13 +123,13 @@ def decisions(connection: Connection, *, owner: str, limit: int, id: UUID | None
 
 
 def is_undone(connection: Connection, decision: UUID) -> bool:
-    """Whether a decision was taken back already."""
-    return connection.execute(load("places")["undone"], {"id": decision}).fetchone() is not None
+    """Whether a decision was undone before."""
+    return connection.execute(load("places")["is_undone"], {"id": decision}).fetchone() is not None
 
 
-def consulted(connection: Connection, row: Mapping[str, Any]) -> None:
-    """Write down a consultation."""
-    connection.execute(load("places")["consulted"], {**row, "layers": Jsonb(row["layers"])})
+def add_consultation(connection: Connection, row: Mapping[str, Any]) -> None:
+    """Add a consultation to the audit."""
+    connection.execute(load("places")["add_consultation"], {**row, "layers": Jsonb(row["layers"])})
 
 
 def consultations(connection: Connection, *, owner: str, limit: int) -> list[Row]:
@@ -137,27 +137,27 @@ def consultations(connection: Connection, *, owner: str, limit: int) -> list[Row
     return connection.execute(load("places")["consultations"], {"owner": owner, "limit": limit}).fetchall()
 
 
-def woke(connection: Connection, *, owner: str, robot: str) -> datetime | None:
-    """When a robot woke up last."""
-    row = connection.execute(load("places")["woke"], {"owner": owner, "robot": robot}).fetchone()
+def last_wake(connection: Connection, *, owner: str, robot: str) -> datetime | None:
+    """When a robot last woke up; None for never."""
+    row = connection.execute(load("places")["last_wake"], {"owner": owner, "robot": robot}).fetchone()
     return None if row is None else row["at"]
 
 
-def wake(connection: Connection, *, owner: str, robot: str, at: datetime) -> None:
-    """Write down that a robot wakes up now."""
-    connection.execute(load("places")["wake"], {"owner": owner, "robot": robot, "at": at})
+def set_wake(connection: Connection, *, owner: str, robot: str, at: datetime) -> None:
+    """Record that a robot wakes up."""
+    connection.execute(load("places")["set_wake"], {"owner": owner, "robot": robot, "at": at})
 
 
 def note_owners(connection: Connection, *, owner: str) -> list[str]:
-    """Whose the notes of all sessions of a user are."""
+    """The owners of the notes of all sessions of a user."""
     return [
         row["owner"] for row in connection.execute(load("places")["note_owners"], {"prefix": note_owner_prefix(owner)})
     ]
 
 
-def erase(connection: Connection, *, owner: str, session: str | None) -> None:
-    """Erase the audit of an owner, or of one session of theirs; places go with their mentions."""
-    connection.execute(load("places")["erase"], {"owner": owner, "session": session})
+def erase_audit(connection: Connection, *, owner: str, session: str | None) -> None:
+    """Delete the audit of an owner or of one session; places are deleted with their mentions."""
+    connection.execute(load("places")["erase_audit"], {"owner": owner, "session": session})
 
 
 def _drawer(row: Row) -> Drawer:

@@ -1,12 +1,12 @@
--- name: put
+-- name: insert
 insert into places (tenant, mention_id, owner, session, kind, room, drawer, filed_at, expires_at, uri, facts)
 select this_tenant(), given.id, %(owner)s, m.session, %(kind)s, given.room, given.drawer, %(at)s, %(expires)s, %(uri)s, %(facts)s
 from unnest(%(mentions)s::uuid[], %(rooms)s::text[], %(drawers)s::text[]) as given(id, room, drawer)
 join mentions m on m.tenant = this_tenant() and m.id = given.id
 on conflict (tenant, mention_id) do nothing
 
--- name: look
--- Places that are neither forgotten nor past their time, newest first.
+-- name: list_places
+-- Places that are neither forgotten nor expired, newest first.
 select p.*, m.node_id, m.at, m.robot, n.content, n.tokens, s.importance
 from places p
 join mentions m on m.tenant = p.tenant and m.id = p.mention_id
@@ -32,7 +32,7 @@ where p.tenant = this_tenant() and p.mention_id = any(%(mentions)s::uuid[]) and 
   and m.forgotten_at is null and (p.expires_at is null or p.expires_at > %(now)s)
 
 -- name: by_nodes
--- Where nodes are kept, each in its newest place.
+-- The newest place of each node.
 select distinct on (m.node_id) p.*, m.node_id, m.at, m.robot, n.content, n.tokens, s.importance
 from mentions m
 join places p on p.tenant = m.tenant and p.mention_id = m.id
@@ -56,13 +56,13 @@ where tenant = this_tenant() and mention_id = %(mention)s and owner = %(owner)s 
 returning mention_id
 
 -- name: hide
--- Hides mentions, and only these: a node goes with its last.
+-- Hides these mentions only. A node is hidden with its last mention.
 update mentions m set forgotten_at = %(at)s, forgotten_by = %(by)s
 where m.tenant = this_tenant() and m.id = any(%(mentions)s::uuid[]) and m.owner = %(owner)s and m.forgotten_at is null
 returning m.id, m.node_id
 
 -- name: sweep
--- Hides the notes whose time is up, as of that time.
+-- Hides expired notes, as of the time of their expiry.
 with due as (
   select p.mention_id, p.expires_at from places p join mentions m on m.tenant = p.tenant and m.id = p.mention_id
   where p.tenant = this_tenant() and p.expires_at <= %(now)s and m.forgotten_at is null
@@ -71,15 +71,15 @@ update mentions m set forgotten_at = d.expires_at, forgotten_by = %(by)s
 from due d where m.tenant = this_tenant() and m.id = d.mention_id
 returning m.node_id
 
--- name: promoted
+-- name: mark_promoted
 update places set promoted_at = %(at)s where tenant = this_tenant() and mention_id = %(mention)s
 
 -- name: lock_drawer
--- One promotion at a time in a drawer: two at once would each miss what the other files.
+-- One promotion at a time in a drawer: two at the same time would each miss what the other files.
 select pg_advisory_xact_lock(hashtextextended(
   'htm drawer ' || this_tenant() || chr(31) || %(owner)s::text || chr(31) || %(room)s::text || chr(31) || %(drawer)s::text, 0))
 
--- name: decide
+-- name: add_decision
 insert into decisions (tenant, id, owner, robot, session, at, note_id, mention_id, room, drawer, reason, summary, outcome, against, undoes)
 values (this_tenant(), %(id)s, %(owner)s, %(robot)s, %(session)s, %(at)s, %(note)s, %(mention)s, %(room)s, %(drawer)s,
         %(reason)s, %(summary)s, %(outcome)s, %(against)s, %(undoes)s)
@@ -88,27 +88,27 @@ values (this_tenant(), %(id)s, %(owner)s, %(robot)s, %(session)s, %(at)s, %(note
 select * from decisions where tenant = this_tenant() and owner = %(owner)s
   and (%(id)s::uuid is null or id = %(id)s) order by at desc, id desc limit %(limit)s
 
--- name: undone
+-- name: is_undone
 select 1 from decisions where tenant = this_tenant() and undoes = %(id)s
 
--- name: consulted
+-- name: add_consultation
 insert into consultations (tenant, id, owner, robot, session, at, prompt, recall, rule, verdict, layers)
 values (this_tenant(), %(id)s, %(owner)s, %(robot)s, %(session)s, %(at)s, %(prompt)s, %(recall)s, %(rule)s, %(verdict)s, %(layers)s)
 
 -- name: consultations
 select * from consultations where tenant = this_tenant() and owner = %(owner)s order by at desc, id desc limit %(limit)s
 
--- name: woke
+-- name: last_wake
 select at from wakings where tenant = this_tenant() and owner = %(owner)s and robot = %(robot)s
 
--- name: wake
+-- name: set_wake
 insert into wakings (tenant, owner, robot, at) values (this_tenant(), %(owner)s, %(robot)s, %(at)s)
 on conflict (tenant, owner, robot) do update set at = greatest(wakings.at, excluded.at)
 
 -- name: note_owners
 select distinct owner from sessions where tenant = this_tenant() and starts_with(owner, %(prefix)s::text)
 
--- name: erase
+-- name: erase_audit
 with decided as (
   delete from decisions where tenant = this_tenant() and owner = %(owner)s and (%(session)s::text is null or session = %(session)s)),
 woken as (

@@ -33,7 +33,7 @@ memory = Memory("child", url=url or None, tenant=tenant, session="today", embed=
                 settings=Settings(worker="off"), clock=lambda: datetime.fromisoformat(now))
 palace = Palace(memory, judge=forever if moment == "judged" else None)
 if moment == "written down":
-    places.decide = forever
+    places.add_decision = forever
 palace.note("A note of the robot that was killed.")
 palace.promote(note, room="river", drawer="sluice", reason="Needed.", summary="The sluice is open by day.")
 """

@@ -281,7 +281,7 @@ def test_nothing_of_a_promotion_is_written_when_it_fails_half_way(
         raise RuntimeError("the process died here")
 
     note = palace.note("Something.")
-    monkeypatch.setattr(places, "decide", crash)
+    monkeypatch.setattr(places, "add_decision", crash)
     with pytest.raises(RuntimeError):
         palace.promote(note, summary="Something was learned.", **PLACE)
     monkeypatch.undo()

@@ -115,7 +115,7 @@ def test_a_collections_number_opens_it_to_its_own_tenant_only(database: Database
     filters = DocumentFilters(at=datetime.now(UTC), uids=[document_id("docs", (), "a")])
     page = collections.Page(limit=10)
     question = collections.DocumentQuery(
-        text="wall", vector=[1, 2], share=0.5, min_score=0, vector_pool=10, text_pool=10
+        words="wall", embedding=[1, 2], vector_share=0.5, min_score=0, vector_pool=10, text_pool=10
     )  # fmt: skip
     for wall, seen in ((tenant, 1), (f"other-{tenant}", 0)):
         with database.transaction(wall) as connection:
@@ -219,7 +219,7 @@ def test_a_page_is_full_though_the_index_gives_up_among_what_belongs_to_others(
 ) -> None:
     """Asked for what is nearest in the other collection, the index visits its allowance of tuples and finds nothing."""
     vector = [6.0] + [0.0] * (DIMENSION - 1)
-    question = collections.DocumentQuery(text=None, vector=vector, share=1, min_score=0, vector_pool=128, text_pool=128)
+    question = collections.DocumentQuery(words=None, embedding=vector, vector_share=1, min_score=0, vector_pool=128, text_pool=128)
     with database.transaction(crowd) as connection:
         standing = collections.find(connection, "west")
         assert standing is not None
