@@ -1,4 +1,4 @@
-"""The same verbs, awaitable: each runs on the memory's own threads, so no event loop is ever tied to a connection."""
+"""The same verbs as coroutines. Each runs on the memory's own threads, so that no event loop is tied to a connection."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _S = TypeVar("_S")
 
 
 class awaited(Generic[_S, _P, _T]):  # noqa: N801 - it is used like a decorator
-    """The awaited form of a verb: same name, same arguments, same answer.
+    """The coroutine of a verb: same name, same arguments, same answer.
 
-    A time-out stops waiting, not the work: what was begun is finished, and saying it again is harmless.
+    A time-out stops the waiting, not the work: what was started is finished, and calling it again is harmless.
     """
 
     def __init__(self, verb: Callable[Concatenate[_S, _P], _T]) -> None:
@@ -50,7 +50,7 @@ class awaited(Generic[_S, _P, _T]):  # noqa: N801 - it is used like a decorator
 
 
 class _Twin(Generic[_S]):
-    """Something whose verbs are awaited."""
+    """An object of which the verbs are awaited."""
 
     def __init__(self, of: _S, threads: Callable[[], ThreadPoolExecutor]) -> None:
         self._of = of
@@ -119,7 +119,7 @@ class AsyncGroup(_Twin[Group]):
 
     @property
     def role(self) -> str | None:
-        """The robot's role when its heart last beat."""
+        """This robot's role at its last heartbeat: "active", "passive", or None once it has left."""
         return self._of.role
 
     async def __aenter__(self) -> AsyncGroup:
@@ -130,7 +130,7 @@ class AsyncGroup(_Twin[Group]):
 
 
 class AsyncMemory(_Twin[Memory]):
-    """`Memory`, awaited: the twin of one memory, with the same robot, working memory and connections."""
+    """`Memory`, awaited: with the same robot, working memory and connections."""
 
     remember = awaited(Memory.remember)
     remember_many = awaited(Memory.remember_many)
@@ -158,18 +158,18 @@ class AsyncMemory(_Twin[Memory]):
     close = awaited(Memory.close)
 
     async def run(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """Run something of one's own on the memory's threads, such as several verbs in a row."""
+        """Run a function of your own on the memory's threads, such as several verbs in a row."""
         call = functools.partial(contextvars.copy_context().run, work, *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(self._threads(), call)
 
     @property
     def tags(self) -> AsyncTags:
-        """The tags of one's memories, awaited."""
+        """The tags of these memories, awaited."""
         return AsyncTags(self._of.tags, self._threads)
 
     @property
     def jobs(self) -> AsyncJobs:
-        """The work that is owed, awaited."""
+        """The pending jobs, awaited."""
         return AsyncJobs(self._of.jobs, self._threads)
 
     @property
@@ -178,7 +178,7 @@ class AsyncMemory(_Twin[Memory]):
         return AsyncBackup(self._of.backup, self._threads)
 
     async def group(self, name: str, *, role: GroupRole = "active", lease: float | None = None) -> AsyncGroup:
-        """Hold one working memory together with other robots, awaited."""
+        """Join a group of robots that share one working memory, awaited."""
         return AsyncGroup(await self.run(self._of.group, name, role=role, lease=lease), self._threads)
 
     def log(self, session: str | None = None) -> AsyncLog:

@@ -1,17 +1,17 @@
-"""Everything that can go wrong, as one tree.
+"""All errors, as one tree.
 
     HTMError
-    ├── InvalidInput (ValueError)       what was asked for could not be meant
+    ├── InvalidInput (ValueError)       an argument makes no sense
     ├── NotFound (LookupError)          there is no such memory
-    ├── StorageError                    PostgreSQL could not do it
+    ├── StorageError                    PostgreSQL could not do the work
     │   ├── DatabaseUnavailable
     │   ├── SchemaOutdated
     │   ├── DimensionMismatch
     │   └── QueryTimeout
-    ├── ModelError                      an embedder or tagger failed or lied
-    └── Ungrounded                      an answer was refused for want of evidence
+    ├── ModelError                      a model failed, or gave an impossible answer
+    └── Ungrounded                      an answer was refused, since evidence is missing
 
-Every message says what was expected, what came and what to do next.
+Every message says what was expected, what came, and what to do next.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class HTMError(Exception):
 
 
 class InvalidInput(HTMError, ValueError):
-    """An argument that cannot be meant; nothing was written."""
+    """An argument that makes no sense; nothing was written."""
 
 
 class NotFound(HTMError, LookupError):
@@ -30,28 +30,28 @@ class NotFound(HTMError, LookupError):
 
 
 class StorageError(HTMError):
-    """PostgreSQL could not do what was asked."""
+    """PostgreSQL could not do the work."""
 
 
 class DatabaseUnavailable(StorageError):
-    """The database cannot be reached, or refused the login."""
+    """The database cannot be reached, or it refused the login."""
 
 
 class SchemaOutdated(StorageError):
-    """The schema, an extension, a role or a privilege is missing or of another version."""
+    """The schema, an extension, a role or a privilege is missing, or of another version."""
 
 
 class DimensionMismatch(StorageError):
-    """A vector has another dimension, or comes from another model, than those stored."""
+    """A vector has another dimension than those stored, or comes from another model."""
 
 
 class QueryTimeout(StorageError):
-    """A statement took longer than the statement time-out."""
+    """A statement took longer than `Settings.statement_timeout`."""
 
 
 class ModelError(HTMError):
-    """A model is unreachable, failed, or answered something impossible."""
+    """A model cannot be reached, failed, or gave an impossible answer."""
 
 
 class Ungrounded(HTMError):
-    """A layer that had to be consulted could not be, so no answer is allowed."""
+    """A source that an answer needs could not be read, so no answer is allowed."""

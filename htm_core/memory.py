@@ -1,4 +1,4 @@
-"""Memory: the verbs."""
+"""Memory: the public verbs. Each one calls the operation of its name."""
 
 from __future__ import annotations
 
@@ -67,13 +67,35 @@ if TYPE_CHECKING:
 
 
 class Memory(Handle):
-    """A robot's memory: what it holds in mind, within a budget of tokens, before what it never forgets.
+    """A robot's memory: a working memory with a token budget, in front of a permanent long-term memory.
 
-    Making one is cheap: memories of one process share a connection pool, an embedder and a worker for each url. Nothing
-    is opened before the first verb. `url` is a PostgreSQL DSN, else the environment variable `HTM_DATABASE_URL`, else a
-    private PostgreSQL under `HTM_HOME`. `tenant` is the wall; `user` says whose memories these are (None: what everyone
-    in the tenant shares), `session` which conversation; the verbs default to these. Raises `InvalidInput` for options
-    that cannot be meant.
+        with Memory("atlas") as memory:  # a private PostgreSQL, since no url is given
+            memory.remember("The user prefers dark mode.", tags=["user:preference"], importance=8)
+            for hit in memory.recall("what does the user like?"):
+                print(hit.score, hit.content)
+            print(memory.context(budget=2_000).text)
+
+    Making one is cheap: the memories of a process share a connection pool, an embedder and a worker for each url. Nothing is
+    opened before the first verb.
+
+    - `robot`: who remembers. All robots of a tenant share one long-term memory.
+    - `url`: a PostgreSQL DSN; else the environment variable `HTM_DATABASE_URL`; else a private PostgreSQL under `HTM_HOME`.
+    - `tenant`: an organisation or an installation. No tenant ever sees another's memories.
+    - `user`: the user whose memories these are; None is what everyone in the tenant shares.
+    - `session`: a conversation. The verbs default to this user and this session.
+    - `budget`: tokens of working memory; `policy` says who leaves first when it is full: "importance", "lfu_lru", "lru",
+      "fifo", or a callable (item, now) -> score, the lowest of which leaves first.
+    - `embedder`: None or "minilm" for the embedded model, "minilm:int8", "ollama:MODEL", or an object with
+      `embed_documents` and `embed_query` (LangChain) or LlamaIndex's `BaseEmbedding`.
+    - `embed`: "queue" leaves vectors to the worker; "now" makes them before `remember` returns, for a process that stops
+      working once it has replied. Until a text has its vector it is found by its words.
+    - `tokenizer`: a callable that takes a text and gives its number of tokens, or the tokens; default tiktoken's o200k_base.
+    - `tagger`, `propositioner`: models that give new memories tags, and take facts out of them: "ollama:MODEL", a LangChain
+      chat model, an object of the protocol or a callable; for a tagger also "keywords", which needs no model.
+    - `on_evict`, `on_event`: called with each eviction and each event. What they raise is logged.
+    - `clock`: gives the present time, with its time zone.
+
+    Raises `InvalidInput` for options that make no sense.
     """
 
     def __init__(
@@ -106,21 +128,21 @@ class Memory(Handle):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # -- whose, and what it holds -------------------------------------------------------------------------------------
+    # -- identity and working memory ------------------------------------------------------------------------------------
 
     @property
     def robot(self) -> str:
-        """Who remembers."""
+        """The name of the robot that remembers."""
         return self._engine.robot
 
     @property
     def tenant(self) -> str:
-        """Behind which wall."""
+        """The tenant, beyond which nothing is seen."""
         return self._engine.tenant
 
     @property
     def user(self) -> str | None:
-        """Whose memories these are; None is what everyone in the tenant shares."""
+        """The user whose memories these are; None is what everyone in the tenant shares."""
         return self._engine.user
 
     @property
@@ -130,19 +152,22 @@ class Memory(Handle):
 
     @property
     def working(self) -> WorkingMemory:
-        """What the robot holds in mind in this session; removing from it forgets nothing."""
+        """The robot's working memory in this session, brought up to date with its table.
+
+        Removing an item from it forgets nothing: the node stays in long-term memory.
+        """
         return self._engine.working_memory()
 
     @property
     def aio(self) -> AsyncMemory:
-        """The same verbs, awaitable."""
+        """The same verbs as coroutines: `await memory.aio.recall(...)`."""
         from .aio import AsyncMemory  # aio is made of this class, so it cannot be imported before it
 
         settings = self._options.settings
         return AsyncMemory(self, lambda: process.threads(settings))
 
     def of(self, *, user: str | None = None, session: str | None = None) -> Memory:
-        """The same robot's memory of another user or conversation; what is not named stays as it is here.
+        """The same robot's memory of another user or conversation; what is not given stays the same.
 
         As cheap as any memory: it shares the connections, the embedder and the worker.
         """
@@ -152,17 +177,19 @@ class Memory(Handle):
         return sibling
 
     def group(self, name: str, *, role: GroupRole = "active", lease: float | None = None) -> Group:
-        """Hold one working memory together with other robots; an "active" one that is lost has a "passive" successor.
+        """Join a group of robots that share one working memory.
 
-        Within `lease` seconds: the group's own, or 10, unless given. All members have the same, and budget and policy.
+        `role` is "active" or "passive": when no active member is left, the passive one that has waited longest becomes active.
+        `lease` is how many seconds may pass before a robot that no longer answers counts as lost; by default the group's own,
+        and 10 for a new group. All members have the same lease, budget and policy. Raises `InvalidInput`.
         """
         return join_group(self._engine, self._runtime.heartbeat, self._runtime.listener, name, role=role, lease=lease)
 
     def robots(self) -> builtins.list[Robot]:
-        """Every robot of the tenant, with counts of what it has said and holds as far as this owner sees it."""
+        """All robots of the tenant, with counts of what each has said and holds, as far as this owner sees it."""
         return read.robots(self._engine)
 
-    # -- saying -------------------------------------------------------------------------------------------------------
+    # -- writing --------------------------------------------------------------------------------------------------------
 
     def remember(
         self, content: str, *, id: str | None = None, key: str | None = None, importance: float | None = None,
@@ -171,10 +198,20 @@ class Memory(Handle):
     ) -> Node:  # fmt: skip
         """Remember a text for good, and hold it in working memory.
 
-        Once this returns, the text is in PostgreSQL. The same words are the same node with another mention. `id` is the
-        caller's id of the mention: said again in its session it is the same mention. `key` names a value that changes:
-        the node becomes the key's newest version. `importance` is from 0 to 10. `at` must know its time zone. Raises
-        `InvalidInput`, in which case nothing was written, and `StorageError`.
+            node = memory.remember("Dinner is at eight.", role="user", name="Ann", importance=5, tags=["dinner"])
+
+        When this returns, the text is in PostgreSQL. The same words of the same owner are one node, and each call is another
+        mention of it.
+
+        - `id`: your own id of the mention, unique in its session. With the same id again it is the same mention.
+        - `key`: the name of a value that changes. The node becomes the key's newest version.
+        - `importance`: from 0 to 10; 1 unless given. A node that is known keeps its own unless one is given.
+        - `tags`: hierarchical labels such as "food:coffee"; `metadata`: JSON values, to filter by with `where=`.
+        - `session`: by default the memory's own. `role`: "user", "assistant", "system" or "tool". `name`: who is speaking.
+        - `at`: when it was said, a datetime with a time zone; by default now.
+        - `payload`: bytes that are stored with the mention exactly as they are.
+
+        Raises `InvalidInput` and `StorageError`; nothing was written then, unless the error says otherwise.
         """
         draft = Draft(
             content=content, id=id, key=key, importance=importance, tags=tags, metadata=metadata, session=session, role=role,
@@ -183,26 +220,28 @@ class Memory(Handle):
         return self.remember_many([draft])[0]
 
     def remember_many(self, drafts: Sequence[Draft | Mapping[str, Any]]) -> list[Node]:
-        """Remember many texts in one transaction: all of them, or on any error none.
+        """Remember many texts in one transaction: all of them, or none on an error.
 
-        Each is a `Draft` or a mapping of `remember`'s arguments, and may bring its `vector`.
+        Each is a `Draft` or a mapping of `remember`'s arguments, and may bring its `vector`. At most `Settings.max_drafts` at
+        once. Much faster than one `remember` for each.
         """
         listed = list(drafts)
         if len(listed) > self._engine.settings.max_drafts:
             raise InvalidInput(
                 f"expected at most {self._engine.settings.max_drafts:,} drafts, got {len(listed):,}; use batches"
             )
-        return [_spoken(node) for node in self._engine.write(listed)] if listed else []
+        return [_with_words(node) for node in self._engine.write(listed)] if listed else []
 
     def revise(
         self, key: str, content: str, *, if_version: int | None = None, importance: float | None = None,
         tags: Sequence[str] = (), metadata: Metadata | None = None, session: str | None = None, role: Role | None = None,
         name: str | None = None, at: datetime | None = None,
     ) -> Node | Conflict:  # fmt: skip
-        """Give a key a new value; the old one leaves recall and stays in its history.
+        """Give a key a new value. The old value leaves recall and stays in the key's history.
 
-        With `if_version` the value is set only if the key is still at that version (0: holds nothing, not yet or not any
-        more); otherwise the answer is a `Conflict` with what it holds now, and nothing was written.
+        With `if_version` the value is set only if the key is still at that version; 0 means that it has no value, or no longer.
+        Otherwise the answer is a `Conflict` with the current value, and nothing was written. The other arguments are those of
+        `remember`.
         """
         draft = Draft(
             content=content, key=key, importance=importance, tags=tags, metadata=metadata, session=session, role=role,
@@ -211,21 +250,22 @@ class Memory(Handle):
         return revise_module.revise(self._engine, draft, if_version=if_version)
 
     def log(self, session: str | None = None) -> Log:
-        """A chat's own record: the messages of a session, exact and in order."""
+        """A chat's own record: the messages of a session, exact and in order. By default the memory's own session."""
         return Log(self._engine, session or self._engine.session or "default")
 
     def collection(
         self, name: str, *, dim: int | None = None, embedder: EmbedderLike | None = None, kind: CollectionKind = "documents",
     ) -> Collection:  # fmt: skip
-        """Documents of a vector store: ids of your own, never merged, out of `recall`'s sight.
+        """Documents of a vector store, under your own ids: never merged, and never found by `recall`.
 
-        A `kind` other than "documents" is what an adapter keeps for itself, under names that no documents have.
+        `dim` is the dimension that you expect, `embedder` another one than the memory's. A `kind` other than "documents" is
+        what an adapter stores for itself, under names that no collection of documents can have.
         """
         from .collections.collection import opened as collected  # an edge of its own, which most memories never open
 
         return collected(self._engine, name, dim=dim, embedder=embedder, kind=kind)
 
-    # -- asking -------------------------------------------------------------------------------------------------------
+    # -- reading --------------------------------------------------------------------------------------------------------
 
     def recall(
         self, query: str, *, limit: int = 10, budget: int | None = None, mode: Mode = "hybrid", scope: Scope | None = None,
@@ -233,15 +273,27 @@ class Memory(Handle):
         robot: str | Sequence[str] | None = None, session: str | None = None, min_score: float = 0.0, hold: bool = True,
         explain: bool = False,
     ) -> Recall:  # fmt: skip
-        """Find what answers a question, best first, and hold it in working memory.
+        """Find what answers a query, best first, and hold it in working memory.
 
-        `mode` is "hybrid" (meaning and words), "vector" or "text". `scope` is "user" (one's own and what the tenant
-        shares), "session" or "tenant" (everybody's). `timeframe` is anything that `rules.timeframe` understands, such as
-        "last week", or "auto" to take the time out of the question. `robot`, `session`, `timeframe` and `where` must hold
-        for one and the same mention; `tags` hold with everything below them, all of them. `budget` keeps the best whole
-        hits that so many tokens hold, with what was said right before them. `explain` says what each signal added to a
-        hit's score. When the embedder is down words answer alone, and `.degraded` says so. Raises `InvalidInput`,
-        `StorageError`, and `ModelError` for mode="vector" without an embedder.
+            for hit in memory.recall("what does Ann drink?", limit=5, timeframe="last week", tags=["food"]):
+                print(hit.score, hit.mention.name, hit.content)
+
+        - `limit`: hits at most, up to 1,000. `min_score`: from 0 to 1; scores compare between queries.
+        - `budget`: keep the best whole hits that fit so many tokens, and with what is left the message right before each.
+        - `mode`: "hybrid" searches by meaning and by words, "vector" and "text" by one of them.
+        - `scope`: "user" (the default) is the user's own memories and what the tenant shares, "session" the memory's session
+          only, "tenant" everybody's.
+        - `timeframe`: such as "last week", "since Monday", "2026-01-15", a date, a datetime, a `Window`, a pair of datetimes or a
+          list of these; "auto" takes the time out of the query itself.
+        - `tags`: all of them must be on the node, each itself or by a tag below it.
+        - `where`: conditions on metadata. `robot`: one or several names. `session`: another session than the memory's.
+        - `hold`: put the hits into working memory, and count the access. `explain`: fill `Hit.signals`.
+
+        `robot`, `session`, `timeframe` and `where` must hold for one and the same mention. One query to the embedder and one
+        search, both in milliseconds at 100,000 memories with the embedded model. When the embedder fails, the words are searched
+        alone, and `.degraded` says so.
+
+        Raises `InvalidInput`, `StorageError`, and `ModelError` for mode="vector" without a working embedder.
         """
         prepared = recall_module.prepare(
             self._engine, query, limit=limit, budget=budget, mode=mode, scope=scope, timeframe=timeframe, tags=tags,
@@ -252,10 +304,13 @@ class Memory(Handle):
     def context(
         self, *, order: OrderName | Callable[[Item, float], float] = "balanced", budget: int | None = None
     ) -> Context:
-        """What a model is given of working memory, never a token over the budget.
+        """A text for a model's prompt, made of working memory, and never a token over the budget.
 
-        `order` is "balanced" (importance / (1 + hours since it came)), "balanced:access", "recent", "important",
-        "frequent" or a callable (item, now) -> score. The budget defaults to working memory's own.
+            prompt = memory.context(order="recent", budget=4_000).text
+
+        `order` is "balanced" (importance / (1 + hours since it was added)), "balanced:access" (since its last access),
+        "recent", "important", "frequent", or a callable (item, now) -> score, the highest first. `budget` is in tokens, by
+        default working memory's own. Needs no model; one short query sees whether other processes have changed the set.
         """
         working = self._engine.working_memory()
         now = self._engine.clock().timestamp()
@@ -263,18 +318,21 @@ class Memory(Handle):
         return assemble(working.items, order=order, budget=room, count=self._engine.tokens, now=now)
 
     def get(self, id_or_key: str) -> Node:
-        """The node of an id or the newest value of a key; raises `NotFound`."""
+        """The node of an id, or the newest value of a key; raises `NotFound`."""
         return read.get(self._engine, id_or_key)
 
     def history(self, key: str) -> list[Node]:
-        """Every value that a key has had, oldest first; `version` says which each was."""
+        """Every value that a key has had, oldest first; `Node.version` counts them from 1."""
         return read.history(self._engine, key)
 
     def list(
         self, *, tags: Sequence[str] | None = None, where: Mapping[str, Any] | None = None, limit: int = 100,
         after: str | None = None,
     ) -> list[Node]:  # fmt: skip
-        """Nodes, newest first: `after` is the id of the page before's last one, `NotFound` if that was erased since."""
+        """Nodes, newest first, filtered by tags and metadata.
+
+        For the next page pass the id of the last node as `after`; raises `NotFound` when that node was erased meanwhile.
+        """
         return read.page(self._engine, tags=tags, where=where, limit=limit, after=after)
 
     def timeline(
@@ -282,10 +340,10 @@ class Memory(Handle):
         limit: int = 100, before: str | Mention | None = None, after: str | Mention | None = None,
         forgotten: bool = False,
     ) -> builtins.list[Mention]:  # fmt: skip
-        """What was said, ascending: the latest `limit` mentions, or those before or after a mention.
+        """What was said, oldest first: the latest `limit` mentions, or those before or after a mention.
 
-        Within a session the order is that of saying; across sessions it is by time. `forgotten` shows what was forgotten
-        and not yet purged as well; an erased `before` or `after` is `NotFound`.
+        Within a session the order is that of saying, across sessions that of time. `before` and `after` are a mention or its id;
+        raises `NotFound` when it was erased. `forgotten` also shows what was forgotten and not yet purged.
         """
         return read.timeline(
             self._engine, session=session, robot=robot, timeframe=timeframe, limit=limit, before=before, after=after,
@@ -293,35 +351,39 @@ class Memory(Handle):
         )  # fmt: skip
 
     def sessions(self) -> builtins.list[str]:
-        """The conversations that have a log, sorted; without a user also those in which nobody is known."""
+        """The sessions that have a log, sorted. Without a user also the sessions of anonymous users."""
         return read.sessions(self._engine)
 
     def who_said(self, text: str) -> builtins.list[Mention]:
-        """Every mention of nodes that contain a text, whoever said it, newest first.
+        """Every mention of nodes that contain a text, by anyone, newest first.
 
-        Letter case and white space do not matter. Looks at every node of the owner, so it takes longer the more there are.
+        Letter case and white space do not matter. Reads every node of the owner, so its time grows with their number.
         """
         return read.who_said(self._engine, text)
 
     @property
     def tags(self) -> Tags:
-        """The tags of one's memories: given and taken, looked for, counted and drawn."""
+        """The tags of these memories: add, remove, search, count, and show as a tree."""
         return Tags(self._engine)
 
     def related(
         self, node: str | Node, *, hops: int = 2, kinds: Sequence[RelationKind] | None = None, limit: int = 20,
         min_weight: float = 0.0,
     ) -> builtins.list[Related]:  # fmt: skip
-        """The memories that hang together with one, strongest first: by shared tags, facts taken from it, and links.
+        """The memories that are related to one, strongest first: by shared tags, by facts taken from it, and by links.
 
-        Each comes with its strongest path of at most `hops` edges, of these `kinds` or of all.
+        Each comes with its strongest path of at most `hops` edges (1 to 6), of these `kinds` or of all. Its weight, at least
+        `min_weight`, is the product of the weights along the path.
         """
         return relations.related(self._engine, node, hops=hops, kinds=kinds, limit=limit, min_weight=min_weight)
 
     def link(
         self, source: str | Node, target: str | Node, *, kind: RelationKind = "related", weight: float = 1.0
     ) -> Relation:
-        """Join two memories: "related", "supports", "contradicts" or "derived"; with a weight of 0 no longer."""
+        """Join two memories by an edge: "related", "supports", "contradicts" or "derived".
+
+        `weight` is from 0 to 1; 0 removes the edge. Raises `InvalidInput` and `NotFound`.
+        """
         return relations.link(self._engine, source, target, kind=kind, weight=weight)
 
     # -- files --------------------------------------------------------------------------------------------------------
@@ -330,64 +392,63 @@ class Memory(Handle):
         self, path: str | os.PathLike[str], *, pattern: str = "**/*.md", tags: Sequence[str] = (),
         metadata: Metadata | None = None, force: bool = False, progress: Progress | None = None,
     ) -> builtins.list[Loaded]:  # fmt: skip
-        """Load a file, or those of a folder that a pattern names, as memories in step with what is on disk.
+        """Load a file, or the files of a folder that match a pattern, and keep the memories in step with the disk.
 
-        Markdown is cut where its structure ends, and its front matter becomes tags and metadata. A file that is as it was
-        is skipped unless it is forced; what a changed file no longer says is forgotten, and so is a file that is gone. A
-        file that fails says why and stays as it was; the others are loaded. `progress` is called after each, with their
-        number. Raises `NotFound` for a path that is not there.
+        Markdown is cut at its structure, and its front matter becomes tags and metadata. A file that has not changed is skipped,
+        unless `force` is given. What a changed file no longer says is forgotten, and so is a file that is gone. A file that fails
+        says why in its `Loaded.error` and stays as it was; the others are loaded. `progress` is called after each file with its
+        `Loaded` and the number of all files. Raises `NotFound` for a path that does not exist.
         """
         return files.load(
             self._engine, path, pattern=pattern, tags=tags, metadata=metadata, force=force, progress=progress
         )
 
     def unload(self, path: str | os.PathLike[str]) -> int:
-        """Forget what a file, or every file below a folder, said, and say how many chunks went; raises `NotFound`."""
+        """Forget a file, or every file below a folder; answers how many chunks were forgotten. Raises `NotFound`."""
         return files.unload(self._engine, path)
 
     def files(self, path: str | os.PathLike[str] | None = None) -> builtins.list[File]:
-        """The files that were loaded, by name: all, or those of a path and below it."""
+        """The files that are loaded, sorted by path: all, or a path and what is below it."""
         return files.listed(self._engine, path)
 
     # -- forgetting ---------------------------------------------------------------------------------------------------
 
     def forget(self, id_or_key: str, *, robot: str | None = None) -> None:
-        """Hide a node for its owner, or withdraw one robot's mentions of it; `restore` brings it back.
+        """Hide a node from its owner, or with `robot` only that robot's mentions of it. `restore` undoes it.
 
-        Raises `NotFound` when this owner has no such memory: what the tenant shares is forgotten by a memory without a
-        user.
+        Raises `NotFound` when this owner has no such memory. What the whole tenant shares is forgotten by a memory without a user.
         """
         forget_module.forget(self._engine, id_or_key, robot=robot)
 
     def restore(self, id_or_key: str) -> Node:
-        """Bring back what was forgotten; raises `NotFound` when nothing was."""
+        """Show again what was forgotten; raises `NotFound` when nothing was, or when it was purged."""
         return forget_module.restore(self._engine, id_or_key)
 
     def purge(self, older_than: datetime | timedelta, *, confirm: str = "") -> int:
-        """Erase for good what was forgotten longer ago than this, and say how many nodes went.
+        """Delete for good what was forgotten longer ago than this; answers how many nodes were deleted.
 
-        `older_than` is an aware moment or an age. `confirm` must be "confirmed".
+        `older_than` is a datetime with a time zone, or an age. `confirm` must be "confirmed".
         """
         return forget_module.purge(self._engine, older_than, confirm=confirm)
 
     def erase(
         self, *, user: str | None = None, session: str | None = None, key: str | None = None, confirm: str = ""
     ) -> Receipt:
-        """Erase at once and for good everything of a user, a session or a key, with a count of what went.
+        """Delete at once and for good everything of a user, a session or a key; answers with counts of what was deleted.
 
-        Exactly one of the three is named; sessions and keys are this owner's. `confirm` must be "confirmed".
+        Give exactly one of the three. Sessions and keys are this owner's. `confirm` must be "confirmed".
         """
         return forget_module.erase(self._engine, user=user, session=session, key=key, confirm=confirm)
 
-    # -- looking after it ---------------------------------------------------------------------------------------------
+    # -- maintenance ----------------------------------------------------------------------------------------------------
 
     def stats(self) -> Stats:
-        """Counts of what this owner sees, of working memory, and of the work that is owed."""
+        """Counts of what this owner sees, of working memory and of pending jobs."""
         return read.stats(self._engine, breakers=self._runtime.worker.breakers())
 
     @property
     def jobs(self) -> Jobs:
-        """The work that is owed, and what was given up, with its error."""
+        """The pending jobs, and those that were given up, with their errors."""
         return Jobs(self._engine)
 
     @property
@@ -396,18 +457,18 @@ class Memory(Handle):
         return Backup(self._engine)
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Wait until everything that is owed is done; False when time is up, or when all that is left keeps failing.
+        """Wait until all pending jobs are done; False when `timeout` seconds have passed, or when the jobs left keep failing.
 
-        Access counts are written, and the tenant's jobs done by the worker (by this thread with `worker="off"`).
+        Writes access counts first. The worker does the jobs; with `worker="off"` this thread does them.
         """
         return flush(self._engine, self._runtime.worker, timeout=timeout)
 
     def close(self) -> None:
-        """Release this handle and write down pending access counts; what memories share stays open for the others."""
+        """Write pending access counts and release this handle. What memories share stays open for the others."""
         if self._engine.database.opened:
             self._runtime.access_counts.write()
 
 
-def _spoken(node: Node | None) -> Node:
+def _with_words(node: Node | None) -> Node:
     assert node is not None  # only a log's wordless message has no node
     return node

@@ -1,4 +1,4 @@
-"""What an installation may set; everything has a default that works on a laptop."""
+"""The settings of an installation. The defaults work on a laptop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 
 class Signals(BaseModel):
-    """How much each signal counts in recall beside meaning and words, which weigh 1 together; 0 switches one off."""
+    """The weight of each recall signal, beside meaning and words, which weigh 1 together. 0 switches a signal off."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -25,7 +25,7 @@ class Signals(BaseModel):
 
 
 class Settings(BaseModel):
-    """How memories of one process use PostgreSQL, threads and models. Secrets never show in a repr."""
+    """How the memories of a process use PostgreSQL, threads and models. Secrets are hidden in its repr."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -67,5 +67,5 @@ class Settings(BaseModel):
 
 
 def home() -> Path:
-    """Where the embedded server and the embedded model live: `HTM_HOME`, default `~/.htm`."""
+    """The folder of the embedded server and the embedded model: `HTM_HOME`, by default `~/.htm`."""
     return Path(os.environ.get("HTM_HOME") or Path.home() / ".htm").expanduser().absolute()

@@ -1,4 +1,4 @@
-"""OpenTelemetry, off by default: a span and a duration for each verb and job, and a count for each event. Never content."""
+"""OpenTelemetry, off by default: a span and a duration for each verb and job, a count for each event; never any content."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ SCOPE = "htm_core"
 
 
 class Telemetry(Protocol):
-    """Where spans and counts go."""
+    """Where spans and counts are sent."""
 
     def span(self, name: str, **figures: Figure) -> AbstractContextManager[None]:
-        """Time what happens inside, as `name`; an exception is its outcome and goes on."""
+        """Time a block as `name`. An exception in it is recorded as the outcome, and raised on."""
 
     def count(self, name: str, figures: Mapping[str, Figure | None]) -> None:
         """Count an event, and add up its whole numbers."""
@@ -49,7 +49,7 @@ class _OpenTelemetry:
     def span(self, name: str, **figures: Figure) -> Iterator[None]:
         began, outcome = time.perf_counter(), "ok"
         attributes = {f"htm.{figure}": value for figure, value in figures.items()}
-        # What an exception says may quote what was given: its kind is told, its words are not.
+        # The message of an exception may quote content, so only its type is recorded.
         with self._tracer.start_as_current_span(
             name, attributes=attributes, record_exception=False, set_status_on_exception=False
         ) as current:
@@ -71,7 +71,7 @@ class _OpenTelemetry:
 
 
 def telemetry(*, on: bool) -> Telemetry:
-    """Telemetry as `Settings.telemetry` has it; raises `ImportError` when it is on and its extra is missing."""
+    """The telemetry for `Settings.telemetry`; raises `ImportError` when it is on and the extra is not installed."""
     return _opened() if on else _Silence()
 
 

@@ -1,4 +1,4 @@
-"""The values that cross the public surface: frozen, slotted, and typed."""
+"""The values, option types and protocols of the public surface. Values are frozen and slotted."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ DEFAULT_IMPORTANCE = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """Something to remember, before it is one.
+    """Something to remember.
 
-    The fields are `Memory.remember`'s arguments; `vector` is the content's embedding by the memory's own embedder, for
-    those who have it already.
+    The fields are the arguments of `Memory.remember`. `vector` is the content's embedding by the memory's own embedder, if
+    you have it already.
     """
 
     content: str
@@ -51,7 +51,11 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """What is remembered: one text of one owner, however often it was said."""
+    """One text of one owner, however often it was said.
+
+    `created_at`, `accessed_at` and `access_count` are of the node; who said it, when and where are its mentions. `version` is
+    that of its key, if it has one. `is_new` is true only in what `remember` answers, when the text was not known before.
+    """
 
     id: str
     content: str
@@ -69,7 +73,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
-    """Who said it, when and where: one saying of a node, or a message with nothing to search in it."""
+    """One saying of a node: who said it, when, and in which session. A message with nothing to search in it has no node.
+
+    `seq` counts the messages of a session from 1, without gaps. `payload` is the exact bytes that were given.
+    """
 
     id: str
     node_id: str | None
@@ -88,9 +95,10 @@ class Mention:
 class Hit:
     """A node that answers a query, and why.
 
-    `score` is in [0, 1] and compares between queries. Ranks count from 1; None means that arm did not find it.
-    `signals`, when they were asked for, are what each signal added to the score. `before`, when a budget was given and
-    has room for it, is the message right before `mention` in its session.
+    `score` is from 0 to 1 and compares between queries. Ranks count from 1; None means that this arm did not find the node.
+    `passage` is the part of the content that matched best. `mentions` are those that satisfy the filters, newest first.
+    `signals`, with `explain`, is what each signal added to the score. `before`, with a `budget` that has room for it, is the
+    message right before `mention` in its session.
     """
 
     node: Node
@@ -115,7 +123,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timings:
-    """Where a recall's time went, in milliseconds."""
+    """How long the parts of a recall took, in milliseconds."""
 
     embedding: float = 0.0
     sql: float = 0.0
@@ -123,7 +131,7 @@ class Timings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recall(Sequence[Hit]):
-    """The hits of one query, best first; `degraded` says in a sentence which arm was missing, and why."""
+    """The hits of one query, best first. `degraded` says in a sentence which arm was missing, and why; else it is None."""
 
     query: str
     hits: tuple[Hit, ...] = ()
@@ -146,7 +154,7 @@ class Recall(Sequence[Hit]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One node as working memory holds it; times are UTC epoch seconds, so that a policy is plain arithmetic."""
+    """A node as working memory holds it. Times are UTC epoch seconds, so that a policy can calculate with them."""
 
     id: str
     content: str
@@ -159,7 +167,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Eviction:
-    """The receipt of one item that left working memory; the node stays in long-term memory."""
+    """The receipt of an item that left working memory. Its node stays in long-term memory."""
 
     item: Item
     policy: str
@@ -169,7 +177,7 @@ class Eviction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What a model is given: `text` of exactly `tokens` tokens, made of `items` in the order in which they stand."""
+    """A text for a model's prompt, of exactly `tokens` tokens, made of `items` in their order in the text."""
 
     text: str
     items: tuple[Item, ...]
@@ -178,7 +186,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """A span of time, `start` inclusive and `stop` exclusive; None is open. Both are aware datetimes."""
+    """A span of time from `start`, inclusive, to `stop`, exclusive; None is open. Both have a time zone."""
 
     start: datetime | None
     stop: datetime | None
@@ -186,9 +194,9 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """A revision that lost the race: the key had moved on.
+    """The answer of `revise` when the key has another version than expected; nothing was written.
 
-    `current` is what it holds now; None when it holds nothing, because there is none or its value was forgotten.
+    `current` is the key's present value; None when it has none, or when its value was forgotten.
     """
 
     key: str
@@ -198,22 +206,22 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What an erasure removed, by table word: nodes, mentions, passages, vectors, keys, jobs."""
+    """How many rows an erasure deleted, by kind: nodes, mentions, passages, vectors, keys, jobs."""
 
     counts: Mapping[str, int]
 
     @property
     def total(self) -> int:
-        """How many rows went."""
+        """How many rows were deleted in all."""
         return sum(self.counts.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """Work that is owed: its `kind` ("embed", "tag", "propose", "relate" or "count"), for which node, by which model.
+    """A pending job: its `kind` ("embed", "tag", "propose", "relate" or "count"), the node it is for, and the model that does it.
 
-    `state` is "waiting", "claimed" (a worker is at it) or "parked" (given up after `attempts` tries); `error` says what went
-    wrong last.
+    `state` is "waiting", "claimed" (a worker is doing it) or "parked" (given up after `attempts` tries). `error` is the last
+    error.
     """
 
     id: str
@@ -229,7 +237,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something observable that happened: `name` such as "remember" or "evict", numbers only, never content."""
+    """Something that happened: `name` such as "remember" or "evict"; `data` holds numbers, never content."""
 
     name: str
     at: datetime
@@ -238,9 +246,9 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Robot:
-    """A robot of the tenant, and what it has said and holds as far as the asking owner sees it.
+    """A robot of the tenant, with counts of what it has said and holds, as far as this owner sees it.
 
-    `active_at` is exact to about a minute. What a group holds counts for no robot alone.
+    `active_at` is exact to about a minute. What a group holds is not counted for a single robot.
     """
 
     name: str
@@ -258,7 +266,7 @@ class Robot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A robot in a group; `live` while its heartbeat is not late."""
+    """A robot in a group; `live` until its heartbeat is late."""
 
     robot: str
     role: GroupRole
@@ -269,10 +277,10 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupStatus:
-    """How a group stands: who is in it, in the order of joining, and what it holds in mind.
+    """The state of a group: its members in the order of joining, and what its working memory holds.
 
-    `term` is one more after each change of who is active. `listening` says whether this process is told of changes at
-    once, or else looks for them with each heartbeat.
+    `term` grows by one with each change of who is active. `listening` says whether this process is notified of changes at
+    once; otherwise it looks for them with each heartbeat.
     """
 
     name: str
@@ -286,23 +294,23 @@ class GroupStatus:
 
     @property
     def active(self) -> tuple[str, ...]:
-        """The robots that are active."""
+        """The names of the active members."""
         return tuple(member.robot for member in self.members if member.role == "active")
 
     @property
     def passive(self) -> tuple[str, ...]:
-        """The robots that stand by."""
+        """The names of the passive members."""
         return tuple(member.robot for member in self.members if member.role == "passive")
 
     @property
     def utilization(self) -> float:
-        """The share of the budget that is held, from 0 to 1."""
+        """How much of the budget is used, from 0 to 1."""
         return self.working_tokens / self.budget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
-    """Counts for this memory's owner and scope, its working memory, and the work that is still owed."""
+    """Counts for this memory's owner, its working memory, and the jobs that are pending or parked."""
 
     robot: str
     tenant: str
@@ -330,7 +338,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagCount:
-    """A tag, and how many nodes have it or one below it."""
+    """A tag, and how many nodes have it or a tag below it."""
 
     tag: str
     nodes: int
@@ -338,7 +346,7 @@ class TagCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagFound:
-    """A tag that was looked for; `score` in [0, 1] is how much it is what was meant."""
+    """A tag that a search found; `score`, from 0 to 1, says how similar it is to the query."""
 
     tag: str
     nodes: int
@@ -347,7 +355,7 @@ class TagFound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagRelated:
-    """A tag that stands on the same nodes as another: on `shared` of them; `weight` is shared / (nodes with either)."""
+    """A tag that occurs together with another, on `shared` nodes; `weight` is shared / (nodes with either)."""
 
     tag: str
     shared: int
@@ -358,9 +366,8 @@ class TagRelated:
 class Relation:
     """An edge between two nodes, by their ids.
 
-    `kind` is "related", "supports", "contradicts" or "derived" (`source` from `target`); `origin` says where it comes from:
-    "tags" that both have, a "proposition" that a model took from its target, or an explicit "link". `weight` is above 0 and
-    at most 1.
+    `kind` is "related", "supports", "contradicts" or "derived" (`source` from `target`). `origin` is "tags" that both have, a
+    "proposition" that a model took from its target, or an explicit "link". `weight` is above 0 and at most 1.
     """
 
     source: str
@@ -372,9 +379,9 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Related:
-    """A node that hangs together with another: by which edges, and how closely.
+    """A node that is related to another, and how closely.
 
-    `weight` is the product of the edges' weights along `path`, the strongest there is within the hops; `hops` is its length.
+    `path` holds the edges of the strongest path within the hops; `weight` is the product of their weights.
     """
 
     node: Node
@@ -383,7 +390,7 @@ class Related:
 
     @property
     def hops(self) -> int:
-        """How many edges away it is."""
+        """The number of edges of the path."""
         return len(self.path)
 
 
@@ -466,12 +473,12 @@ Tokenizer: TypeAlias = Callable[[str], int | Sequence[Any]]
 class CollectionItem:
     """A document of a vector store, or an item of a key-value store.
 
-    `content` is embedded and found by its words, in passages of a few hundred tokens each; `texts`, when given, are
-    instead of it, each by itself. `vector` of the content, or `vectors` of the texts, are embeddings that are there
-    already, one for each. With `index=False` it is found by neither meaning nor words. `reference` is the source
-    document that it is a part of. It expires at `expires_at`, or when `ttl` is over; a refreshing read grants the `ttl`
-    anew. The times of creation and update are the collection's: what an item brings of them is not looked at. What is
-    read back has no texts and vectors of its own.
+    `content` is embedded and indexed in passages of a few hundred tokens each; `texts`, when given, replace it, each
+    by itself. `vector` (of the content) or `vectors` (one for each text) are embeddings that you have already. With
+    `index=False` an item is found neither by meaning nor by words. `reference` is the id of the source document that it is
+    a part of. An item expires at `expires_at`, or when `ttl` is over; a read with `refresh` starts the `ttl` again. The
+    collection sets `created_at` and `updated_at`; values given for them are ignored. What is read back has no texts and
+    vectors.
     """
 
     id: str | None = None
@@ -493,11 +500,11 @@ class CollectionItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionHit:
-    """A document that answers a query, and why; `score` is None where nothing was asked but filters.
+    """A document that answers a query, and why; `score` is None when there were only filters.
 
-    `score` is in [0, 1] and compares between queries. Ranks count from 1; None means that arm did not find it. `cosine`
-    is that of its best vector, None without one; `words` in [0, 1] is how much of the question its words are. `vector`,
-    when it was asked for, is that best one.
+    `score` is from 0 to 1 and compares between queries. Ranks count from 1; None means that this arm did not find it.
+    `cosine` is the similarity of its best vector, None without one. `words`, from 0 to 1, is how much of the query its words
+    cover. `vector`, with `with_vectors`, is that best vector.
     """
 
     item: CollectionItem

@@ -1,4 +1,4 @@
-"""A conversation to try htm-memory on: half a year of Ines, Jonas and their assistant Wren, and questions about it."""
+"""A conversation to try htm-memory with: half a year of Ines, Jonas and their assistant Wren, and questions about it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """Something to ask the sample; one of the first five answers holds the words `expect`."""
+    """A question about the sample; one of the first five hits holds the words `expect`."""
 
     question: str
     expect: str
@@ -18,15 +18,15 @@ class Question:
 
 
 def conversation() -> list[dict[str, Any]]:
-    """The sample's turns in order, each with session, role, name, content and at (ISO 8601 with an offset)."""
+    """The turns of the sample in order, each with session, role, name, content and at (ISO 8601 with an offset)."""
     return [json.loads(line) for line in text("conversation.jsonl").splitlines()]
 
 
 def questions() -> list[Question]:
-    """The questions that the demo asks."""
+    """The questions of the demo."""
     return [Question(**fields) for fields in json.loads(text("questions.json"))]
 
 
 def text(name: str) -> str:
-    """One of the sample's files, as it is."""
+    """The text of one of the sample's files."""
     return files(__name__).joinpath(name).read_text("utf-8")
