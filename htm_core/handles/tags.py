@@ -61,7 +61,7 @@ class Tags:
         found = [
             TagFound(tag=tag, nodes=nodes, score=score)
             for tag, nodes in counts.items()
-            if (score := rules.likeness(wanted, tag)) >= LIKE_ENOUGH
+            if (score := rules.similarity(wanted, tag)) >= LIKE_ENOUGH
         ]
         return sorted(found, key=lambda each: (-each.score, -each.nodes, each.tag))[:most]
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from htm_core.errors import InvalidInput
-from htm_core.rules.text.passages import LIMIT, Span, findable, searchable, split
+from htm_core.rules.text.passages import LIMIT, PassageSpan, findable, searchable, split
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 PIECES = st.sampled_from(
@@ -128,7 +128,7 @@ def test_a_limit_that_leaves_no_way_forward_is_refused(limit: int, overlap: int)
 
 
 def test_spans_are_places_in_the_text() -> None:
-    assert split("  two words \n") == [Span(2, 11)]
+    assert split("  two words \n") == [PassageSpan(2, 11)]
 
 
 @pytest.mark.parametrize(

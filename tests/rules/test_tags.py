@@ -14,9 +14,9 @@ from htm_core.rules.text.tags import (
     ancestors,
     closure,
     from_model,
-    likeness,
     normalize,
     normalize_all,
+    similarity,
 )
 
 LEVELS = st.text(alphabet="abz09é東_.+#-", min_size=1, max_size=6).filter(lambda level: any(c.isalnum() for c in level))
@@ -157,15 +157,15 @@ def test_the_closure_is_closed_and_has_nothing_but_ancestors(tags: tuple[str, ..
 
 
 @given(st.text(min_size=1, max_size=12).filter(str.strip), TAGS.map(normalize))
-def test_likeness_is_from_0_to_1_and_1_for_the_tag_itself(query: str, tag: str) -> None:
-    assert 0.0 <= likeness(query, tag) <= 1.0
-    assert likeness(tag, tag) == 1.0
-    assert all(likeness(level, tag) == 1.0 for level in tag.split(":"))
+def test_similarity_is_from_0_to_1_and_1_for_the_tag_itself(query: str, tag: str) -> None:
+    assert 0.0 <= similarity(query, tag) <= 1.0
+    assert similarity(tag, tag) == 1.0
+    assert all(similarity(level, tag) == 1.0 for level in tag.split(":"))
 
 
 def test_a_slip_of_the_pen_finds_its_tag_before_others() -> None:
     tags = ["food:coffee", "person:toffler", "work:office", "database"]
-    assert max(tags, key=lambda tag: likeness("cofee", tag)) == "food:coffee"
-    assert max(tags, key=lambda tag: likeness("databses", tag)) == "database"
-    assert likeness("databases", "tech:database") == 1.0
-    assert likeness("data", "tech:database") == 0.9
+    assert max(tags, key=lambda tag: similarity("cofee", tag)) == "food:coffee"
+    assert max(tags, key=lambda tag: similarity("databses", tag)) == "database"
+    assert similarity("databases", "tech:database") == 1.0
+    assert similarity("data", "tech:database") == 0.9

@@ -137,7 +137,7 @@ def test_unloading_a_folder_takes_what_is_below_it_and_nothing_beside_it(memory:
         ("---\na: [1\n---\nx", "YAML"),
         ("with \x00 in it", "NUL"),
         ("---\ndate: 2024-13-45\n---\nx", "month"),
-        ("---\nnumber: !!int words\n---\nx", "mend or quote it"),
+        ("---\nnumber: !!int words\n---\nx", "fix or quote it"),
         ('---\ntags: ["a\\0b"]\n---\nx', "NUL"),
         ('---\nx: "a\\0b"\n---\n', "NUL"),
         ("---\na: &a [*a]\n---\nx", "10,000 values"),

@@ -1,1 +1,1 @@
-"""Rules about text: passages, words, tags, Markdown, and what a question says of itself."""
+"""Rules about text: passages, words, tags, Markdown, near-duplicates, and what a question names."""

@@ -1,4 +1,4 @@
-"""One spelling for what differs only in form: the shape in which words are indexed and tags are named."""
+"""One spelling for words that differ only in form, used for the lexical index and for tags."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from unicodedata import normalize
 
 
 def fold(text: str) -> str:
-    """Give equal spelling to upper and lower case, full width and half width, composed and decomposed letters.
+    """Spell upper and lower case, full width and half width, composed and decomposed letters the same.
 
-    Unicode's NFKC form of the case-folded text. Done here rather than in PostgreSQL, whose `lower` depends on the
-    server's locale. ASCII, most of what comes, takes a short way.
+    The result is the NFKC form of the case-folded text. PostgreSQL's `lower` would depend on the server's locale.
     """
     if text.isascii():
         return text.lower()
@@ -17,5 +16,5 @@ def fold(text: str) -> str:
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a text with spaces between them: how a list of words is written where it is read."""
+    """The words of a text that are separated by white space: a short way to write a set of words in code."""
     return frozenset(text.split())

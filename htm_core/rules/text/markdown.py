@@ -15,8 +15,8 @@ from .passages import split
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-LIMIT = 1_200  # characters of a chunk, but for a fenced block, which is never cut
-SMALL = 200  # what is shorter does not stand alone before a heading
+LIMIT = 1_200  # characters of a chunk; only a fenced block may be longer, since it is never cut
+SMALL = 200  # a shorter chunk is joined with the section that follows
 
 _FRONT = re.compile(
     r"\A\ufeff?---[^\S\n]*\r?\n(.*?)(?:\r?\n)?^(?:---|\.\.\.)[^\S\n]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
@@ -26,7 +26,7 @@ _WHOLE = frozenset({"fence", "code_block", "html_block", "table_open"})
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A slice text[start:stop], counted in characters, and the headings that it stands under, outermost first."""
+    """A slice text[start:stop], counted in characters, and the headings above it, outermost first."""
 
     start: int
     stop: int
@@ -43,37 +43,35 @@ class _Block:
 
 
 def front_matter(text: str) -> tuple[dict[str, Any], int]:
-    """The YAML mapping between the `---` lines that a text begins with, and where the rest begins.
+    """The YAML mapping between `---` lines at the beginning of a text, and the place where the rest begins.
 
-    A text without them has none. Raises `InvalidInput` for YAML that cannot be read or is no mapping.
+    Without such lines the mapping is empty. YAML that cannot be read or is not a mapping raises `InvalidInput`.
     """
-    import yaml  # here and below: most processes load no files, and should not pay for it
+    import yaml  # imported here, as markdown_it is below, since most processes load no files
 
     found = _FRONT.match(text)
     if found is None:
         return {}, 0
     try:
-        said = yaml.safe_load(found[1])
+        value = yaml.safe_load(found[1])
     except yaml.YAMLError as error:
         place = getattr(error, "problem_mark", None)
         line = "" if place is None else f" in line {place.line + 2}"
-        raise InvalidInput(
-            f"expected YAML between the --- lines, got something else{line}; mend or remove it"
-        ) from None
+        raise InvalidInput(f"expected YAML between the --- lines, got something else{line}; fix or remove it") from None
     except (ValueError, OverflowError, RecursionError) as error:  # a 13th month, a number of too many digits, [[[[…
         raise InvalidInput(
-            f"expected YAML between the --- lines, got a value that cannot be read: {error}; mend or quote it"
+            f"expected YAML between the --- lines, got a value that cannot be read: {error}; fix or quote it"
         ) from None
-    if said is not None and not isinstance(said, dict):
-        raise InvalidInput(f"expected names and values between the --- lines, got a {type(said).__name__}")
-    return {str(name): value for name, value in (said or {}).items()}, found.end()
+    if value is not None and not isinstance(value, dict):
+        raise InvalidInput(f"expected names and values between the --- lines, got a {type(value).__name__}")
+    return {str(name): entry for name, entry in (value or {}).items()}, found.end()
 
 
 def chunks(text: str, *, start: int = 0, limit: int = LIMIT) -> list[Chunk]:
     """Cut Markdown, from `start` on, into chunks of at most `limit` characters.
 
-    A heading begins a new chunk and stays with what it announces; lists, tables and fences are kept whole where they
-    fit, a fence always. Every character but white space lies in one chunk, and each is an exact slice.
+    A heading begins a new chunk and stays with the text below it. Lists and tables are kept whole where they fit, fenced
+    blocks always. Every character but white space lies in exactly one chunk.
     """
     packed: list[Chunk] = []
     for section in _sections(text, start):
@@ -104,7 +102,7 @@ def _sections(text: str, start: int) -> Iterator[list[_Block]]:
 
 
 def _pack(section: list[_Block], *, text: str, limit: int) -> Iterator[Chunk]:
-    """A section's chunks: blocks together while they fit, and a heading never alone before what it announces."""
+    """A section's chunks: blocks are joined while they fit, and a heading is never separated from the next block."""
     held: Chunk | None = None
     alone = False
     for block in section:
@@ -135,9 +133,9 @@ def _common(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _blocks(text: str, start: int) -> Iterator[_Block]:
-    """The blocks of the outermost level, in order; what stands between them, such as link definitions, is one, too."""
+    """The outermost blocks in order; text between them, such as link definitions, is a block, too."""
     body = text[start:]
-    # markdown-it counts lines by "\n" alone, after making "\r\n" and "\r" one: so do we, on the text as it is.
+    # markdown-it turns "\r\n" and "\r" into "\n" and counts those lines; here they are counted in the text as it is.
     lines = [
         start,
         *accumulate((len(line) for line in re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", body)), initial=start),
@@ -170,7 +168,7 @@ def _block(
     text: str, start: int, stop: int, headings: list[tuple[int, str]], *, whole: bool, is_heading: bool = False
 ) -> Iterator[_Block]:
     """The block without the white space around it, if anything is left."""
-    said = text[start:stop]
-    start, stop = start + len(said) - len(said.lstrip()), start + len(said.rstrip())
+    written = text[start:stop]
+    start, stop = start + len(written) - len(written.lstrip()), start + len(written.rstrip())
     if start < stop:
         yield _Block(start, stop, tuple(name for _, name in headings if name), is_heading, whole)

@@ -1,4 +1,4 @@
-"""Which texts say what another said already, but for a few words."""
+"""Near-duplicates: texts that repeat an earlier one except for a few words."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from itertools import pairwise
 
 from .passages import searchable
 
-LIKE = 0.8  # of the pairs of neighbouring words, at least
-# A sign is a word of its own, as in "C++", but for what only parts words and sentences.
+SIMILARITY = 0.8  # at least this share of the pairs of neighbouring words is the same
+# A sign is a word of its own, as in "C++"; punctuation that only separates words and sentences is none.
 _PARTS = r".,;:!?'\"()\[\]{}/\\\u2026\u2018-\u201f\u00ab\u00bb\u2010-\u2015\u3001\u3002\u300c\u300d-"
 _WORD = re.compile(rf"(?<!\w)-\d+|\w+|[^\w\s{_PARTS}]")
 
 
 def copies(texts: Sequence[str], *, voices: Sequence[Hashable]) -> list[int | None]:
-    """For each text, which earlier one it repeats, None where it says something else.
+    """For each text, the index of the earlier text that it repeats, or None.
 
-    Two texts are near-duplicates when they have eight tenths of their pairs of neighbouring words in common, their
-    beginnings and ends counted as words, and the same numbers and signs in the same order, whatever their letter case
-    and punctuation; and when they have the same voice: two people's like words are two memories. Up to eleven words must
-    all be the same. A text is held against earlier ones that are not copies themselves. For texts as short as a
-    passage is: some 12 microseconds for a message, 90 for 900 characters.
+    Two texts are near-duplicates when they share at least 80 % of their pairs of neighbouring words (beginning and end
+    count as words) and have the same numbers and signs in the same order. Letter case and punctuation do not count. They
+    must also have the same voice, that is, speaker: the same words of two people are two memories. In texts of up to
+    eleven words all words must be the same. A text is compared only with earlier ones that are not copies themselves.
+    Cost for texts as short as a passage: about 12 microseconds for a message, 90 for 900 characters.
     """
-    said = [Said(tuple(_WORD.findall(searchable(text))) or (text,)) for text in texts]
+    compared = [Words(tuple(_WORD.findall(searchable(text))) or (text,)) for text in texts]
     holders: dict[Hashable, list[int]] = {}
     found: list[int | None] = []
-    for at, (one, voice) in enumerate(zip(said, voices, strict=True)):
+    for at, (one, voice) in enumerate(zip(compared, voices, strict=True)):
         marks = [(word, one.signs, voice) for word in one.marks()]
         near = sorted({place for mark in marks for place in holders.get(mark, ())})
-        original = next((place for place in near if said[place].like(one)), None)
+        original = next((place for place in near if compared[place].is_near(one)), None)
         found.append(original)
         if original is None:
             for mark in marks:
@@ -37,7 +37,7 @@ def copies(texts: Sequence[str], *, voices: Sequence[Hashable]) -> list[int | No
     return found
 
 
-class Said:
+class Words:
     """The words of a text, in order."""
 
     def __init__(self, words: tuple[str, ...]) -> None:
@@ -47,23 +47,23 @@ class Said:
 
     @property
     def spare(self) -> int:
-        """How many different words, of its own and of a copy's together, the two may not share at most.
+        """The most different words, of the two texts together, that a text and its copy need not share.
 
-        Each takes a pair of neighbours along, and a fifth of all pairs, a quarter of its own, need not be shared.
+        Each of them changes at least one pair, and a fifth of all pairs, a quarter of its own, need not be shared.
         """
         return (len(self.words) + 1) // 4
 
     def marks(self) -> list[str]:
-        """As many of its longest words as a copy may lack, and one more: a copy has one of them among its own."""
+        """Its longest words, one more than a copy may lack: so every copy has one of them among its own marks."""
         return sorted(sorted(self.different), key=len, reverse=True)[: self.spare + 1]
 
-    def like(self, other: Said) -> bool:
+    def is_near(self, other: Words) -> bool:
         """Whether the two are near-duplicates, if their numbers and signs are the same."""
         if len(self.different ^ other.different) > min(self.spare, other.spare):
             return False
         mine, others = self.pairs(), other.pairs()
         shared = len(mine & others)
-        return shared >= LIKE * (len(mine) + len(others) - shared)
+        return shared >= SIMILARITY * (len(mine) + len(others) - shared)
 
     def pairs(self) -> frozenset[tuple[str, str]]:
         """Its pairs of neighbouring words, from its beginning to its end."""

@@ -1,4 +1,4 @@
-"""What is searched: passages short enough for an embedding model, and words as the lexical index gets them."""
+"""Splitting a text into passages that fit an embedding model, and preparing text for the lexical index."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .folding import fold
 LIMIT = 900
 OVERLAP = 100
 
-# Where a text may be cut, best first. Each match ends where the next passage may begin. A heading ("Next steps:") keeps
-# to what it announces, and a list's number ("6.") to its line.
+# Where a text may be cut, best first. Each match ends where the next passage may begin. A heading ("Next steps:") stays
+# with the text below it, and a list's number ("6.") with its line.
 _PARAGRAPH = re.compile(r"(?<!:)(?<!:\*\*)\n[^\S\n]*\n\s*")
 _SENTENCE = re.compile(r"""(?<!\n\d)(?<!\n\d\d)[.!?…]["'”’»)\]]*\s+(?![a-z])|[。！？｡][」』”’）]*\s*|\n\s*""")  # noqa: RUF001
 _WORD = re.compile(r"\s+")
 _INK = re.compile(r"\S")
 _JOINERS = "\u200d\ufe0e\ufe0f"
 
-# Scripts written without spaces, and Hangul, whose particles cling to the words: from Han to Thai, Lao, Burmese, Khmer.
+# Scripts written without spaces, from Han to Thai, Lao, Burmese and Khmer; and Hangul, where particles are part of words.
 _UNSPACED = (
     "\u3005-\u3007\u3021-\u3029\u3031-\u3035\u303b\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u31a0-\u31bf"
     "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U0001b000-\U0001b16f\U00020000-\U000323af"
@@ -32,19 +32,19 @@ _RUN = re.compile(f"[{_UNSPACED}]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class PassageSpan:
     """A passage's place in its text: text[start:stop], counted in characters."""
 
     start: int
     stop: int
 
 
-def split(text: str, *, limit: int = LIMIT, overlap: int = OVERLAP) -> list[Span]:
+def split(text: str, *, limit: int = LIMIT, overlap: int = OVERLAP) -> list[PassageSpan]:
     """Cut a text into passages of at most `limit` characters, at paragraphs, else sentences, else words.
 
-    Every character but whitespace lies in a passage, and no passage begins or ends with whitespace. After a cut that is
-    not a paragraph's end the next passage repeats up to `overlap` characters, in whole sentences or words where there
-    are any. Whitespace alone gives no passage. Linear in the text; a text within the limit is one passage at once.
+    Every character but white space lies in a passage, and no passage begins or ends with white space. Where the cut is
+    not at the end of a paragraph, the next passage repeats up to `overlap` characters, in whole sentences or words if
+    possible. A text of white space has no passage. Takes linear time; a text within the limit is one passage.
     """
     if limit < 1 or not 0 <= overlap < max(limit // 2, 1):
         raise InvalidInput(
@@ -52,37 +52,37 @@ def split(text: str, *, limit: int = LIMIT, overlap: int = OVERLAP) -> list[Span
             f"got {limit!r} and {overlap!r}."
         )
     start, stop = len(text) - len(text.lstrip()), len(text.rstrip())
-    spans: list[Span] = []
+    spans: list[PassageSpan] = []
     while stop - start > limit:
         cut, again = _cut(text, start, stop, limit, overlap)
-        spans.append(Span(start, start + len(text[start:cut].rstrip())))
-        start = _ink(text, cut if text[cut].isspace() else again)  # a gap is a pause: nothing runs on across it
-    return [*spans, Span(start, stop)] if start < stop else spans
+        spans.append(PassageSpan(start, start + len(text[start:cut].rstrip())))
+        start = _next_ink(text, cut if text[cut].isspace() else again)  # no overlap across a gap
+    return [*spans, PassageSpan(start, stop)] if start < stop else spans
 
 
 def searchable(text: str) -> str:
-    """Shape a query for the lexical index: folded, and runs of unspaced scripts as pairs of characters.
+    """Prepare a query for the lexical index: folded, with scripts without spaces written as pairs of characters.
 
-    "東京都" becomes "東京 京都", so that any two characters in a row are a word; a single one stays. A character takes
-    the marks that follow it along. The rest is left to PostgreSQL's parser and its dictionaries.
+    "東京都" becomes "東京 京都", so that any two neighbouring characters are a word; a single one stays as it is. A
+    character includes the marks that follow it. PostgreSQL's parser and dictionaries do the rest.
     """
     folded = fold(text)
     return folded if folded.isascii() else _RUN.sub(_pairs, folded)
 
 
 def findable(text: str) -> str:
-    """Shape a text for the lexical index: as a query, but each character of a run is a word by itself, too.
+    """Prepare a text for the lexical index: as a query, but each single character of such a script is a word, too.
 
-    So a question of a single character finds it within a run; longer ones ask for pairs alone.
+    So a query of a single character finds it inside a longer run.
     """
     folded = fold(text)
     return folded if folded.isascii() else _RUN.sub(_pairs_and_letters, folded)
 
 
 def _cut(text: str, start: int, stop: int, limit: int, overlap: int) -> tuple[int, int]:
-    """Where the passage ends, and where the next begins.
+    """Where the passage ends, and where the next one begins.
 
-    The passage is at least half full, and leaves at least a quarter for the next: a scrap at the end means little.
+    The passage is at least half full, and leaves at least a quarter of the limit for the next one.
     """
     low, high = start + max(limit // 2, 1), start + min(limit, stop - start - limit // 4)
     if cut := _last(_PARAGRAPH, text, low, high):
@@ -104,39 +104,33 @@ def _first(boundary: re.Pattern[str], text: str, low: int, high: int) -> int:
     return found.end() if found else high
 
 
-def _ink(text: str, place: int) -> int:
+def _next_ink(text: str, place: int) -> int:
     found = _INK.search(text, place)
     return found.start() if found else len(text)
 
 
 def _between_characters(text: str, low: int, high: int) -> int:
-    """The last place from `low` to `high` that parts no letter from its marks and no joined emoji, else `high`."""
+    """The last place from `low` to `high` that does not split a letter from its marks or a joined emoji, else `high`."""
     return next((place for place in range(high, low, -1) if _is_between_characters(text, place)), high)
 
 
 def _is_between_characters(text: str, place: int) -> bool:
-    return not (_clings(text[place]) or text[place - 1] == "\u200d")
-
-
-def _clings(character: str) -> bool:
-    return category(character)[0] == "M" or character in _JOINERS or "\U0001f3fb" <= character <= "\U0001f3ff"
+    character = text[place]
+    joins = category(character)[0] == "M" or character in _JOINERS or "\U0001f3fb" <= character <= "\U0001f3ff"
+    return not joins and text[place - 1] != "\u200d"
 
 
 def _pairs(run: re.Match[str]) -> str:
     letters = _letters(run.group())
-    return _apart(run, _paired(letters) or letters)
+    return _spaced(run, [left + right for left, right in pairwise(letters)] or letters)
 
 
 def _pairs_and_letters(run: re.Match[str]) -> str:
     letters = _letters(run.group())
-    return _apart(run, _paired(letters) + letters)
+    return _spaced(run, [left + right for left, right in pairwise(letters)] + letters)
 
 
-def _paired(letters: list[str]) -> list[str]:
-    return [left + right for left, right in pairwise(letters)]
-
-
-def _apart(run: re.Match[str], words: list[str]) -> str:
+def _spaced(run: re.Match[str], words: list[str]) -> str:
     """Words in the place of a run, with spaces around them."""
     text, start, stop = run.string, run.start(), run.end()
     before = "" if start == 0 or text[start - 1].isspace() else " "

@@ -1,4 +1,4 @@
-"""What a question says beside its subject: whom it names, and when."""
+"""What a question names besides its subject: speakers and times."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ..timeframes.sentences import may_name_a_time
 
 _WORD = re.compile(r"[^\W_]+(?:[-.][^\W_]+)*")
 _POSSESSIVE = r"['\u2019]s"
-LONGEST = 64  # words of a question that may be a name's
+LONGEST = 64  # only so many words of a question are searched for names
 LONGEST_NAME = 3  # words
 MOST_TIMES = 4
-# How a language says that the speaker is meant, and what is theirs; where it is not known, the name goes without a substitute.
+# The words for the speaker and what is theirs, by language; in any other language a name is removed without a substitute.
 FIRST_PERSON = {"english": ("I", "my")}
 
 
 def name_forms(question: str) -> dict[str, str]:
-    """Every form under which a speaker could be known whom the question may name, with what stands there for it.
+    """Every form under which a speaker named in the question could be known, with the words of the question for it.
 
-    A name is one to three words. Written small, it may be known with capitals, and with a capital, in small letters.
+    A name has one to three words. A question in lower case may name a known "Ann" as "ann", any other a known "ann" as "Ann".
     """
     words = list(_WORD.finditer(question))[:LONGEST]
     small = question == question.lower()
@@ -40,7 +40,7 @@ def name_forms(question: str) -> dict[str, str]:
 
 
 def named(forms: Mapping[str, str], speakers: Collection[str]) -> dict[str, str]:
-    """Those forms that are a speaker's, with what stands there for each; of a name in a longer one, the longer."""
+    """The forms that are a speaker's name, with the words of the question for each; a name inside a longer one is dropped."""
     found = {name: forms[name] for name in speakers if name in forms}
     return {
         name: written
@@ -50,9 +50,9 @@ def named(forms: Mapping[str, str], speakers: Collection[str]) -> dict[str, str]
 
 
 def in_first_person(question: str, written: Collection[str], *, language: str) -> str:
-    """The question as the speakers would put it who are named in it: "What is my cat called?" for "Ann's cat".
+    """The question as the named speakers would ask it: "What is my cat called?" for "Ann's cat".
 
-    In a message its speaker is "I", so a name in the question would draw the messages to them, not theirs.
+    In a message its speaker is "I". A name in the question would find messages about the speaker, not those by them.
     """
     i, mine = FIRST_PERSON.get(language, ("", ""))
     rest = question
@@ -64,7 +64,7 @@ def in_first_person(question: str, written: Collection[str], *, language: str) -
 
 
 def times_in(question: str, *, now: datetime, week_start: WeekStart, timezone: tzinfo | None) -> tuple[Window, ...]:
-    """The windows of every time that a question names, one after another; the first few of them."""
+    """The windows of the times that a question names, at most the first four of them."""
     if not may_name_a_time(question):
         return ()
     windows: list[Window] = []

@@ -1,8 +1,8 @@
-"""The singular of an English word, for tags that a model made up: acronyms are left as they are.
+"""The singular of an English word, for tags that a model wrote; acronyms stay as they are.
 
-A tag that a person gives is stored as it was given. A model writes "databases" today and "database" tomorrow; so that
-both are one tag, each level of its tags is put in the singular. What is no plural must survive: "dns" is no plural of
-"dn", "kubernetes" none of "kubernete". Where in doubt a word is left as it is.
+A tag from a person is stored as it was given. A model writes "databases" today and "database" tomorrow. To make both one
+tag, each level of its tags is put in the singular. A word that is not a plural must not change: "dns" is not the plural of
+"dn", and "kubernetes" is not the plural of "kubernete". In doubt a word stays as it is.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _WORD = re.compile(r"[A-Za-z]+$")
 def singular(level: str) -> str:
     """Put the last word of a tag's level in the singular: "dark-modes" gives "dark-mode", "APIs" gives "API".
 
-    An acronym ("DNS", "https") and whatever is no plain English plural stay. Twice is as once.
+    An acronym ("DNS", "https") and any word that is not a plain English plural stay. Applying it twice changes nothing more.
     """
     found = _WORD.search(level)
     if found is None:

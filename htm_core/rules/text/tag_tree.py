@@ -14,7 +14,7 @@ _ROW, _INDENT, _CHARACTER, _MARGIN = 26, 28, 8, 16  # pixels of a drawing
 
 @dataclass(frozen=True, slots=True)
 class TagTree:
-    """A tag with those below it, and how many nodes each has; the root's `tag` is empty, or the prefix asked for.
+    """A tag with the tags below it and their numbers of nodes; the root's `tag` is empty, or the requested prefix.
 
     Iteration is depth first, without the root. `str()` is the tree as lines of text.
     """
@@ -49,7 +49,7 @@ class TagTree:
         return "\n".join(lines)
 
     def svg(self, *, title: str = "Tags") -> str:
-        """A drawing of its own, one line for each tag, as SVG."""
+        """A complete SVG drawing with one line for each tag."""
         rows = list(_rows(self, 0 if self.tag else -1))
         widest = max((depth * _INDENT + len(_label(each)) * _CHARACTER for depth, each in rows), default=0)
         width, height = widest + 3 * _MARGIN, _ROW * (len(rows) + 1) + _MARGIN
@@ -62,9 +62,9 @@ class TagTree:
 
 
 def grow(counts: Mapping[str, int], *, prefix: str | None = None, nodes: int = 0) -> TagTree:
-    """The tree of normal tags, each with its number of nodes; an ancestor that is not counted itself counts as 0.
+    """The tree of normalized tags, each with its number of nodes; an ancestor without a count of its own has 0.
 
-    `prefix` is its root; `nodes` is how many there are at the root where that has no count of its own.
+    `prefix` is the root; `nodes` is the number at the root if it has no count of its own.
     """
     below: dict[str, list[str]] = {}
     known: set[str] = set()
@@ -102,7 +102,7 @@ def _drawn(tree: TagTree) -> list[TagTree]:
 
 
 def _plain(level: str) -> str:
-    """A level as a Mermaid label: what would be read as markup, as an entity."""
+    """A level as a Mermaid label, with markup characters as entities."""
     return level.translate({ord("&"): "#amp;", ord("#"): "#35;"})
 
 

@@ -1,4 +1,4 @@
-"""Hierarchical tags: `user:preference:colour`, one spelling each, with prefixes that end at a level.
+"""Hierarchical tags such as `user:preference:colour`, each with one spelling.
 
 A level is letters, digits and marks of any script, with `_ . + # & -` inside; levels are separated by ":".
 """
@@ -15,17 +15,17 @@ from .singular import singular
 
 MAX_LENGTH = 255
 MAX_DEPTH = 8
-MODEL_DEPTH = 4  # levels of a tag that a model makes up; more say nothing that a person would look for
+MODEL_DEPTH = 4  # levels of a tag that a model wrote
 
 _SIGNS = frozenset("_.+#&-")
-_AROUND = re.compile(r"""^[\s"'`.,;\-*•#]+|[\s"'`.,;]+$""")  # what a model puts around a tag: quotes, an item's mark
+_AROUND = re.compile(r"""^[\s"'`.,;\-*•#]+|[\s"'`.,;]+$""")  # what a model writes around a tag: quotes, list marks
 
 
 def normalize(tag: str) -> str:
-    """Spell a tag the one way it is stored: folded, trimmed, spaces as "-".
+    """Spell a tag as it is stored: folded, trimmed, spaces as "-".
 
-    "User: Dark  Mode" becomes "user:dark-mode". Raises `InvalidInput` for an empty level, a character that no tag has,
-    more than 8 levels or more than 255 characters.
+    "User: Dark  Mode" becomes "user:dark-mode". An empty level, a character that tags cannot have, more than 8 levels and
+    more than 255 characters raise `InvalidInput`.
     """
     if not isinstance(tag, str):
         raise InvalidInput(f'a tag: expected a string such as "user:preference", got {type(tag).__name__}.')
@@ -39,9 +39,9 @@ def normalize(tag: str) -> str:
 
 
 def normalize_all(tags: Iterable[str]) -> tuple[str, ...]:
-    """Spell several tags, each once, in the order in which they came.
+    """Spell several tags as they are stored, each once, in the order given.
 
-    A lone string is refused: its characters are not its tags.
+    A single string is refused, since it would be read as a list of characters.
     """
     if isinstance(tags, str):
         raise InvalidInput(f"tags: expected a list of tags, got the string {tags!r}; write [{tags!r}].")
@@ -49,16 +49,16 @@ def normalize_all(tags: Iterable[str]) -> tuple[str, ...]:
 
 
 def ancestors(tag: str) -> tuple[str, ...]:
-    """List a normal tag's own path from the root: "a:b:c" gives "a", "a:b" and "a:b:c"."""
+    """A normalized tag's path from the root: "a:b:c" gives "a", "a:b" and "a:b:c"."""
     levels = tag.split(":")
     return tuple(":".join(levels[:depth]) for depth in range(1, len(levels) + 1))
 
 
 def from_model(tag: str) -> str:
-    """Spell a tag that a model made up: as `normalize`, each level in the singular.
+    """Spell a tag that a model wrote: as `normalize` does, with each level in the singular.
 
-    "AI:Language Models" becomes "ai:language-model", "Web:DNS" stays "web:dns". Raises `InvalidInput` for more than 4
-    levels and for a level that comes twice, too.
+    "AI:Language Models" becomes "ai:language-model", "Web:DNS" becomes "web:dns". More than 4 levels and a level that
+    comes twice also raise `InvalidInput`.
     """
     if not isinstance(tag, str):
         raise InvalidInput(f'a tag: expected a string such as "user:preference", got {type(tag).__name__}.')
@@ -72,15 +72,15 @@ def from_model(tag: str) -> str:
 
 
 def closure(tags: Iterable[str]) -> frozenset[str]:
-    """Normal tags with all their ancestors."""
+    """Normalized tags with all their ancestors."""
     return frozenset(path for tag in tags for path in ancestors(tag))
 
 
-def likeness(query: str, tag: str) -> float:
-    """How much a normal tag is what was looked for, from 0 to 1: 1 is the tag itself, or one of its levels.
+def similarity(query: str, tag: str) -> float:
+    """How similar a normalized tag is to a query, from 0 to 1; 1 is the tag itself or one of its levels.
 
-    Both are compared in the singular: level by level, then by beginnings and parts, then by the trigrams that they share
-    (Dice's coefficient), so that a slip of the pen finds its tag.
+    Both are compared in the singular: first whole levels, then beginnings and parts, then the trigrams that they share
+    (Dice's coefficient), so that a misspelled query finds its tag.
     """
     wanted, have = _compared(query), _compared(tag)
     levels = have.split(":")
