@@ -12,7 +12,7 @@ from ..errors import InvalidInput
 from ..rules import validation
 from ..rules.filters.json_values import plain, plain_text
 from ..rules.identity import document_id
-from ..rules.text.passages import findable, split
+from ..rules.text.passages import lexical_text, split
 from ..store.collections import Document, DocumentPassage
 from ..types import CollectionItem
 
@@ -131,9 +131,9 @@ def _parts(item: CollectionItem, longest: int) -> Iterator[DocumentPassage]:
     for text, vector in _units(item, longest):
         pieces = [text[span.start : span.stop] for span in split(text)]
         if vector is None:
-            yield from (DocumentPassage(words=findable(piece), text=piece) for piece in pieces)
+            yield from (DocumentPassage(words=lexical_text(piece), text=piece) for piece in pieces)
         else:
-            words = [findable(piece) for piece in pieces] or [""]
+            words = [lexical_text(piece) for piece in pieces] or [""]
             yield DocumentPassage(words=words[0], vector=check_vector(vector))
             yield from (DocumentPassage(words=more) for more in words[1:])
 

@@ -9,7 +9,7 @@ from typing import Any, get_args
 from ..errors import InvalidInput
 from ..rules import validation
 from ..rules.filters.filters import compile_where
-from ..rules.text.passages import searchable
+from ..rules.text.passages import lexical_query
 from ..store.collections import DocumentFilters, Page
 from ..types import FilterTarget, Mode
 from .items import check_vector
@@ -62,7 +62,7 @@ def pool(given: int | None, *, depth: int, what: str) -> int:
 def arms(text: str | None, vector: Sequence[float] | None, *, mode: Mode) -> tuple[str | None, list[float] | None]:
     """The words to search for, and the given vector to compare with: None for an arm that the mode leaves out."""
     given = None if vector is None else check_vector(vector)
-    words = None if text is None else searchable(check_text(text))
+    words = None if text is None else lexical_query(check_text(text))
     if mode == "text" and words is None:
         raise InvalidInput("expected text for mode='text', got only a vector; use mode='vector'")
     return (None if mode == "vector" else words), (None if mode == "text" else given)

@@ -12,7 +12,7 @@ from ..errors import InvalidInput
 from ..rules import validation
 from ..rules.identity import node_id
 from ..rules.text import tags
-from ..rules.text.passages import findable, split
+from ..rules.text.passages import lexical_text, split
 from ..store.records import Entry, PassageDraft
 from ..types import Draft, TokenCounter
 
@@ -58,7 +58,10 @@ class Preparer:
     def _pieces(self, content: str) -> tuple[PassageDraft, ...]:
         return tuple(
             PassageDraft(
-                id=self.new_id(), starts=span.start, stops=span.stop, words=findable(content[span.start : span.stop])
+                id=self.new_id(),
+                starts=span.start,
+                stops=span.stop,
+                words=lexical_text(content[span.start : span.stop]),
             )
             for span in split(content)
         )

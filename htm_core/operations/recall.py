@@ -16,7 +16,7 @@ from ..rules.filters.filters import compile_where
 from ..rules.fusion import reciprocal_rank
 from ..rules.text import query_signals
 from ..rules.text.near_duplicates import copies
-from ..rules.text.passages import searchable
+from ..rules.text.passages import lexical_query
 from ..rules.text.tags import normalize_all
 from ..rules.timeframes.parse import TimeframeLike, extract
 from ..settings import Signals
@@ -91,7 +91,7 @@ def answer(engine: Engine, query: RecallQuery) -> Recall:
     started = time.perf_counter()
     speakers = _speakers(engine, query)
     speakers_found = time.perf_counter()
-    query = replace(query, speakers=tuple(speakers), words=None if query.mode == "vector" else searchable(query.text))
+    query = replace(query, speakers=tuple(speakers), words=None if query.mode == "vector" else lexical_query(query.text))
     embedding, degraded = _embed(engine, query, written=tuple(speakers.values()))
     embedded = time.perf_counter()
     if query.mode == "vector" and embedding is None:

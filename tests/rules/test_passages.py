@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from htm_core.errors import InvalidInput
-from htm_core.rules.text.passages import LIMIT, PassageSpan, findable, searchable, split
+from htm_core.rules.text.passages import LIMIT, PassageSpan, lexical_query, lexical_text, split
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 PIECES = st.sampled_from(
@@ -150,13 +150,13 @@ def test_spans_are_places_in_the_text() -> None:
     ],
 )
 def test_text_is_shaped_for_the_lexical_index(text: str, shaped: str) -> None:
-    assert searchable(text) == shaped
+    assert lexical_query(text) == shaped
 
 
 @given(TEXTS)
 @PATIENT
 def test_shaping_twice_changes_nothing_more(text: str) -> None:
-    assert searchable(searchable(text)) == searchable(text)
+    assert lexical_query(lexical_query(text)) == lexical_query(text)
 
 
 @given(st.text(alphabet="東京都大阪府のにをアイウ", min_size=2, max_size=30), st.data())
@@ -164,7 +164,7 @@ def test_shaping_twice_changes_nothing_more(text: str) -> None:
 def test_any_piece_of_two_characters_or_more_is_found_in_its_text(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text) - 2))
     stop = data.draw(st.integers(start + 2, len(text)))
-    assert set(searchable(text[start:stop]).split()) <= set(searchable(text).split())
+    assert set(lexical_query(text[start:stop]).split()) <= set(lexical_query(text).split())
 
 
 @given(st.text(alphabet="東京都大阪府のにをアイウ", min_size=1, max_size=30), st.data())
@@ -172,16 +172,16 @@ def test_any_piece_of_two_characters_or_more_is_found_in_its_text(text: str, dat
 def test_any_piece_down_to_a_single_character_finds_its_text(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
     stop = data.draw(st.integers(start + 1, len(text)))
-    assert set(searchable(text[start:stop]).split()) <= set(findable(text).split())
+    assert set(lexical_query(text[start:stop]).split()) <= set(lexical_text(text).split())
 
 
 @given(TEXTS)
 @PATIENT
 def test_a_text_is_found_by_itself(text: str) -> None:
-    assert set(searchable(text).split()) <= set(findable(text).split())
+    assert set(lexical_query(text).split()) <= set(lexical_text(text).split())
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=0x7F), max_size=60))
 @PATIENT
 def test_ascii_is_only_put_in_lower_case(text: str) -> None:
-    assert searchable(text) == findable(text) == text.lower()
+    assert lexical_query(text) == lexical_text(text) == text.lower()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Hashable, Sequence
 from itertools import pairwise
 
-from .passages import searchable
+from .passages import lexical_query
 
 SIMILARITY = 0.8  # at least this share of the pairs of neighbouring words is the same
 # A sign is a word of its own, as in "C++"; punctuation that only separates words and sentences is none.
@@ -23,7 +23,7 @@ def copies(texts: Sequence[str], *, voices: Sequence[Hashable]) -> list[int | No
     eleven words all words must be the same. A text is compared only with earlier ones that are not copies themselves.
     Cost for texts as short as a passage: about 12 microseconds for a message, 90 for 900 characters.
     """
-    compared = [Words(tuple(_WORD.findall(searchable(text))) or (text,)) for text in texts]
+    compared = [Words(tuple(_WORD.findall(lexical_query(text))) or (text,)) for text in texts]
     holders: dict[Hashable, list[int]] = {}
     found: list[int | None] = []
     for at, (one, voice) in enumerate(zip(compared, voices, strict=True)):

@@ -60,7 +60,7 @@ def split(text: str, *, limit: int = LIMIT, overlap: int = OVERLAP) -> list[Pass
     return [*spans, PassageSpan(start, stop)] if start < stop else spans
 
 
-def searchable(text: str) -> str:
+def lexical_query(text: str) -> str:
     """Prepare a query for the lexical index: folded, with scripts without spaces written as pairs of characters.
 
     "東京都" becomes "東京 京都", so that any two neighbouring characters are a word; a single one stays as it is. A
@@ -70,7 +70,7 @@ def searchable(text: str) -> str:
     return folded if folded.isascii() else _RUN.sub(_pairs, folded)
 
 
-def findable(text: str) -> str:
+def lexical_text(text: str) -> str:
     """Prepare a text for the lexical index: as a query, but each single character of such a script is a word, too.
 
     So a query of a single character finds it inside a longer run.
