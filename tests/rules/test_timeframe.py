@@ -17,7 +17,7 @@ from htm_core.rules import timeframes
 from htm_core.rules.timeframes.calendar import Calendar
 from htm_core.rules.timeframes.parse import extract, parse
 from htm_core.rules.timeframes.phrases import AFTER, BEFORE, PREPOSITIONS, SINCE, TO, UNTIL
-from htm_core.rules.timeframes.sentences import ANCHORS, CONNECTORS, READ, first_at, found_in, may_open, openings
+from htm_core.rules.timeframes.sentences import ANCHORS, CONNECTORS, READ, find_time, first_at, may_open, openings
 from htm_core.rules.timeframes.words import MONTH_NAMES, NUMBERS, PARTS, SEASONS, UNITS, WEEKDAYS, tokens
 from htm_core.types import Window
 
@@ -500,8 +500,8 @@ def test_a_question_without_a_word_of_time_is_not_parsed() -> None:
         "a few of the 12 in the past",
     ):
         assert openings(tokens(question)) == []
-    words = tokens("What did the team say in the office in the last week of the year?")
-    assert [words[place].text for place in openings(words)] == ["in", "the", "last", "week", "of", "the", "year"]
+    words = tokens("What did the team say in the office in the last week?")
+    assert [words[place].text for place in openings(words)] == ["in", "the", "last", "week"]
 
 
 def test_the_words_of_the_guard_are_those_of_the_grammar() -> None:
@@ -578,9 +578,12 @@ def question_words(*parts: str) -> list[str]:
     return sorted(letter for part in parts for letter in part if not letter.isspace() and letter not in ",;:")
 
 
-FILLERS = st.lists(st.sampled_from(["what", "Bob", "is", "12", "the", "of", "may", "2", "9", "."]), max_size=6).map(
-    " ".join
-)
+FILLERS = st.lists(
+    st.sampled_from(
+        ["what", "Bob", "is", "12", "the", "of", "may", "2", "9", ".", "week", "second", "h", "in", "end", "before"]
+    ),
+    max_size=6,
+).map(" ".join)
 
 
 @given(
@@ -596,7 +599,7 @@ def test_the_guard_before_the_grammar_changes_no_answer(parts: list[str], now: d
     calendar = Calendar(now=now.astimezone(UTC), zone=BERLIN)
     words = tokens(question)
     everywhere = [place for place in range(len(words)) if may_open(words, place)]
-    assert found_in(question, calendar) == first_at(question, words, everywhere, calendar)
+    assert find_time(question, calendar) == first_at(question, words, everywhere, calendar)
 
 
 @given(count=st.integers(1, 400), unit=st.sampled_from(["hour", "day", "week"]), now=MOMENTS)

@@ -1,1 +1,1 @@
-"""Times as people write them: "last week", "since March", "the first half of 2024"."""
+"""Times as people write them: "last week", "since March", "between 1 and 15 January"."""

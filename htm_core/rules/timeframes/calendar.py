@@ -1,4 +1,4 @@
-"""The calendar behind timeframes: units, wall-clock boundaries, and days that come round again."""
+"""The calendar behind timeframes: units, days in a time zone, and days that repeat."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WeekStart = Literal["monday", "sunday"]
 Unit = Literal["second", "minute", "hour", "day", "week", "weekend", "month", "quarter", "year"]
 
 ONE_DAY = timedelta(days=1)
-# What a stop has to lie beyond "now" for now itself to be inside: PostgreSQL and Python both count microseconds.
+# A window that includes "now" stops this much later: PostgreSQL and Python both count microseconds.
 INSTANT = timedelta(microseconds=1)
 MONTHS: dict[Unit, int] = {"month": 1, "quarter": 3, "year": 12}
 CLOCK: dict[Unit, int] = {"second": 1, "minute": 60, "hour": 3600}
@@ -30,7 +30,7 @@ class Days:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duration:
-    """A length of time: months and days go by the calendar, seconds by the clock."""
+    """A length of time: months and days of the calendar, and elapsed seconds."""
 
     months: int = 0
     days: int = 0
@@ -38,7 +38,7 @@ class Duration:
 
     @classmethod
     def of(cls, count: int, unit: Unit) -> Duration:
-        """Count units, forward or (negative) backward."""
+        """So many units, forward or (negative) backward."""
         if unit in CLOCK:
             return cls(seconds=count * CLOCK[unit])
         if unit in MONTHS:
@@ -54,10 +54,10 @@ class Duration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calendar:
-    """One person's calendar at one moment: where its days begin, and which day its weeks begin with.
+    """A calendar at one moment: its time zone, and the day on which its weeks begin.
 
-    Everything it answers is in UTC. Two datetimes of one zone compare by their wall clocks in Python, which is wrong in
-    the hour that daylight saving repeats.
+    All its results are in UTC. Python compares two datetimes of one zone by their wall clocks, which is wrong in the hour
+    that daylight saving time repeats.
     """
 
     now: datetime
@@ -66,34 +66,34 @@ class Calendar:
 
     @property
     def today(self) -> date:
-        """The day it is."""
+        """The current day."""
         return self.day(self.now)
 
     def day(self, moment: datetime) -> date:
-        """Name the day on which a moment falls."""
+        """The day on which a moment falls."""
         return moment.astimezone(self.zone).date()
 
     def at(self, day: date, hour: int = 0) -> datetime:
-        """Find the moment when the clock on the wall shows an hour; hours from 24 on are of the next day."""
+        """The moment when the local clock shows an hour; hours from 24 on belong to the next day."""
         return datetime.combine(day + timedelta(days=hour // 24), time(hour % 24), self.zone).astimezone(UTC)
 
     def window(self, days: Days) -> Window:
-        """Span whole days, which have 23 or 25 hours when the clocks change."""
+        """The window of whole days, which have 23 or 25 hours when the clocks change."""
         return Window(start=self.at(days.first), stop=self.at(days.stop))
 
     def hours(self, day: date, first: int, stop: int) -> Window:
-        """Span some hours of a day, by the clock on the wall."""
+        """The window of some hours of a day, by the local clock."""
         return Window(start=self.at(day, first), stop=self.at(day, stop))
 
     def days(self, window: Window) -> Days | None:
-        """Name the whole days that a window spans; None if it begins or ends within one, or is open."""
+        """The whole days of a window; None if it begins or ends inside a day, or is open."""
         if window.start is None or window.stop is None:
             return None
         days = Days(self.day(window.start), self.day(window.stop))
         return days if self.window(days) == window else None
 
     def unit(self, unit: Unit, day: date, count: int = 0) -> Days:
-        """Find the calendar unit, day or longer, that lies `count` units after the one that holds a day.
+        """The calendar unit (a day or longer) that is `count` units after the one that contains a day.
 
         A weekend is Saturday and Sunday whatever weeks begin with; before Saturday it is the coming one.
         """
@@ -104,7 +104,7 @@ class Calendar:
         return Days(first, first + length * ONE_DAY)
 
     def shift(self, moment: datetime, by: Duration) -> datetime:
-        """Move a moment: months and days at the same time on the wall, 31 January to 28 February, seconds elapsed."""
+        """Move a moment: months and days keep the local time (31 January becomes 28 February), seconds elapse."""
         if by.months or by.days:
             wall = moment.astimezone(self.zone)
             day = _add_months(wall.date(), by.months) + timedelta(days=by.days)
@@ -118,10 +118,10 @@ class Calendar:
 
 
 class Cycle(Protocol):
-    """Days that come round again: Mondays, Januaries, summers."""
+    """Days that repeat: Mondays, Januaries, summers."""
 
     def around(self, day: date) -> Iterator[Days]:
-        """Those near a day, earliest first: at least one before it and one after it, if there are any at all."""
+        """The repetitions near a day, earliest first: at least one before it and one after it, if there are any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class Weekly:
     length: int = 1
 
     def around(self, day: date) -> Iterator[Days]:
-        """Those within two weeks."""
+        """The repetitions within two weeks."""
         for week in range(-2, 3):
             first = day + (7 * week + self.weekday - day.weekday()) * ONE_DAY
             yield Days(first, first + self.length * ONE_DAY)
@@ -140,12 +140,12 @@ class Weekly:
 
 @dataclass(frozen=True, slots=True)
 class Monthly:
-    """A day of the month; months that are too short have none."""
+    """A day of the month; months that are too short are left out."""
 
     day: int
 
     def around(self, day: date) -> Iterator[Days]:
-        """Those within three months, since no two months in a row lack a day."""
+        """The repetitions within three months, which is enough: of two months in a row at least one has the day."""
         for months in range(-3, 4):
             month = _add_months(day.replace(day=1), months)
             if 1 <= self.day <= monthrange(month.year, month.month)[1]:
@@ -155,14 +155,14 @@ class Monthly:
 
 @dataclass(frozen=True, slots=True)
 class Yearly:
-    """A day of the year, or with no day the months from the beginning of one."""
+    """A day of the year; without a day, `months` whole months from `month` on."""
 
     month: int
     day: int | None = None
     months: int = 1
 
     def of(self, year: int) -> Days | None:
-        """The one of a year, by the year it begins in; None in a year that has no 29 February, say."""
+        """The one that begins in a year; None if the year has no such day, such as 29 February."""
         if self.day is None:
             return _span(year * 12 + self.month - 1, self.months)
         if not 1 <= self.day <= monthrange(year, self.month)[1]:
@@ -171,29 +171,29 @@ class Yearly:
         return Days(first, first + ONE_DAY)
 
     def around(self, day: date) -> Iterator[Days]:
-        """Those within nine years: leap days can be eight apart."""
+        """The repetitions within nine years, since leap days can be eight years apart."""
         for year in range(max(1, day.year - 9), min(9998, day.year + 9) + 1):
             days = self.of(year)
             if days is not None:
                 yield days
 
 
-def begun(cycle: Cycle, day: date) -> Days | None:
-    """Find the latest that had begun by a day, the day included."""
-    return max((days for days in cycle.around(day) if days.first <= day), key=_first, default=None)
+def latest_begun(cycle: Cycle, day: date) -> Days | None:
+    """The latest repetition that begins on a day or earlier."""
+    return max((days for days in cycle.around(day) if days.first <= day), key=_first_day, default=None)
 
 
-def ended(cycle: Cycle, day: date) -> Days | None:
-    """Find the latest that was over when a day began."""
-    return max((days for days in cycle.around(day) if days.stop <= day), key=_first, default=None)
+def latest_ended(cycle: Cycle, day: date) -> Days | None:
+    """The latest repetition that is over when a day begins."""
+    return max((days for days in cycle.around(day) if days.stop <= day), key=_first_day, default=None)
 
 
-def starting(cycle: Cycle, day: date) -> Days | None:
-    """Find the earliest that begins on a day or later."""
+def earliest_from(cycle: Cycle, day: date) -> Days | None:
+    """The earliest repetition that begins on a day or later."""
     return next((days for days in cycle.around(day) if days.first >= day), None)
 
 
-def _first(days: Days) -> date:
+def _first_day(days: Days) -> date:
     return days.first
 
 

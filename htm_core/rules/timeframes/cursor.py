@@ -1,4 +1,4 @@
-"""What the grammar of timeframes is made of: a place in the words, a choice between rules, and a time that was read."""
+"""The building blocks of the time grammar: a cursor in the words, a choice between rules, and a time that was read."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ NEVER: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Time:
+class ParsedTime:
     """A time that was read.
 
-    `instant` is the exact moment, where the window is only what surrounds it. `cycle` is what it is one of, when its
-    words do not say which, so that a range may choose another. `after` holds the words of which one must stand before
-    it for it to be a time in the middle of a sentence ("may" is one only in "in May"); None needs no such word.
+    `instant` is the exact moment, if the window is only the time around it. `cycle` is set if the words do not say which
+    repetition is meant ("Monday"), so that a range can choose another one. `after` are the words of which one must come
+    before it to make it a time inside a sentence ("may" is a time in "in May"); None if it needs no such word.
     """
 
     window: Window
@@ -31,21 +31,21 @@ class Time:
 
     @property
     def start(self) -> datetime | None:
-        """When it begins, to the moment where that is known."""
+        """When it begins, as exactly as known."""
         return self.instant or self.window.start
 
     @property
     def stop(self) -> datetime | None:
-        """When it is over, to the moment where that is known."""
+        """When it is over, as exactly as known."""
         return self.instant or self.window.stop
 
     def plain(self, word: str) -> bool:
-        """Whether it reads as a time within a sentence, after a word."""
+        """Whether it is clearly a time when it follows a word inside a sentence."""
         return self.after is None or word in self.after
 
 
 class Cursor:
-    """A place in the words of a timeframe; what takes words moves it on, and takes nothing when they do not fit."""
+    """A place in the words of a timeframe. Methods that take words move it forward, or do nothing if the words do not fit."""
 
     __slots__ = ("_tokens", "calendar", "place")
 
@@ -65,11 +65,11 @@ class Cursor:
         return token if token is not None and token.kind == kind else None
 
     def last(self) -> Token:
-        """Look back at the word taken last."""
+        """The word that was taken last."""
         return self._tokens[self.place - 1]
 
     def take(self, *phrases: str) -> str:
-        """Take the first of these phrases that comes next, and answer it; "" if none does."""
+        """Take and return the first of these phrases that comes next; "" if none does."""
         if self.at_end:
             return ""
         first = self._tokens[self.place].text
@@ -77,8 +77,8 @@ class Cursor:
             if not phrase.startswith(first):
                 continue
             words = phrase.split()
-            coming = self._tokens[self.place : self.place + len(words)]
-            if [token.text for token in coming] == words:
+            next_tokens = self._tokens[self.place : self.place + len(words)]
+            if [token.text for token in next_tokens] == words:
                 self.place += len(words)
                 return phrase
         return ""
@@ -97,7 +97,7 @@ class Cursor:
         return token.text
 
     def lookup(self, table: Mapping[str, T]) -> T | None:
-        """Take the next word if a table has it, and answer what the table says."""
+        """Take the next word if it is in a table, and return its value there."""
         token = self.next("word")
         if token is None or token.text not in table:
             return None
@@ -105,7 +105,7 @@ class Cursor:
         return table[token.text]
 
     def number(self, *, least: int = 0, most: int = 999_999_999, width: int = 9) -> int | None:
-        """Take a number in digits that lies within bounds and has no more digits than `width`."""
+        """Take a number in digits that is within bounds and has at most `width` digits."""
         token = self.next("number")
         if token is None or len(token.text) > width or not least <= int(token.text) <= most:
             return None
@@ -125,44 +125,46 @@ class Cursor:
         return self.lookup(UNITS)
 
 
-def either(at: Cursor, *rules: Callable[[Cursor], T | None]) -> T | None:
-    """Try rules in order, each from the same place; the first that fits counts."""
-    place = at.place
+def first_fitting(cursor: Cursor, *rules: Callable[[Cursor], T | None]) -> T | None:
+    """Try rules in order, each from the same place, and return the result of the first that fits."""
+    place = cursor.place
     for rule in rules:
-        at.place = place
-        found = rule(at)
+        cursor.place = place
+        found = rule(cursor)
         if found is not None:
             return found
-    at.place = place
+    cursor.place = place
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How many, and whether only about as many."""
+    """How many, and whether the number is approximate."""
 
     count: int
     about: bool = False
 
 
-def amount(at: Cursor) -> Amount | None:
+def amount(cursor: Cursor) -> Amount | None:
     """Read how many: 5, five, a, a couple of, a few."""
-    if at.take("a few", "few", "several"):
+    if cursor.take("a few", "few", "several"):
         return Amount(FEW, about=True)
-    if at.take("a couple of", "a couple", "couple of", "couple"):
+    if cursor.take("a couple of", "a couple", "couple of", "couple"):
         return Amount(2)
-    if at.take("a", "an"):
+    if cursor.take("a", "an"):
         return Amount(1)
-    count = at.lookup(NUMBERS)
-    count = at.number() if count is None else count
+    count = cursor.lookup(NUMBERS)
+    count = cursor.number() if count is None else count
     return None if count is None else Amount(count)
 
 
-def spanning(at: Cursor, days: Days, *, cycle: Cycle | None = None, after: frozenset[str] | None = None) -> Time:
-    """Make a time of whole days."""
-    return Time(window=at.calendar.window(days), cycle=cycle, after=after)
+def whole_days(
+    cursor: Cursor, days: Days, *, cycle: Cycle | None = None, after: frozenset[str] | None = None
+) -> ParsedTime:
+    """A time of whole days."""
+    return ParsedTime(window=cursor.calendar.window(days), cycle=cycle, after=after)
 
 
-def first_day(at: Cursor, time: Time) -> date:
-    """Name the day a time begins on."""
-    return at.calendar.day(time.start or at.calendar.now)
+def first_day(cursor: Cursor, time: ParsedTime) -> date:
+    """The day on which a time begins."""
+    return cursor.calendar.day(time.start or cursor.calendar.now)

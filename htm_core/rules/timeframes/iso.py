@@ -6,7 +6,7 @@ import re
 from datetime import UTC, date, datetime
 
 from .calendar import ONE_DAY, Calendar, Days, Duration
-from .cursor import Cursor, Time
+from .cursor import Cursor, ParsedTime
 
 _MONTH = re.compile(r"([0-9]{4})-([0-9]{2})")
 _QUARTER = re.compile(r"([0-9]{4})-q([1-4])")
@@ -16,29 +16,28 @@ _DURATION = re.compile(
 )
 
 
-def iso(at: Cursor) -> Time | None:
+def iso(cursor: Cursor) -> ParsedTime | None:
     """Read 2026-01-15, 2026-01, 2026-W05, 2026-Q1, or a date and time.
 
-    A date and time alone names the day it falls on; in a range it is exact. Without an offset it is of the calendar's
-    zone.
+    A date and time alone means its whole day; in a range it is exact. Without an offset it is in the calendar's zone.
     """
-    text = at.token("iso")
+    text = cursor.token("iso")
     if text is None:
         return None
     if len(text) > 10:
-        instant = moment(text, calendar=at.calendar)
-        day = at.calendar.day(instant)
-        return Time(window=at.calendar.window(Days(day, day + ONE_DAY)), instant=instant)
-    return Time(window=at.calendar.window(_days(text, at.calendar)))
+        instant = moment(text, calendar=cursor.calendar)
+        day = cursor.calendar.day(instant)
+        return ParsedTime(window=cursor.calendar.window(Days(day, day + ONE_DAY)), instant=instant)
+    return ParsedTime(window=cursor.calendar.window(_days(text, cursor.calendar)))
 
 
-def duration(at: Cursor) -> Duration | None:
-    """Read P7D, P1M, PT36H; weeks and days, months and years add up."""
-    token = at.next("duration")
+def duration(cursor: Cursor) -> Duration | None:
+    """Read P7D, P1M, PT36H; weeks are added to days, and years to months."""
+    token = cursor.next("duration")
     match = _DURATION.fullmatch(token.text) if token is not None and len(token.text) <= 40 else None
     if match is None:
         return None
-    at.place += 1
+    cursor.place += 1
     years, months, weeks, days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return Duration(months=12 * years + months, days=7 * weeks + days, seconds=3600 * hours + 60 * minutes + seconds)
 

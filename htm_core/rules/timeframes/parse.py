@@ -1,7 +1,7 @@
-"""When: a timeframe in words, dates or datetimes, made into windows of time.
+"""Reading a timeframe in words, dates or datetimes as windows of time.
 
-What each phrase means, and why, is in `docs/why/timeframes.md`. What is not understood raises `InvalidInput`; only None
-means no filter.
+`docs/why/timeframes.md` says what each phrase means, and why. A timeframe that is not understood raises `InvalidInput`;
+only None means no filter.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ...types import Window
 from .calendar import ONE_DAY, Calendar, Days, WeekStart
 from .cursor import Cursor
 from .phrases import phrase
-from .sentences import found_in
+from .sentences import find_time
 from .words import tokens
 
 Moment: TypeAlias = date | datetime | None
@@ -32,11 +32,11 @@ EXAMPLES = (
 def parse(
     timeframe: TimeframeLike, *, now: datetime, week_start: WeekStart = "monday", timezone: tzinfo | None = None
 ) -> tuple[Window, ...]:
-    """Read a timeframe as the windows of time it means; none at all for None, which filters nothing.
+    """Read a timeframe as windows of time; None gives no window, that is, no filter.
 
-    The windows are in UTC, ascending, and do not touch one another: several that overlap are united. Days, weeks and
-    months begin at midnight in `timezone`, else in the zone of `now`. A pair has an inclusive start and an exclusive
-    stop, but a plain date as its stop is included, and None leaves it open. A date or datetime alone is that whole day.
+    The windows are in UTC and ascending; windows that overlap or touch are united. Days, weeks and months begin at
+    midnight in `timezone`, else in the zone of `now`. A pair includes its start and excludes its stop, but a plain date
+    as the stop is included, and None leaves an end open. A date or datetime alone is that whole day.
     """
     calendar = _calendar(now, week_start=week_start, timezone=timezone)
     if timeframe is None:
@@ -50,15 +50,15 @@ def parse(
 def extract(
     question: str, *, now: datetime, week_start: WeekStart = "monday", timezone: tzinfo | None = None
 ) -> tuple[str, tuple[Window, ...], str | None]:
-    """Take the first expression of time out of a question: what is left of it, the windows, and the expression.
+    """Take the first time expression out of a question: returns the rest, the windows and the expression.
 
-    Without one the question comes back as it was, with no windows and None. A question that is nothing but a time comes
-    back whole, beside its windows, so that there is something to search for. Only its first 5,000 characters are read.
+    A question without one is returned unchanged, with no windows and None. A question that is only a time is returned
+    unchanged with its windows, so that there is something to search for. Only the first 5,000 characters are read.
     """
     calendar = _calendar(now, week_start=week_start, timezone=timezone)
     if not isinstance(question, str):
-        raise InvalidInput(f"question must be a text; got {type(question).__name__}. Pass what was asked.")
-    found = found_in(question, calendar)
+        raise InvalidInput(f"question must be a text; got {type(question).__name__}. Pass the question as a str.")
+    found = find_time(question, calendar)
     if found is None:
         return question, (), None
     return found.rest, _united(found.windows), found.expression
@@ -105,7 +105,7 @@ def _one(timeframe: object, calendar: Calendar) -> Sequence[Window]:
     if isinstance(timeframe, date):
         first = calendar.day(_aware(timeframe)) if isinstance(timeframe, datetime) else timeframe
         return [calendar.window(Days(first, first + ONE_DAY))]
-    raise _refusal(timeframe, "it is no text, date, datetime, Window, pair of datetimes, nor a list of these")
+    raise _refusal(timeframe, "it is not a text, date, datetime, Window, pair of datetimes or list of these")
 
 
 def _read(text: str, calendar: Calendar) -> Sequence[Window]:
@@ -153,7 +153,7 @@ def _aware(moment: datetime) -> datetime:
 
 
 def _united(windows: Sequence[Window]) -> tuple[Window, ...]:
-    """Unite windows that overlap or touch; all of time needs no window."""
+    """Unite windows that overlap or touch; a window that is open at both ends is the same as none."""
     united: list[Window] = []
     for window in sorted(windows, key=lambda window: window.start or _BEGINNING):
         before = united[-1] if united else None

@@ -1,7 +1,7 @@
 """Finding a time in the middle of a question, without taking a verb or a name for one.
 
-The grammar costs hundreds of calls wherever it is tried, and most questions name no time. So two checks stand before it:
-`may_name_a_time` looks for a word that every time needs, and `openings` keeps the places from which the grammar could
+The grammar costs hundreds of calls at each place where it is tried, and most questions name no time. So two checks come
+first: `may_name_a_time` looks for a word that every time needs, and `openings` keeps the places from which the grammar can
 reach such a word. Neither changes what is found.
 """
 
@@ -43,6 +43,11 @@ CONNECTORS = frozenset(
         "onwards", "onward", "of", "in", "on", ",", "-", "/", "..",
     }
 )  # fmt: skip
+# What stands before or after a unit that belongs to a time: "5 days", "last week", "second quarter", "day before", and,
+# before "the" and a unit, "early in the week".
+_BEFORE_UNIT = frozenset({*NUMBERS, *ORDINALS, *STEPS, "a", "an", "few", "several", "couple", "of"})
+_AFTER_UNIT = frozenset({"of", "before", "after"})
+_BEFORE_THE_UNIT = frozenset({"early", "late", "mid", "-", "in", "of"})
 # The words that a time in a sentence may begin with.
 _OPENERS = frozenset(
     {
@@ -55,7 +60,7 @@ _OPENERS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundTime:
     """A time in a question: what the question is without it, when, and the words that said so."""
 
     rest: str
@@ -69,7 +74,7 @@ def may_name_a_time(question: str) -> bool:
     return not ANCHORS.isdisjoint(map(str.lower, _WORD.findall(text))) or _DIGIT.search(text) is not None
 
 
-def found_in(question: str, calendar: Calendar) -> Found | None:
+def find_time(question: str, calendar: Calendar) -> FoundTime | None:
     """Find the first time in a question; one that cannot be meant, such as 30 February, is left where it is."""
     if not may_name_a_time(question):
         return None
@@ -87,6 +92,8 @@ def openings(words: Sequence[Token]) -> list[int]:
         word = words[place]
         if word.kind == "number":
             reaches_anchor |= len(word.text) == 4  # a year; any other number needs a unit or a month beside it
+        elif word.text in UNITS:
+            reaches_anchor |= _is_counted(words, place)
         elif word.kind in ("iso", "duration", "ordinal") or word.text in ANCHORS:
             reaches_anchor = True
         else:
@@ -94,6 +101,18 @@ def openings(words: Sequence[Token]) -> list[int]:
         if reaches_anchor and may_open(words, place):
             places.append(place)
     return places[::-1]
+
+
+def _is_counted(words: Sequence[Token], place: int) -> bool:
+    """Whether a unit of time may belong to a time: "last year" may, "what year" may not."""
+    before, after = words[:place][-1:], words[place + 1 : place + 2]
+    if words[place].text.startswith("weekend") or (after and after[0].text in _AFTER_UNIT):
+        return True
+    if not before:
+        return False
+    if before[0].text == "the":
+        return place > 1 and words[place - 2].text in _BEFORE_THE_UNIT
+    return before[0].kind == "number" or before[0].text in _BEFORE_UNIT
 
 
 def may_open(words: Sequence[Token], place: int) -> bool:
@@ -104,7 +123,7 @@ def may_open(words: Sequence[Token], place: int) -> bool:
     return word.text in _OPENERS if word.kind == "word" else word.kind != "sign"
 
 
-def first_at(question: str, words: Sequence[Token], places: Iterable[int], calendar: Calendar) -> Found | None:
+def first_at(question: str, words: Sequence[Token], places: Iterable[int], calendar: Calendar) -> FoundTime | None:
     """Parse at the given places of a question, in order, and answer the first time that its sentence means as one."""
     try:
         for place in places:
@@ -115,7 +134,7 @@ def first_at(question: str, words: Sequence[Token], places: Iterable[int], calen
                 start, stop = reach[0].start, cursor.last().stop
                 rest = _without(question[:start].rstrip(), question[stop:].lstrip())
                 rest = rest if any(letter.isalnum() for letter in rest) else question
-                return Found(rest=rest, windows=found.windows, expression=question[start:stop])
+                return FoundTime(rest=rest, windows=found.windows, expression=question[start:stop])
     except (ValueError, OverflowError):
         return None
     return None

@@ -1,4 +1,4 @@
-"""The words of timeframes, and a text cut into them."""
+"""The words of the time grammar, and splitting a text into tokens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Kind = Literal["word", "number", "ordinal", "iso", "duration", "sign"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A word, number or sign: `text` in lower case, `raw` as written, and where it stands in the whole."""
+    """A word, number or sign: `text` in lower case, `raw` as written, and its place in the whole text."""
 
     kind: Kind
     text: str
@@ -59,10 +59,10 @@ MONTH_NAMES = {
     )
     for name in names.split()
 }
-# By the month they begin in, in the northern hemisphere and as meteorologists count them.
+# By their first month: the meteorological seasons of the northern hemisphere.
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 QUARTERS = {"q1": 1, "q2": 2, "q3": 3, "q4": 4}
-# Hours on the wall; a night ends on the next day.
+# Hours of the local clock; a night ends on the next day.
 PARTS = {"morning": (5, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 30)}
 _UNIT_NAMES: dict[Unit, str] = {
     "second": "second seconds sec secs",
@@ -84,7 +84,7 @@ _RANKS = "first second third fourth fifth sixth seventh eighth ninth tenth eleve
 ORDINALS = {word: number for number, word in enumerate(_RANKS.split(), start=1)}
 FEW = 3
 
-# Each alternative is tried at one place only and none nests a repetition in another: reading takes linear time.
+# No repetition contains another, so matching takes linear time.
 _TOKEN = re.compile(
     r"""
     (?P<iso> (?<!\w) [0-9]{4}-[0-9]{2}-[0-9]{2}
@@ -103,7 +103,7 @@ _COMPACT = re.compile(r"([0-9]+)([a-z]+)")
 
 
 def tokens(text: str) -> list[Token]:
-    """Cut a text into words, numbers, dates and signs; spaces, a possessive 's and the dot of "Jan." are dropped."""
+    """Split a text into words, numbers, dates and signs; spaces, a possessive 's and the dot of "Jan." are dropped."""
     found: list[Token] = []
     for match in _TOKEN.finditer(text):
         if match.group() == "." and found and found[-1].stop == match.start() and found[-1].text in _ABBREVIATIONS:
