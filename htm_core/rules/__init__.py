@@ -1,1 +1,1 @@
-"""The pure rules of memory: they know neither SQL nor the clock, and answer the same for the same arguments."""
+"""The pure rules of memory: no SQL, no clock, and the same result for the same arguments."""

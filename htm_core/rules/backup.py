@@ -1,4 +1,4 @@
-"""What the lines of a backup must be, whoever wrote them."""
+"""Checks of the lines of a backup, which any program may have written."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _TIMES = (
 )
 _OWNED = ("mentions", "passages", "vectors", "keys")
 _WORK = ("embed", "tag", "propose", "relate")
-_MOST = 2**31 - 2  # of what is counted: one more of it must fit, too
+_LARGEST_COUNT = 2**31 - 2  # one more must still fit into an integer
 _HEADER = {"language": str, "code": str, "model": str, "dimension": int}
 
 
 def check_header(head: Mapping[str, Any]) -> dict[str, Any]:
-    """The first line with everything that it must say; None is what the tenant did not have."""
+    """The first line with all its fields, None for those that it does not have; wrong types are refused."""
     for name, kind in _HEADER.items():
         value = head.get(name)
         if value is not None and type(value) is not kind:
@@ -49,7 +49,7 @@ def check_header(head: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_row(part: str, row: Mapping[str, Any], *, dimension: int) -> None:
-    """Refuse a row that the database would take and others would fall over: its times, its words, its name."""
+    """Refuse a row that the database would accept but that would break later use, such as a time that cannot be read."""
     try:
         _check_times(row)
         if part == "nodes" and row["id"] != str(node_id(row["owner"], row["content"])):
@@ -66,8 +66,8 @@ def check_row(part: str, row: Mapping[str, Any], *, dimension: int) -> None:
             raise ValueError("a model without a dimension, or a dimension without a model")
         _check_kept(part, row)
     except (KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
-        said = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise InvalidInput(f"expected a row of {part} as a backup has them, got {said}; nothing was read") from None
+        reason = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise InvalidInput(f"expected a row of {part} as a backup has them, got {reason}; nothing was read") from None
 
 
 def _check_times(row: Mapping[str, Any]) -> None:
@@ -77,7 +77,7 @@ def _check_times(row: Mapping[str, Any]) -> None:
 
 
 def _check_kept(part: str, row: Mapping[str, Any]) -> None:
-    """What groups agree on, what is held in mind, and work: numbers that can be counted on, names that can be looked up."""
+    """Check the rows of groups, working sets, working items and jobs."""
     if part == "groups":
         _check_group(row)
     if part == "working_sets" and not isinstance(row["id"], str):
@@ -103,19 +103,19 @@ def _check_group(row: Mapping[str, Any]) -> None:
 
 def _check_count(row: Mapping[str, Any], name: str, *, least: int = 0) -> None:
     number = whole_number(row[name])
-    if number is None or not least <= number <= _MOST:
-        raise ValueError(f"{name} is no whole number from {least} to {_MOST:,}")
+    if number is None or not least <= number <= _LARGEST_COUNT:
+        raise ValueError(f"{name} is no whole number from {least} to {_LARGEST_COUNT:,}")
 
 
 def check_owner(part: str, row: Mapping[str, Any], *, owners: Mapping[str, str]) -> None:
-    """Refuse a row that would show one owner what is another's; `owners` are those of the nodes that were read, by id.
+    """Refuse a row that would show one owner's node to another; `owners` maps the ids of the nodes read to their owners.
 
-    The owner of an item in mind is its set's.
+    The owner of an item in working memory is that of its working set.
     """
     for node in _nodes_of(part, row):
-        if not isinstance(node, str) or node not in owners or not _may_have(part, row.get("owner"), owners[node]):
+        if not isinstance(node, str) or node not in owners or not _may_name(part, row.get("owner"), owners[node]):
             raise InvalidInput(
-                f"expected rows of {part} to be of what their owner has, got {node!r:.80}; nothing was read"
+                f"expected rows of {part} to name nodes of their own owner, got {node!r:.80}; nothing was read"
             )
 
 
@@ -127,8 +127,8 @@ def _nodes_of(part: str, row: Mapping[str, Any]) -> list[object]:
     return []
 
 
-def _may_have(part: str, owner: object, of: str) -> bool:
-    """Whether a row of an owner may be of another's node: what all share is joined and held; work is nobody's."""
-    if part == "working_items" and owner == "" and is_anonymous(of):
-        return True  # without a user, any session in which nobody is known may be looked at
-    return part == "jobs" or owner == of or (of == "" and part in ("relations", "working_items"))
+def _may_name(part: str, owner: object, node_owner: str) -> bool:
+    """Whether an owner's row may name a node: its own, a shared one in relations and working items, any one in jobs."""
+    if part == "working_items" and owner == "" and is_anonymous(node_owner):
+        return True  # a memory without a user may see the sessions without a known user
+    return part == "jobs" or owner == node_owner or (node_owner == "" and part in ("relations", "working_items"))

@@ -1,4 +1,4 @@
-"""Names for things: a node is named by its words, a mention by its moment, an unknown user by the session."""
+"""Ids: a node's from its content, a mention's from its time, and the user name of a session without a known user."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import hashlib
 from collections.abc import Sequence
 from uuid import UUID
 
-# With what the users of sessions without a known user begin, and how long any name may be.
+# The prefix of the users of sessions without a known user, and the most characters of a name.
 ANONYMOUS = "htm:session:"
 LONGEST = 255
 
 
 def node_id(owner: str, content: str) -> UUID:
-    """The id of a text of one owner: the first 122 bits of a SHA-256, as a UUID of version 8 (RFC 9562).
+    """The id of one owner's text: the first 122 bits of a SHA-256, as a UUID of version 8 (RFC 9562).
 
-    The same words of the same owner have the same id, so saying them again needs no look-up.
+    The same text of the same owner has the same id, so no look-up is needed when it is remembered again.
     """
     owner_bytes = owner.encode()
     digest = hashlib.sha256(len(owner_bytes).to_bytes(4, "big") + owner_bytes + content.encode()).digest()
@@ -24,28 +24,28 @@ def node_id(owner: str, content: str) -> UUID:
 
 
 def moment_id(seconds: float, random: bytes) -> UUID:
-    """A UUID of version 7: 48 bits of milliseconds since the epoch, then 74 of ten random bytes (RFC 9562)."""
+    """A UUID of version 7 (RFC 9562): 48 bits of milliseconds since the epoch, then 74 bits of `random`, ten bytes."""
     number = (int(seconds * 1000) & (1 << 48) - 1) << 80 | int.from_bytes(random, "big")
     number &= ~(0xF << 76) & ~(0x3 << 62)
     return UUID(int=number | 7 << 76 | 0b10 << 62)
 
 
 def anonymous(session: str) -> str:
-    """The user of a session in which nobody is known, for `Memory(user=…)`: an owner that no other session shares.
+    """The user name for a session whose user is not known, for `Memory(user=…)`; no other session shares this owner.
 
-    A memory without a user is what everyone in the tenant shares, so what a stranger says must not be kept there.
+    What a memory without a user holds is shared by everyone in the tenant, so an unknown user's words do not belong there.
     """
     name = ANONYMOUS + session
     return name if len(name) <= LONGEST else ANONYMOUS + hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()
 
 
 def is_anonymous(user: str) -> bool:
-    """Whether a user is a session's in which nobody is known."""
+    """Whether a user name is that of a session without a known user."""
     return user.startswith(ANONYMOUS)
 
 
 def looks_like_id(text: str) -> bool:
-    """Whether a text reads as a node id, which a key may therefore not be."""
+    """Whether a text can be read as a node id; a key must not look like one."""
     try:
         UUID(text)
     except ValueError:

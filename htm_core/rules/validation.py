@@ -27,7 +27,7 @@ _FIELDS = tuple(field.name for field in fields(Draft))
 
 
 def as_draft(value: Draft | Mapping[str, Any]) -> Draft:
-    """A draft, from one or from a mapping of `remember`'s arguments; an unknown field is refused."""
+    """A draft as it is, or one made of a mapping of `remember`'s arguments; an unknown field is refused."""
     if isinstance(value, Draft):
         return value
     if not isinstance(value, Mapping):
@@ -42,7 +42,7 @@ def as_draft(value: Draft | Mapping[str, Any]) -> Draft:
 
 
 def check_content(content: object, *, longest: int) -> str:
-    """A text that PostgreSQL can keep exactly and a search can find; else `InvalidInput`."""
+    """A text that is not blank, not longer than `longest` and can be stored exactly; else `InvalidInput`."""
     if not isinstance(content, str):
         raise InvalidInput(
             f"expected content to be a str, got {type(content).__name__}; encode other things as text first"
@@ -59,7 +59,7 @@ def check_content(content: object, *, longest: int) -> str:
 
 
 def check_characters(text: str, *, what: str) -> str:
-    """Refuse what UTF-8 in PostgreSQL cannot hold: NUL and lone surrogates."""
+    """Refuse characters that PostgreSQL cannot store: NUL and lone surrogates."""
     if "\x00" in text:
         raise InvalidInput(
             f"expected {what} without NUL characters, got one at {text.index(chr(0))}; remove it, or keep the exact bytes "
@@ -76,7 +76,7 @@ def check_characters(text: str, *, what: str) -> str:
 
 
 def check_name(name: object, *, what: str) -> str:
-    """A tenant, user, session, robot, key or id: some text of at most 255 characters."""
+    """A tenant, user, session, robot, key or id: a text of 1 to 255 characters that is not blank."""
     if not isinstance(name, str) or not name.strip():
         raise InvalidInput(f"expected {what} to be a text that is not empty, got {name!r}")
     if len(name) > LONGEST_NAME:
@@ -129,7 +129,7 @@ def check_id(value: object, *, what: str) -> UUID:
 
 
 def check_key(key: object) -> str:
-    """A key: a name that cannot be taken for a node id."""
+    """A key: a name that does not look like a node id."""
     name = check_name(key, what="key")
     if looks_like_id(name):
         raise InvalidInput(
@@ -154,7 +154,7 @@ def check_importance(importance: object) -> float:
 
 
 def check_time(at: object, *, what: str = "at") -> datetime:
-    """A datetime that knows its time zone."""
+    """A datetime with a time zone."""
     if not isinstance(at, datetime):
         raise InvalidInput(f"expected {what} to be a datetime, got {type(at).__name__}")
     if at.tzinfo is None or at.utcoffset() is None:
@@ -166,7 +166,7 @@ def check_time(at: object, *, what: str = "at") -> datetime:
 
 
 def check_metadata(metadata: Metadata | None) -> dict[str, Any]:
-    """A mapping that is JSON: text keys; no NaN, no infinity, no NUL, no lone surrogate. Aware datetimes become text."""
+    """Metadata as plain JSON: no NaN, infinity, NUL or lone surrogate; aware datetimes become text. None gives {}."""
     if metadata is None:
         return {}
     if not isinstance(metadata, Mapping):
@@ -175,7 +175,7 @@ def check_metadata(metadata: Metadata | None) -> dict[str, Any]:
 
 
 def check_numbers(vector: Sequence[float]) -> list[float]:
-    """A vector of finite numbers, of whatever length."""
+    """A vector of finite numbers, of any length but 0."""
     try:
         numbers = [float(number) for number in vector]
     except (TypeError, ValueError, OverflowError):

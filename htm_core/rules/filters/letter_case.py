@@ -1,7 +1,7 @@
-"""Texts compared whatever their letter case: the same by these rules in Python and in a regular expression.
+"""Comparing texts in any letter case, with the same result in Python and in PostgreSQL's regular expressions.
 
-A character's lower form counts where it is one character, so "Σ" is "σ" and "İ" is itself. The expression names every
-form, so that no locale of a database has a say in it.
+A character is compared by its lower form if that is one character: "Σ" is "σ", and "İ" is itself. The regular expression
+lists every form of a letter, so it does not depend on the locale of the database.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import cache
 
-# No character from here on has letter case, and most there are lie beyond.
+# No character from here on has letter case.
 CASED = 0x20000
 
 
 def lowered(text: str) -> str:
-    """A text with each character in its lower form; as long as it was."""
+    """A text with each character in its lower form; its length does not change."""
     return "".join(map(_lower, text))
 
 
 def any_case(text: str) -> str:
-    """A regular expression (PostgreSQL's ARE) for a piece of text in any letter case; ASCII, and every sign escaped."""
+    """A regular expression (PostgreSQL's ARE) for a text in any letter case; in ASCII, with every sign escaped."""
     return "".join(_class(character) for character in lowered(text))
 
 
@@ -34,7 +34,7 @@ def _class(character: str) -> str:
 
 
 def escaped(character: str) -> str:
-    """A character that means itself in a regular expression; ASCII."""
+    """A character as a literal of a regular expression, in ASCII."""
     if character.isascii() and character.isalnum():
         return character
     return f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}"
@@ -42,7 +42,7 @@ def escaped(character: str) -> str:
 
 @cache
 def _forms() -> dict[str, list[str]]:
-    """The other characters that have a lower form, by this form."""
+    """The characters with a lower form other than themselves, by this form."""
     found = defaultdict(list)
     for code in range(CASED):
         character = chr(code)
