@@ -1,4 +1,4 @@
-"""What a model is given: in which order, and never a token more than the budget."""
+"""The context for a model: its order, and that it never has more tokens than the budget."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ NOW = 100 * DAY
 
 
 def words(text: str) -> int:
-    """A tokenizer that adds up: words and line breaks."""
+    """A tokenizer whose counts add up: words and line breaks."""
     return len(re.findall(r"\n|\S+", text))
 
 
 def merging(text: str) -> int:
-    """A tokenizer that does not add up: runs of one kind of character merge over joints, but for at most seven."""
+    """A tokenizer whose counts do not add up: up to seven characters of one kind are one token, also across a joint."""
     return len(re.findall(r"[a-z]{1,7}|[.\n]+|.", text, re.DOTALL))
 
 
 def swelling(text: str) -> int:
-    """A tokenizer whose whole is more than its parts: each line costs as much as there are lines before it."""
+    """A tokenizer that counts more for the whole than for the parts: each line costs the number of lines before it."""
     return len(text) + sum(range(len(text.splitlines())))
 
 
 def framing(text: str) -> int:
-    """A tokenizer that puts a frame of three tokens around any text, the empty one too."""
+    """A tokenizer that adds three tokens to every text, also to the empty one."""
     return 3 + len(text)
 
 
@@ -95,7 +95,7 @@ def test_balanced_by_access_weighs_uses_against_the_hours_since_the_last() -> No
 
 
 def test_among_equals_the_last_accessed_comes_first_and_then_the_last_added() -> None:
-    """Nothing was used yet, so that every score of balanced:access is 0: the newest still come first."""
+    """Nothing was used yet, so every score of balanced:access is 0; the newest still come first."""
     items = [item("old", age=30, idle=30), item("b", age=9, idle=5), item("a", age=9, idle=5), item("c", age=8, idle=5)]
     assert ids(context(*items, order="balanced:access")) == ["c", "a", "b", "old"]
 
@@ -146,7 +146,7 @@ ITEMS = st.lists(
 def test_the_text_never_exceeds_its_budget_by_a_token_whatever_the_tokenizer(
     count: Any, honest: bool, items: list[Item], budget: int, separator: str
 ) -> None:
-    """Also when items carry the counts of another tokenizer; the text is its items', joined, and counted as a whole."""
+    """This also holds if items have the counts of another tokenizer; the joined text is counted as a whole."""
     if honest:
         items = [replace(each, tokens=count(each.content)) for each in items]
     made = context(*items, budget=budget, count=count, separator=separator)
@@ -166,7 +166,7 @@ def test_with_a_tokenizer_that_adds_up_it_is_the_greedy_packing_in_order(items: 
 
 
 def test_what_joining_saves_is_used() -> None:
-    """A full stop and two line breaks are one token instead of two: more fits than the sum of the parts shows."""
+    """A full stop and two line breaks are one token instead of two, so more fits than the sum of the sizes shows."""
     items = [item(f"{n}", "abc.", tokens=2, importance=9 - n) for n in range(10)]
     made = context(*items, budget=20, count=merging)
     assert len(made.items) == 10

@@ -1,4 +1,4 @@
-"""Metadata filters mean the same whoever reads them: the reference semantics and what is refused."""
+"""What metadata filters mean by the reference in Python, which filters are refused, and how they become JSON paths."""
 
 from __future__ import annotations
 
@@ -294,7 +294,7 @@ def _literals(path: str) -> list[str]:
 
 
 def _pieces(path: str) -> Iterator[tuple[str, bool]]:
-    """Split a path into what is quoted, read by JSON's own decoder, and what is not."""
+    """Split a path into its quoted parts, read by JSON's own decoder, and the rest."""
     place = 0
     while (start := path.find('"', place)) >= 0:
         yield path[place:start], False

@@ -1,4 +1,4 @@
-"""Letter case is set aside by rules of our own, not by a database's locale."""
+"""Letter case is ignored by fixed rules, not by those of a database's locale."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passages cover their text, fit the model, and end where a reader would pause; words of all scripts can be found."""
+"""Passages cover their text, fit the model and end at natural places; words of all scripts can be found."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_text_without_paragraphs_is_cut_at_sentences_and_repeats_the_last_of_t
 
 
 def _openings(passage: str) -> list[str]:
-    """What a passage begins with, in whole sentences."""
+    """The whole sentences at the beginning of a passage."""
     sentences = passage.split(". ")
     return [". ".join(sentences[:n]) + "." for n in range(1, len(sentences))]
 

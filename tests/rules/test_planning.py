@@ -1,4 +1,4 @@
-"""Plan, commit, apply: several plans at once, what is removed under them, and many threads."""
+"""Plan, commit, apply: several plans at once, items removed in between, and many threads."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_what_is_removed_while_a_plan_evicts_it_leaves_no_receipt() -> None:
 
 
 def test_a_plan_that_brings_an_item_again_leaves_it_the_size_that_another_plan_gave_it() -> None:
-    """Three plans bring one item, and the last of them counted on no growth."""
+    """Three plans bring one item, and the last of them reserved no growth."""
     memory = WorkingMemory(budget=30)
     small, large = memory.plan([item("a", 5)], now=NOW), memory.plan([item("a", 10)], now=NOW)
     memory.apply(large, now=NOW)
@@ -162,7 +162,7 @@ def test_many_threads_never_exceed_the_budget_and_every_item_is_held_or_has_its_
 
 
 def worked(memory: WorkingMemory, seed: int) -> tuple[list[str], list[str]]:
-    """One thread's work; the ids that it brought in and those that it saw leave."""
+    """The work of one thread; returns the ids that it brought in and those that left."""
     chance = random.Random(seed)
     entered: list[str] = []
     left: list[str] = []

@@ -1,4 +1,4 @@
-"""Who leaves first under each policy, and the orders that find it fast."""
+"""What leaves first under each policy, and the data structures that find it fast."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_importance_lets_the_least_important_go_first_and_the_oldest_among_equal
 
 
 def test_lfu_lru_lets_the_cold_go_first_and_the_hot_last() -> None:
-    """The original sorted by the negated score and let the most used go first."""
+    """The original HTM sorted by the negated score, so the most used items left first."""
     hot = item("hot", count=100, idle=0)
     mid = item("mid", count=5, idle=HOUR)
     cold = item("cold", count=0, idle=5 * DAY)
@@ -77,7 +77,7 @@ def test_lfu_lru_scores_an_access_ahead_of_now_as_one_of_now() -> None:
 
 
 def test_lfu_lru_follows_scores_that_cross_as_time_passes() -> None:
-    """Seldom but just used is kept over often but long ago; a day later it is the other way round."""
+    """An item used rarely but just now is kept before one used often but long ago; a day later it is the other way round."""
     seldom, often = item("seldom", count=0, idle=0), item("often", count=1, idle=4 * HOUR)
     assert leaving("lfu_lru", seldom, often, now=NOW) == ["often", "seldom"]
     assert leaving("lfu_lru", seldom, often, now=NOW + DAY) == ["seldom", "often"]
@@ -145,7 +145,7 @@ ITEMS = st.lists(
 def test_the_order_is_that_of_a_full_sort_after_any_puts_renewals_and_drops(
     policy: str, items: list[Item], data: st.DataObject
 ) -> None:
-    """Whatever the order looks at to be fast, it finds what sorting all keys finds."""
+    """The fast order is the same as that of sorting all keys."""
     order = ranking(policy)
     for each in items:
         order.put(each)
@@ -177,7 +177,7 @@ def test_keys_stay_sorted_under_additions_and_removals(make: Any, moves: list[tu
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_keys_stay_sorted_over_many_chunks(seed: int) -> None:
-    """More keys than a chunk holds, in any order, so that chunks split, shrink and vanish."""
+    """More keys than a chunk holds, in any order, so that chunks are split, shrink and disappear."""
     keys = [(float(value), 0.0, 0.0, "") for value in range(5 * CHUNK)]
     order = SortedKeys()
     shuffled = Random(seed)
@@ -199,7 +199,7 @@ def test_an_item_that_was_never_ranked_can_be_dropped_from_lists_of_keys() -> No
 
 
 def test_lfu_lru_opens_only_the_lists_that_can_hold_the_lowest() -> None:
-    """With the lowest count at 0, a count of 2 or more scores at least ln 3 > 1 and is never looked at."""
+    """With the lowest count at 0, a count of 2 or more scores at least ln 3 > 1 and is never read."""
     order, opened = ranking("lfu_lru"), []
     for count in range(50):
         order.put(item(f"{count:02}", count=count, idle=HOUR))

@@ -1,4 +1,4 @@
-"""What a question says beside its subject: the speakers whom it names, and the times."""
+"""What a question names besides its subject: speakers and times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sample that ships with the package is a conversation worth remembering, and its questions can be answered."""
+"""The sample conversation of the package can be remembered, and its questions can be answered from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tree of tags counts, prints and draws all of them, once, whatever they are called."""
+"""A tree of tags counts, prints and draws every tag once, whatever its name."""
 
 from __future__ import annotations
 

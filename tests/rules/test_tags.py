@@ -1,4 +1,4 @@
-"""A tag has one spelling, and its prefixes end where its levels do."""
+"""A tag has one spelling, and its prefixes end at its levels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people mean by a time, and that what is not understood is never quietly everything."""
+"""What a timeframe means, and that one that is not understood is an error, never all of time."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ NOT_UNDERSTOOD = [
 
 
 def at(text: str, *, now: datetime) -> datetime | None:
-    """A wall-clock time of the table, in the zone of now; what runs to now includes it."""
+    """A local time of the table, in the zone of now; a window that ends now includes now."""
     if text == OPEN:
         return None
     return now if text == NOW else datetime.fromisoformat(text).replace(tzinfo=now.tzinfo)
@@ -574,7 +574,7 @@ def test_a_question_comes_apart_into_its_own_words(question: str, now: datetime)
 
 
 def question_words(*parts: str) -> list[str]:
-    """The letters and digits of some texts, in any order: what neither spaces nor commas change."""
+    """The letters and digits of some texts, sorted: spaces and commas do not change them."""
     return sorted(letter for part in parts for letter in part if not letter.isspace() and letter not in ",;:")
 
 

@@ -1,4 +1,4 @@
-"""Conversations that were had elsewhere are read as drafts, each with an id that stays, or not at all."""
+"""Conversations from elsewhere are read as drafts with stable ids, or refused as a whole."""
 
 from __future__ import annotations
 

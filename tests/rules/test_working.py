@@ -50,7 +50,7 @@ def gone(evictions: Sequence[Eviction]) -> list[str]:
 
 
 def test_a_large_memory_lets_only_the_deficit_go_least_important_first() -> None:
-    """The original's use case with its own figures: 4,500 tokens are short, and 2,000 + 1,500 do not cover them."""
+    """The use case of the original HTM with its figures: 4,500 tokens are missing, and 2,000 + 1,500 are not enough."""
     memory = filled(
         item("user_pref", 100, importance=8, age=5 * DAY),
         item("random_note", 2_000, importance=1, age=HOUR),
@@ -96,7 +96,7 @@ def test_an_important_memory_of_90_days_ago_outlives_many_recent_unimportant_one
 
 
 def test_the_hot_memory_stays_and_the_cold_one_leaves_under_lfu_lru() -> None:
-    """The original evicted "hot" here, since it sorted by the negated score."""
+    """The original HTM evicted "hot" here, since it sorted by the negated score."""
     hot, mid, cold = item("hot", count=100), item("mid", count=5, age=HOUR), item("cold", age=5 * DAY)
     memory = filled(hot, mid, cold, policy="lfu_lru")
     assert gone(memory.add(item("new"), now=NOW)) == ["cold"]
@@ -165,7 +165,7 @@ def test_a_plan_of_many_does_what_adding_them_one_by_one_does(
 @pytest.mark.parametrize("policy", POLICIES)
 @given(items=MANY)
 def test_loading_keeps_the_best_of_the_table(policy: str, items: list[Item]) -> None:
-    """Nothing that is left has a lower keep-score than what went, in whatever order the rows come."""
+    """No item that stays has a lower keep-score than one that left, in any order of the rows."""
     memory = WorkingMemory(budget=24, policy=policy)
     items = list({each.id: each for each in items}.values())
     went = memory.load(items, now=NOW)
@@ -299,7 +299,7 @@ def test_clearing_hands_back_what_was_held_oldest_first() -> None:
 
 
 def test_removals_are_observed_before_they_happen_and_a_failing_observer_prevents_them() -> None:
-    """So that storage lets go first: when it cannot, memory and storage still agree."""
+    """Storage removes the items first; if it fails, memory and storage still agree."""
     seen: list[str] = []
 
     def on_remove(items: tuple[Item, ...]) -> tuple[Item, ...]:

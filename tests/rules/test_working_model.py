@@ -1,4 +1,4 @@
-"""Working memory beside a naive model that sorts everything each time, under any sequence of operations."""
+"""Working memory compared with a naive model that sorts everything each time, under any sequence of operations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BUDGET = 20
 
 
 def whim(item: Item, now: float) -> float:
-    """A policy with no pattern that an order could exploit."""
+    """A policy with scores without any pattern."""
     return (item.tokens * 7 + item.access_count * 3 + int(now / 100)) % 5
 
 
@@ -56,7 +56,7 @@ class NaivePlan:
 
 @dataclass
 class Naive:
-    """Working memory without any data structure: sums and full sorts."""
+    """Working memory without any clever data structure: only sums and full sorts."""
 
     policy: Any
     held: dict[str, Item] = field(default_factory=dict)
@@ -170,7 +170,7 @@ PAIR = tuple[Plan, NaivePlan]
 
 
 class BesideTheModel(RuleBasedStateMachine):
-    """Every operation does to working memory what it does to the model, and the budget holds at every moment."""
+    """Every operation changes working memory as it changes the model, and the budget is kept at every moment."""
 
     outstanding = Bundle("outstanding")
     policy: Any = "importance"
@@ -201,7 +201,7 @@ class BesideTheModel(RuleBasedStateMachine):
         return {item.id: item for item in self.memory.items if item.id not in claimed}
 
     def check_victims(self, plan: Plan, before: dict[str, Item], now: float) -> None:
-        """Nothing left has a lower keep-score than what went, and without the last victim there was no room."""
+        """No item that stays has a lower keep-score than a victim, and without the last victim there was no room."""
         named = {item.id for item in plan.admitted}
         went = [victim.item.id for victim in plan.victims]
         stayed = [item for id, item in before.items() if id not in named and id not in went]

@@ -27,13 +27,15 @@ def name_forms(question: str) -> dict[str, str]:
     A name has one to three words. A question in lower case may name a known "Ann" as "ann", any other a known "ann" as "Ann".
     """
     words = list(_WORD.finditer(question))[:LONGEST]
+    neighbours = [question[left.end() : right.start()] == " " for left, right in pairwise(words)]
     small = question == question.lower()
     forms: dict[str, str] = {}
     for count in range(1, LONGEST_NAME + 1):
         for place in range(len(words) - count + 1):
-            run = words[place : place + count]
-            written = question[run[0].start() : run[-1].end()]
-            if len(written) > 1 and _beside(question, run) and (count == 1 or small or written[0].isupper()):
+            if not all(neighbours[place : place + count - 1]):
+                continue
+            written = question[words[place].start() : words[place + count - 1].end()]
+            if len(written) > 1 and (count == 1 or small or written[0].isupper()):
                 for form in {written, written.title() if small else written.lower()}:
                     forms.setdefault(form, written)
     return forms
@@ -75,7 +77,3 @@ def times_in(question: str, *, now: datetime, week_start: WeekStart, timezone: t
             break
         question = rest
     return tuple(windows)
-
-
-def _beside(question: str, run: list[re.Match[str]]) -> bool:
-    return all(question[left.end() : right.start()] == " " for left, right in pairwise(run))

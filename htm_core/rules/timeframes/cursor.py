@@ -47,12 +47,14 @@ class ParsedTime:
 class Cursor:
     """A place in the words of a timeframe. Methods that take words move it forward, or do nothing if the words do not fit."""
 
-    __slots__ = ("_tokens", "calendar", "place")
+    __slots__ = ("_tokens", "calendar", "place", "times")
 
     def __init__(self, tokens: Sequence[Token], *, calendar: Calendar, place: int = 0) -> None:
         self._tokens = tokens
         self.calendar = calendar
         self.place = place
+        # Single times that were read already, by where they begin: what was found, and where it ends.
+        self.times: dict[int, tuple[ParsedTime | None, int]] = {}
 
     @property
     def at_end(self) -> bool:

@@ -15,7 +15,17 @@ DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
 
 
 def relative(cursor: Cursor) -> ParsedTime | None:
-    """Read any single time; a part of the day may follow a day ("yesterday evening")."""
+    """Read any single time; several rules try it at the same place, so the result is kept."""
+    place = cursor.place
+    if place not in cursor.times:
+        time = _single(cursor)
+        cursor.times[place] = time, cursor.place
+    time, cursor.place = cursor.times[place]
+    return time
+
+
+def _single(cursor: Cursor) -> ParsedTime | None:
+    """A part of the day may follow a day ("yesterday evening")."""
     time = first_fitting(cursor, _named_day, _third_of, _so_far, _neighbour, counted, _part_of, dated)
     day = _one_day(cursor, time)
     hours = None if day is None else cursor.lookup(PARTS)
