@@ -23,10 +23,9 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.corpus import START, Corpus, RandomEmbedder
-from htm_core import Draft, Memory, Settings, Signals, shutdown
+from htm_core import Draft, Memory, Settings, Signals, Window, shutdown
 from htm_core.runtime.process import runtime
 from htm_core.store import indexes
-from htm_core.types import Window
 
 BATCH = 1_000
 TENANT = "bench"

@@ -149,7 +149,7 @@ def ask(filled: CaseMemory, report: Report, given: argparse.Namespace, advance: 
 def recall_in_budgets(filled: CaseMemory, report: Report, question: sets.Question) -> None:
     """Time a recall at the default limit, and recall within each budget of tokens."""
     if report.timed < TIMED:
-        report.time(filled.memory.recall(question.text, hold=False).timings)
+        report.time(filled.memory.recall(question.text, hold=False))
     for budget in BUDGETS:
         hits = filled.memory.recall(question.text, limit=100, budget=budget, hold=False)
         units = [[str(mention.metadata["unit"]) for mention in hit.mentions] for hit in hits]

@@ -13,8 +13,7 @@ from rich.table import Table
 from benchmarks.retrieval_measures import interval, measured, merged
 from benchmarks.retrieval_sets import SESSION, TURN, Question
 from benchmarks.retrieval_systems import HTM, Answer
-from htm_core import Stats
-from htm_core.types import Timings
+from htm_core import Recall, Stats
 
 SHOWN = ("any@1", "any@5", "any@10", "all@5", "all@10", "fraction@5", "fraction@10", "fraction@20", "mrr", "ndcg@10")
 ALL = "all"
@@ -33,7 +32,7 @@ class Report:
         self._rankings: dict[str, dict[str, list[list[str]]]] = defaultdict(dict)
         self._gold: dict[str, dict[str, list[str]]] = {}
         self._seconds: dict[str, list[float]] = defaultdict(list)
-        self._timings: list[Timings] = []
+        self._times_of_recall: list[tuple[float, float]] = []  # milliseconds of the embedding, and of the SQL
         self._spent: dict[tuple[int, str], list[tuple[float, float]]] = defaultdict(list)
         self._filled: list[tuple[int, int, float]] = []
         self._embedded = True
@@ -41,7 +40,7 @@ class Report:
     @property
     def timed(self) -> int:
         """The number of recalls that were timed."""
-        return len(self._timings)
+        return len(self._times_of_recall)
 
     def filled(self, stats: Stats, seconds: float, *, embedded: bool) -> None:
         """Record the seconds that storing and embedding a case took."""
@@ -64,10 +63,10 @@ class Report:
                     for kind in self._kinds(question):
                         self._values[system, unit, kind].append(values)
 
-    def time(self, timings: Timings) -> None:
+    def time(self, recall: Recall) -> None:
         """Record the times of one recall."""
         with self._lock:
-            self._timings.append(timings)
+            self._times_of_recall.append((recall.timings.embedding, recall.timings.sql))
 
     def spend(self, budget: int, question: Question, found: Answer) -> None:
         """Record the share of the evidence that was found within a budget, and the tokens that it took."""
@@ -93,7 +92,7 @@ class Report:
             into = numbers.setdefault(system, {}).setdefault(unit, {}).setdefault(kind, {"questions": len(rows)})
             into |= {name: interval([row[name] for row in rows]) for name in rows[0]}
         spent = {f"{budget} {unit}": np.mean(rows, axis=0).tolist() for (budget, unit), rows in self._spent.items()}
-        times = [{"embedding": each.embedding, "sql": each.sql} for each in self._timings]
+        times = [{"embedding": embedding, "sql": sql} for embedding, sql in self._times_of_recall]
         return self._head | {
             "results": numbers, "within_budget": spent, "recall_ms": times, "filled": self._filled,
             "gold": self._gold, "rankings": self._rankings,
@@ -127,10 +126,10 @@ class Report:
         table = Table(title=f"{self.name}: milliseconds")
         for column in ("what", "calls", "p50", "p95"):
             table.add_column(column, justify="left" if column == "what" else "right")
-        if self._timings:
+        if self._times_of_recall:
             for name, values in (
-                ("recall of 10, without the question's embedding", [each.sql for each in self._timings]),
-                ("recall of 10, with it", [each.sql + each.embedding for each in self._timings]),
+                ("recall of 10, without the question's embedding", [sql for _, sql in self._times_of_recall]),
+                ("recall of 10, with it", [embedding + sql for embedding, sql in self._times_of_recall]),
             ):
                 table.add_row(name, str(len(values)), *(f"{np.percentile(values, q):.1f}" for q in (50, 95)))
         for system, seconds in self._seconds.items():
