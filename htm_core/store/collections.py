@@ -22,7 +22,7 @@ EXACT_BELOW = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentPassage:
-    """A lexical_query part of a document: words as the lexical index gets them, a vector, or both.
+    """A searchable part of a document: words as the lexical index gets them, a vector, or both.
 
     `text` is the text that its vector must still be computed from.
     """
