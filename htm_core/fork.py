@@ -1,10 +1,10 @@
-"""What belongs to one process only: locks and threads after a fork, and handles that cannot be pickled."""
+"""What belongs to one process only: locks and threads are made anew in a forked child."""
 
 from __future__ import annotations
 
 import os
 import weakref
-from typing import NoReturn, Protocol, Self
+from typing import Protocol
 
 
 class Renewable(Protocol):
@@ -12,25 +12,6 @@ class Renewable(Protocol):
 
     def renew(self) -> None:
         """Start again as if just made, in a forked child: the parent's other threads do not exist there."""
-
-
-class Handle:
-    """A handle on what a process shares. A copy of it, shallow or deep, is itself, and pickling it raises `TypeError`.
-
-    Frameworks copy what they are configured with; a copied memory would be a second view of the same conversation.
-    """
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Self:
-        return self
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            f"cannot pickle a {type(self).__name__}: it holds connections, and an address that may have a password in it; "
-            "make it anew in the other process, from a Memory(…) there, whose database HTM_DATABASE_URL may name"
-        )
 
 
 _things: weakref.WeakSet[Renewable] = weakref.WeakSet()

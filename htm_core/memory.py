@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 from .engine.engine import Clock, utc_now
+from .engine.handle import Handle
 from .errors import InvalidInput
-from .fork import Handle
 from .groups.group import Group, join_group
 from .handles.jobs import Jobs
 from .handles.log import Log

@@ -12,8 +12,8 @@ from typing import Any, get_args
 from uuid import UUID
 
 from ..engine.engine import Engine
+from ..engine.handle import Handle
 from ..errors import InvalidInput
-from ..fork import Handle
 from ..models.embedders import resolve
 from ..rules import validation
 from ..rules.fusion import VECTOR_WEIGHT

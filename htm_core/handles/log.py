@@ -9,8 +9,8 @@ from typing import Any
 from uuid import UUID
 
 from ..engine.engine import Engine
+from ..engine.handle import Handle
 from ..errors import InvalidInput
-from ..fork import Handle
 from ..rules import validation
 from ..store import mentions
 from ..store.database import Connection

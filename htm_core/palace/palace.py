@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from ..aio import _Twin, awaited
+from ..engine.handle import Handle
 from ..errors import InvalidInput
-from ..fork import Handle
 from ..memory import Memory
 from ..rules.places import HOUR, Placed, Room, note_lifetime
 from ..rules.validation import check_id, check_limit
