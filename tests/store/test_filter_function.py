@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from htm_core.rules.filters.filters import compile_where
+from htm_core.store.database import Database
 from tests.filter_reference import matches
 
 # Few keys, and values that are equal, ordered or nested alike in many ways: so that filters and metadata meet.
@@ -177,3 +178,16 @@ def test_the_function_is_inlined_and_the_empty_filter_costs_nothing(connection: 
     text = "\n".join(line for (line,) in plan)
     assert "matches" not in text
     assert "jsonb_path_match" not in text
+
+
+def test_the_predicate_on_mentions_is_inlined_so_that_indexes_serve_it(database: Database) -> None:
+    """The plan is that of the conditions written out: the function costs nothing, and what is neutral is gone."""
+    with database.owner() as connection:
+        rows = connection.execute(
+            "explain (verbose) select 1 from mentions m where m.tenant = 't' and m.node_id = gen_random_uuid() "
+            "and mention_matches(m, array['ann'], null, 's', null, '{\"a\": 1}', null)"
+        ).fetchall()
+    text = "\n".join(row["QUERY PLAN"] for row in rows)
+    assert "mention_matches" not in text
+    assert "robot" not in text
+    assert "forgotten_at IS NULL" in text

@@ -109,6 +109,11 @@ def _server() -> Iterator[Settings]:
         shutdown()
 
 
+def _anywhere(text: str) -> str:
+    """Without the temporary folder from which a file was loaded."""
+    return re.sub(r'[^"]*/boiler\.md', "/notes/boiler.md", text)
+
+
 def main() -> None:
     """Write the files of the present version, to be checked in with its release."""
     folder = RELEASES / RELEASE
@@ -118,8 +123,9 @@ def main() -> None:
         fill(open)
         dsn = runtime(None, settings).database.dsn("htm_root")
         with psycopg.connect(dsn, autocommit=True) as admin:
-            (folder / "data.sql").write_text(dump(admin, settings.schema_), "utf-8")
-        (folder / "answers.json").write_text(json.dumps(answers(open), indent=1, ensure_ascii=False) + "\n", "utf-8")
+            (folder / "data.sql").write_text(_anywhere(dump(admin, settings.schema_)), "utf-8")
+        text = json.dumps(answers(open), indent=1, ensure_ascii=False) + "\n"
+        (folder / "answers.json").write_text(_anywhere(text), "utf-8")
     (folder / "schema.sql").write_text(script(), "utf-8")
     released = json.loads(RELEASED.read_text("utf-8")) if RELEASED.exists() else {}
     released[RELEASE] = {f"{step.version:03}_{step.name}": step.digest for step in schema_files().migrations}

@@ -1,11 +1,16 @@
--- Recall: the candidates of both arms, `pool` of each, scored by both, and what the signals make of the best `pool`; `most` hits, and
--- what a hit shows. Scores are normalised absolutely, so that they compare between questions: a cosine counts in full from 0.8,
--- words against the best that any passage could score for this question. `share` is the vector's weight beside the words';
--- `who` are the speakers that the question names, `moments` the times. The parts of a hit add up to its score, which is in
--- [0, 1]: (arms + context + sum of weight * signal) / (1 + sum of weights), over the signals that this question asks for.
+-- Recall: the hits for a query, with all that a hit shows, in one round trip.
+--
+-- The vector search and the text search bring `pool` candidates each. Each candidate is scored by both, and the signals add to the
+-- score of the best. A score does not depend on what else was found, so that scores compare between queries: a cosine counts in full
+-- from 0.8, words count against the best score that any passage could have for this query.
+--
+-- `words` is what words are found by, `embedding` the vector; either may be null. `vector_share` is the weight of the vector beside
+-- the words. `speakers` and `moments` are the speakers and the times that the query names. The parts of a hit add up to its score,
+-- which is in [0, 1]: (vector + text + context + tags + sum of weight * signal) / (1 + sum of weights), over the signals that this
+-- query can have.
 create or replace function recall(
-  asked text, meaning halfvec, model text, f filters, pool integer, most integer, share float8, lowest float8,
-  who text[], moments tstzmultirange, heft signal_weights)
+  words text, embedding halfvec, model text, f filters, pool integer, max_hits integer, vector_share float8, min_score float8,
+  speakers text[], moments tstzmultirange, signals signal_weights)
 returns table (
   id uuid, score float8, vector_rank bigint, text_rank bigint, vector_part float8, text_part float8, context_part float8,
   tags_part float8, session_part float8, speaker_part float8, time_part float8, prior_part float8, content text, tokens integer,
@@ -15,192 +20,260 @@ language plpgsql stable security definer rows 10 set search_path from current
 set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_memoize = off as $$
 #variable_conflict use_column
 declare
-  me constant text := this_tenant(); space vector_spaces; way search_plan; terms weighted_query; near vector_matches; told uuid[];
-  part float8 := share; within integer; pattern sparsevec; best float8; apart sparsevec[]; lex lexicon; beginnings text[];
-  allowed uuid[];
-  narrow constant boolean := f.tags is not null or filters_mentions(f);
-  owners constant text[] := f.owners; robots constant text[] := f.robots; within_session constant text := f.session;
-  windows constant tstzmultirange := f.windows; equal constant jsonb := f.equal; filter constant jsonb := f.metadata;
-  named constant text := case when cardinality(who) = 1 then who[1] end;
-  kept constant integer := greatest(pool, most);          -- of the candidates of both arms so many go on
-  widest constant integer := greatest(20, most);          -- of so many it is looked at what was said around them
-  whole constant float8 := 1 + heft.session + case when named is not null then heft.speaker else 0 end
-                           + case when moments is not null then heft.time else 0 end + heft.prior;
+  me constant text := this_tenant();
+  query_vector constant halfvec := embedding;
+  filtered constant boolean := f.tags is not null or filters_mentions(f);
+  owners constant text[] := f.owners;
+  robots constant text[] := f.robots;
+  only_session constant text := f.session;
+  windows constant tstzmultirange := f.windows;
+  metadata_equal constant jsonb := f.equal;
+  metadata_filter constant jsonb := f.metadata;
+  one_speaker constant text := case when cardinality(speakers) = 1 then speakers[1] end;
+  kept constant integer := greatest(pool, max_hits);            -- so many candidates of both searches go on
+  with_context constant integer := greatest(20, max_hits);      -- and for so many of them, what was said around them is read
+  total_weight constant float8 := 1 + signals.session + case when one_speaker is not null then signals.speaker else 0 end
+                                  + case when moments is not null then signals.time else 0 end + signals.prior;
+  vector_weight float8 := vector_share;
+  space vector_spaces;
+  space_id integer;
+  plan search_plan;
+  allowed_nodes uuid[];
+  query_terms weighted_query;
+  query_weights sparsevec;
+  best_score float8;
+  top_terms sparsevec[];
+  vector_hits vector_matches;
+  text_hits uuid[];
+  lex lexicon;
+  tag_patterns text[];
 begin
-  if meaning is not null then space := query_vector_space(model, meaning); within := space.id; end if;
-  if asked is not null then terms := weigh_query(asked); pattern := terms.weights; end if;
-  if within is null then part := 0; elsif pattern is null then part := 1; end if;
-  best := nullif(terms.best_score, 0); apart := terms.top_terms;
-  if heft.tags > 0 and pattern is not null and exists (select 1 from tags g where g.tenant = me) then
+  if query_vector is not null then space := query_vector_space(model, query_vector); space_id := space.id; end if;
+  if words is not null then query_terms := weigh_query(words); query_weights := query_terms.weights; end if;
+  if space_id is null then vector_weight := 0; elsif query_weights is null then vector_weight := 1; end if;
+  best_score := nullif(query_terms.best_score, 0);
+  top_terms := query_terms.top_terms;
+  if signals.tags > 0 and query_weights is not null and exists (select 1 from tags t where t.tenant = me) then
     select * into lex from lexicon l where l.tenant = me;
-    -- What begins no word of the question is left out before it is cut: most tags are.
-    beginnings := array(select '%' || substr(l, length(lex.prefix) + 1, 3) || '%' from unnest(terms.lexemes) l);
+    -- A tag in which no word begins like a word of the query is left out before it is cut into lexemes: most are.
+    tag_patterns := array(select '%' || substr(l, length(lex.prefix) + 1, 3) || '%' from unnest(query_terms.lexemes) l);
   end if;
-  way := plan_search(f, pool); allowed := way.node_ids;
-  if within is not null then near := vector_search(meaning, space, f, way, pool); end if;
-  if pattern is not null then told := text_search(terms, f, way, pool); end if;
+  plan := plan_search(f, pool);
+  allowed_nodes := plan.node_ids;
+  if space_id is not null then vector_hits := vector_search(query_vector, space, f, plan, pool); end if;
+  if query_weights is not null then text_hits := text_search(query_terms, f, plan, pool); end if;
   return query
   with
-  brought as (
-    select coalesce(a.n, b.n) as n, a.place as near, b.place as told, a.p, a.d
-    from unnest(near.nodes, near.passages, near.distances) with ordinality a(n, p, d, place)
-    full join unnest(told) with ordinality b(n, place) on b.n = a.n),
-  parts as (
-    select r.n, r.near, r.told, p.id as p, p.weights, w.t,
-           case when p.id is distinct from r.p and v.d is null then w.t   -- what waits for its vector means what its words say
-                else coalesce(least(1, greatest(0, 1 - nullif(coalesce(v.d, r.d), 'NaN')) / 0.8), 0) end as v,   -- zeroes have none
-           sum(p.length) over (partition by r.n) as length
-    from brought r, lateral (
-      select q.id, q.weights, q.length from passages q where q.tenant = me and q.node_id = r.n offset 0) p
+  -- The nodes that either search found, with their rank there, and the passage that was nearest to the vector.
+  candidates as (
+    select coalesce(v.node_id, t.node_id) as node_id, v.rank as vector_rank, t.rank as text_rank, v.passage_id, v.distance
+    from unnest(vector_hits.nodes, vector_hits.passages, vector_hits.distances)
+         with ordinality v(node_id, passage_id, distance, rank)
+    full join unnest(text_hits) with ordinality t(node_id, rank) on t.node_id = v.node_id),
+  -- Every passage of the candidates, scored by its vector and by its words, each in [0, 1].
+  candidate_passages as (
+    select c.node_id, c.vector_rank, c.text_rank, p.id as passage_id, p.weights, w.text_score,
+           case when p.id is distinct from c.passage_id and v.distance is null
+                then w.text_score               -- it still waits for its vector: its words count for both
+                else coalesce(least(1, greatest(0, 1 - nullif(coalesce(v.distance, c.distance), 'NaN')) / 0.8), 0)  -- NaN: a vector of zeroes
+           end as vector_score,
+           sum(p.length) over (partition by c.node_id) as node_length
+    from candidates c, lateral (
+      select q.id, q.weights, q.length from passages q where q.tenant = me and q.node_id = c.node_id offset 0) p
     left join lateral (
-      select e.embedding <=> meaning as d from vectors e
-      where e.tenant = me and e.space = within and e.passage_id = p.id and p.id is distinct from r.p offset 0) v on true
-    cross join lateral (select coalesce(greatest(0, least(1, -(p.weights <#> pattern) / best)), 0) as t) w),
-  arms as materialized (                        -- a node scores by its best passage
-    select x.*, row_number() over (order by x.main desc, x.n) as place from (
-      select distinct on (y.n) y.*, part * y.v + (1 - part) * y.t as main from parts y
-      order by y.n, part * y.v + (1 - part) * y.t desc, y.p) x
-    where x.main > 0),
-  places as materialized (                      -- where the candidates were said
-    select a.n, a.place, m.id, m.owner, m.session, m.seq, m.name, m.at, m.talk
-    from arms a, lateral (
+      select e.embedding <=> query_vector as distance from vectors e
+      where e.tenant = me and e.space = space_id and e.passage_id = p.id and p.id is distinct from c.passage_id offset 0) v on true
+    cross join lateral (
+      select coalesce(greatest(0, least(1, -(p.weights <#> query_weights) / best_score)), 0) as text_score) w),
+  -- Each candidate with the best of its passages, and its place among all.
+  ranked_candidates as materialized (
+    select b.*, row_number() over (order by b.fused_score desc, b.node_id) as place from (
+      select distinct on (p.node_id) p.*,
+             vector_weight * p.vector_score + (1 - vector_weight) * p.text_score as fused_score
+      from candidate_passages p
+      order by p.node_id, vector_weight * p.vector_score + (1 - vector_weight) * p.text_score desc, p.passage_id) b
+    where b.fused_score > 0),
+  -- Where the candidates were said: their latest mentions that pass the filters.
+  candidate_mentions as materialized (
+    select r.node_id, r.place, m.id, m.owner, m.session, m.seq, m.name, m.at, m.in_conversation
+    from ranked_candidates r, lateral (
       select m.id, m.owner, m.session, m.seq, m.name, m.at,
-             m.role is not null or m.name is not null or m.session <> '' as talk
+             m.role is not null or m.name is not null or m.session <> '' as in_conversation
       from mentions m
-      where m.tenant = me and m.node_id = a.n and m.forgotten_at is null and owner_is_visible(owners, m.owner)
-        and (robots is null or m.robot = any(robots))
-        and (within_session is null or m.session = within_session)
-        and (windows is null or m.at <@ windows)
-        and (equal is null or m.metadata @> equal)
-        and (filter is null or matches(m.metadata, filter))
+      where m.tenant = me and m.node_id = r.node_id
+        and mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter)
       order by m.at desc limit 3) m
-    where a.place <= kept),
-  around as (                                   -- what was said around the best of them
-    select n.* from places p, lateral (
-      select m.node_id as n, m.id, m.owner, m.session, m.seq, m.name, m.at from mentions m
-      where m.tenant = me and m.owner = p.owner and m.session = p.session and m.seq between p.seq - 2 and p.seq + 2
-        and m.forgotten_at is null and m.node_id is not null and m.id <> p.id
+    where r.place <= kept),
+  -- What was said up to two messages before and after the best of them.
+  neighbours as (
+    select n.* from candidate_mentions c, lateral (
+      select m.node_id, m.id, m.owner, m.session, m.seq, m.name, m.at from mentions m
+      where m.tenant = me and m.owner = c.owner and m.session = c.session and m.seq between c.seq - 2 and c.seq + 2
+        and m.forgotten_at is null and m.node_id is not null and m.id <> c.id
         and (m.role is not null or m.name is not null or m.session <> '') offset 0) n
-    where p.place <= widest and p.talk and heft.context > 0 and apart is not null),
-  said as materialized (
+    where c.place <= with_context and c.in_conversation and signals.context > 0 and top_terms is not null),
+  -- Both, each mention once.
+  considered as materialized (
     select distinct on (s.id) s.* from (
-      select p.n, p.id, p.owner, p.session, p.seq, p.name, p.at, p.talk, true as fits from places p
+      select c.node_id, c.id, c.owner, c.session, c.seq, c.name, c.at, c.in_conversation, true as is_candidate
+      from candidate_mentions c
       union all
-      select n.n, n.id, n.owner, n.session, n.seq, n.name, n.at, true, false from around n) s
-    order by s.id, s.fits desc),
-  others as (select distinct s.n from said s where not s.fits and not exists (select 1 from arms a where a.n = s.n)),
-  scored as (                                   -- their passages, as the arms would score them
-    select o.n, p.id as p, p.weights, coalesce(least(1, greatest(0, 1 - nullif(v.distance, 'NaN')) / 0.8), 0) as v,
-           coalesce(least(1, -(p.weights <#> pattern) / best), 0) as t, sum(p.length) over (partition by o.n) as length
-    from others o, lateral (
-      select q.id, q.weights, q.length from passages q where q.tenant = me and q.node_id = o.n and q.live offset 0) p
+      select n.node_id, n.id, n.owner, n.session, n.seq, n.name, n.at, true, false from neighbours n) s
+    order by s.id, s.is_candidate desc),
+  -- Nodes that neither search found, but that stand beside a candidate.
+  neighbour_nodes as (
+    select distinct c.node_id from considered c
+    where not c.is_candidate and not exists (select 1 from ranked_candidates r where r.node_id = c.node_id)),
+  -- Their passages, scored like those of candidates.
+  neighbour_passages as (
+    select n.node_id, p.id as passage_id, p.weights,
+           coalesce(least(1, greatest(0, 1 - nullif(v.distance, 'NaN')) / 0.8), 0) as vector_score,
+           coalesce(least(1, -(p.weights <#> query_weights) / best_score), 0) as text_score,
+           sum(p.length) over (partition by n.node_id) as node_length
+    from neighbour_nodes n, lateral (
+      select q.id, q.weights, q.length from passages q where q.tenant = me and q.node_id = n.node_id and q.live offset 0) p
     left join lateral (
-      select e.embedding <=> meaning as distance from vectors e
-      where e.tenant = me and e.space = within and e.passage_id = p.id offset 0) v on true),
-  met as materialized (                         -- each node with the best of its passages
-    select a.n, a.p, a.near, a.told, a.v, a.t, a.weights, context_share(a.length) as brief, true as brought from arms a
-    where a.n in (select s.n from said s)
+      select e.embedding <=> query_vector as distance from vectors e
+      where e.tenant = me and e.space = space_id and e.passage_id = p.id offset 0) v on true),
+  -- Each node with the best of its passages, and how much it takes from and gives to what stands around it.
+  best_passages as materialized (
+    select r.node_id, r.passage_id, r.vector_rank, r.text_rank, r.vector_score, r.text_score, r.weights,
+           context_share(r.node_length) as context_share, true as was_found
+    from ranked_candidates r
+    where r.node_id in (select c.node_id from considered c)
     union all
     select b.* from (
-      select distinct on (x.n) x.n, x.p, null::bigint, null::bigint, x.v, x.t, x.weights, context_share(x.length), false
-      from scored x order by x.n, part * x.v + (1 - part) * x.t desc, x.p) b),
-  heavy as materialized (                       -- each word of the question in the best passage of each
-    select m.n, m.brief, k.k, -(m.weights <#> k.word) / best as weight
-    from met m, unnest(apart) with ordinality k(word, k) where m.t > 0 and m.weights <#> k.word < 0),
-  own as (
-    select h.n, corroborated_coverage(sum(h.weight), max(h.weight), heft.corroboration) as words from heavy h group by 1),
-  spread as (                                   -- a word said before or after is heard, a little lower
-    select s.owner, s.session, s.seq + o.later as seq, h.k,
-           max(h.weight) filter (where o.later = 0) as here,
-           max(h.weight * o.loud * h.brief) filter (where o.later <> 0) as near_by
-    from said s join heavy h on h.n = s.n, (values (0, 1.0::float8), (1, 0.9), (2, 0.8), (-1, 0.7)) o(later, loud)
-    where s.talk and heft.context > 0 group by 1, 2, 3, 4),
-  hearing as materialized (
-    select s.id, t.k, greatest(t.here, heft.context * m.brief * t.near_by) as weight
-    from said s join met m on m.n = s.n
-    join spread t on t.owner = s.owner and t.session = s.session and t.seq = s.seq
-    where s.talk),
-  heard as (
-    select x.id, corroborated_coverage(sum(x.weight), max(x.weight), heft.corroboration) as words from hearing x group by 1),
-  wordings as materialized (                    -- the words of the question as they stand in tags
-    select x.word, k.k, -(k.word <#> x.alone) / best as weight
-    from (select w as word, ('{' || lexeme_dimension(w) || ':1}/268435456')::sparsevec as alone
-          from unnest(terms.lexemes) l, substr(l, length(lex.prefix) + 1) w) x, unnest(apart) with ordinality k(word, k)
-    where beginnings is not null and k.word <#> x.alone < 0),
-  marked as materialized (                      -- tags say what a text is about: their words are heard, lower still
-    select s.id, s.n, w.k, heft.tags * w.weight as weight
-    from arms a
+      select distinct on (p.node_id) p.node_id, p.passage_id, null::bigint, null::bigint, p.vector_score, p.text_score, p.weights,
+             context_share(p.node_length), false
+      from neighbour_passages p
+      order by p.node_id, vector_weight * p.vector_score + (1 - vector_weight) * p.text_score desc, p.passage_id) b),
+  -- How much each of the query's heaviest terms counts in the best passage of each node, as a share of the best score.
+  node_terms as materialized (
+    select b.node_id, b.context_share, t.term, -(b.weights <#> t.vector) / best_score as weight
+    from best_passages b, unnest(top_terms) with ordinality t(vector, term)
+    where b.text_score > 0 and b.weights <#> t.vector < 0),
+  -- How much of the query the words of a node cover.
+  node_coverage as (
+    select t.node_id, corroborated_coverage(sum(t.weight), max(t.weight), signals.corroboration) as covered
+    from node_terms t group by 1),
+  -- The terms at each position of a conversation: as said there, and as said up to two messages before or one after, a little lower.
+  position_terms as (
+    select c.owner, c.session, c.seq + o.distance as seq, t.term,
+           max(t.weight) filter (where o.distance = 0) as own_weight,
+           max(t.weight * o.loudness * t.context_share) filter (where o.distance <> 0) as nearby_weight
+    from considered c join node_terms t on t.node_id = c.node_id,
+         (values (0, 1.0::float8), (1, 0.9), (2, 0.8), (-1, 0.7)) o(distance, loudness)
+    where c.in_conversation and signals.context > 0 group by 1, 2, 3, 4),
+  -- The terms of each mention, with what stands around it.
+  mention_terms as materialized (
+    select c.id, t.term, greatest(t.own_weight, signals.context * b.context_share * t.nearby_weight) as weight
+    from considered c join best_passages b on b.node_id = c.node_id
+    join position_terms t on t.owner = c.owner and t.session = c.session and t.seq = c.seq
+    where c.in_conversation),
+  -- How much of the query a mention covers together with what stands around it.
+  context_coverage as (
+    select t.id, corroborated_coverage(sum(t.weight), max(t.weight), signals.corroboration) as covered
+    from mention_terms t group by 1),
+  -- The words of the query as they stand in tags, with the term and the weight of each.
+  query_words as materialized (
+    select w.word, t.term, -(t.vector <#> w.vector) / best_score as weight
+    from (select word, ('{' || lexeme_dimension(word) || ':1}/268435456')::sparsevec as vector
+          from unnest(query_terms.lexemes) lexeme, substr(lexeme, length(lex.prefix) + 1) word) w,
+         unnest(top_terms) with ordinality t(vector, term)
+    where tag_patterns is not null and t.vector <#> w.vector < 0),
+  -- The query's terms in the tags of the best candidates: tags say what a text is about, and count lower than its own words.
+  tag_terms as materialized (
+    select c.id, c.node_id, w.term, signals.tags * w.weight as weight
+    from ranked_candidates r
     cross join lateral (
-      select string_agg(translate(g.tag, ':-_', '   '), ' ') as words from tags g
-      where g.tenant = me and g.node_id = a.n and g.explicit and g.tag like any(beginnings) offset 0) x
-    cross join lateral unnest(to_tsvector(lex.config, x.words)) u
-    join wordings w on w.word = u.lexeme join said s on s.n = a.n
-    where beginnings is not null and a.place <= widest),
-  filed as (
-    select x.id, corroborated_coverage(sum(x.weight), max(x.weight), heft.corroboration) as words from (
-      select y.id, y.k, max(y.weight) as weight from (
-        select m.id, m.k, m.weight from marked m
+      select string_agg(translate(t.tag, ':-_', '   '), ' ') as text from tags t
+      where t.tenant = me and t.node_id = r.node_id and t.explicit and t.tag like any(tag_patterns) offset 0) tag
+    cross join lateral unnest(to_tsvector(lex.config, tag.text)) u
+    join query_words w on w.word = u.lexeme join considered c on c.node_id = r.node_id
+    where tag_patterns is not null and r.place <= with_context),
+  -- How much of the query a mention covers together with its surroundings and the tags of its node.
+  tag_coverage as (
+    select best.id, corroborated_coverage(sum(best.weight), max(best.weight), signals.corroboration) as covered from (
+      select a.id, a.term, max(a.weight) as weight from (
+        select t.id, t.term, t.weight from tag_terms t
         union all
-        select m.id, h.k, h.weight from (select distinct m.id, m.n from marked m) m join heavy h on h.n = m.n
+        select t.id, n.term, n.weight from (select distinct t.id, t.node_id from tag_terms t) t
+        join node_terms n on n.node_id = t.node_id
         union all
-        select h.id, h.k, h.weight from hearing h where h.id in (select m.id from marked m)) y
-      where y.weight > 0 group by 1, 2) x
-    where beginnings is not null group by 1),
-  main as materialized (
-    select s.*, m.p, m.near, m.told, m.brought, part * m.v as v, (1 - part) * coalesce(w.words, 0) as w,
-           (1 - part) * greatest(0, coalesce(h.words, 0) - coalesce(w.words, 0)) as c,
-           (1 - part) * greatest(0, coalesce(g.words, 0) - greatest(h.words, w.words, 0)) as g
-    from said s join met m on m.n = s.n
-    left join own w on w.n = s.n left join heard h on h.id = s.id left join filed g on g.id = s.id),
-  sittings as (
-    select x.owner, x.session, avg(x.v + x.w + x.c + x.g) as s from (
-      select m.*, row_number() over (partition by m.owner, m.session order by m.v + m.w + m.c + m.g desc) as r
-      from main m where m.session <> '' and heft.session > 0) x
-    where x.r <= 2 group by 1, 2),
-  summed as (
-    select m.*, heft.session * coalesce(t.s * sqrt(least(1, (m.v + m.w + m.c + m.g) / nullif(t.s, 0))), m.v + m.w + m.c + m.g) as s,
-           case when m.name = named or starts_with(m.name, named || ' ') then heft.speaker else 0 end as l,
-           case when moments is not null then heft.time * exp(-days_outside(m.at, moments) / 7) else 0 end as d
-    from main m left join sittings t on t.owner = m.owner and t.session = m.session),
-  chosen as (
-    select distinct on (x.n) x.* from summed x order by x.n, x.v + x.w + x.c + x.g + x.s + x.l + x.d desc, x.at desc),
-  weighed as (
-    select c.*, heft.prior * coalesce((
+        select m.id, m.term, m.weight from mention_terms m where m.id in (select t.id from tag_terms t)) a
+      where a.weight > 0 group by 1, 2) best
+    where tag_patterns is not null group by 1),
+  -- Each mention with the parts of its score that come from the vector, its words, what stands around it, and its tags.
+  mention_parts as materialized (
+    select c.*, b.passage_id, b.vector_rank, b.text_rank, b.was_found, vector_weight * b.vector_score as vector_part,
+           (1 - vector_weight) * coalesce(n.covered, 0) as text_part,
+           (1 - vector_weight) * greatest(0, coalesce(x.covered, 0) - coalesce(n.covered, 0)) as context_part,
+           (1 - vector_weight) * greatest(0, coalesce(t.covered, 0) - greatest(x.covered, n.covered, 0)) as tags_part
+    from considered c join best_passages b on b.node_id = c.node_id
+    left join node_coverage n on n.node_id = c.node_id
+    left join context_coverage x on x.id = c.id
+    left join tag_coverage t on t.id = c.id),
+  -- How well a session answers: the mean of its two best mentions.
+  session_scores as (
+    select m.owner, m.session, avg(m.vector_part + m.text_part + m.context_part + m.tags_part) as score from (
+      select p.*, row_number() over (
+               partition by p.owner, p.session order by p.vector_part + p.text_part + p.context_part + p.tags_part desc) as place
+      from mention_parts p where p.session <> '' and signals.session > 0) m
+    where m.place <= 2 group by 1, 2),
+  -- Each mention with the parts of its session, its speaker and its time.
+  mention_signals as (
+    select p.*,
+           signals.session * coalesce(
+             s.score * sqrt(least(1, (p.vector_part + p.text_part + p.context_part + p.tags_part) / nullif(s.score, 0))),
+             p.vector_part + p.text_part + p.context_part + p.tags_part) as session_part,
+           case when p.name = one_speaker or starts_with(p.name, one_speaker || ' ') then signals.speaker else 0 end as speaker_part,
+           case when moments is not null then signals.time * exp(-days_outside(p.at, moments) / 7) else 0 end as time_part
+    from mention_parts p left join session_scores s on s.owner = p.owner and s.session = p.session),
+  -- Each node by the best of its mentions.
+  best_mentions as (
+    select distinct on (m.node_id) m.* from mention_signals m
+    order by m.node_id, m.vector_part + m.text_part + m.context_part + m.tags_part + m.session_part + m.speaker_part + m.time_part desc,
+             m.at desc),
+  -- With what is known of the node whatever the query: its importance and its use. Neighbours must pass the filters, too.
+  node_parts as (
+    select b.*, signals.prior * coalesce((
              select 0.05 * n.importance + 0.5 * least(1, ln(1 + n.access_count) / ln(101)) from node_state n
-             where heft.prior > 0 and n.tenant = me and n.node_id = c.n), 0) as i
-    from chosen c where c.brought or not narrow
-       or case when allowed is null then node_matches(c.n, f) else c.n in (select unnest(allowed)) end offset 0),
+             where signals.prior > 0 and n.tenant = me and n.node_id = b.node_id), 0) as prior_part
+    from best_mentions b where b.was_found or not filtered
+       or case when allowed_nodes is null then node_matches(b.node_id, f)
+               else b.node_id in (select unnest(allowed_nodes)) end offset 0),
+  -- The best of them.
   hits as materialized (
-    select x.* from (select y.*, (y.v + y.w + y.c + y.g + y.s + y.l + y.d + y.i) / whole as total from weighed y) x
-    where x.total > 0 and x.total >= lowest order by x.total desc, x.n limit most)
-  select h.n, h.total, h.near, h.told, h.v / whole, h.w / whole, h.c / whole, h.g / whole, h.s / whole, h.l / whole,
-         h.d / whole, h.i / whole,
-         n.content, n.tokens, n.created_at, n.owner, t.importance, t.metadata, t.access_count, t.accessed_at,
+    select s.* from (
+      select p.*, (p.vector_part + p.text_part + p.context_part + p.tags_part + p.session_part + p.speaker_part + p.time_part
+                   + p.prior_part) / total_weight as score
+      from node_parts p) s
+    where s.score > 0 and s.score >= min_score order by s.score desc, s.node_id limit max_hits)
+  select h.node_id, h.score, h.vector_rank, h.text_rank, h.vector_part / total_weight, h.text_part / total_weight,
+         h.context_part / total_weight, h.tags_part / total_weight, h.session_part / total_weight, h.speaker_part / total_weight,
+         h.time_part / total_weight, h.prior_part / total_weight,
+         n.content, n.tokens, n.created_at, n.owner, s.importance, s.metadata, s.access_count, s.accessed_at,
          (select coalesce(p.body, nullif(substr(n.content, p.starts + 1, p.stops - p.starts), '')) from passages p
-          where p.tenant = me and p.id = h.p),
-         coalesce((select array_agg(g.tag order by g.tag) from tags g
-                   where g.tenant = me and g.node_id = h.n and g.explicit), '{}'),
+          where p.tenant = me and p.id = h.passage_id),
+         coalesce((select array_agg(t.tag order by t.tag) from tags t
+                   where t.tenant = me and t.node_id = h.node_id and t.explicit), '{}'),
          coalesce(k.names, '{}'), k.version,
          (select coalesce(jsonb_agg(jsonb_build_object(
                    'id', m.id, 'robot', m.robot, 'session', m.session, 'role', m.role, 'name', m.name, 'seq', m.seq, 'at', m.at,
                    'metadata', m.metadata, 'payload', encode(m.payload, 'base64')) order by m.at desc, m.seq desc), '[]')
           from (
             select m.* from mentions m
-            where m.tenant = me and m.node_id = h.n and m.forgotten_at is null and owner_is_visible(owners, m.owner)
-              and (robots is null or m.robot = any(robots))
-              and (within_session is null or m.session = within_session)
-              and (windows is null or m.at <@ windows)
-              and (equal is null or m.metadata @> equal)
-              and (filter is null or matches(m.metadata, filter))
+            where m.tenant = me and m.node_id = h.node_id
+              and mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter)
             order by m.at desc, m.seq desc limit 20) m)
   from hits h
   cross join lateral (
-    select n.content, n.tokens, n.created_at, n.owner from nodes n where n.tenant = me and n.id = h.n offset 0) n
+    select n.content, n.tokens, n.created_at, n.owner from nodes n where n.tenant = me and n.id = h.node_id offset 0) n
   cross join lateral (
-    select t.importance, t.metadata, t.access_count, t.accessed_at from node_state t
-    where t.tenant = me and t.node_id = h.n offset 0) t
+    select s.importance, s.metadata, s.access_count, s.accessed_at from node_state s
+    where s.tenant = me and s.node_id = h.node_id offset 0) s
   cross join lateral (
     select array_agg(k.key order by k.key) as names, max(k.version) as version from keys k
-    where k.tenant = me and k.node_id = h.n and k.current) k
-  order by h.total desc, h.n;
+    where k.tenant = me and k.node_id = h.node_id and k.current) k
+  order by h.score desc, h.node_id;
 end $$;

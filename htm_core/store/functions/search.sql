@@ -3,10 +3,13 @@
 -- Under row-level security PostgreSQL uses neither GIN for @@ nor shows statistics. So the functions that statements call run
 -- as the owner (security definer), with a fixed search_path, and take the tenant from the setting, never as an argument.
 
-create or replace function weigh_query(asked text) returns weighted_query
+-- The words of a query as they weigh in this tenant, the rarest first. Null without memories.
+create or replace function weigh_query(words text) returns weighted_query
 language plpgsql stable set search_path from current set plan_cache_mode = force_generic_plan as $$
 declare
-  few constant integer := 2000; rare constant integer := 200; compared constant integer := 16;
+  few constant integer := 2000;                 -- below so many passages all counts are made now
+  rare constant integer := 200;                 -- a lexeme that is not in lexeme_counts is counted up to here
+  compared constant integer := 16;              -- so many terms are compared one by one
   lex lexicon; total bigint; answer weighted_query;
 begin
   select * into lex from lexicon l where l.tenant = this_tenant();
@@ -15,105 +18,115 @@ begin
   if total < few then
     select greatest(count(*), total) into total from (select 1 from passages p where p.tenant = lex.tenant limit few) x;
   end if;
-  with counted as (                             -- those that are too rare to be listed are counted now
-    select w as word, coalesce(
-             (select t.documents from lexeme_counts t where lex.documents >= few and t.tenant = lex.tenant and t.lexeme = w),
+  with
+  -- Each lexeme of the query, and in how many passages it occurs.
+  counted as (
+    select lexeme, coalesce(
+             (select c.documents from lexeme_counts c
+              where lex.documents >= few and c.tenant = lex.tenant and c.lexeme = u.lexeme),
              (select count(*) from (
-                select 1 from (select p.tenant from passages p where p.lexemes @@ quote_lexeme(lex.prefix || w)::tsquery offset 0) p
-                where p.tenant = lex.tenant limit case when lex.documents >= few then rare else few end) x)) as n
-    from unnest(tsvector_to_array(to_lexemes(lex.config, asked))) w),
+                select 1 from (
+                  select p.tenant from passages p where p.lexemes @@ quote_lexeme(lex.prefix || lexeme)::tsquery offset 0) p
+                where p.tenant = lex.tenant limit case when lex.documents >= few then rare else few end) x)) as documents
+    from unnest(tsvector_to_array(to_lexemes(lex.config, words))) u(lexeme)),
   -- Inverse document frequency as in Lucene: ln(1 + (N - n + 0.5) / (n + 0.5)).
   terms as materialized (
-    select c.word, c.n, lexeme_dimension(c.word) as d,
-           ln(1 + (greatest(total, c.n) - c.n + 0.5::float8) / (c.n + 0.5::float8)) as idf
+    select c.lexeme, c.documents, lexeme_dimension(c.lexeme) as dimension,
+           ln(1 + (greatest(total, c.documents) - c.documents + 0.5::float8) / (c.documents + 0.5::float8)) as idf
     from counted c),
+  -- The entries of the sparse vector, the heaviest first.
   entries as (
-    select e.d || ':' || e.w as entry, row_number() over (order by e.w desc, e.d) as place
-    from (select t.d, max(t.idf)::real as w from terms t group by t.d) e),
-  sparse as materialized (
-    select ('{' || string_agg(e.entry, ',') || '}/268435456')::sparsevec as together,
-           array_agg(('{' || e.entry || '}/268435456')::sparsevec order by e.place) filter (where e.place <= compared) as apart
+    select e.dimension || ':' || e.weight as entry, row_number() over (order by e.weight desc, e.dimension) as place
+    from (select t.dimension, max(t.idf)::real as weight from terms t group by t.dimension) e),
+  vectors as materialized (
+    select ('{' || string_agg(e.entry, ',') || '}/268435456')::sparsevec as weights,
+           array_agg(('{' || e.entry || '}/268435456')::sparsevec order by e.place) filter (where e.place <= compared) as top_terms
     from entries e)
-  select array_agg(lex.prefix || t.word order by t.n, t.word), array_agg(t.n order by t.n, t.word),
-         (select s.together from sparse s), sum(t.idf) * (lex.k1 + 1), (select s.apart from sparse s)
+  select array_agg(lex.prefix || t.lexeme order by t.documents, t.lexeme), array_agg(t.documents order by t.documents, t.lexeme),
+         (select v.weights from vectors v), sum(t.idf) * (lex.k1 + 1), (select v.top_terms from vectors v)
     into answer from terms t;
   return answer;
 end $$;
 
--- Where the arms look, and how.
+-- How the two searches go about it: looking up the nodes that pass the filters, reading all rows of the owners, or following an index.
 create or replace function plan_search(f filters, pool integer) returns search_plan
 language plpgsql stable set search_path from current set plan_cache_mode = force_generic_plan as $$
 declare
   me constant text := this_tenant(); owners constant text[] := f.owners;
-  few constant integer := 5000;                 -- so many are scanned exactly about as fast as through an index
-  many constant integer := 20000;               -- so many filtered nodes are gathered before the scans
-  way search_plan; total bigint; said bigint;
+  few constant integer := 5000;                 -- so many passages are read about as fast as an index is followed
+  many constant integer := 20000;               -- so many nodes that pass the filters are gathered before the searches
+  plan search_plan; total bigint; messages bigint;
 begin
-  way.filtered := f.tags is not null or filters_mentions(f);
+  plan.filtered := f.tags is not null or filters_mentions(f);
   select greatest(l.documents, 1) into total from lexicon l where l.tenant = me;
-  if way.filtered then way.node_ids := filtered_nodes(f, many); end if;
-  -- Looking c nodes up costs c; an index among n has to be followed for pool * n / c. The lesser of the two is taken.
-  way.by_node := way.node_ids is not null and (cardinality(way.node_ids) <= 1000
-               or cardinality(way.node_ids)::float8 ^ 2 < pool::float8 * total);
-  way.candidates := greatest(2000, least(8000, 2000 * coalesce(total::float8 / nullif(cardinality(way.node_ids), 0), 1)))::int;
-  way.exact := not way.by_node;
-  if way.exact and owners is null then
-    way.exact := total <= 2 * few;
-  elsif way.exact then
-    -- Who has said so much has more passages than few; only of the others they are counted.
-    select sum(s.last_seq) into said from (
+  if plan.filtered then plan.node_ids := filtered_nodes(f, many); end if;
+  -- To look c nodes up costs c. To find them through an index among n, it must be followed for pool * n / c. The cheaper is taken.
+  plan.by_node := plan.node_ids is not null and (cardinality(plan.node_ids) <= 1000
+                  or cardinality(plan.node_ids)::float8 ^ 2 < pool::float8 * total);
+  plan.candidates := greatest(2000, least(8000, 2000 * coalesce(total::float8 / nullif(cardinality(plan.node_ids), 0), 1)))::int;
+  plan.exact := not plan.by_node;
+  if plan.exact and owners is null then
+    plan.exact := total <= 2 * few;
+  elsif plan.exact then
+    -- Owners with that many messages have more passages than few. Only the passages of others are counted.
+    select sum(s.last_seq) into messages from (
       select s.last_seq from sessions s where s.tenant = me and s.owner = any(owners) limit 20) s;
-    way.exact := coalesce(said, 0) <= 4 * few;
+    plan.exact := coalesce(messages, 0) <= 4 * few;
   end if;
-  if way.exact then
+  if plan.exact then
     execute 'select count(*) <= $3 from ('
-      'select 1 from passages p where p.tenant = $1 and owner_is_visible($2, p.owner) limit $3 + 1) x' into way.exact using me, owners, few;
+      'select 1 from passages p where p.tenant = $1 and owner_is_visible($2, p.owner) limit $3 + 1) x'
+    into plan.exact using me, owners, few;
   end if;
-  return way;
+  return plan;
 end $$;
 
-create or replace function vector_search(meaning halfvec, space vector_spaces, f filters, way search_plan, pool integer) returns vector_matches
+-- The nodes whose passages are nearest to the query's vector.
+create or replace function vector_search(query_vector halfvec, space vector_spaces, f filters, plan search_plan, pool integer)
+returns vector_matches
 language plpgsql stable set search_path from current set plan_cache_mode = force_custom_plan as $$
 declare
-  me constant text := this_tenant(); owners constant text[] := f.owners; chosen constant uuid[] := way.node_ids;
-  narrow constant boolean := way.filtered and way.node_ids is null; answer vector_matches;
+  me constant text := this_tenant(); owners constant text[] := f.owners; allowed_nodes constant uuid[] := plan.node_ids;
+  check_each constant boolean := plan.filtered and plan.node_ids is null; answer vector_matches;
 begin
-  if not way.by_node and not way.exact and space.indexed then
+  if not plan.by_node and not plan.exact and space.indexed then
     -- Only integers of the space's row are formatted: a cast needs a literal dimension, a partial index a literal space.
     perform set_config('hnsw.iterative_scan', 'relaxed_order', true),
             set_config('hnsw.ef_search', least(1000, greatest(64, pool * 5 / 3))::text, true);
     execute format(
-      'select array_agg(n order by d, n), array_agg(p order by d, n), array_agg(d order by d, n) from ('
-      'select distinct on (n) n, p, d from ('
-      'select node_id n, passage_id p, embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) d from vectors '
+      'select array_agg(node_id order by distance, node_id), array_agg(passage_id order by distance, node_id), '
+      'array_agg(distance order by distance, node_id) from ('
+      'select distinct on (node_id) node_id, passage_id, distance from ('
+      'select node_id, passage_id, embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) distance from vectors '
       'where space = %2$s and tenant = $2 and live and owner_is_visible($4, owner) '
       'and ($7 is null or (node_id in (select unnest($7))) is true) and (not $6 or node_matches(node_id, $5)) '
-      'order by embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) limit $3) near order by n, d) x',
+      'order by embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) limit $3) near order by node_id, distance) x',
       space.dimension, space.id)
-    into answer.nodes, answer.passages, answer.distances using meaning, me, pool, owners, f, narrow, chosen;
+    into answer.nodes, answer.passages, answer.distances using query_vector, me, pool, owners, f, check_each, allowed_nodes;
     if cardinality(answer.nodes) >= pool / 2 then return answer; end if;
-    -- Others' vectors, or one node's many passages, stood in front: ours alone are looked at, one by one.
+    -- Vectors of others, or many passages of one node, were nearer: only the rows of these owners are read, one by one.
   end if;
-  select array_agg(x.n order by x.d, x.n), array_agg(x.p order by x.d, x.n), array_agg(x.d order by x.d, x.n)
+  select array_agg(x.node_id order by x.distance, x.node_id), array_agg(x.passage_id order by x.distance, x.node_id),
+         array_agg(x.distance order by x.distance, x.node_id)
     into answer.nodes, answer.passages, answer.distances from (
     select y.* from (
-      select distinct on (v.node_id) v.node_id n, v.passage_id p, v.embedding <=> meaning d from vectors v
+      select distinct on (v.node_id) v.node_id, v.passage_id, v.embedding <=> query_vector as distance from vectors v
       where v.tenant = me and v.space = space.id and v.live and owner_is_visible(owners, v.owner)
-        and (chosen is null or v.node_id = any(chosen)) and (not narrow or node_matches(v.node_id, f))
-      order by v.node_id, (v.embedding <=> meaning) + 0) y
-    order by y.d, y.n limit pool) x;
+        and (allowed_nodes is null or v.node_id = any(allowed_nodes)) and (not check_each or node_matches(v.node_id, f))
+      order by v.node_id, (v.embedding <=> query_vector) + 0) y
+    order by y.distance, y.node_id limit pool) x;
   return answer;
 end $$;
 
--- The words that drive the index, as queries to try in turn. The rarest come first, as many as have `enough` passages
--- between them; where one that half of the passages have is needed for a pool, it drives together with another word first.
-create or replace function driving_queries(asked weighted_query, enough integer, pool integer) returns tsquery[]
+-- The words that drive the index, as queries to try in turn. The rarest come first, as many as have `candidates` passages
+-- together. Where a common word is needed to fill the pool, it first drives only together with another word.
+create or replace function driving_queries(query_terms weighted_query, candidates integer, pool integer) returns tsquery[]
 language plpgsql immutable set search_path from current as $$
 declare rare text; common text; others text; before bigint := 0; through bigint; word text;
 begin
-  for i in 1 .. cardinality(asked.lexemes) loop
-    through := before + asked.documents[i]; word := quote_lexeme(asked.lexemes[i]);
-    if through <= enough then rare := concat_ws('|', rare, word);
+  for i in 1 .. cardinality(query_terms.lexemes) loop
+    through := before + query_terms.documents[i]; word := quote_lexeme(query_terms.lexemes[i]);
+    if through <= candidates then rare := concat_ws('|', rare, word);
     elsif before < pool then common := concat_ws('|', common, word);
     else others := concat_ws('|', others, word);
     end if;
@@ -124,42 +137,47 @@ begin
   return array[concat_ws('|', rare, '(' || common || ')&(' || others || ')')::tsquery, concat_ws('|', rare, common)::tsquery];
 end $$;
 
--- The nodes whose passages have the words of a question, the best first.
-create or replace function text_search(asked weighted_query, f filters, way search_plan, pool integer) returns uuid[]
+-- The nodes whose passages have the words of the query, the best first.
+create or replace function text_search(query_terms weighted_query, f filters, plan search_plan, pool integer) returns uuid[]
 language plpgsql stable set search_path from current set plan_cache_mode = force_generic_plan as $$
 declare
-  me constant text := this_tenant(); owners constant text[] := f.owners; chosen constant uuid[] := way.node_ids;
-  narrow constant boolean := way.filtered and way.node_ids is null; pattern constant sparsevec := asked.weights;
-  most constant integer := case when narrow then null else 4 * pool end; told uuid[]; seen bigint; wanted tsquery;
+  me constant text := this_tenant(); owners constant text[] := f.owners; allowed_nodes constant uuid[] := plan.node_ids;
+  check_each constant boolean := plan.filtered and plan.node_ids is null;
+  query_weights constant sparsevec := query_terms.weights;
+  max_passages constant integer := case when check_each then null else 4 * pool end;
+  found uuid[]; passages_read bigint; driving tsquery;
 begin
-  if way.by_node or way.exact then
-    -- Planned for what is asked, since few nodes may be looked up, or few rows of the owners.
-    execute 'select array_agg(x.n order by x.d, x.n) from ('
-      'select p.node_id n, min(p.weights <#> $1) d from passages p '
+  if plan.by_node or plan.exact then
+    -- Planned for this query: it may look few nodes up, or read few rows of the owners.
+    execute 'select array_agg(x.node_id order by x.distance, x.node_id) from ('
+      'select p.node_id, min(p.weights <#> $1) distance from passages p '
       'where p.tenant = $2 and owner_is_visible($4, p.owner) and p.live and p.lexemes @@ $3 '
       'and ($5 is null or p.node_id = any($5)) and (not $6 or node_matches(p.node_id, $7)) '
       'group by p.node_id order by 2, 1 limit $8) x'
-    into told using pattern, me, any_lexeme(asked.lexemes), owners,
-                    chosen, narrow, f, pool;
-    return told;
+    into found using query_weights, me, any_lexeme(query_terms.lexemes), owners, allowed_nodes, check_each, f, pool;
+    return found;
   end if;
-  foreach wanted in array driving_queries(asked, way.candidates, pool) loop
+  foreach driving in array driving_queries(query_terms, plan.candidates, pool) loop
     for round in 1 .. 2 loop
-      -- All words score. The lexemes carry the tenant's code: alone in there, so that nothing but their index is taken.
-      with near as (
-        select p.node_id as n, p.weights <#> pattern as d from (
-          select q.tenant, q.node_id, q.owner, q.live, q.weights from passages q where q.lexemes @@ wanted offset 0) p
+      with
+      -- The best passages. All words score. The lexemes carry the tenant's prefix and stand in a subquery of their own, so that
+      -- no other index is taken.
+      near as (
+        select p.node_id, p.weights <#> query_weights as distance from (
+          select q.tenant, q.node_id, q.owner, q.live, q.weights from passages q where q.lexemes @@ driving offset 0) p
         where p.tenant = me and p.live and owner_is_visible(owners, p.owner)
-          and (chosen is null or p.node_id in (select unnest(chosen)))
-        order by d limit case when round = 1 then most end),
-      best as (                                 -- filters that are checked one by one are checked best candidate first
-        select b.n, b.d from (select n.n, min(n.d) as d from near n group by n.n order by 2, 1 offset 0) b
-        where not narrow or node_matches(b.n, f) limit pool)
-      select array_agg(b.n order by b.d, b.n), (select count(*) from near) into told, seen from best b;
-      exit when cardinality(told) >= pool / 2 or seen < most or most is null;
-      -- One node's many passages stood in front.
+          and (allowed_nodes is null or p.node_id in (select unnest(allowed_nodes)))
+        order by distance limit case when round = 1 then max_passages end),
+      -- Their nodes. Filters that are checked one by one are checked from the best on.
+      best as (
+        select b.node_id, b.distance from (
+          select n.node_id, min(n.distance) as distance from near n group by n.node_id order by 2, 1 offset 0) b
+        where not check_each or node_matches(b.node_id, f) limit pool)
+      select array_agg(b.node_id order by b.distance, b.node_id), (select count(*) from near) into found, passages_read from best b;
+      exit when cardinality(found) >= pool / 2 or passages_read < max_passages or max_passages is null;
+      -- Many passages of one node took the places: the second round has no limit.
     end loop;
-    exit when cardinality(told) >= pool / 2;
+    exit when cardinality(found) >= pool / 2;
   end loop;
-  return told;
+  return found;
 end $$;
