@@ -261,9 +261,9 @@ class Memory(Handle):
         `dim` is the dimension that you expect, `embedder` another one than the memory's. A `kind` other than "documents" is
         what an adapter stores for itself, under names that no collection of documents can have.
         """
-        from .collections.collection import opened as collected  # an edge of its own, which most memories never open
+        from .collections.collection import open_collection  # most memories never need it
 
-        return collected(self._engine, name, dim=dim, embedder=embedder, kind=kind)
+        return open_collection(self._engine, name, dim=dim, embedder=embedder, kind=kind)
 
     # -- reading --------------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Collection: documents under ids of your own, beside the memories and out of recall's sight."""
+"""Collections: documents under your own ids, beside the memories, and not found by recall."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ..store.collections import CollectionState, Document, DocumentFilters, Docu
 from ..store.database import Connection, Database
 from ..store.errors import retry_transaction
 from ..store.indexes import THRESHOLD
-from ..types import CollectionHit, CollectionItem, CollectionKind, EmbedderLike, FilterTarget, Mode
+from ..types import CollectionHit, CollectionItem, CollectionKind, EmbedderLike, FilterTarget, Mode, NamedEmbedder
 from . import items as items_module
 from . import query as query_module
 from . import vector_spaces
-from .vector_spaces import Embedding, Kind
+from .vector_spaces import VectorSpace
 
 # One document in so many looks whether its collection has outgrown exact search.
 SELDOM = 256
@@ -61,7 +61,7 @@ class Collection(Handle):
         *,
         tenant: str,
         name: str,
-        embedder: Embedding | None,
+        embedder: NamedEmbedder | None,
         dim: int | None = None,
         clock: Callable[[], datetime] = _utc_now,
         new_id: Callable[[], str] = _new_id,
@@ -83,7 +83,7 @@ class Collection(Handle):
 
     @staticmethod
     def check_name(name: object) -> str:
-        """The name of a collection of documents; raises `InvalidInput` for one that an adapter's own items have."""
+        """The name of a collection of documents; raises `InvalidInput` for names that adapters use themselves."""
         checked = validation.check_name(name, what="name")
         kept = next((kind for kind in KINDS[1:] if checked.startswith(f"{kind}:")), None)
         if kept is not None:
@@ -100,12 +100,12 @@ class Collection(Handle):
         model: str | None = None,
         remove: Sequence[Id] = (),
     ) -> list[str]:
-        """Put items and give back their ids, in order; one with a known id in its namespace takes the place of the old.
+        """Store items; answers with their ids, in order. An item with a known id in its namespace replaces the old one.
 
-        Each is a `CollectionItem` or a mapping of its fields. All are written in one transaction, or on any error none,
-        and can be found as soon as this returns: texts are embedded before, and a failing embedder raises `ModelError`.
-        A replaced item keeps its time of creation and nothing else. Of the same id twice the last one counts. `model`
-        names what made the vectors that items bring. The ids in `remove` are deleted first, in the same transaction.
+        Each is a `CollectionItem` or a mapping of its fields. All are written in one transaction, or on an error none, and can
+        be found as soon as this returns: texts are embedded first, and a failing embedder raises `ModelError`. A replaced item
+        keeps its time of creation and nothing else. Of items with the same id the last one counts. `model` is the name of the
+        model that made the vectors which items bring. The ids in `remove` are deleted first, in the same transaction.
         """
         listed = list(items)
         if len(listed) > self._database.settings.max_drafts:
@@ -113,18 +113,17 @@ class Collection(Handle):
             raise InvalidInput(f"expected at most {most:,} items, got {len(listed):,}; put them in batches")
         now = self._clock()
         put = [self._document(item, now) for item in listed]
-        last = vector_spaces.embedded(list({document.uid: document for document in put}.values()), self.embedder)
+        last = vector_spaces.with_vectors(list({document.uid: document for document in put}.values()), self.embedder)
         gone = self._uids(remove, ())
         if last or gone:
-            kind = vector_spaces.kind_of(last, given=model, embedder=self.embedder, dim=self.dim)
-            retry_transaction(lambda: self._write(last, kind=kind, at=now, gone=gone))
+            space = vector_spaces.space_of_documents(last, given=model, embedder=self.embedder, dim=self.dim)
+            retry_transaction(lambda: self._write(last, space=space, at=now, gone=gone))
         return [document.id for document in put]
 
     def get(self, ids: Sequence[Id], *, namespace: Sequence[str] = (), refresh: bool = False) -> list[CollectionItem]:
-        """The items of these ids in exactly this namespace, in this order; those that are not there are left out.
+        """The items with these ids in exactly this namespace, in this order; ids that do not exist are left out.
 
-        Ids of several namespaces are pairs: `(namespace, id)`.
-        `refresh` grants items that have a time to live theirs anew.
+        Ids of several namespaces are pairs: `(namespace, id)`. `refresh` starts the time to live of items again.
         """
         wanted = self._uids(ids, namespace)
         if not wanted:
@@ -157,14 +156,14 @@ class Collection(Handle):
         with_vectors: bool = False,
         refresh: bool = False,
     ) -> list[CollectionHit]:
-        """Find what answers a question, best first; without text and vector, list what satisfies the filters, in order.
+        """Find what answers a query, best first. Without `text` and `vector`: list what satisfies the filters, oldest first.
 
-        `mode` is "hybrid" (meaning and words), "vector" or "text"; `vector` stands for the text's embedding, `model`
-        names what made it, and another than the collection's is then refused. `where` filters on "metadata" or, with
-        `on`, on the "value". `namespace` is a prefix of whole labels; with `ids`, exactly theirs. `share` from 0 to 1
-        is the vector's weight beside the words'; the pools say how many candidates each arm brings: set them for
-        pages of one long ranking. The list stands in the order of first putting; a limit of None is all of it. Raises
-        `ModelError` when the embedder fails: mode="text" needs none.
+        `mode` is "hybrid" (meaning and words), "vector" or "text". `vector` is the text's embedding, if you have it, and `model`
+        the name of what made it; another model than the collection's is refused. `where` filters on "metadata" or, with `on`, on
+        the "value". `namespace` is a prefix of whole labels; with `ids` it is exactly theirs. `share`, from 0 to 1, is the weight
+        of the vector's score beside the words'. The pools are how many candidates each arm brings: set them to read several pages
+        of one long ranking. In a list, `limit=None` is all of it; in a search, limit + offset is at most 10,000. Raises
+        `ModelError` when the embedder fails; mode="text" needs none.
         """
         filters = self._filters(where, on=on, namespace=namespace, ids=ids, references=references)
         page = query_module.page(limit, offset=offset, with_vectors=with_vectors)
@@ -197,10 +196,10 @@ class Collection(Handle):
         references: Sequence[str] | None = None,
         namespace: Sequence[str] | None = None,
     ) -> int:
-        """Delete what satisfies everything that is given, and say how many items that was.
+        """Delete the items that satisfy all conditions; answers how many there were.
 
-        With `ids`, in exactly this namespace (default: the one without labels); else in it and all below it. An empty
-        list deletes nothing, and what is not there is no error. To delete everything, use `clear`.
+        With `ids` the namespace is exactly this one (by default the one without labels), else also everything below it. An empty
+        list deletes nothing, and ids that do not exist are ignored. To delete everything, use `clear`.
         """
         if ids is None and references is None and not where and not namespace:
             raise InvalidInput(
@@ -214,7 +213,7 @@ class Collection(Handle):
             return store.delete(connection, filters, collection=standing.id) if standing else 0
 
     def clear(self) -> int:
-        """Delete every item and say how many; afterwards its vectors may be of another model."""
+        """Delete every item; answers how many there were. The next vectors may be of another model."""
         with self._transaction() as connection:
             standing = store.find(connection, self.name)
             return store.clear(connection, collection=standing.id) if standing else 0
@@ -228,9 +227,9 @@ class Collection(Handle):
         limit: int | None = 100,
         offset: int = 0,
     ) -> list[tuple[str, ...]]:
-        """The namespaces that have items, in order; "*" in a prefix or suffix stands for any one label.
+        """The namespaces that have items, sorted; "*" in a prefix or suffix stands for any one label.
 
-        With `max_depth` they are cut at so many labels, each once.
+        With `max_depth` they are cut after so many labels, and each is listed once.
         """
         begins = items_module.check_namespace(prefix, what="prefix")
         ends = items_module.check_namespace(suffix, what="suffix")
@@ -247,29 +246,29 @@ class Collection(Handle):
     def count(
         self, *, where: Mapping[str, Any] | None = None, on: FilterTarget = "metadata", namespace: Sequence[str] = ()
     ) -> int:
-        """How many items there are, that satisfy the filter, in a namespace and below it."""
+        """How many items satisfy the filter, in a namespace and below it."""
         filters = self._filters(where, on=on, namespace=namespace, ids=None, references=None)
         with self._transaction() as connection:
             standing = store.find(connection, self.name)
             return store.count(connection, filters, collection=standing.id) if standing else 0
 
     def sweep(self) -> int:
-        """Delete for good what has expired, and say how many items that was; nobody sees them meanwhile."""
+        """Delete items that have expired; answers how many. Nobody sees them, even before."""
         with self._transaction() as connection:
             standing = store.find(connection, self.name)
             return store.sweep(connection, collection=standing.id, at=self._clock()) if standing else 0
 
     def check(self) -> None:
-        """See that the database can be reached and that the embedder's model is the one that the vectors here are of.
+        """Check that the database can be reached, and that the embedder is of the model that made the vectors here.
 
-        Raises `DimensionMismatch` where it is another; may ask the model for its dimension.
+        Raises `DimensionMismatch` for another model. May call the model, for its dimension.
         """
-        kind = None if self.embedder is None else Kind(self.embedder.name, self.embedder.dimension)
-        vector_spaces.expect(kind, dim=self.dim)
+        space = None if self.embedder is None else VectorSpace(self.embedder.name, self.embedder.dimension)
+        vector_spaces.check_dimension(space, dim=self.dim)
         with self._transaction() as connection:
             standing = store.find(connection, self.name)
         if standing:
-            vector_spaces.compare(standing, kind, name=self.name)
+            vector_spaces.check_same_space(standing, space, name=self.name)
 
     def _transaction(self) -> AbstractContextManager[Connection]:
         return self._database.transaction(self.tenant)
@@ -278,12 +277,12 @@ class Collection(Handle):
         longest = self._database.settings.max_content
         return items_module.document(item, collection=self.name, new_id=self._new_id, now=now, longest=longest)
 
-    def _write(self, put: Sequence[Document], *, kind: Kind | None, at: datetime, gone: Sequence[UUID]) -> None:
-        model, dimension = (kind.model, kind.dimension) if kind else (None, None)
+    def _write(self, put: Sequence[Document], *, space: VectorSpace | None, at: datetime, gone: Sequence[UUID]) -> None:
+        model, dimension = (space.model, space.dimension) if space else (None, None)
         language = self._database.settings.language
         with self._transaction() as connection:
             standing = store.ensure(connection, self.name, language=language, model=model, dimension=dimension)
-            vector_spaces.compare(standing, kind, name=self.name)
+            vector_spaces.check_same_space(standing, space, name=self.name)
             if gone:
                 store.lock(connection, [*gone, *(document.uid for document in put)])
                 store.delete(connection, DocumentFilters(at=at, uids=gone), collection=standing.id)
@@ -292,7 +291,7 @@ class Collection(Handle):
                 self._note_growth(connection, standing, put)
 
     def _note_growth(self, connection: Connection, standing: CollectionState, put: Sequence[Document]) -> None:
-        """Owe an index once exact search is no longer the faster; few documents look, so that few pay for looking."""
+        """Enqueue an index once exact search is slower. Only one document in `SELDOM` checks, so that few pay for it."""
         looks = not standing.indexed and any(document.uid.int % SELDOM == 0 for document in put)
         if looks and store.exceeds(connection, standing.id, threshold=THRESHOLD):
             jobs.enqueue_count(connection)
@@ -343,8 +342,8 @@ class Collection(Handle):
             if question is None:
                 hits = store.list_items(connection, filters, page, collection=standing.id)
             else:
-                vector_spaces.compare(
-                    standing, vector_spaces.kind_asked(question.embedding, model, dim=self.dim), name=self.name
+                vector_spaces.check_same_space(
+                    standing, vector_spaces.space_of_query(question.embedding, model, dim=self.dim), name=self.name
                 )
                 hits = store.search(connection, question, filters, page, collection=standing.id)
             return self._prolonged(connection, hits, at=filters.at) if refresh else hits
@@ -360,7 +359,7 @@ class Collection(Handle):
         ]
 
 
-def opened(
+def open_collection(
     engine: Engine,
     name: str,
     *,
@@ -368,7 +367,7 @@ def opened(
     embedder: EmbedderLike | None = None,
     kind: CollectionKind = "documents",
 ) -> Collection:
-    """A memory's collection; without an embedder of its own by the memory's."""
+    """A memory's collection; without an embedder of its own it uses the memory's."""
     validation.check_choice(kind, KINDS, what="kind")
     return Collection(
         engine.database,

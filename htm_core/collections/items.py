@@ -1,4 +1,4 @@
-"""From an item to a document: checked, named, and cut into the parts that it is found by."""
+"""From an item to a document: checked, named, and split into the passages that it is found by."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def document(
     now: datetime,
     longest: int,
 ) -> Document:
-    """The document of an item; raises `InvalidInput`. Parts with a text are still to be embedded."""
+    """The document of an item; raises `InvalidInput`. Passages with a text still have to be embedded."""
     item = as_item(value)
     id = new_id() if item.id is None else check_id(item.id)
     namespace = check_namespace(item.namespace)
@@ -70,7 +70,7 @@ def document(
 
 
 def check_id(id: object, *, what: str = "id") -> str:
-    """Any text that is not empty; "1" and 1 are not the same, so only text is taken."""
+    """A text that is not empty. "1" and 1 are different, so only text is accepted."""
     if not isinstance(id, str) or not id:
         raise InvalidInput(
             f"expected {what} to be a text that is not empty, got {id!r:.80}; use str(…), or None for none"
@@ -81,7 +81,7 @@ def check_id(id: object, *, what: str = "id") -> str:
 
 
 def check_places(ids: Sequence[str | tuple[Sequence[str], str]], namespace: tuple[str, ...]) -> list[Place]:
-    """Where ids are, each once: in this namespace, or each in its own, as `(namespace, id)`."""
+    """Namespaces and ids, each pair once: all in this namespace, or given as `(namespace, id)`."""
     pairs = [id for id in ids if isinstance(id, tuple | list) and len(id) == 2] if isinstance(ids, Sequence) else []
     if pairs and len(pairs) == len(ids):
         return list(dict.fromkeys((check_namespace(labels), check_id(id)) for labels, id in pairs))
@@ -89,7 +89,7 @@ def check_places(ids: Sequence[str | tuple[Sequence[str], str]], namespace: tupl
 
 
 def check_ids(ids: Sequence[str] | None, *, what: str = "ids") -> list[str] | None:
-    """A list of ids, each once; None is none asked for."""
+    """A list of ids, each once; None is no condition."""
     if ids is None:
         return None
     if isinstance(ids, str | bytes) or not isinstance(ids, Sequence | set | frozenset):
@@ -98,7 +98,7 @@ def check_ids(ids: Sequence[str] | None, *, what: str = "ids") -> list[str] | No
 
 
 def check_namespace(namespace: Sequence[str] | None, *, what: str = "namespace") -> tuple[str, ...]:
-    """Labels, none of them empty; None is no label."""
+    """Labels that are not empty; None is no label."""
     if namespace is None:
         return ()
     if isinstance(namespace, str) or not isinstance(namespace, tuple | list):
@@ -139,7 +139,7 @@ def _parts(item: CollectionItem, longest: int) -> Iterator[DocumentPassage]:
 
 
 def _units(item: CollectionItem, longest: int) -> list[tuple[str, Sequence[float] | None]]:
-    """Texts with their vectors, where those are given: of the content as a whole, or of the item's own texts."""
+    """Texts with their vectors, as far as these are given: the content as a whole, or the item's own texts."""
     if item.texts is None:
         if item.vectors is not None:
             raise InvalidInput(

@@ -1,4 +1,4 @@
-"""Access counts, gathered off the reply path and written in batches; and when each robot was last active."""
+"""Access counts: gathered in memory when nodes are recalled, and written in batches, off the path of a reply."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OFTEN = timedelta(minutes=1)  # how exactly it is known when a robot was last ac
 
 @dataclass(slots=True)
 class _OfTenant:
-    """What is to be written in one tenant: accesses to nodes and to what sets hold, and robots' last moments."""
+    """What is to be written for one tenant: accesses to nodes and to items of working sets, and when robots were last active."""
 
     nodes: Counts = field(default_factory=dict)
     held: dict[SetKey, Counts] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class _OfTenant:
 
 
 class AccessCounts:
-    """What was recalled since the last writing, per tenant."""
+    """The accesses since the last write, for each tenant."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -46,7 +46,7 @@ class AccessCounts:
         renewed_after_fork(self)
 
     def renew(self) -> None:
-        """Begin again in a forked child: what was gathered before, the parent writes."""
+        """Start empty in a forked child: the parent writes what was gathered before."""
         self._lock = threading.Lock()
         self._writing = (
             threading.Lock()
@@ -55,14 +55,14 @@ class AccessCounts:
         self._told: dict[tuple[str, str], datetime] = {}
 
     def add(self, key: SetKey, ids: Iterable[str], *, at: datetime) -> None:
-        """Note an access to each node, and to those of them that the set of a key holds."""
+        """Note an access to each node, also as an item of the working set of a key."""
         counts = {UUID(id): (1, at) for id in ids}
         with self._lock:
             pending = self._pending.setdefault(key.tenant, _OfTenant())
             pending.include(_OfTenant(nodes=counts, held={key: counts}))
 
     def seen(self, tenant: str, robot: str, *, at: datetime) -> None:
-        """Note that a robot did something; its first time in this process, its row has been told as it settled in."""
+        """Note that a robot is active. Its first time in this process is written with the rows of `Engine.transaction`."""
         with self._lock:
             last = self._told.setdefault((tenant, robot), at)
             if at - last < OFTEN:
@@ -71,7 +71,7 @@ class AccessCounts:
             self._pending.setdefault(tenant, _OfTenant()).include(_OfTenant(robots={robot: at}))
 
     def write(self) -> None:
-        """Write down what was gathered; what cannot be written now stays for the next time."""
+        """Write what was gathered. What cannot be written now is kept for the next time."""
         with self._writing:
             with self._lock:
                 pending, self._pending = self._pending, {}
@@ -86,7 +86,7 @@ class AccessCounts:
                     counted(self._database, key, counts)
 
     def _write(self, tenant: str, access_counts: _OfTenant) -> Mapping[SetKey, CountedAccesses]:
-        """All of one tenant in one transaction, every table in the order of its keys."""
+        """Write one tenant's counts in one transaction, every table in the order of its keys."""
         written: dict[SetKey, CountedAccesses] = {}
         with self._database.transaction(tenant) as connection:
             if access_counts.nodes:

@@ -1,4 +1,4 @@
-"""From a draft to an entry: checked, counted, cut into passages, and given its ids."""
+"""From a draft to the entry that is written: checked, tokens counted, split into passages, with ids."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..types import Draft, TokenCounter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preparer:
-    """Makes entries for one owner; `new_id` gives ids, `count` tokens."""
+    """Makes the entries of one owner; `new_id` gives ids, `count` counts tokens."""
 
     owner: str
     session: str
@@ -28,7 +28,7 @@ class Preparer:
     new_id: Callable[[], UUID]
 
     def entry(self, value: Draft | Mapping[str, Any], *, now: datetime, wordless: bool = False) -> Entry:
-        """The entry of a draft; raises `InvalidInput`. `wordless` is a log's: nothing to search in it is allowed."""
+        """The entry of a draft; raises `InvalidInput`. With `wordless`, as in a log, it may have nothing to search in it."""
         draft = validation.as_draft(value)
         empty = wordless and not (isinstance(draft.content, str) and draft.content.strip())
         content = _blank(draft.content) if empty else validation.check_content(draft.content, longest=self.longest)

@@ -1,4 +1,4 @@
-"""Working sets as this process holds them: one instance each, kept to what the table says."""
+"""Working sets in this process: one instance for each row, kept equal to the table."""
 
 from __future__ import annotations
 
@@ -32,11 +32,12 @@ PAUSE = 0.002  # seconds before the second, doubled each time: as long as those 
 
 
 class WorkingSet:
-    """The working memory of a robot or a group in a session, and its rows, which are the truth.
+    """The working memory of a robot or a group in a session, kept equal to its rows, which are the truth.
 
-    What this process changes is planned, committed and carried out. Each commit has a version, and versions commit in their
-    order: when one does not follow what was seen last, others have changed the set, and `catch_up` reads what it was. What
-    is carried out after a later version was seen may be out of date: the whole set is then read again.
+    A change of this process is planned, committed and applied. Each commit has a version, and versions are committed in
+    order. When one does not follow the version seen last, other processes have changed the set, and `catch_up` reads their
+    changes. When a change is applied after a later version was read, memory may be out of date: then the whole set is read
+    again.
     """
 
     def __init__(self, database: Database, key: SetKey, *, budget: int, policy: str | Policy) -> None:
@@ -50,7 +51,7 @@ class WorkingSet:
         renewed_after_fork(self)
 
     def renew(self) -> None:
-        """Begin again in a forked child: hold nothing until the next use reads the table."""
+        """Start again in a forked child: empty until the next use reads the table."""
         self.memory.renew()
         self._begin()
 
@@ -64,26 +65,26 @@ class WorkingSet:
 
     @property
     def id(self) -> UUID | None:
-        """The id of the set's row; None while nothing of it was ever written or read."""
+        """The id of the set's row; None until something of it was written or read."""
         seen = self._seen
         return seen.id if seen is not None else None
 
     def load(self, *, now: float) -> WorkingMemory:
-        """The working memory, filled from the table the first time."""
+        """The working memory; the first call fills it from the table."""
         if not self._loaded:
             self.catch_up(now=now)
         return self.memory
 
     def unload(self) -> None:
-        """Hold nothing until the next use loads it from the table."""
+        """Hold nothing until the next use reads the table."""
         with self._reading, self._order:
             self.memory.drop([item.id for item in self.memory.items])
             self._seen, self._loaded = None, False
 
     def catch_up(self, *, now: float) -> tuple[Eviction, ...]:
-        """Hold what the table holds, and give the receipts of what had to leave for it; one look-up when nothing is new.
+        """Take over what the table holds; answers with the evictions that this caused. One short query when nothing is new.
 
-        Where other threads' commits were in the way each time, `behind` stays true, and the next use tries again.
+        When commits of other threads interfere each time, `behind` stays true, and the next use tries again.
         """
         if self.memory.entered:  # a policy that reads the memory which asks it
             return ()
@@ -107,7 +108,10 @@ class WorkingSet:
         return turn, None if nothing else changes
 
     def _follow(self, changes: SetChanges, turn: int, *, now: float) -> tuple[bool, tuple[Eviction, ...]]:
-        """Take over what was read, as far as no outstanding plan moves the same items; say whether something was left."""
+        """Take over what was read, except for items that a pending plan moves.
+
+        Answers whether something was left out, and with the evictions.
+        """
         with self._order:
             if turn != self._turns:  # others carried out since what may be newer than what was read
                 return True, ()
@@ -132,7 +136,7 @@ class WorkingSet:
         return left, evictions
 
     def _evicted(self, plan: Plan, at: SetVersion | None) -> SetChange | None:
-        """Write down who leaves for what others have added; None when the set has moved on and must be read again."""
+        """Write the evictions that others' additions cause; None when the set has moved on and must be read again."""
         written = None
         try:
             with self._database.transaction(self.key.tenant) as connection:
@@ -148,12 +152,12 @@ class WorkingSet:
     def write(
         self, connection: Connection, plan: Plan, *, live: Container[UUID] | None = None, dead: Sequence[UUID] = ()
     ) -> SetChange | None:
-        """Write a plan down, in the transaction of what it is for; only what is live is held, what is dead by nobody."""
+        """Write a plan in the caller's transaction: only `live` nodes come in, and `dead` ones leave every set."""
         admitted = [item for item in plan.admitted if live is None or UUID(item.id) in live]
         return working.change(connection, self.key, admitted=admitted, evicted=plan.victims, dead=dead)
 
     def apply(self, plan: Plan, written: SetChange | None, *, now: float) -> tuple[Eviction, ...]:
-        """Carry out a plan that was written down and committed, and take over what others changed before it."""
+        """Apply a plan that was committed, and take over what others changed before it."""
         with self._order:
             if written is not None:
                 self.memory.drop(written.refused)
@@ -164,7 +168,7 @@ class WorkingSet:
         return evictions + (() if written is None else self._caught_up(written.at, now=now))
 
     def hold(self, items: Sequence[Item], *, now: float) -> tuple[Eviction, ...]:
-        """Bring items in, in a transaction of its own."""
+        """Add items, in a transaction of its own."""
         plan = self.load(now=now).plan(items, now=now)
 
         def write() -> SetChange | None:
@@ -179,7 +183,7 @@ class WorkingSet:
         return self.apply(plan, written, now=now)
 
     def drop(self, ids: Sequence[str]) -> None:
-        """Let go of what the table has let go of already: what was forgotten, or erased."""
+        """Remove items that the table no longer has, since they were forgotten or erased."""
         with self._order:
             if self.memory.concerns(ids):
                 self.memory.drop(ids)
@@ -188,11 +192,11 @@ class WorkingSet:
                 self._loaded = False
 
     def _came(self, plan: Plan, *, besides: Container[str] = ()) -> bool:
-        """Whether all that a plan was to bring is held; what was removed since it was planned is not, and may be in the table."""
+        """Whether all that a plan adds is held. What was removed after the plan was made is not, but may be in the table."""
         return all(item.id in self.memory or item.id in besides for item in plan.admitted)
 
     def _carried_out(self, at: SetVersion) -> None:
-        """Take it that a change of this process is in memory as of its version `at`; the caller holds `_order`."""
+        """Note that a change of this process, committed as version `at`, is in memory. The caller holds `_order`."""
         self._turns += 1
         if self._loaded and at.follows(self._seen):
             self._seen = at
@@ -200,7 +204,7 @@ class WorkingSet:
             self._loaded = False  # what was read since has been overwritten
 
     def count(self, written: CountedAccesses) -> None:
-        """Take over access counts that were written, by this process and by others."""
+        """Take over access counts that this or another process has written."""
         with self._order:
             known = [item for item in self.memory.items if item.id in written.counts]
             self.memory.align(
@@ -265,7 +269,7 @@ def open_sets(database: Database, tenant: str | None = None) -> list[WorkingSet]
 
 
 def counted(database: Database, key: SetKey, written: CountedAccesses) -> None:
-    """Tell the working set of a key, if this process has it open, which access counts were written for it."""
+    """Pass written access counts to the working set of a key, if this process has it open."""
     with _lock:
         known = _sets.get((database.place, key))
     if known is not None:
@@ -273,7 +277,7 @@ def counted(database: Database, key: SetKey, written: CountedAccesses) -> None:
 
 
 def forget_sets() -> None:
-    """Let every working memory be loaded from its table again when it is next used."""
+    """Unload every working set, so that its next use reads the table."""
     with _lock:
         known = list(_sets.values())
     for each in known:

@@ -1,4 +1,4 @@
-"""Jobs: the work that is owed for one owner's memories, to look at, and to try again."""
+"""Jobs: the pending work for one owner's memories, to look at and to retry."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ KINDS = get_args(JobKind)
 
 
 class Jobs:
-    """What is owed for what one owner sees; counting words is the whole tenant's."""
+    """The pending jobs of what one owner sees. Jobs that count words are the whole tenant's."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def list(self, *, kind: JobKind | None = None, parked: bool | None = None, limit: int = 100) -> builtins.list[Job]:
-        """What is owed, what was given up first, then the oldest; `parked` is only that, or only the rest."""
+        """Jobs, parked ones first, then the oldest. `parked=True` shows only those that were given up, False only the others.
+
+        `kind` is "embed", "tag", "propose", "relate" or "count". Raises `InvalidInput`.
+        """
         with self._engine.transaction() as connection:
             return jobs.list_jobs(
                 connection,
@@ -33,7 +36,7 @@ class Jobs:
             )
 
     def retry(self, ids: Sequence[str] | None = None, *, kind: JobKind | None = None) -> int:
-        """Try again what was given up, as if for the first time: all, some jobs or one kind; how many there were."""
+        """Retry parked jobs as if they were new: all, those with these ids, or those of one kind. Answers how many there were."""
         if isinstance(ids, str):
             raise InvalidInput(
                 f"expected ids to be a list of ids as in Job.id, got the string {ids!r}; write [{ids!r}]"

@@ -1,4 +1,4 @@
-"""A chat's own record: the messages of one session, exact and in order."""
+"""Logs: the messages of a session, exact and in order."""
 
 from __future__ import annotations
 
@@ -21,44 +21,46 @@ Message = Draft | Mapping[str, Any]
 
 
 class Log(Handle):
-    """The messages of a session. Clearing or replacing the log changes the record, never long-term memory."""
+    """The messages of a session. Clearing or replacing the log changes this record, never long-term memory."""
 
     def __init__(self, engine: Engine, session: str) -> None:
         self._engine = engine
         self.session = validation.check_name(session, what="session")
 
     def append(self, messages: Sequence[Message]) -> list[Mention]:
-        """Add messages and say what became of them, in order.
+        """Add messages; answers with their mentions, in order.
 
-        Each is a `Draft` or a mapping of `remember`'s arguments. Empty content is allowed here: such a message has no
-        node, and its `payload` keeps it exactly. An id that the session knows is the same message.
+        Each is a `Draft` or a mapping of `remember`'s arguments. Here content may be empty: such a message has no node, and its
+        `payload` keeps it exactly. A message with an id that the session knows is the same message.
         """
         said: list[UUID] = []
         self._say(messages, said)
         return self._read(said)
 
     def tail(self, n: int | None = None, *, tokens: int | None = None) -> list[Mention]:
-        """The last `n` messages, or as many of the last as `tokens` hold, ascending; all of them when neither is given."""
+        """The last `n` messages, or as many of the last ones as fit `tokens`, oldest first; all of them when neither is given."""
         if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 0):
             raise InvalidInput(f"expected n to be a whole number, 0 or more, got {n!r}")
         found = [mention for _, mention in self.entries(n)] if n != 0 else []
         return found if tokens is None else self._fitting(found, tokens)
 
     def entries(self, n: int | None = None, *, archived: bool | None = None) -> list[tuple[str | None, Mention]]:
-        """The last `n` messages with the ids that their callers gave them: all, or only those (not) archived."""
+        """The last `n` messages with the ids that their callers gave them, or None. `archived` keeps only the archived ones, or
+        only the others.
+        """
         with self._engine.transaction() as connection:
             return mentions.tail(connection, owner=self._engine.owner, session=self.session, limit=n, archived=archived)
 
     def archive(self, messages: Sequence[Mention]) -> list[Mention]:
-        """Mark messages as archived, for who reads the log as a queue: they stay in it. Answers with those newly marked."""
+        """Mark messages as archived, for callers that read the log as a queue. They stay in it. Answers with those newly marked."""
         return self._marked(mentions.archive, messages)
 
     def remove(self, messages: Sequence[Mention]) -> list[Mention]:
-        """Take messages out of the log, never out of long-term memory. Answers with those that were in it."""
+        """Remove messages from the log, but not from long-term memory. Answers with those that were in it."""
         return self._marked(mentions.drop_from_log, messages)
 
     def replace(self, messages: Sequence[Message]) -> list[Mention]:
-        """Make these messages the log, in this order; those it had already keep their place in time."""
+        """Make these messages the log, in this order. Messages that it has already keep their time."""
         places = self._places(messages)
         said: list[UUID] = []
 
@@ -75,7 +77,7 @@ class Log(Handle):
         return self._read(said)
 
     def clear(self) -> None:
-        """Empty the log; long-term memory keeps what was in it."""
+        """Empty the log. Long-term memory keeps what was in it."""
         with self._engine.transaction() as connection:
             mentions.clear_log(connection, owner=self._engine.owner, session=self.session)
 
@@ -93,7 +95,7 @@ class Log(Handle):
         return replace(draft, session=self.session)
 
     def _places(self, messages: Sequence[Message]) -> list[UUID | Draft]:
-        """For each message the mention that is in the log already, else the draft to be said; each mention serves once."""
+        """For each message its mention in the log, else the draft to write. A mention is used once."""
         kept: defaultdict[tuple[object, ...], deque[UUID]] = defaultdict(deque)
         for name, mention in self.entries():
             if name is None:

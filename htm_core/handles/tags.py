@@ -1,4 +1,4 @@
-"""Tags: hierarchical labels of nodes, given, looked for, counted and drawn."""
+"""Tags: hierarchical labels of nodes, to add, remove, search, count and show as a tree."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ LIKE_ENOUGH = 0.4  # below this, a tag is not what was looked for
 
 
 class Tags:
-    """The tags of what one owner sees: their own nodes and what the tenant shares. They change only their own."""
+    """The tags of what one owner sees: the owner's nodes and what the tenant shares. Only the owner's nodes are changed."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def add(self, id_or_key: str, tags: Sequence[str]) -> Node:
-        """Give a node more tags; what it has already it keeps. Raises `InvalidInput`, `NotFound`."""
+        """Add tags to a node; it keeps those it has. Raises `InvalidInput` and `NotFound`."""
         given = rules.normalize_all(tags)
         return self._changed(id_or_key, lambda connection, node: store.add(connection, [(node, given)]))
 
     def remove(self, id_or_key: str, tags: Sequence[str]) -> Node:
-        """Take tags away from a node; what it does not have is no matter.
+        """Remove tags from a node; tags that it does not have are ignored.
 
-        An ancestor stays as long as another tag implies it. Raises `InvalidInput`, `NotFound`.
+        An ancestor stays as long as another tag implies it. Raises `InvalidInput` and `NotFound`.
         """
         given = rules.normalize_all(tags)
         return self._changed(id_or_key, lambda connection, node: store.remove(connection, node, given))
 
     def tree(self, prefix: str | None = None) -> TagTree:
-        """All tags, or a tag with those below it, and how many nodes each has: to print, and to draw."""
+        """All tags, or one tag and those below it, each with its number of nodes: to print and to draw."""
         root = None if prefix is None else rules.normalize(prefix)
         with self._engine.transaction() as connection:
             counts = store.counts(connection, owners=self._engine.owners, prefix=root)
@@ -51,9 +51,9 @@ class Tags:
         return grow(counts, prefix=root, nodes=nodes)
 
     def search(self, query: str, *, limit: int = 20) -> builtins.list[TagFound]:
-        """Tags by what they are called, best first: whole levels, beginnings, parts, and slips of the pen.
+        """Tags by name, best first: whole levels, beginnings, parts, and spelling mistakes.
 
-        Looks at every tag of the owner.
+        Reads every tag of the owner.
         """
         wanted, most = validation.check_query(query), validation.check_limit(limit)
         with self._engine.transaction() as connection:
@@ -66,7 +66,7 @@ class Tags:
         return sorted(found, key=lambda each: (-each.score, -each.nodes, each.tag))[:most]
 
     def popular(self, *, limit: int = 20, timeframe: TimeframeLike = None) -> builtins.list[TagCount]:
-        """The tags that most nodes were given, of those said in a timeframe; ancestors count only where they were given."""
+        """The tags that were given to most nodes, of those said in a timeframe. Ancestors count only where they were given."""
         windows = self._engine.time_windows(timeframe)
         with self._engine.transaction() as connection:
             return store.popular(
@@ -74,7 +74,7 @@ class Tags:
             )
 
     def related(self, tag: str, *, limit: int = 20) -> builtins.list[TagRelated]:
-        """The tags that stand on the same nodes as a tag or those below it, closest first; its own family is left out."""
+        """The tags that share most nodes with a tag and those below it, closest first; its own branch is left out."""
         name = rules.normalize(tag)
         with self._engine.transaction() as connection:
             return store.related(connection, name, owners=self._engine.owners, limit=validation.check_limit(limit))

@@ -1,4 +1,4 @@
-"""Backup: all of a tenant's as JSON lines, and back."""
+"""Backup: everything of a tenant as JSON lines, and back."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackedUp:
-    """How many rows were written or read, by what they are; `vectors_owed` is how many nodes wait for a vector."""
+    """How many rows were written or read, by part. `vectors_owed` is how many nodes wait for a vector."""
 
     counts: Mapping[str, int]
     vectors_owed: int = 0
 
 
 class Backup:
-    """Everything that a tenant remembers and holds in mind, whoever's it is: written as JSON lines, and read back."""
+    """Everything that a tenant has, of all its owners, written as JSON lines and read back."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def write(self, target: TextIO, *, progress: Progress | None = None) -> BackedUp:
-        """Write all of it, as it is at one moment, a line at a time; `progress` is told now and then how many were written.
+        """Write everything as it is at one moment, line by line; `progress` is called now and then with the rows written so far.
 
-        Memories with what was forgotten and not yet purged, attribution, keys, tags, relations, files, places of a palace,
-        words and vectors; collections with their documents, and what frameworks keep in them; groups with their members, what
-        each robot and group holds in mind and has held, and the work that is owed or was given up.
+        This is: memories with what was forgotten and not yet purged, who said them, keys, tags, relations, files, places of a
+        palace, words and vectors; collections with their documents and what frameworks store in them; groups with their members,
+        what each robot and group holds and has held; and jobs, pending or parked.
         """
         self._engine.access_counts.write()
         counts: Counter[str] = Counter()
@@ -60,13 +60,13 @@ class Backup:
         return BackedUp(counts=dict(counts))
 
     def read(self, source: Iterable[str], *, progress: Progress | None = None) -> BackedUp:
-        """Put back what was written, all of it or on any error none; what is here already stays, and is not said twice.
+        """Read a backup, all of it, or on any error nothing. What this tenant has already stays, and is not written twice.
 
-        `source` is an open file or its lines. The tenant may have another name than the one that was written; vectors of
-        another model than its own are made anew. A group that is here already keeps its rules and members; the members of
-        others are lost until they join again. A working memory that holds something here stays as it is, and one that is
-        opened with a smaller budget keeps what its policy keeps. Raises `InvalidInput` for what is no backup, for a tenant
-        whose words are cut by another language, and for one in which a session, key or collection has something else.
+        `source` is an open file or its lines. The tenant may have another name than the one in the backup. Vectors of another
+        model than the tenant's are made anew. A group that exists already keeps its rules and members; the members of others are
+        lost until they join again. A working memory that holds something stays as it is, and one that is opened with a smaller
+        budget keeps what its policy keeps. Raises `InvalidInput` for what is no backup, for a tenant with another text search
+        language, and for one in which a session, key or collection already holds something else.
         """
         lines, engine = iter(source), self._engine
         head = _header(next(lines, ""))
@@ -88,7 +88,7 @@ class Backup:
 
 
 class _Filling:
-    """One reading: what its rows need to belong to this tenant."""
+    """One reading of a backup: what its rows need to become this tenant's."""
 
     def __init__(self, engine: Engine, connection: Connection, head: Mapping[str, Any]) -> None:
         self._connection = connection
@@ -119,7 +119,7 @@ class _Filling:
         self._collections: dict[str, int | None] = {}  # the dimension of each that was read
 
     def put(self, part: str, rows: list[dict[str, Any]]) -> None:
-        """Write rows of one part; raises `InvalidInput` for what is not this tenant's to have."""
+        """Write rows of one part; raises `InvalidInput` for rows that cannot belong to this tenant."""
         if part == "vectors":
             if self._model is None:
                 return
@@ -156,7 +156,7 @@ class _Filling:
             )
 
     def _open(self, rows: list[dict[str, Any]]) -> None:
-        """See which working sets are filled, and as which version of theirs."""
+        """Find which working sets are filled, and at which of their versions."""
         for row in rows:
             if row["id"] in self._sets:
                 raise InvalidInput(
@@ -174,7 +174,7 @@ class _Filling:
         return self._sets[name][0]
 
     def _wanted(self, part: str, row: Mapping[str, Any]) -> bool:
-        """Whether a row says something new: what holds something here stays as it is, and what was here has its work."""
+        """Whether a row is new: sets that hold something stay as they are, and known nodes have their jobs."""
         if part == "working_items":
             return row["set_id"] is not None
         if part == "jobs":
@@ -183,7 +183,7 @@ class _Filling:
         return True
 
     def _gather(self, rows: list[dict[str, Any]]) -> None:
-        """Keep collections of the same name apart that are not the same."""
+        """Refuse a collection that has the name of another one here, but other settings."""
         other = backup.conflicting_collection(self._connection, rows)
         if other is not None:
             raise InvalidInput(
@@ -194,12 +194,12 @@ class _Filling:
         self._collections |= {row["name"]: row["dimension"] for row in rows}
 
     def settled(self) -> list[UUID]:
-        """See to it that what was read is as live as its mentions here say, and say which nodes there are of it."""
+        """Make what was read as live as its mentions here say; answers with the nodes that exist of it."""
         self._settle()
         return [node for node in map(UUID, self._owners) if node not in self._gone]
 
     def _settle(self) -> None:
-        """Settle what was here already. A node whose every mention was purged here since is not brought back."""
+        """Settle nodes that were here already. One of which every mention was purged here is not restored."""
         known, self._unsettled = sorted(self._unsettled), set()
         for at in range(0, len(known), backup.AT_ONCE):
             self._gone |= backup.refresh_nodes(self._connection, known[at : at + backup.AT_ONCE])
@@ -217,13 +217,13 @@ class _Filling:
             row["set_id"], row["version"] = (None, None) if seen is None else (str(seen.id), seen.version)
 
     def _recoded(self, lexemes: str) -> str:
-        """Lexemes behind this tenant's code; each stands in quotes, and a code has none."""
+        """Lexemes with this tenant's prefix. Each is in quotes, and a prefix has none."""
         before, after = self._codes
         return lexemes if before == after else lexemes.replace(f"'{before}", f"'{after}")
 
 
 def _check_document(row: Mapping[str, Any], collections: Mapping[str, int | None]) -> None:
-    """Refuse a document under another's uid, of no collection that was read, or with vectors of another length."""
+    """Refuse a document with another uid, of an unknown collection, or with vectors of another length."""
     try:
         dimension = collections[row["collection"]]
         if row["uid"] != str(document_id(row["collection"], row["namespace"], row["id"])):
@@ -238,7 +238,7 @@ def _check_document(row: Mapping[str, Any], collections: Mapping[str, int | None
 
 
 def is_backup(first: str) -> bool:
-    """Whether a file that begins with this line is a backup."""
+    """Whether a file with this first line is a backup."""
     try:
         said = json.loads(first)
     except (ValueError, RecursionError):
@@ -272,7 +272,7 @@ def _rows(lines: Iterator[str]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _runs(some: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Rows of one part together, in the order in which they came."""
+    """Neighbouring rows of one part together, in their order."""
     part, rows = "", list[dict[str, Any]]()
     for each, row in some:
         if rows and each != part:

@@ -1,4 +1,4 @@
-"""Files: folders of documents loaded as memories, kept in step with what is on disk."""
+"""Files: folders of documents loaded as memories, kept in step with the disk."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Loaded:
     """What became of one file.
 
     `status` is "loaded", "known" (nothing has changed since it was last loaded), "unloaded" (it is no longer on disk) or
-    "failed", and then `error` says why and nothing of it was changed. `chunks` is how many it has now, of which `added`
-    are new; `removed` is how many it no longer has.
+    "failed"; then `error` says why, and the file's memories are unchanged. `chunks` is how many it has now, `added` how many
+    of them are new, `removed` how many it no longer has.
     """
 
     path: str
@@ -52,7 +52,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """A loaded file: `size` in bytes, `front` its front matter, `chunks` how many of it are not forgotten."""
+    """A loaded file: `size` in bytes, `front` its front matter, `chunks` how many of its chunks are not forgotten."""
 
     path: str
     size: int
@@ -89,7 +89,7 @@ def load(
     force: bool,
     progress: Progress | None,
 ) -> list[Loaded]:
-    """Load a file, or the files of a folder that a pattern names; what left the disk since is unloaded."""
+    """Load a file, or the files of a folder that match a pattern; unload those that left the disk since."""
     root = _path(path)
     given = (normalize_all(tags), validation.check_metadata(metadata))
     wanted = list(_files(root, pattern))
@@ -105,7 +105,7 @@ def load(
 
 
 def unload(engine: Engine, path: str | os.PathLike[str]) -> int:
-    """Forget what a file, or every file below a folder, said, and say how many chunks went."""
+    """Forget a file, or every file below a folder; answers how many chunks were forgotten."""
     place = _named(_path(path))
     with engine.transaction() as connection:
         known = [row["path"] for row in files.list_files(connection, place, owners=[engine.owner])]
@@ -115,7 +115,7 @@ def unload(engine: Engine, path: str | os.PathLike[str]) -> int:
 
 
 def listed(engine: Engine, path: str | os.PathLike[str] | None) -> list[File]:
-    """The loaded files of a path or below it, by name."""
+    """The loaded files of a path and below it, by name."""
     place = None if path is None else _named(_path(path))
     with engine.transaction() as connection:
         rows = files.list_files(connection, place, owners=engine.owners)
@@ -214,7 +214,7 @@ def _unload(engine: Engine, place: str) -> int:
 
 
 def _files(root: Path, pattern: str) -> Iterator[tuple[str, Path]]:
-    """The files to load, by the names that they are known by; what is hidden below a folder is left out."""
+    """The files to load, with the names they are stored under; hidden ones below a folder are left out."""
     try:
         there = root.exists()
     except OSError as error:
@@ -239,7 +239,7 @@ def _globbed(root: Path, pattern: str) -> list[Path]:
 
 
 def _gone(engine: Engine, root: Path, pattern: str, wanted: set[str]) -> list[str]:
-    """The files below a folder that were loaded by such a name and are no longer on disk."""
+    """The loaded files below a folder that the pattern matches and that are no longer on disk."""
     with engine.transaction() as connection:
         known = [row["path"] for row in files.list_files(connection, _named(root), owners=[engine.owner])]
     return [
@@ -252,7 +252,7 @@ def _fits(root: Path, place: str, pattern: str) -> bool:
 
 
 def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether `glob` would have found it; `PurePath.match` knows no `**` before Python 3.13, and ignores what stands above."""
+    """Whether `glob` matches these parts; `PurePath.match` has no `**` before Python 3.13."""
     if not pattern:
         return not parts
     if pattern[0] == "**":
@@ -271,7 +271,7 @@ def _named(path: Path) -> str:
 
 
 def _place(path: Path) -> str:
-    """The name by which a file is known: its absolute path, tidied, with forward slashes."""
+    """The name that a file is stored under: its absolute path, normalised, with forward slashes."""
     return Path(os.path.abspath(path)).as_posix()
 
 
@@ -281,7 +281,7 @@ def _session(place: str) -> str:
 
 
 def _labels(said: object) -> list[str]:
-    """The tags of front matter, as far as they can be tags; "a/b" and "#a" are spelt as people do elsewhere."""
+    """The tags in front matter, as far as they are valid; "a/b" and "#a" are read as elsewhere."""
     listed = said.split(",") if isinstance(said, str) else said if isinstance(said, list) else []
     labels = []
     for each in listed:
@@ -293,7 +293,7 @@ def _labels(said: object) -> list[str]:
 
 
 def _plain(value: Any, left: list[int], *, depth: int) -> Any:
-    """A value of YAML as JSON has it; `left[0]` says how many values there may still be."""
+    """A YAML value as JSON; `left[0]` is how many more values there may be."""
     left[0] -= 1
     if left[0] < 0 or depth < 0:
         raise InvalidInput(

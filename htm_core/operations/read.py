@@ -22,7 +22,7 @@ Cursor = str | Mention | None
 
 
 def find(engine: Engine, connection: Connection, id_or_key: str) -> UUID | None:
-    """The node id that is meant; None for an unknown key."""
+    """The id of the node that is meant; None for an unknown key."""
     name = validation.check_name(id_or_key, what="id or key")
     return UUID(name) if looks_like_id(name) else keys.find(connection, name, owners=engine.owners)
 
@@ -56,7 +56,7 @@ def robots(engine: Engine) -> list[Robot]:
 def page(
     engine: Engine, *, tags: Sequence[str] | None, where: Mapping[str, Any] | None, limit: int, after: str | None
 ) -> list[Node]:
-    """One page of nodes, newest first; raises `NotFound` when the node that it is to follow was erased."""
+    """One page of nodes, newest first; raises `NotFound` when the node that it follows was erased."""
     compiled = compile_where(where)
     cursor = None if after is None else validation.check_id(after, what="after")
     with engine.transaction() as connection:
@@ -86,7 +86,7 @@ def timeline(
     after: Cursor,
     forgotten: bool,
 ) -> list[Mention]:
-    """Mentions, ascending: the latest, or those before or after one; raises `NotFound` when that one was erased."""
+    """Mentions, oldest first: the latest, or those before or after one; raises `NotFound` when that one was erased."""
     windows = engine.time_windows(timeframe)
     owners = engine.owners if session is None else engine.owners_of(session)
     owner_prefix = None if engine.owner else ANONYMOUS
@@ -113,7 +113,7 @@ def timeline(
 
 
 def sessions(engine: Engine) -> list[str]:
-    """The sessions of this owner that have a log; without a user also those in which nobody is known."""
+    """The sessions of this owner that have a log; without a user also those of anonymous users."""
     others = None if engine.owner else ANONYMOUS + "%"
     with engine.transaction() as connection:
         return mentions.logged_sessions(connection, owner=engine.owner, owner_pattern=others)

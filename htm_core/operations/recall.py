@@ -91,7 +91,9 @@ def answer(engine: Engine, query: RecallQuery) -> Recall:
     started = time.perf_counter()
     speakers = _speakers(engine, query)
     speakers_found = time.perf_counter()
-    query = replace(query, speakers=tuple(speakers), words=None if query.mode == "vector" else lexical_query(query.text))
+    query = replace(
+        query, speakers=tuple(speakers), words=None if query.mode == "vector" else lexical_query(query.text)
+    )
     embedding, degraded = _embed(engine, query, written=tuple(speakers.values()))
     embedded = time.perf_counter()
     if query.mode == "vector" and embedding is None:

@@ -1,4 +1,4 @@
-"""Opening a memory: from the options that a user gives to what serves the verbs."""
+"""Open a memory: from the options of `Memory` to the engine that serves its verbs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ EMBED = get_args(Embed)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What `Memory` was given, as it was given."""
+    """The options of `Memory`, as they were given."""
 
     robot: str
     url: str | None
@@ -63,7 +63,7 @@ class Options:
 
 
 def opened(options: Options) -> tuple[process.Runtime, Engine]:
-    """What the memories of one url share, and this memory's own mind; nothing is connected yet."""
+    """The runtime of a url, and this memory's own engine. Nothing is connected yet."""
     _check(options)
     runtime = process.runtime(options.url, options.settings)
     embedder = resolve(options.embedder)
@@ -117,7 +117,7 @@ def _key(options: Options) -> SetKey:
 
 
 def _rest() -> None:
-    """Leave what is owed to a worker elsewhere."""
+    """Leave pending jobs to a worker elsewhere."""
 
 
 def add_model_handlers(

@@ -1,4 +1,4 @@
-"""What the memories of one process share: databases, their workers, and the counts still to be written."""
+"""What the memories of one process share: databases, their workers, and access counts not yet written."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _threads: dict[int, ThreadPoolExecutor] = {}
 
 
 def url_or_environment(url: str | None) -> str | None:
-    """The DSN that was given, else `HTM_DATABASE_URL`, else None for the embedded server."""
+    """The given DSN, else `HTM_DATABASE_URL`, else None for the embedded server."""
     return url or os.environ.get("HTM_DATABASE_URL") or None
 
 
 def runtime(url: str | None, settings: Settings) -> Runtime:
-    """The process's one runtime for a url and settings."""
+    """The one runtime of the process for a url and settings."""
     with _lock:
         found = database(url=url_or_environment(url), home=Path(home()), settings=settings)
         if id(found) not in _runtimes:
@@ -55,7 +55,7 @@ def runtime(url: str | None, settings: Settings) -> Runtime:
 
 
 def threads(settings: Settings) -> ThreadPoolExecutor:
-    """The threads that run awaited verbs, shared by all memories that want as many; after a fork, new ones."""
+    """The threads that run awaited verbs, shared by all memories with the same setting; new ones after a fork."""
     with _lock:
         key = settings.aio_threads ^ (os.getpid() << 16)
         if key not in _threads:
@@ -64,7 +64,10 @@ def threads(settings: Settings) -> ThreadPoolExecutor:
 
 
 def shutdown() -> None:
-    """Leave groups, write what is pending, stop the workers, close every connection; memories used afterwards open them again."""
+    """Leave all groups, write what is pending, stop the workers and close every connection.
+
+    Called at exit. A memory that is used afterwards opens them again.
+    """
     with _lock:
         known = [each for each in _runtimes.values() if each.database.opened]
     for each in known:
