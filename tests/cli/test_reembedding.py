@@ -186,7 +186,7 @@ def test_two_changes_at_once_end_with_one_model_and_an_error_for_the_other(
 ) -> None:
     third = Hooked(dimension=100, name=f"third-{uuid.uuid4().hex[:8]}")
     new.hook = lambda batch: batch == 2 and reembed(database, tenant=tenant, embedder=resolve(third))
-    with pytest.raises(StorageError, match="another one was completed"):
+    with pytest.raises(StorageError, match="another change was completed"):
         reembed(database, tenant=tenant, embedder=resolve(new))
     assert make(embedder=third, settings=IDLE).recall("Parcel p7 went to house h7.", mode="vector")[0].vector_rank == 1
 
