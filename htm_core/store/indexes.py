@@ -28,7 +28,15 @@ def build_due(database: Database, *, threshold: int = THRESHOLD) -> list[str]:
     """
     try:
         with database.owner() as connection, _alone(connection) as alone:
-            return _build_all(connection, threshold=threshold) if alone else []
+            if not alone:
+                return []
+            statements, names = load("indexes"), []
+            connection.execute(statements["set_build_limits"])
+            connection.execute(statements["analyze"])
+            for table in TABLES:
+                spaces = connection.execute(statements[f"{table}_wanted"], {"threshold": threshold}).fetchall()
+                names += [_build(connection, table, space) for space in spaces if space["vectors"] >= threshold]
+            return names
     except StorageError as error:
         _log.warning("no index was built, search stays exact; run `htm migrate` as the owner: %s", error)
         return []
@@ -43,17 +51,6 @@ def _alone(connection: Connection) -> Iterator[bool]:
     finally:
         if alone:
             connection.execute(load("indexes")["unlock"])
-
-
-def _build_all(connection: Connection, *, threshold: int) -> list[str]:
-    connection.execute(load("indexes")["set_build_limits"])
-    connection.execute(load("indexes")["analyze"])
-    return [_build(connection, table, space) for table in TABLES for space in _due(connection, table, threshold)]
-
-
-def _due(connection: Connection, table: str, threshold: int) -> list[dict[str, Any]]:
-    rows = connection.execute(load("indexes")[f"{table}_wanted"], {"threshold": threshold}).fetchall()
-    return [row for row in rows if row["vectors"] >= threshold]
 
 
 def _build(connection: Connection, table: str, space: dict[str, Any]) -> str:

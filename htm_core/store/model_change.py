@@ -11,7 +11,7 @@ from psycopg import errors as pg
 from psycopg import sql
 
 from ..errors import NotFound, StorageError
-from . import nodes
+from . import nodes, tenants
 from .connection import Connection
 from .database import Database
 from .queries import load
@@ -39,12 +39,7 @@ def begin(database: Database, tenant: str, *, model: str) -> str | None:
         if row is None or not row["known"]:
             raise NotFound(f"expected a tenant that has memories, got {tenant!r}; name another with --tenant")
         connection.execute(load("model_change")["begin"], {"model": model})
-        return _active(connection)
-
-
-def _active(connection: Connection) -> str | None:
-    row = connection.execute(load("model_change")["active"]).fetchone()
-    return row["name"] if row else None
+        return tenants.active_model(connection)
 
 
 def fill_progress(database: Database, tenant: str, *, model: str) -> FillProgress:
@@ -85,24 +80,20 @@ def switch(database: Database, tenant: str, *, model: str, few: int) -> bool:
     """
     try:
         with database.transaction(tenant) as connection:
-            return _switch(connection, model=model, few=few)
+            statements = load("model_change")
+            connection.execute(statements["set_lock_timeout"], {"patience": PATIENCE})
+            connection.execute(statements["lock_nodes"])
+            left = _missing_texts(connection, model=model, after=None, limit=few + 1)
+            if len(left) > few:
+                return False
+            connection.execute(statements["enqueue_embedding"], {"model": model, "passages": list(left)})
+            for name in ("drop_other_jobs", "deactivate_others", "activate"):
+                connection.execute(statements[name], {"model": model})
+            return True
     except StorageError as error:
         if isinstance(error.__cause__, pg.LockNotAvailable | pg.DeadlockDetected):
             return False
         raise
-
-
-def _switch(connection: Connection, *, model: str, few: int) -> bool:
-    statements = load("model_change")
-    connection.execute(statements["set_lock_timeout"], {"patience": PATIENCE})
-    connection.execute(statements["lock_nodes"])
-    left = _missing_texts(connection, model=model, after=None, limit=few + 1)
-    if len(left) > few:
-        return False
-    connection.execute(statements["enqueue_embedding"], {"model": model, "passages": list(left)})
-    for name in ("drop_other_jobs", "deactivate_others", "activate"):
-        connection.execute(statements[name], {"model": model})
-    return True
 
 
 def drop_vectors(database: Database, tenant: str, *, keep: str, limit: int) -> int:
@@ -127,17 +118,15 @@ def drop_unused_indexes(database: Database) -> list[str]:
     """Drop the indexes of spaces that no tenant uses. Without the owner's rights they stay, and the log says so."""
     try:
         with database.owner() as connection:
-            rows = connection.execute(load("model_change")["unused_indexes"]).fetchall()
-            return [_drop_index(connection, row["id"]) for row in rows]
+            names = []
+            for row in connection.execute(load("model_change")["unused_indexes"]).fetchall():
+                name = f"vectors_hnsw_{row['id']}"
+                connection.execute(load("model_change")["unmark_index"], {"space": row["id"]})
+                connection.execute(sql.SQL(load("indexes")["drop"]).format(name=sql.Identifier(name)))
+                names.append(name)
+            return names
     except StorageError as error:
         _log.warning(
             "indexes that are no longer needed were not dropped, since that needs the owner's rights: %s", error
         )
         return []
-
-
-def _drop_index(connection: Connection, space: int) -> str:
-    name = f"vectors_hnsw_{space}"
-    connection.execute(load("model_change")["unmark_index"], {"space": space})
-    connection.execute(sql.SQL(load("indexes")["drop"]).format(name=sql.Identifier(name)))
-    return name

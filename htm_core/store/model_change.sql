@@ -1,9 +1,6 @@
 -- name: tenant_exists
 select exists (select 1 from tenants where tenant = this_tenant()) as known
 
--- name: active
-select name from models where tenant = this_tenant() and active
-
 -- name: begin
 insert into models (tenant, name, active) values (this_tenant(), %(model)s, false) on conflict do nothing
 

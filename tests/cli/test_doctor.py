@@ -1,4 +1,4 @@
-"""The doctor: finds each thing that is wrong, and names the command that mends it."""
+"""The doctor: finds each thing that is wrong, and names the command that fixes it."""
 
 from __future__ import annotations
 

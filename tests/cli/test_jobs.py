@@ -1,4 +1,4 @@
-"""`htm jobs` shows what is owed and what was given up; `htm jobs retry` tries that again; `htm worker` does it."""
+"""`htm jobs` lists pending and failed jobs, `htm jobs retry` makes failed ones due again, `htm worker` does them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.stand_ins import HashEmbedder
 
 
 class Picky(HashEmbedder):
-    """A stand-in for a model that cannot take certain texts, until it is mended."""
+    """A stand-in for a model that cannot take certain texts, until it is repaired."""
 
-    mended = False
+    repaired = False
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        if not self.mended and any("poison" in text for text in texts):
+        if not self.repaired and any("poison" in text for text in texts):
             raise ValueError("cannot embed this one")
         return super().embed_documents(texts)
 
@@ -47,7 +47,7 @@ def test_what_is_owed_is_listed_given_up_and_retried(
     shown = htm("jobs", *model).out
     assert parked["id"] in shown
     assert "parked" in shown
-    picky.mended = True
+    picky.repaired = True
     assert htm("jobs", "retry", parked["id"], "--kind", "tag", "--json", *model).json == {"retried": 0}
     assert "1 jobs are due again" in htm("jobs", "retry", *model).out
     htm("worker", "--once", *model)

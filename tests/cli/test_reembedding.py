@@ -28,7 +28,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 class Hooked(HashEmbedder):
-    """A stand-in that calls `hook` before each batch, so that a test can act in the midst of the work."""
+    """A stand-in that calls `hook` before each batch, so that a test can act in the middle of the work."""
 
     hook: Callable[[int], object] = staticmethod(lambda batch: None)
     batches = 0
@@ -92,12 +92,12 @@ def test_readers_with_the_old_model_are_served_until_the_new_one_takes_over(
 def test_what_is_said_meanwhile_is_found_by_the_new_model(
     filled: Memory, make: Make, database: Database, new: Hooked, tenant: str
 ) -> None:
-    new.hook = lambda batch: batch <= 5 and filled.remember(f"Said in the midst, number {batch}.")
+    new.hook = lambda batch: batch <= 5 and filled.remember(f"Said in between, number {batch}.")
     done = reembed(database, tenant=tenant, embedder=resolve(new))
     assert (done.passages, done.owed) == (65, 0)
     renewed = make(embedder=new, settings=IDLE)
     for number in range(1, 6):
-        assert renewed.recall(f"Said in the midst, number {number}.", mode="vector")[0].score == pytest.approx(
+        assert renewed.recall(f"Said in between, number {number}.", mode="vector")[0].score == pytest.approx(
             1, abs=0.01
         )
     assert renewed.stats().pending_jobs == 0

@@ -1,4 +1,4 @@
-"""A full disk: what cannot be written is refused with its reason, what was acknowledged stays, and room mends it."""
+"""A full disk: writes are refused with the reason, acknowledged memories stay, and free space helps."""
 
 from __future__ import annotations
 

@@ -81,10 +81,10 @@ def test_tenants_who_share_the_session_never_see_each_other(pooler: Pooler, memo
 def test_a_transaction_without_a_tenant_does_not_inherit_the_last_ones(pooler: Pooler, memory_at: Open) -> None:
     memory = memory_at(pooler.dsn())
     memory.remember("mine")
-    with psycopg.connect(pooler.dsn(), prepare_threshold=None) as stranger:
-        stranger.execute("set local role htm_app")
+    with psycopg.connect(pooler.dsn(), prepare_threshold=None) as other:
+        other.execute("set local role htm_app")
         with pytest.raises(psycopg.errors.InsufficientPrivilege, match="no tenant"):
-            stranger.execute("select * from htm.nodes")
+            other.execute("select * from htm.nodes")
 
 
 def test_a_statement_is_asked_over_and_over_without_being_prepared(pooler: Pooler, memory_at: Open) -> None:
