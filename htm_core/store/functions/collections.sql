@@ -2,14 +2,14 @@
 
 -- A tenant's collection by its name, made when it is new. With a model, that of its first vectors becomes the collection's
 -- for good; the caller compares. The row stays locked against clearing until the transaction ends.
-create or replace function ensure_collection(asked text, language regconfig, model text, dims integer) returns collections
+create or replace function ensure_collection(collection_name text, language regconfig, model text, dims integer) returns collections
 language plpgsql security definer set search_path from current as $$
 declare me constant text := this_tenant(); wanted integer; taken collections;
 begin
-  if not exists (select 1 from collections c where c.tenant = me and c.name = asked) then
+  if not exists (select 1 from collections c where c.tenant = me and c.name = collection_name) then
     insert into tenants (tenant) values (me) on conflict do nothing;
     insert into collections (tenant, name, config)
-    values (me, asked, coalesce((select l.config from lexicon l where l.tenant = me), language))
+    values (me, collection_name, coalesce((select l.config from lexicon l where l.tenant = me), language))
     on conflict do nothing;
   end if;
   if model is not null then
@@ -21,9 +21,9 @@ begin
   end if;
   loop
     if model is not null then
-      update collections c set space = wanted where c.tenant = me and c.name = asked and c.space is null;
+      update collections c set space = wanted where c.tenant = me and c.name = collection_name and c.space is null;
     end if;
-    select * into taken from collections c where c.tenant = me and c.name = asked for share;
+    select * into taken from collections c where c.tenant = me and c.name = collection_name for share;
     exit when model is null or taken.space is not null;     -- else it was cleared in between
   end loop;
   return taken;
@@ -55,10 +55,10 @@ $$ select coalesce(array_agg(md5(u)), '{}') from unnest(texts) u $$;
 
 -- The length that a collection's passages are weighed against, in lexeme occurrences: the mean of a sample, between which
 -- and 40 a new collection moves as if it had begun with twenty passages of that length.
-create or replace function average_passage_length(asked integer) returns real
+create or replace function average_passage_length(collection_id integer) returns real
 language sql stable security definer set search_path from current as $$
   select ((20 * 40 + coalesce(sum(x.length), 0)) / (20 + count(*))::float8)::real
-  from (select p.length from document_passages p where p.tenant = this_tenant() and p.collection = asked limit 500) x
+  from (select p.length from document_passages p where p.tenant = this_tenant() and p.collection = collection_id limit 500) x
 $$;
 
 -- One expression without settings, so that PostgreSQL inlines it, drops what is neutral and sees what an index can serve.
@@ -75,7 +75,7 @@ $$;
 
 -- Documents in the order in which they were first put. Few rows are expected, so that who joins them looks them up one by
 -- one: of a thousand, the planner would read all documents of the tenant instead.
-create or replace function list_documents(f document_filters, most bigint, skip bigint)
+create or replace function list_documents(f document_filters, max_documents bigint, skip bigint)
 returns table (uid uuid, place bigint)
 language plpgsql stable security definer rows 10
 set search_path from current set plan_cache_mode = force_custom_plan set jit = off as $$
@@ -85,7 +85,7 @@ begin
   select x.uid, row_number() over () from (
     select d.uid from documents d
     where d.tenant = me and d.collection = f.collection and document_matches(d, f)
-    order by d.created_at, d.place, d.uid limit most offset skip) x;
+    order by d.created_at, d.place, d.uid limit max_documents offset skip) x;
 end $$;
 
 create or replace function count_documents(f document_filters) returns bigint
@@ -96,15 +96,15 @@ begin
   return (select count(*) from documents d where d.tenant = me and d.collection = f.collection and document_matches(d, f));
 end $$;
 
--- The documents that narrow filters leave, or null when there are more than `most`: then the scans check one by one.
-create or replace function filtered_documents(f document_filters, most integer) returns uuid[]
+-- The documents that narrow filters leave, or null when there are more than `max_documents`: then the scans check one by one.
+create or replace function filtered_documents(f document_filters, max_documents integer) returns uuid[]
 language plpgsql stable set search_path from current set plan_cache_mode = force_custom_plan as $$
 declare me constant text := this_tenant(); found uuid[];
 begin
   select array_agg(x.uid) into found from (
     select d.uid from documents d
-    where d.tenant = me and d.collection = f.collection and document_matches(d, f) limit most + 1) x;
-  return case when cardinality(found) > most then null else coalesce(found, '{}') end;
+    where d.tenant = me and d.collection = f.collection and document_matches(d, f) limit max_documents + 1) x;
+  return case when cardinality(found) > max_documents then null else coalesce(found, '{}') end;
 end $$;
 
 -- About how many passages a collection has: the planner's own estimate, which costs nothing. Volatile, since a stable
@@ -120,7 +120,7 @@ end $$;
 
 -- A question as its words weigh in this collection, rarest first. Words that a sample knows well are not counted further;
 -- the uids are digests, so the first of them are a sample as good as any, and always the same.
-create or replace function weigh_document_query(asked text, c collections) returns weighted_query
+create or replace function weigh_document_query(query_text text, c collections) returns weighted_query
 language plpgsql stable set search_path from current set plan_cache_mode = force_custom_plan as $$
 declare
   few constant integer := 2000; sampled constant integer := 1000; known constant integer := 20;
@@ -130,7 +130,7 @@ begin
   select count(*) into total from (select 1 from document_passages p where p.collection = c.id limit few + 1) x;
   if total > few then total := greatest(total, estimated_passages(c)); end if;
   select array_agg(x.lexeme) into words from (
-    select u.lexeme from unnest(to_lexemes(c.config, asked)) u order by coalesce(u.positions[1], 1), u.lexeme limit most_words) x;
+    select u.lexeme from unnest(to_lexemes(c.config, query_text)) u order by coalesce(u.positions[1], 1), u.lexeme limit most_words) x;
   if total > few then
     with sample as materialized (
       select p.lexemes from document_passages p
@@ -159,12 +159,12 @@ begin
 end $$;
 
 create or replace function vector_search_documents(
-  meaning vector, space vector_spaces, f document_filters, chosen uuid[], narrow boolean, small boolean, pool integer, enough integer)
+  query_vector vector, space vector_spaces, f document_filters, chosen uuid[], narrow boolean, small boolean, pool integer, enough integer)
 returns setof document_match
 language plpgsql stable rows 60 set search_path from current set plan_cache_mode = force_custom_plan as $$
 declare
   me constant text := this_tenant(); toy constant boolean := space.dimension < 16;
-  near constant halfvec := case when toy then null else meaning::halfvec end; found uuid[]; met bigint;
+  near constant halfvec := case when toy then null else query_vector::halfvec end; found uuid[]; matched bigint;
 begin
   if chosen is null and not small and space.documents_indexed then
     -- Only integers of the space's row are formatted: a cast needs a literal dimension, a partial index a literal space.
@@ -176,8 +176,8 @@ begin
       'where space = %2$s and tenant = $2 and collection = $3 and (not $4 or exists ('
       'select 1 from documents d where d.tenant = p.tenant and d.uid = p.document and document_matches(d, $5))) '
       'order by embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) limit $6) x group by document) y', space.dimension, space.id)
-    into found, met using near, me, f.collection, narrow, f, pool;
-    if (narrow or met >= pool) and cardinality(found) >= enough then
+    into found, matched using near, me, f.collection, narrow, f, pool;
+    if (narrow or matched >= pool) and cardinality(found) >= enough then
       return query select u.id, u.place from unnest(found) with ordinality u(id, place);
       return;
     end if;
@@ -192,19 +192,19 @@ begin
       and (chosen is not null or not narrow or exists (
         select 1 from documents d where d.tenant = me and d.uid = p.document and document_matches(d, f)))
     group by p.document
-    order by min(case when toy then p.exact <=> meaning else p.embedding <=> near end) + 0, p.document limit pool) x;
+    order by min(case when toy then p.exact <=> query_vector else p.embedding <=> near end) + 0, p.document limit pool) x;
 end $$;
 
 create or replace function text_search_documents(
-  asked weighted_query, f document_filters, chosen uuid[], narrow boolean, small boolean, pool integer)
+  query_terms weighted_query, f document_filters, chosen uuid[], narrow boolean, small boolean, pool integer)
 returns setof document_match
 language plpgsql stable rows 60 set search_path from current set plan_cache_mode = force_custom_plan as $$
-declare me constant text := this_tenant(); enough constant integer := 3000; wanted tsquery := any_lexeme(asked.lexemes);
+declare me constant text := this_tenant(); enough constant integer := 3000; wanted tsquery := any_lexeme(query_terms.lexemes);
 begin
   if chosen is null and not small then
     -- The rarest words, until they have candidates enough between them, drive the index; all words score.
     select any_lexeme(array_agg(u.l)) into wanted from (
-      select l, sum(n) over (order by n, l) - n as before from unnest(asked.lexemes, asked.documents) t(l, n)) u
+      select l, sum(n) over (order by n, l) - n as before from unnest(query_terms.lexemes, query_terms.documents) t(l, n)) u
     where u.before < enough;
   end if;
   return query
@@ -214,15 +214,15 @@ begin
       and (chosen is null or p.document = any(chosen))
       and (chosen is not null or not narrow or exists (
         select 1 from documents d where d.tenant = me and d.uid = p.document and document_matches(d, f)))
-    group by p.document order by min(p.weights <#> asked.weights), p.document limit pool) x;
+    group by p.document order by min(p.weights <#> query_terms.weights), p.document limit pool) x;
 end $$;
 
--- Documents for a question: its words, its vector, or both, as for memories. `share` is the vector's weight; `near_pool` and
--- `told_pool` candidates an arm, `enough` of them wanted at least. Scores are absolute: a cosine counts in full from 0.8,
+-- Documents for a question: its words, its vector, or both, as for memories. `vector_share` is the vector's weight; `vector_pool` and
+-- `text_pool` are the candidates of each search, `enough` of them wanted at least. Scores are absolute: a cosine counts in full from 0.8,
 -- words against the best that any passage could score for this question. Equals stand by cosine, then words.
 create or replace function search_documents(
-  f document_filters, asked text, meaning vector, near_pool integer, told_pool integer, share float8, lowest float8,
-  most integer, skip integer)
+  f document_filters, query_text text, query_vector vector, vector_pool integer, text_pool integer, vector_share float8, min_score float8,
+  max_hits integer, skip integer)
 returns table (uid uuid, score float8, vector_rank bigint, text_rank bigint, cosine float8, words float8, ordinal integer,
                place bigint)
 language plpgsql stable security definer rows 10
@@ -236,10 +236,10 @@ declare
 begin
   select * into owning from collections x where x.tenant = me and x.id = f.collection;
   if owning.id is null then return; end if;     -- another tenant's
-  if meaning is not null then select s.* into space from vector_spaces s where s.id = owning.space; end if;
-  if asked is not null then terms := weigh_document_query(asked, owning); end if;
+  if query_vector is not null then select s.* into space from vector_spaces s where s.id = owning.space; end if;
+  if query_text is not null then terms := weigh_document_query(query_text, owning); end if;
   toy := space.dimension < 16;
-  if not toy then near := meaning::halfvec; end if;
+  if not toy then near := query_vector::halfvec; end if;
   narrow := num_nonnulls(f.uids, f.below, f.refs, f.metadata_equal, f.metadata, f.value_equal, f.value) > 0;
   if narrow then
     chosen := filtered_documents(f, handful);
@@ -253,32 +253,32 @@ begin
   return query
   with found as (
     select 1 as arm, n.document, n.rank as place
-    from vector_search_documents(meaning, space, f, chosen, narrow, small, near_pool, most + skip) n where space.id is not null
+    from vector_search_documents(query_vector, space, f, chosen, narrow, small, vector_pool, max_hits + skip) n where space.id is not null
     union all
     select 2, t.document, t.rank
-    from text_search_documents(terms, f, chosen, narrow, small, told_pool) t where terms.lexemes is not null),
+    from text_search_documents(terms, f, chosen, narrow, small, text_pool) t where terms.lexemes is not null),
   places as materialized (
-    select x.document, min(x.place) filter (where arm = 1) as near_place, min(x.place) filter (where arm = 2) as told_place
+    select x.document, min(x.place) filter (where arm = 1) as vector_place, min(x.place) filter (where arm = 2) as text_place
     from found x group by x.document),
   signals as (
-    select x.document, x.near_place, x.told_place, v.ordinal, v.c, w.w
+    select x.document, x.vector_place, x.text_place, v.ordinal, v.c, w.w
     from places x
     left join lateral (
-      select p.ordinal, nullif(1 - case when toy then p.exact <=> meaning else p.embedding <=> near end, 'NaN') as c
+      select p.ordinal, nullif(1 - case when toy then p.exact <=> query_vector else p.embedding <=> near end, 'NaN') as c
       from document_passages p where p.tenant = me and p.document = x.document and p.space = space.id
       order by c desc nulls last, p.ordinal limit 1) v on true
     left join lateral (
       select max(-(p.weights <#> terms.weights)) / nullif(terms.best_score, 0) as w
       from document_passages p where p.tenant = me and p.document = x.document) w on true),
   scored as (
-    select s.*, least(1, greatest(0, coalesce(s.c, 0)) / 0.8) as near_score, least(1, greatest(0, coalesce(s.w, 0))) as told_score
+    select s.*, least(1, greatest(0, coalesce(s.c, 0)) / 0.8) as vector_score, least(1, greatest(0, coalesce(s.w, 0))) as text_score
     from signals s),
   fused as (
-    select s.*, case when space.id is null then s.told_score when terms.lexemes is null then s.near_score
-                     else share * s.near_score + (1 - share) * s.told_score end as fusion
+    select s.*, case when space.id is null then s.text_score when terms.lexemes is null then s.vector_score
+                     else vector_share * s.vector_score + (1 - vector_share) * s.text_score end as fusion
     from scored s)
-  select x.document, x.fusion, x.near_place, x.told_place, x.c, case when terms.lexemes is not null then x.told_score end,
+  select x.document, x.fusion, x.vector_place, x.text_place, x.c, case when terms.lexemes is not null then x.text_score end,
          x.ordinal, row_number() over (order by x.fusion desc, x.c desc nulls last, x.w desc nulls last, x.document)
-  from fused x where x.fusion >= lowest
-  order by x.fusion desc, x.c desc nulls last, x.w desc nulls last, x.document limit most offset skip;
+  from fused x where x.fusion >= min_score
+  order by x.fusion desc, x.c desc nulls last, x.w desc nulls last, x.document limit max_hits offset skip;
 end $$;
