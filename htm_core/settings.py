@@ -18,9 +18,9 @@ class Signals(BaseModel):
     context: float = Field(default=1.0, ge=0, le=1, description="words said right before and after a message")
     tags: float = Field(default=0.5, ge=0, le=1, description="words of its tags that the question has")
     session: float = Field(default=0.6, ge=0, le=10, description="how well the best of its conversation answers")
-    speaker: float = Field(default=0.2, ge=0, le=10, description="said by the one speaker whom the question names")
+    speaker: float = Field(default=0.2, ge=0, le=10, description="said by the one speaker that the query names")
     time: float = Field(default=0.2, ge=0, le=10, description="said at, or near to, a time that the question names")
-    prior: float = Field(default=0.0, ge=0, le=10, description="importance and use, whatever was asked")
+    prior: float = Field(default=0.0, ge=0, le=10, description="importance and use, for every query")
     diversity: float = Field(default=1.0, ge=0, le=1, description="how much less a copy of a better hit is worth")
 
 

@@ -49,10 +49,10 @@ def _new_id() -> str:
 class Collection(Handle):
     """Documents of a vector store, or items of a key-value store: never merged, never evicted, no part of recall.
 
-    Everyone of the tenant who names it has the same collection; it is made by the first `put`. Its first vector says of
-    which model and dimension all of them are: those of its embedder, or `given:<dimension>` for vectors that came along
-    without a model's name. Another raises `DimensionMismatch`. `dim` is the dimension that one expects. Without an
-    embedder, texts are found by their words alone.
+    A name is the same collection for everyone in the tenant; the first `put` creates it. The first vector decides the model
+    and the dimension of all of them: the embedder's, or `given:<dimension>` for vectors that items bring without a model's
+    name. Vectors of another model raise `DimensionMismatch`. `dim` is the dimension that you expect. Without an embedder,
+    texts are found by their words only.
     """
 
     def __init__(

@@ -79,12 +79,12 @@ class Backup:
                     counts[part] += len(few)
                 if progress is not None:
                     progress(counts.total())
-            owed = backup.enqueue_missing_vectors(connection, filling.settled(), model=engine.embedder.name)
+            missing = backup.enqueue_missing_vectors(connection, filling.settled(), model=engine.embedder.name)
             jobs.enqueue_count(connection)
         engine.working_memory()
         engine.catch_up_everywhere()
         engine.wake()
-        return BackedUp(counts=dict(counts), vectors_owed=owed)
+        return BackedUp(counts=dict(counts), vectors_owed=missing)
 
 
 class _Filling:
@@ -104,7 +104,7 @@ class _Filling:
             )
         known = backup.header(connection) or {}
         self._codes = (head["code"] or "", str(known.get("code")))
-        # Vectors of another model than this tenant's would be compared with strangers: they are made anew.
+        # Vectors of another model than this tenant's cannot be compared with its own: they are made anew.
         fits = head["model"] is not None and head["model"] == known.get("model") and head["dimension"]
         self._model: str | None = head["model"] if fits else None
         self._dimension: int = head["dimension"] if fits else 0

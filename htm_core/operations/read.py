@@ -91,11 +91,11 @@ def timeline(
     owners = engine.owners if session is None else engine.owners_of(session)
     owner_prefix = None if engine.owner else ANONYMOUS
     cursors = {"before": _cursor(before, what="before"), "after": _cursor(after, what="after")}
-    asked = {what: id for what, id in cursors.items() if id is not None}
+    given = {what: id for what, id in cursors.items() if id is not None}
     with engine.transaction() as connection:
-        if asked:
-            known = mentions.existing(connection, list(asked.values()), owners=owners, owner_prefix=owner_prefix)
-            for what, id in asked.items():
+        if given:
+            known = mentions.existing(connection, list(given.values()), owners=owners, owner_prefix=owner_prefix)
+            for what, id in given.items():
                 if id not in known:
                     raise _gone(what, id)
         return mentions.timeline(
