@@ -14,7 +14,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from htm_core.integration.window import Group, group_tool_calls, stable_window
+from htm_core.integration.window import MessageGroup, group_tool_calls, stable_window
 
 from .messages import is_from_person, leading_system
 from .tokens import Counts, count
@@ -54,7 +54,7 @@ def fit(
 
 def grouped(
     messages: Sequence[AnyMessage], *, counts: Counts = count
-) -> tuple[list[AnyMessage], list[Group[AnyMessage]]]:
+) -> tuple[list[AnyMessage], list[MessageGroup[AnyMessage]]]:
     """The system messages that come first, and the rest in groups, without what no model accepts."""
     lead = leading_system(messages)
     parts = group_tool_calls(
@@ -71,9 +71,9 @@ def calls_of(message: BaseMessage) -> list[ToolCall | InvalidToolCall]:
     return [*message.tool_calls, *message.invalid_tool_calls] if isinstance(message, AIMessage) else []
 
 
-def _group(messages: tuple[AnyMessage, ...], counts: Counts) -> Group[AnyMessage]:
+def _group(messages: tuple[AnyMessage, ...], counts: Counts) -> MessageGroup[AnyMessage]:
     first = messages[0]
-    return Group(
+    return MessageGroup(
         messages, counts(messages), starts_turn=isinstance(first, HumanMessage), by_person=is_from_person(first)
     )
 

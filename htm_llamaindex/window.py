@@ -21,7 +21,7 @@ from llama_index.core.base.llms.types import (
     VideoBlock,
 )
 
-from htm_core.integration.window import Group, group_tool_calls, newest_turns
+from htm_core.integration.window import MessageGroup, group_tool_calls, newest_turns
 
 CountTokens = Callable[[str], int]
 
@@ -74,9 +74,9 @@ def calls_of(message: ChatMessage) -> list[str | None]:
     return blocks or [_call_id(call) for call in _legacy_calls(message)]
 
 
-def _group(messages: tuple[Counted, ...]) -> Group[Counted]:
+def _group(messages: tuple[Counted, ...]) -> MessageGroup[Counted]:
     is_user = messages[0].message.role == MessageRole.USER
-    return Group(messages, sum(each.tokens for each in messages), starts_turn=is_user, by_person=is_user)
+    return MessageGroup(messages, sum(each.tokens for each in messages), starts_turn=is_user, by_person=is_user)
 
 
 def _answers(result: Counted, group: Sequence[Counted]) -> bool:

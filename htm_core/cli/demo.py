@@ -19,7 +19,7 @@ from ..rules.transcripts.read import read
 from ..samples import Question, conversation, questions
 from ..settings import home
 from ..types import Context, Eviction, Recall, Stats
-from .importing import Format, Imported, Source, import_source, source_of, wait_for_vectors
+from .importing import Format, ImportedTranscript, Source, import_source, source_of, wait_for_vectors
 from .json_output import print_json
 from .options import CommonOptions
 from .rendering import (
@@ -57,7 +57,7 @@ class AnsweredQuestion:
 class DemoResult:
     """All results of the demonstration."""
 
-    transcript: Imported
+    transcript: ImportedTranscript
     evicted: int
     examples: Sequence[Eviction]
     stats: Stats
@@ -151,7 +151,7 @@ class _Report:
         if not self._quiet:
             self._console.print(f"PostgreSQL {version}, {kind}, ready in {time.monotonic() - began:.1f} s")
 
-    def imported(self, result: Imported, stats: Stats, receipts: Sequence[Eviction]) -> None:
+    def imported(self, result: ImportedTranscript, stats: Stats, receipts: Sequence[Eviction]) -> None:
         """Show what was imported, and what was evicted from working memory."""
         if self._quiet:
             return
@@ -188,7 +188,7 @@ def show_recall(to: Console, question: Question, found: Recall) -> None:
         to.print(printable(found.degraded), style="yellow")
 
 
-def _figures(result: Imported, stats: Stats, evicted: int) -> list[tuple[str, str]]:
+def _figures(result: ImportedTranscript, stats: Stats, evicted: int) -> list[tuple[str, str]]:
     span = f"{stats.oldest:%d %b %Y} to {stats.newest:%d %b %Y}" if stats.oldest and stats.newest else "no time"
     known = f", {result.known:,} were there already" if result.known else ""
     return [

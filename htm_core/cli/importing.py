@@ -55,7 +55,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class ImportedTranscript:
     """The result for one transcript: turns that were new, changed, known already, and skipped for `reasons`."""
 
     name: str
@@ -125,10 +125,10 @@ def _long(file: Path) -> Source:
 
 def import_source(
     memory: Memory, source: Source, *, common: CommonOptions, works: bool, batch: int, progress: Progress
-) -> Imported:
+) -> ImportedTranscript:
     """Remember the turns that are not known yet, in batches; after an interruption the next import continues there."""
     task = progress.add_task(f"Importing {source.name}", total=source.turns)
-    result = Imported(
+    result = ImportedTranscript(
         name=source.name, format=source.format, turns=source.turns, reasons=source.reasons,
         skipped=sum(source.reasons.values()),
     )  # fmt: skip
@@ -187,7 +187,7 @@ def _flush(memory: Memory, outcome: list[bool]) -> None:
         outcome.append(False)
 
 
-def report(common: CommonOptions, found: Sequence[Imported]) -> None:
+def report(common: CommonOptions, found: Sequence[ImportedTranscript]) -> None:
     """Print the result for each transcript, and why turns were skipped."""
     if common.json:
         print_json({"files": found})

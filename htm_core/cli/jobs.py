@@ -13,7 +13,7 @@ from .options import CommonOptions
 from .rendering import local_time, make_table, printable, stderr_console, stdout_console
 
 
-class Act(StrEnum):
+class JobAction(StrEnum):
     """The subcommands."""
 
     list = "list"
@@ -33,8 +33,8 @@ class Kind(StrEnum):
 def jobs(
     common: CommonOptions,
     act: Annotated[
-        Act, typer.Argument(metavar="list|retry", help="Show jobs, or retry those that were given up.")
-    ] = Act.list,
+        JobAction, typer.Argument(metavar="list|retry", help="Show jobs, or retry those that were given up.")
+    ] = JobAction.list,
     ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Only these; for retry.")] = None,
     kind: Annotated[Kind | None, typer.Option("--kind", help="Only jobs of this kind.")] = None,
     parked: Annotated[
@@ -43,10 +43,10 @@ def jobs(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 100,
 ) -> None:
     """List the pending jobs of these memories, or retry those that were given up."""
-    if ids and act is Act.list:
+    if ids and act is JobAction.list:
         raise typer.BadParameter("ids are for retry: htm jobs retry ID")
     with common.memory() as memory:
-        if act is Act.retry:
+        if act is JobAction.retry:
             retried = memory.jobs.retry(ids or None, kind=None if kind is None else kind.value)
             found = None
         else:

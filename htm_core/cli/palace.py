@@ -17,7 +17,7 @@ from .options import CommonOptions
 from .rendering import make_table, printable, stdout_console
 
 
-class Act(StrEnum):
+class PalaceAction(StrEnum):
     """The subcommands."""
 
     init = "init"
@@ -62,8 +62,8 @@ class PalaceArguments:
 def palace(
     common: CommonOptions,
     act: Annotated[
-        Act, typer.Argument(metavar="init|look|file|note|promote|wake|consult|export|import|audit")
-    ] = Act.look,
+        PalaceAction, typer.Argument(metavar="init|look|file|note|promote|wake|consult|export|import|audit")
+    ] = PalaceAction.look,
     words: Annotated[
         list[str] | None, typer.Argument(metavar="WORDS", help="A text, a note's id, a question or a folder.")
     ] = None,
@@ -92,15 +92,15 @@ def palace(
     )  # fmt: skip
     _check(act, given)
     with common.memory(embed="now") as memory:
-        outcome = ACTS[act](Palace(memory), given)
+        outcome = ACTIONS[act](Palace(memory), given)
     if common.json:
         print_json(outcome)
     else:
         _show(outcome)
 
 
-def _check(act: Act, given: PalaceArguments) -> None:
-    if act in (Act.look, Act.wake, Act.audit):
+def _check(act: PalaceAction, given: PalaceArguments) -> None:
+    if act in (PalaceAction.look, PalaceAction.wake, PalaceAction.audit):
         if given.words:
             raise typer.BadParameter(f"expected no words after htm palace {act.value}")
     elif not given.words:
@@ -140,17 +140,17 @@ def _audit(palace: Palace, given: PalaceArguments) -> list[Decision | Consultati
     return sorted(rows, key=lambda row: row.at, reverse=True)[: given.limit]
 
 
-ACTS: dict[Act, Callable[[Palace, PalaceArguments], Any]] = {
-    Act.init: _init,
-    Act.look: _look,
-    Act.file: _file,
-    Act.note: lambda palace, given: palace.note(given.text(), ttl=given.ttl),
-    Act.promote: _promote,
-    Act.wake: lambda palace, given: palace.wake_up(budget=given.budget),
-    Act.consult: _consult,
-    Act.export: lambda palace, given: palace.export(given.text()),
-    Act.load: lambda palace, given: palace.load(given.text()),
-    Act.audit: _audit,
+ACTIONS: dict[PalaceAction, Callable[[Palace, PalaceArguments], Any]] = {
+    PalaceAction.init: _init,
+    PalaceAction.look: _look,
+    PalaceAction.file: _file,
+    PalaceAction.note: lambda palace, given: palace.note(given.text(), ttl=given.ttl),
+    PalaceAction.promote: _promote,
+    PalaceAction.wake: lambda palace, given: palace.wake_up(budget=given.budget),
+    PalaceAction.consult: _consult,
+    PalaceAction.export: lambda palace, given: palace.export(given.text()),
+    PalaceAction.load: lambda palace, given: palace.load(given.text()),
+    PalaceAction.audit: _audit,
 }
 
 

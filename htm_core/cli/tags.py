@@ -17,7 +17,7 @@ from .options import CommonOptions
 from .rendering import make_table, printable, stdout_console
 
 
-class Act(StrEnum):
+class TagAction(StrEnum):
     """The subcommands."""
 
     tree = "tree"
@@ -37,14 +37,14 @@ class Drawing(StrEnum):
 
 
 TAKES = {
-    Act.tree: "[TAG]", Act.popular: "", Act.search: "WORDS", Act.related: "TAG", Act.add: "ID_OR_KEY TAG…",
-    Act.remove: "ID_OR_KEY TAG…",
+    TagAction.tree: "[TAG]", TagAction.popular: "", TagAction.search: "WORDS", TagAction.related: "TAG", TagAction.add: "ID_OR_KEY TAG…",
+    TagAction.remove: "ID_OR_KEY TAG…",
 }  # fmt: skip
 
 
 def tags(
     common: CommonOptions,
-    act: Annotated[Act, typer.Argument(metavar="tree|popular|search|related|add|remove")] = Act.tree,
+    act: Annotated[TagAction, typer.Argument(metavar="tree|popular|search|related|add|remove")] = TagAction.tree,
     words: Annotated[
         list[str] | None, typer.Argument(metavar="WORDS", help="A tag, words to search for, or a memory and its tags.")
     ] = None,
@@ -56,26 +56,31 @@ def tags(
     given = words or []
     _check(act, given)
     with common.memory() as memory:
-        if act is Act.tree:
+        if act is TagAction.tree:
             _draw(common, memory.tags.tree(given[0] if given else None), drawn)
-        elif act in (Act.add, Act.remove):
+        elif act in (TagAction.add, TagAction.remove):
             _change(common, memory, act, given)
         else:
             _list(common, _found(memory, act, given, timeframe=timeframe, limit=limit))
 
 
-def _check(act: Act, given: Sequence[str]) -> None:
-    fewest, largest = {Act.tree: (0, 1), Act.popular: (0, 0), Act.add: (2, 99), Act.remove: (2, 99)}.get(act, (1, 1))
+def _check(act: TagAction, given: Sequence[str]) -> None:
+    fewest, largest = {
+        TagAction.tree: (0, 1),
+        TagAction.popular: (0, 0),
+        TagAction.add: (2, 99),
+        TagAction.remove: (2, 99),
+    }.get(act, (1, 1))
     if not fewest <= len(given) <= largest:
         raise typer.BadParameter(f"expected: htm tags {act.value} {TAKES[act]}".rstrip())
 
 
 def _found(
-    memory: Memory, act: Act, given: Sequence[str], *, timeframe: str | None, limit: int
+    memory: Memory, act: TagAction, given: Sequence[str], *, timeframe: str | None, limit: int
 ) -> Sequence[TagCount | TagFound | TagRelated]:
-    if act is Act.search:
+    if act is TagAction.search:
         return memory.tags.search(given[0], limit=limit)
-    if act is Act.related:
+    if act is TagAction.related:
         return memory.tags.related(given[0], limit=limit)
     return memory.tags.popular(limit=limit, timeframe=timeframe)
 
@@ -95,8 +100,8 @@ def _nested(tree: TagTree) -> dict[str, Any]:
     return {"tag": tree.tag, "nodes": tree.nodes, "children": [_nested(child) for child in tree.children]}
 
 
-def _change(common: CommonOptions, memory: Memory, act: Act, given: Sequence[str]) -> None:
-    change = memory.tags.add if act is Act.add else memory.tags.remove
+def _change(common: CommonOptions, memory: Memory, act: TagAction, given: Sequence[str]) -> None:
+    change = memory.tags.add if act is TagAction.add else memory.tags.remove
     node = change(given[0], given[1:])
     if common.json:
         print_json(node)

@@ -14,7 +14,7 @@ M = TypeVar("M")
 
 
 @dataclass(frozen=True, slots=True)
-class Group(Generic[M]):
+class MessageGroup(Generic[M]):
     """Messages that stay together: one message, or a tool call with all of its results.
 
     `starts_turn` is true for a user's message. `by_person` is false for one that a framework wrote in the user's name.
@@ -56,7 +56,7 @@ def group_tool_calls(
     ]
 
 
-def stable_window(groups: Sequence[Group[M]], *, room: int, low_water: int) -> list[Group[M]]:
+def stable_window(groups: Sequence[MessageGroup[M]], *, room: int, low_water: int) -> list[MessageGroup[M]]:
     """The newest turns that fit `room` tokens, in a window that starts at the same message for many turns.
 
     The start depends only on what was said before it. It stays where it is until the window exceeds `room`. Then it moves
@@ -82,7 +82,7 @@ def stable_window(groups: Sequence[Group[M]], *, room: int, low_water: int) -> l
     return _truncate_turn(shown, max(by_person or starts, default=0), room=room, at_least=1)
 
 
-def newest_turns(groups: Sequence[Group[M]], *, room: int, is_all: bool) -> list[Group[M]] | None:
+def newest_turns(groups: Sequence[MessageGroup[M]], *, room: int, is_all: bool) -> list[MessageGroup[M]] | None:
     """The newest whole turns that fit `room` tokens, from the last part of a conversation.
 
     `is_all` says that nothing older exists. Returns None when older messages must be read to decide. A window that leaves
@@ -100,15 +100,15 @@ def newest_turns(groups: Sequence[Group[M]], *, room: int, is_all: bool) -> list
     return list(groups[min(first, len(groups) - 1) :]) if is_all else None
 
 
-def _truncate_turn(groups: Sequence[Group[M]], turn: int, *, room: int, at_least: int) -> list[Group[M]]:
+def _truncate_turn(groups: Sequence[MessageGroup[M]], turn: int, *, room: int, at_least: int) -> list[MessageGroup[M]]:
     """What is shown of a turn that is too large: its first group, and the newest of the others that fit."""
     opening, rest = list(groups[turn : turn + 1]), groups[turn + 1 :]
     left = room - sum(group.tokens for group in opening)
     return opening + _newest_that_fit(rest, room=left, at_least=at_least)
 
 
-def _newest_that_fit(groups: Sequence[Group[M]], *, room: int, at_least: int = 0) -> list[Group[M]]:
-    kept: list[Group[M]] = []
+def _newest_that_fit(groups: Sequence[MessageGroup[M]], *, room: int, at_least: int = 0) -> list[MessageGroup[M]]:
+    kept: list[MessageGroup[M]] = []
     for group in reversed(groups):
         room -= group.tokens
         if room < 0 and len(kept) >= at_least:

@@ -76,6 +76,14 @@ def processes(home: Path) -> list[psutil.Process]:
     return found
 
 
+def named(process: psutil.Process) -> str | None:
+    """The name of a process, None when it has just ended."""
+    try:
+        return process.name()
+    except psutil.NoSuchProcess:
+        return None
+
+
 def end_all(home: Path) -> None:
     """Kill -9 everything of this home, and wait until nothing of it runs; zombies no longer do."""
     while left := processes(home):

@@ -219,7 +219,9 @@ def test_a_page_is_full_though_the_index_gives_up_among_what_belongs_to_others(
 ) -> None:
     """Asked for what is nearest in the other collection, the index visits its allowance of tuples and finds nothing."""
     vector = [6.0] + [0.0] * (DIMENSION - 1)
-    question = collections.DocumentQuery(words=None, embedding=vector, vector_share=1, min_score=0, vector_pool=128, text_pool=128)
+    question = collections.DocumentQuery(
+        words=None, embedding=vector, vector_share=1, min_score=0, vector_pool=128, text_pool=128
+    )
     with database.transaction(crowd) as connection:
         standing = collections.find(connection, "west")
         assert standing is not None

@@ -34,6 +34,7 @@ from tests.store.embedded_homes import (
     end_all,
     eventually,
     gone,
+    named,
     ordinary,
     place_of,
     postmaster,
@@ -387,7 +388,7 @@ def test_clients_and_servers_killed_at_random_end_with_a_server_that_answers_and
         for process in clients[: round_ % 3 + 1]:
             process.kill()
         if round_ % 2:
-            for server in [p for p in processes(home) if p.name() == "postgres"][:1]:
+            for server in [p for p in processes(home) if named(p) == "postgres"][:1]:
                 server.kill()
         for process in clients:
             process.communicate()
