@@ -37,9 +37,13 @@ class Drawing(StrEnum):
 
 
 TAKES = {
-    TagAction.tree: "[TAG]", TagAction.popular: "", TagAction.search: "WORDS", TagAction.related: "TAG", TagAction.add: "ID_OR_KEY TAG…",
+    TagAction.tree: "[TAG]",
+    TagAction.popular: "",
+    TagAction.search: "WORDS",
+    TagAction.related: "TAG",
+    TagAction.add: "ID_OR_KEY TAG…",
     TagAction.remove: "ID_OR_KEY TAG…",
-}  # fmt: skip
+}
 
 
 def tags(

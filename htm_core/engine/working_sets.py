@@ -119,7 +119,9 @@ class WorkingSet:
             left = not memory.leave([i.id for i in memory.items if i.id not in held] if changes.whole else changes.gone)
             memory.align(held.values())
             fresh = [item for id, item in held.items() if id not in memory]
-            left = left or not all(item.content for item in fresh)  # it left memory after the read had counted on its content
+            left = left or not all(
+                item.content for item in fresh
+            )  # it left memory after the read had counted on its content
             plan = memory.plan_load([item for item in fresh if item.content], now=now)
             left = left or any(each.reason == "moving" for each in plan.refused)
         at = changes.at

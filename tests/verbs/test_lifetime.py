@@ -117,7 +117,7 @@ LOCKS: dict[str, Callable[[Memory], Any]] = {
     "the listener's": lambda memory: memory._runtime.listener._lock,
     "the registry of working sets": lambda memory: working_sets._lock,
     "the registry of runtimes": lambda memory: process._lock,
-    "the embedded server's": lambda memory: server._turn,
+    "the embedded server's": lambda memory: server._holds_lock,
 }
 
 
