@@ -25,8 +25,8 @@ from .operations.backup import Backup
 from .operations.files import File, Loaded, Progress
 from .rules.timeframes.parse import TimeframeLike
 from .rules.working_memory.context import assemble
+from .rules.working_memory.eviction_policies import Policy
 from .rules.working_memory.memory import WorkingMemory
-from .rules.working_memory.policies import Policy
 from .runtime import process
 from .runtime.open import Options, opened
 from .settings import Settings

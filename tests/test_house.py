@@ -194,4 +194,4 @@ def test_public_functions_say_what_they_do() -> None:
 def test_each_file_of_statements_names_them_once(file: Path) -> None:
     text = file.read_text()
     names = re.findall(r"^-- name: (\w+)", text, re.M)
-    assert len(names) == len(set(names)) == len(load(file.stem).names())
+    assert len(names) == len(set(names)) == len(load(file.stem))

@@ -14,8 +14,8 @@ from uuid import UUID
 
 from ..errors import InvalidInput, StorageError
 from ..fork import renewed_after_fork
+from ..rules.working_memory.eviction_policies import Policy
 from ..rules.working_memory.memory import Plan, WorkingMemory
-from ..rules.working_memory.policies import Policy
 from ..store import working
 from ..store.database import Connection, Database
 from ..store.errors import retry_transaction

@@ -17,7 +17,7 @@ from ..models.taggers import CheckedTagger, resolve_tagger
 from ..models.tokenizers import resolve_tokenizer
 from ..rules import validation
 from ..rules.places import refuse_note_owner
-from ..rules.working_memory.policies import Policy
+from ..rules.working_memory.eviction_policies import Policy
 from ..settings import Settings
 from ..store.database import Database
 from ..store.jobs import Lane

@@ -8,7 +8,7 @@ from math import log1p
 from ...errors import InvalidInput
 from ...types import Context, Item, TokenCounter
 from ..validation import check_budget, check_epoch_seconds, whole_number
-from .policies import Score, checked_score, hours_since
+from .eviction_policies import Score, checked_score, hours_since
 
 Order = Score
 

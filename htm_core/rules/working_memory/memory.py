@@ -11,8 +11,8 @@ from ...errors import InvalidInput
 from ...types import Eviction, Item
 from ..validation import check_budget, check_epoch_seconds
 from .claims import Claim, Claims, claim_of
+from .eviction_policies import Policy, ranking
 from .plan import Plan, PlanBuilder, Refusal, View, renewed
-from .policies import Policy, ranking
 
 __all__ = ["Plan", "Refusal", "WorkingMemory"]
 

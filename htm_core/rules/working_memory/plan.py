@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from typing import Literal
 
 from ...types import Eviction, Item
-from .policies import Ranking
+from .eviction_policies import Ranking
 from .sorted_keys import Key
 
 Reason = Literal["oversize", "moving", "no room"]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core.errors import InvalidInput
-from htm_core.rules.working_memory.policies import POLICIES, ranking
+from htm_core.rules.working_memory.eviction_policies import POLICIES, ranking
 from htm_core.rules.working_memory.sorted_keys import CHUNK, Recency, SortedKeys
 from htm_core.types import Item
 
