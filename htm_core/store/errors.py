@@ -110,7 +110,9 @@ def _explain(error: psycopg.Error) -> HTMError:
             f"expected Settings.language to be a text search configuration of the server, got: {said}; "
             "`select cfgname from pg_ts_config` lists them, and 'simple' serves every language"
         )
-    if isinstance(error, pg.InvalidSchemaName | pg.UndefinedTable | pg.UndefinedFunction | pg.UndefinedObject):
+    if isinstance(
+        error, pg.InvalidSchemaName | pg.UndefinedTable | pg.UndefinedColumn | pg.UndefinedFunction | pg.UndefinedObject
+    ):
         return SchemaOutdated(f"expected this version's schema, got: {said}; run `htm migrate` as the owner")
     if isinstance(error, pg.InsufficientPrivilege):
         return SchemaOutdated(
