@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Htm
 
 
@@ -20,7 +22,10 @@ def test_a_folder_is_loaded_kept_in_step_and_unloaded(htm: Htm, tmp_path: Path) 
     assert htm("recall", "boiler").code == 3
 
 
-def test_a_broken_file_is_named_with_the_reason_and_the_exit_code_says_so(htm: Htm, tmp_path: Path) -> None:
+def test_a_broken_file_is_named_with_the_reason_and_the_exit_code_says_so(
+    htm: Htm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")  # the folder's path is long, and no word of the reason is to be broken
     (tmp_path / "broken.md").write_bytes(b"\xff\xfe")
     (tmp_path / "sound.md").write_text("Sound.")
     answer = htm("load", tmp_path)
