@@ -95,9 +95,15 @@ def cluster(request: pytest.FixtureRequest) -> Cluster:
 
 
 @pytest.fixture(scope="session")
-def busy_pooler(oldest: Cluster, premises: Path) -> Iterator[Pooler]:
+def matrix_cluster(new_cluster: NewCluster) -> Cluster:
+    """PostgreSQL 15 for whole parts of the suite, which leave work behind that nobody will do."""
+    return new_cluster(programs.oldest())
+
+
+@pytest.fixture(scope="session")
+def busy_pooler(matrix_cluster: Cluster, premises: Path) -> Iterator[Pooler]:
     """One with a few sessions of the server, for what waits in one transaction for another."""
-    made = Pooler(programs.pgbouncer(), oldest, Path(tempfile.mkdtemp(dir=premises)), sessions=8)
+    made = Pooler(programs.pgbouncer(), matrix_cluster, Path(tempfile.mkdtemp(dir=premises)), sessions=8)
     made.start()
     yield made
     made.stop()

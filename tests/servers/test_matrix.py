@@ -47,8 +47,10 @@ def suite(part: str, url: str, cluster: Cluster, out: list[str]) -> None:
 
 @pytest.mark.timeout(LONGEST + 60)
 @pytest.mark.parametrize("part", PARTS)
-def test_a_part_passes_on_the_oldest_server_with_a_login_that_may_define_nothing(part: str, oldest: Cluster) -> None:
-    suite(part, oldest.dsn(APP), oldest, OUT)
+def test_a_part_passes_on_the_oldest_server_with_a_login_that_may_define_nothing(
+    part: str, matrix_cluster: Cluster
+) -> None:
+    suite(part, matrix_cluster.dsn(APP), matrix_cluster, OUT)
 
 
 @pytest.mark.timeout(LONGEST + 60)
