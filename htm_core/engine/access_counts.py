@@ -48,11 +48,10 @@ class AccessCounts:
     def renew(self) -> None:
         """Start empty in a forked child: the parent writes what was gathered before."""
         self._lock = threading.Lock()
-        self._writing = (
-            threading.Lock()
-        )  # who waits for what was gathered waits for what another thread is writing, too
+        # A thread that waits for what was gathered also waits for what another thread is writing.
+        self._writing = threading.Lock()
         self._pending: dict[str, _OfTenant] = {}
-        self._told: dict[tuple[str, str], datetime] = {}
+        self._last_active: dict[tuple[str, str], datetime] = {}
 
     def add(self, key: SetKey, ids: Iterable[str], *, at: datetime) -> None:
         """Note an access to each node, also as an item of the working set of a key."""
@@ -64,10 +63,10 @@ class AccessCounts:
     def seen(self, tenant: str, robot: str, *, at: datetime) -> None:
         """Note that a robot is active. Its first time in this process is written with the rows of `Engine.transaction`."""
         with self._lock:
-            last = self._told.setdefault((tenant, robot), at)
+            last = self._last_active.setdefault((tenant, robot), at)
             if at - last < OFTEN:
                 return
-            self._told[tenant, robot] = at
+            self._last_active[tenant, robot] = at
             self._pending.setdefault(tenant, _OfTenant()).include(_OfTenant(robots={robot: at}))
 
     def write(self) -> None:

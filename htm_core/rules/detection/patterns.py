@@ -204,12 +204,12 @@ MODEL = _words(
 )
 # About grammar.
 GRAMMAR = _words(r"(?:subjunctive|gerund|infinitive|participle|adverbs?|pronouns?|commas?|apostrophes?|semicolons?)\b")
-# Somebody who is not named, but whom both speakers know.
+# Somebody who is not named, but known to both speakers.
 THIRD_PERSON = _words(r"(?:he|she|him|his|hers?|himself|herself)\b")
 # Something that is made up, in which names are nobody's.
 MADE_UP = _words(r"(?:sentence|paragraph|dialogue|story|poem|novel|film|movie|joke|lyrics|essay)\b")
 FULL_NAME = re.compile(r"[A-Z][a-z]+ [A-Z][a-z]+")
-# Words for anybody, to whom a later pronoun may refer.
+# Words for anybody that a later pronoun may refer to.
 ANYBODY = _words(r"(?:an?|any|every|each|some|no) |(?:someone|somebody|anyone|anybody|everyone|people|one|who|god)\b")
 # A short question about the past without a subject of its own: "what had happened?", "how much was it?"
 IT_WAS = re.compile(

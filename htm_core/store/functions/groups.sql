@@ -6,7 +6,7 @@ create or replace function seconds_until_late(heartbeat timestamptz, lease doubl
   select extract(epoch from greatest(heartbeat, pg_postmaster_start_time()) - clock_timestamp())::float8 + 0.75 * lease
 $$;
 
--- The same of a member: one for whom no process speaks is late.
+-- The same for a member: one that no process holds is late.
 create or replace function member_seconds_until_late(member group_members, lease double precision) returns double precision language sql volatile as $$
   select case when member.instance is null then 0 else seconds_until_late(member.heartbeat_at, lease) end
 $$;
