@@ -189,5 +189,5 @@ def test_the_predicate_on_mentions_is_inlined_so_that_indexes_serve_it(database:
         ).fetchall()
     text = "\n".join(row["QUERY PLAN"] for row in rows)
     assert "mention_matches" not in text
-    assert "robot" not in text
+    assert "m.robot" not in text  # an index by robot may serve it, and has the word in its name
     assert "forgotten_at IS NULL" in text
