@@ -17,7 +17,6 @@ from ..store.collections import Document, DocumentPassage
 from ..types import CollectionItem
 
 LARGEST_DIMENSION = 16_000
-LONGEST_LABEL = 255
 LONGEST_NAMESPACE = 1_500  # bytes that an index entry has room for
 LONGEST_ID = 10_000
 # A half holds magnitudes from 6e-8 to 65,504, and three digits from 6e-5 on. Only the direction counts for a cosine.
