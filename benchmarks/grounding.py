@@ -3,6 +3,7 @@
     python -m benchmarks.grounding detector                 # the labelled prompts of tests/palace
     python -m benchmarks.grounding detector LOCOMO.json.gz  # and the questions of a published set, all about memory
     python -m benchmarks.grounding locomo LOCOMO.json.gz    # grounding at each threshold; no chat model is used
+    python -m benchmarks.grounding verdicts                 # of facts that were filed, and of facts that never were
     python -m benchmarks.grounding wake [SIZE ...]          # waking up with 10, 1,000 and 100,000 memories
 
 Shares come with 95 % intervals by Wilson. LoCoMo is CC BY-NC 4.0 and not part of this repository: give its path.
@@ -24,9 +25,12 @@ from typing import Any
 
 from htm_core import Draft, Memory, Settings, shutdown
 from htm_core.palace import Palace, detect
+from htm_core.palace.context import Survey
 from htm_core.palace.enforcer import THRESHOLD
-from htm_core.palace.layers import filed
+from htm_core.palace.layers import PalaceQuestion, filed
 from tests.palace.labelled_prompts import PARTS, counted, prompts, share
+
+from . import verdicts
 
 
 def detector(paths: Sequence[str]) -> None:
@@ -109,7 +113,11 @@ def ask_all(samples: Sequence[dict[str, Any]]) -> list[GroundedQuestion]:
             others = [qa for qa in samples[(number + 1) % len(samples)]["qa"] if qa["category"] != 5]
             for kind, questions in (("own", sample["qa"]), ("foreign", others)):
                 for qa in questions:
-                    found = filed(palace, str(qa["question"]), 0.0, 5)
+                    question = PalaceQuestion(
+                        text=str(qa["question"]), survey=Survey(names=(("conversation", "turns"),)), named=(), asked="asks",
+                        floor=0.0, threshold=1.0, limit=5,
+                    )  # fmt: skip
+                    found = filed(palace, question)
                     called = kind if kind == "foreign" else "adversarial" if qa["category"] == 5 else "answerable"
                     scored = tuple((ids[each.content], each.score) for each in found.evidence)
                     answers.append(
@@ -198,6 +206,6 @@ class _ConstantEmbedder:
 if __name__ == "__main__":
     what, given = (sys.argv[1:2] or ["detector"])[0], sys.argv[2:]
     try:
-        {"detector": detector, "locomo": locomo, "wake": wake}[what](given)
+        {"detector": detector, "locomo": locomo, "wake": wake, "verdicts": lambda _: verdicts.main()}[what](given)
     finally:
         shutdown()

@@ -27,6 +27,7 @@ from .rules.text.tag_tree import TagTree
 from .runtime.process import shutdown
 from .settings import Settings, Signals
 from .types import (
+    AppliedTimeframe,
     CollectionHit,
     CollectionItem,
     Conflict,
@@ -40,6 +41,7 @@ from .types import (
     Hit,
     Item,
     Job,
+    Match,
     Member,
     Mention,
     Mode,
@@ -65,6 +67,7 @@ from .types import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "AppliedTimeframe",
     "ChatPropositioner",
     "ChatTagger",
     "Collection",
@@ -90,6 +93,7 @@ __all__ = [
     "Jobs",
     "Loaded",
     "Log",
+    "Match",
     "Member",
     "Memory",
     "Mention",

@@ -196,9 +196,9 @@ class AsyncMemory(_Twin[Memory]):
         """Documents of a vector store, awaited."""
         return AsyncCollection(self._of.collection(name, dim=dim, embedder=embedder, kind=kind), self._threads)
 
-    def of(self, *, user: str | None = None, session: str | None = None) -> AsyncMemory:
-        """The same robot's memory of another user or conversation, awaited."""
-        return AsyncMemory(self._of.of(user=user, session=session), self._threads)
+    def of(self, *, user: str | None = None, session: str | None = None, tenant: str | None = None) -> AsyncMemory:
+        """The same robot's memory of another user, conversation or tenant, awaited."""
+        return AsyncMemory(self._of.of(user=user, session=session, tenant=tenant), self._threads)
 
     async def __aenter__(self) -> AsyncMemory:
         return self

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from .engine.engine import Clock, utc_now
 from .engine.handle import Handle
+from .engine.spans import traced
 from .errors import InvalidInput
 from .groups.group import Group, join_group
 from .handles.jobs import Jobs
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from .collections.collection import Collection
 
 
+@traced(besides=("of", "log", "collection"))
 class Memory(Handle):
     """A robot's memory: a working memory with a token budget, in front of a permanent long-term memory.
 
@@ -166,13 +168,14 @@ class Memory(Handle):
         settings = self._options.settings
         return AsyncMemory(self, lambda: process.threads(settings))
 
-    def of(self, *, user: str | None = None, session: str | None = None) -> Memory:
-        """The same robot's memory of another user or conversation; what is not given stays the same.
+    def of(self, *, user: str | None = None, session: str | None = None, tenant: str | None = None) -> Memory:
+        """The same robot's memory of another user, conversation or tenant; what is not given stays the same.
 
-        As cheap as any memory: it shares the connections, the embedder and the worker.
+        As cheap as any memory: it shares the connections, the embedder and the worker. A group stays behind in its tenant.
         """
         sibling = Memory.__new__(type(self))
-        here = replace(self._options, group=self._engine.group)
+        is_here = tenant is None or tenant == self.tenant
+        here = replace(self._options, group=self._engine.group if is_here else None, tenant=tenant or self.tenant)
         sibling._open(replace(here, user=user or self.user, session=session or self.session))
         return sibling
 
@@ -235,19 +238,22 @@ class Memory(Handle):
     def revise(
         self, key: str, content: str, *, if_version: int | None = None, importance: float | None = None,
         tags: Sequence[str] = (), metadata: Metadata | None = None, session: str | None = None, role: Role | None = None,
-        name: str | None = None, at: datetime | None = None,
+        name: str | None = None, at: datetime | None = None, forget: bool = False,
     ) -> Node | Conflict:  # fmt: skip
         """Give a key a new value. The old value leaves recall and stays in the key's history.
 
+            memory.revise("job", "I am a nurse.", forget=True)  # the old value was a mistake: nothing shows it any more
+
         With `if_version` the value is set only if the key is still at that version; 0 means that it has no value, or no longer.
-        Otherwise the answer is a `Conflict` with the current value, and nothing was written. The other arguments are those of
-        `remember`.
+        Otherwise the answer is a `Conflict` with the current value, and nothing was written. With `forget`, what this key said of
+        its old value is forgotten in the same transaction: it leaves recall, the timeline and the key's history, until `restore`.
+        Where the same words were said for another key, or in a chat, they stay. The other arguments are those of `remember`.
         """
         draft = Draft(
             content=content, key=key, importance=importance, tags=tags, metadata=metadata, session=session, role=role,
             name=name, at=at,
         )  # fmt: skip
-        return revise_module.revise(self._engine, draft, if_version=if_version)
+        return revise_module.revise(self._engine, draft, if_version=if_version, forget=forget)
 
     def log(self, session: str | None = None) -> Log:
         """A chat's own record: the messages of a session, exact and in order. By default the memory's own session."""
@@ -291,7 +297,8 @@ class Memory(Handle):
 
         `robot`, `session`, `timeframe` and `where` must hold for one and the same mention. One query to the embedder and one
         search, both in milliseconds at 100,000 memories with the embedded model. When the embedder fails, the words are searched
-        alone, and `.degraded` says so.
+        alone, and `.degraded` says so. It also says when hits had no vector yet; what this process has just remembered gets its
+        vector at the latest now.
 
         Raises `InvalidInput`, `StorageError`, and `ModelError` for mode="vector" without a working embedder.
         """
@@ -302,20 +309,30 @@ class Memory(Handle):
         return recall_module.answer(self._engine, prepared)
 
     def context(
-        self, *, order: OrderName | Callable[[Item, float], float] = "balanced", budget: int | None = None
-    ) -> Context:
+        self, *, order: OrderName | Callable[[Item, float], float] = "balanced", budget: int | None = None,
+        transcript: bool = True,
+    ) -> Context:  # fmt: skip
         """A text for a model's prompt, made of working memory, and never a token over the budget.
 
             prompt = memory.context(order="recent", budget=4_000).text
 
         `order` is "balanced" (importance / (1 + hours since it was added)), "balanced:access" (since its last access),
         "recent", "important", "frequent", or a callable (item, now) -> score, the highest first. `budget` is in tokens, by
-        default working memory's own. Needs no model; one short query sees whether other processes have changed the set.
+        default working memory's own.
+
+        What was said in a conversation (with a `role` or a `name`) stands as a transcript: the messages of a session together, in
+        order of time, where the best of them would stand, and a label such as `[2026-11-20 Ann]` where day or speaker change.
+        Labels count. `transcript=False` gives the bare texts in their order.
+
+        Needs no model; one short query sees whether other processes have changed the set.
         """
         working = self._engine.working_memory()
         now = self._engine.clock().timestamp()
         room = working.budget if budget is None else budget
-        return assemble(working.items, order=order, budget=room, count=self._engine.tokens, now=now)
+        return assemble(
+            working.items, order=order, budget=room, count=self._engine.tokens, now=now, transcript=transcript,
+            timezone=self._engine.timezone,
+        )  # fmt: skip
 
     def get(self, id_or_key: str) -> Node:
         """The node of an id, or the newest value of a key; raises `NotFound`."""

@@ -21,6 +21,7 @@ class Signals(BaseModel):
     speaker: float = Field(default=0.2, ge=0, le=10, description="said by the one speaker that the query names")
     time: float = Field(default=0.2, ge=0, le=10, description="said at, or near to, a time that the question names")
     prior: float = Field(default=0.0, ge=0, le=10, description="importance and use, for every query")
+    echo: float = Field(default=1.0, ge=0, le=1, description="how much less a text that only asks is worth")
     diversity: float = Field(default=1.0, ge=0, le=1, description="how much less a copy of a better hit is worth")
 
 

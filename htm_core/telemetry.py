@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
@@ -16,11 +16,17 @@ Figure = float | int | str | bool
 SCOPE = "htm_core"
 
 
+Tell = Callable[[str, Figure], None]
+
+
 class Telemetry(Protocol):
     """Where spans and counts are sent."""
 
-    def span(self, name: str, **figures: Figure) -> AbstractContextManager[None]:
-        """Time a block as `name`. An exception in it is recorded as the outcome, and raised on."""
+    def span(self, name: str, /, **figures: Figure) -> AbstractContextManager[Tell]:
+        """Time a block as `name`. An exception in it is recorded as the outcome, and raised on.
+
+        The block gets a function that adds a figure which is known only later.
+        """
 
     def count(self, name: str, figures: Mapping[str, Figure | None]) -> None:
         """Count an event, and add up its whole numbers."""
@@ -29,11 +35,14 @@ class Telemetry(Protocol):
 class _Silence:
     """Telemetry that is off."""
 
-    def span(self, name: str, **figures: Figure) -> AbstractContextManager[None]:  # noqa: ARG002 - it says nothing
-        return nullcontext()
+    def span(self, name: str, /, **figures: Figure) -> AbstractContextManager[Tell]:  # noqa: ARG002 - it says nothing
+        return nullcontext(lambda _figure, _value: None)
 
     def count(self, name: str, figures: Mapping[str, Figure | None]) -> None:  # noqa: ARG002 - it says nothing
         return None
+
+
+SILENCE: Telemetry = _Silence()
 
 
 class _OpenTelemetry:
@@ -46,7 +55,7 @@ class _OpenTelemetry:
         self._figures = meter.create_counter("htm.figures", description="The whole numbers that events tell, added up")
 
     @contextmanager
-    def span(self, name: str, **figures: Figure) -> Iterator[None]:
+    def span(self, name: str, /, **figures: Figure) -> Iterator[Tell]:
         began, outcome = time.perf_counter(), "ok"
         attributes = {f"htm.{figure}": value for figure, value in figures.items()}
         # The message of an exception may quote content, so only its type is recorded.
@@ -54,7 +63,7 @@ class _OpenTelemetry:
             name, attributes=attributes, record_exception=False, set_status_on_exception=False
         ) as current:
             try:
-                yield
+                yield lambda figure, value: current.set_attribute(f"htm.{figure}", value)
             except BaseException as error:
                 outcome = type(error).__name__
                 raise
@@ -72,7 +81,7 @@ class _OpenTelemetry:
 
 def telemetry(*, on: bool) -> Telemetry:
     """The telemetry for `Settings.telemetry`; raises `ImportError` when it is on and the extra is not installed."""
-    return _opened() if on else _Silence()
+    return _opened() if on else SILENCE
 
 
 @cache

@@ -92,20 +92,42 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """What a query and the best passage of a hit have in common, before anything around the hit counts.
+
+    `cosine` is the similarity of their vectors; None where the passage has no vector yet, or no vector was searched for.
+    `word_coverage`, from 0 to 1, is the share of the query's word weights that the passage has. `strongest_word` is the weight
+    (inverse document frequency) of the heaviest word in common. `matched_words` of the `query_words` occur. `nearby_coverage` is
+    what the messages around it cover beyond that. `passage_length` is in words.
+    """
+
+    cosine: float | None = None
+    word_coverage: float = 0.0
+    strongest_word: float = 0.0
+    matched_words: int = 0
+    query_words: int = 0
+    nearby_coverage: float = 0.0
+    passage_length: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """A node that answers a query, and why.
 
-    `score` is from 0 to 1 and compares between queries. Ranks count from 1; None means that this arm did not find the node.
-    `passage` is the part of the content that matched best. `mentions` are those that satisfy the filters, newest first.
-    `signals`, with `explain`, is what each signal added to the score. `before`, with a `budget` that has room for it, is the
-    message right before `mention` in its session.
+    `score` ranks: it is from 0 to 1, and what was said around a hit counts. `relevance`, from 0 to 1, is the estimated
+    probability that the hit answers the query, from `match` alone: it does not depend on other hits or sessions. Ranks count
+    from 1; None means that this arm did not find the node. `passage` is the part of the content that matched best.
+    `mentions` are those that satisfy the filters, newest first. `signals`, with `explain`, is what each signal added to the
+    score. `before`, with a `budget` that has room for it, is the message right before `mention` in its session.
     """
 
     node: Node
     score: float
+    relevance: float = 0.0
     vector_rank: int | None
     text_rank: int | None
     passage: str
+    match: Match = field(default_factory=Match)
     mentions: tuple[Mention, ...] = ()
     signals: Mapping[str, float] = field(default_factory=dict)
     before: Mention | None = None
@@ -130,12 +152,46 @@ class Timings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """A span of time from `start`, inclusive, to `stop`, exclusive; None is open. Both have a time zone."""
+
+    start: datetime | None
+    stop: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppliedTimeframe:
+    """The times to which a recall was limited.
+
+    `windows` ascend and do not overlap. `words` are those that they were read from, as written: a part of the query under
+    timeframe="auto", else the timeframe itself; None if it was no text. `outside`, only under "auto", says that nothing from
+    these times answers the query, so that the hits are from all times.
+    """
+
+    windows: tuple[Window, ...]
+    words: str | None = None
+    outside: bool = False
+
+    @property
+    def note(self) -> str | None:
+        """A sentence that says that the hits are from other times than the query names; None if they are not."""
+        if not self.outside:
+            return None
+        return f"Nothing from \u201c{self.words}\u201d answers this; these memories are from all times."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recall(Sequence[Hit]):
-    """The hits of one query, best first. `degraded` says in a sentence which arm was missing, and why; else it is None."""
+    """The hits of one query, best first.
+
+    `degraded` says in a sentence which arm was missing, and why, or how many hits had no vector yet; else it is None.
+    `timeframe` says which times were searched; None if all of them were.
+    """
 
     query: str
     hits: tuple[Hit, ...] = ()
     degraded: str | None = None
+    timeframe: AppliedTimeframe | None = None
     timings: Timings = field(default_factory=Timings)
 
     @overload
@@ -154,7 +210,11 @@ class Recall(Sequence[Hit]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """A node as working memory holds it. Times are UTC epoch seconds, so that a policy can calculate with them."""
+    """A node as working memory holds it. Times are UTC epoch seconds, so that a policy can calculate with them.
+
+    `name`, `role`, `session`, `said_at` and `seq` are those of its latest mention: who said it, where, when, and its place among
+    what was said then. They, `tags` and `keys` are as they were when the item was read or written.
+    """
 
     id: str
     content: str
@@ -163,6 +223,13 @@ class Item:
     access_count: int = 0
     added_at: float
     accessed_at: float
+    name: str | None = None
+    role: str | None = None
+    session: str | None = None
+    said_at: float | None = None
+    seq: int = field(default=0, compare=False)
+    tags: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,14 +249,6 @@ class Context:
     text: str
     items: tuple[Item, ...]
     tokens: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
-    """A span of time from `start`, inclusive, to `stop`, exclusive; None is open. Both have a time zone."""
-
-    start: datetime | None
-    stop: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -450,7 +509,11 @@ class Tagger(Protocol):
 
 
 class Propositioner(Protocol):
-    """Anything that splits a text into facts."""
+    """Anything that splits a text into facts.
+
+    If `propose` also takes `speaker` and `at`, it is told who said the text (a name or a role, or None) and when (a datetime with
+    a time zone): "I moved to Oslo yesterday" says little without.
+    """
 
     def propose(self, text: str) -> Sequence[str]:
         """The facts of one text, each a sentence that stands by itself; an empty list when it states none."""

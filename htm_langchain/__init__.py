@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from htm_core import __version__ as __version__
+
 if TYPE_CHECKING:
     from .chains import with_memory
     from .embedder import HTMEmbeddings
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from .middleware import HTMMemoryMiddleware
     from .palace_tools import create_palace_tools
     from .retriever import HTMRetriever
+    from .self_query import HTMTranslator
     from .store import AsyncHTMStore, HTMStore
     from .tagger import LangChainPropositioner, LangChainTagger
     from .tools import create_forget_tool, create_recall_tool, create_remember_tool
@@ -27,6 +30,7 @@ __all__ = [
     "HTMMemoryMiddleware",
     "HTMRetriever",
     "HTMStore",
+    "HTMTranslator",
     "HTMVectorStore",
     "LangChainPropositioner",
     "LangChainTagger",
@@ -45,6 +49,7 @@ _MODULES = {
     "HTMMemoryMiddleware": ("middleware", "agents"),
     "HTMRetriever": ("retriever", "langchain"),
     "HTMStore": ("store", "agents"),
+    "HTMTranslator": ("self_query", "langchain"),
     "HTMVectorStore": ("vector_store", "langchain"),
     "LangChainPropositioner": ("tagger", "langchain"),
     "LangChainTagger": ("tagger", "langchain"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.messages import AIMessage, BaseMessage, BaseMessageChunk, message_chunk_to_message
 
 # Where a mapping has its answer, when no key is given.
@@ -48,6 +50,43 @@ class Answer:
         if key is not None:
             return [piece[key]] if key in piece else []
         return [next(iter(piece.values()))] if len(piece) == 1 else [dict(piece)]
+
+
+class AnswerInParts(BaseCallbackHandler):
+    """Holds what a model has streamed, for an agent whose reader leaves before the answer is complete."""
+
+    run_inline = True
+    ignore_agent = ignore_chain = ignore_retriever = True
+
+    def __init__(self) -> None:
+        self._pieces: dict[UUID, list[BaseMessage]] = {}
+
+    def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **_: Any) -> None:  # noqa: ARG002
+        """Take a piece of the answer."""
+        message = getattr(chunk, "message", None)
+        if isinstance(message, BaseMessageChunk):
+            self._pieces.setdefault(run_id, []).append(message)
+
+    def messages(self) -> list[BaseMessage]:
+        """The last answer as far as it came, marked as interrupted; nothing when it has no words yet."""
+        pieces = next(reversed(self._pieces.values()), [])
+        answer = Answer(None)
+        for piece in pieces:
+            answer.add(piece)
+        return [each for each in answer.messages() if str(each.text).strip()]
+
+
+@contextlib.contextmanager
+def held_parts(config: Mapping[str, Any]) -> Iterator[AnswerInParts]:
+    """Hold what the model of a run with this configuration streams."""
+    parts, manager = AnswerInParts(), config.get("callbacks")
+    if isinstance(manager, BaseCallbackManager):
+        manager.add_handler(parts)
+    try:
+        yield parts
+    finally:
+        if isinstance(manager, BaseCallbackManager):
+            manager.remove_handler(parts)
 
 
 def _joined(pieces: Sequence[Any]) -> Any:

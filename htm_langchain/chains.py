@@ -11,17 +11,29 @@ from uuid import uuid4
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.base import coerce_to_runnable
+from langchain_core.runnables.utils import ConfigurableFieldSpec
 
-from htm_core import InvalidInput, Memory
+from htm_core import InvalidInput, Memory, is_anonymous
+from htm_core.integration.choices import check_choices
+from htm_core.integration.keep import Keep, check_keep
 from htm_core.integration.scope import check_memory, memory_for
 
 from .answers import Answer
-from .conversation import Conversation, TurnContext
+from .conversation import Conversation, Conversations, Kept, TurnContext
 from .messages import leading_system
-from .options import check_name_source, check_score, check_timeout, check_whole
+from .options import (
+    check_name_source,
+    check_recall_limit,
+    check_rewrite,
+    check_score,
+    check_tenant,
+    check_timeout,
+    check_whole,
+)
 from .persist import apersist, persist
-from .retrieval import PromptRecall, recalled_message, shown_texts
-from .scope import NameSource, check_not_reserved, text_or_none
+from .retrieval import PromptRecall, last_question, recalled_message, shown_texts
+from .rewriting import Rewrite
+from .scope import NameSource, TenantSource, check_not_reserved, in_tenant, run_of, tenant_of, text_or_none
 from .tokens import count
 from .window import fit
 
@@ -45,7 +57,15 @@ def with_memory(
     recall_limit: int = 8,
     recall_budget: int = 1_000,
     recall_timeout: float | None = 10.0,
-    min_score: float = 0.2,
+    timeout: float | None = 10.0,
+    min_score: float = 0.0,
+    limit: int | None = None,
+    where: Mapping[str, Any] | None = None,
+    tags: Sequence[str] | None = None,
+    timeframe: Any = None,
+    keep: Keep[BaseMessage] | None = None,
+    rewrite: Rewrite | None = None,
+    tenant: TenantSource = None,
 ) -> Runnable[Any, Any]:
     """Give a chain a memory: a runnable that recalls for its input, adds its history, runs, and keeps both sides.
 
@@ -60,16 +80,33 @@ def with_memory(
         user: Likewise. By default the configuration's `user_id`, else the memory's own user.
         output_key: Where an output that is a mapping has the answer; by default the first of "output", "answer",
             "result", "text" and "messages" that it has.
-        budget: Tokens of history and recall together.
-        recall_limit: Passages to recall at most; 0 recalls none.
-        recall_budget: Tokens of these at most; never more than a quarter of `budget`.
-        recall_timeout: Seconds to wait for recall; None waits as long as it takes.
-        min_score: The lowest score, from 0 to 1, of a passage that is shown.
+        budget: Tokens of history and recall together; 16,000 by default.
+        limit: Passages to recall at most; 8 by default, 0 recalls none.
+        recall_limit: Another name of `limit`.
+        recall_budget: Tokens of these at most, 1,000 by default; never more than a quarter of `budget`.
+        recall_timeout: Seconds to wait for recall, 10 by default; None sets no limit of its own.
+        timeout: Seconds that memory may take in a call, all in all, 10 by default; None waits as long as it takes. After a
+            failure the next calls do without memory for a while, and wait for nothing.
+        min_score: The lowest score, from 0 (the default) to 1, of a passage that is shown. What is shown and how much of it
+                goes by relevance: see docs/why/relevance.md.
+        where: A filter on the metadata of what is recalled, such as `{"project": "atlas"}`; by default none.
+        tags: Tags that a recalled memory must have, all of them; by default none.
+        timeframe: When it was said, such as "last month"; "auto" reads it from the question. By default any time.
+        keep: Which messages recall may find: roles such as `("user",)`, or a callable of a message. By default all. The
+            log has every message in any case.
+        rewrite: A callable of the question and its messages, awaited or not, that answers with what memory is asked: a
+            text, a list of texts, or None for the question itself, which is also asked when the callable fails.
+        tenant: Whose tenant a call is about: a name, a callable of the configuration, or a list of the names that the
+            configuration's `tenant` may choose from, and then has to name. By default the memory's own, whatever a configuration
+            says.
 
     Recalled are the user's memories and what the tenant shares; without a user, the session's own and what the tenant
     shares. The question is kept before the chain runs, and the answer after it. When a stream breaks, the answer so far is
     kept, with `interrupted` in its `response_metadata` and in its mention's metadata. A failure of memory does not stop the
     chain: it is logged, and shown as a failed run in the trace.
+
+    A call narrows what is recalled by `where`, `tags`, `timeframe` and `limit` in its `configurable`: both filters hold then,
+    and all tags; a timeframe and a limit replace those given here.
 
     Raises `InvalidInput` for options that cannot work, and when called with an input that has no question in its place.
 
@@ -80,16 +117,25 @@ def with_memory(
         coerce_to_runnable(runnable),
         check_memory(memory),
         ChainKeys(input_key, history_key, output_key),
-        ChainScope(check_name_source(session, what="session"), check_name_source(user, what="user")),
+        ChainScope(
+            check_name_source(session, what="session"),
+            check_name_source(user, what="user"),
+            check_tenant(tenant),
+            check_keep(keep),
+        ),
         PromptRecall(
-            limit=check_whole(recall_limit, least=0, what="recall_limit"),
+            choices=check_choices(
+                limit=check_recall_limit(limit, recall_limit), where=where, tags=tags, timeframe=timeframe
+            ),
             min_score=check_score(min_score),
             scope="user",
             timeout=check_timeout(recall_timeout),
             restore=True,
+            rewrite=check_rewrite(rewrite),
         ),
         check_whole(budget, least=1, what="budget"),
         check_whole(recall_budget, least=0, what="recall_budget"),
+        check_timeout(timeout, what="timeout"),
     )
 
 
@@ -114,6 +160,15 @@ class ChainKeys:
             raise InvalidInput(f"expected the question under {found!r}, got the keys {keys}; name it with input_key=")
         return found
 
+    def with_question(self, given: Any, question: Sequence[BaseMessage]) -> Any:
+        """An input with another question in the place of its own, in the same form."""
+        if not isinstance(given, Mapping):
+            return list(question)
+        key = self.input_key(given)
+        if isinstance(given[key], str):
+            return {**given, key: "\n".join(str(each.text) for each in question)}
+        return {**given, key: question[0] if isinstance(given[key], BaseMessage) and question else list(question)}
+
     def with_history(self, given: Any, history: Sequence[BaseMessage], question: Sequence[BaseMessage]) -> Any:
         """An input with its history; system messages stay first."""
         lead = leading_system(question)
@@ -127,12 +182,14 @@ class ChainKeys:
 
 @dataclass(frozen=True, slots=True)
 class ChainScope:
-    """Which user and which session a call is about."""
+    """Which user, session and tenant a call is about, and which of its messages recall may find."""
 
     session: NameSource
     user: NameSource
+    tenant: TenantSource
+    keep: Kept
 
-    def conversation(self, memory: Memory, config: RunnableConfig) -> Conversation:
+    def conversation(self, memory: Memory, config: RunnableConfig, conversations: Conversations) -> Conversation:
         """The conversation of a call; without a session, a new one."""
         configurable = config.get("configurable") or {}
         session = (
@@ -148,7 +205,17 @@ class ChainScope:
             session = f"run-{uuid4()}"
         user = text_or_none(self.user(config) if callable(self.user) else self.user)
         user = check_not_reserved(user or text_or_none(configurable.get("user_id"))) or memory.user
-        return Conversation(memory_for(memory, user=user, session=session), log=session)
+
+        tenant = tenant_of(run_of(config), given=self._tenant_of(config), default=memory.tenant, is_required=True)
+
+        def open() -> Conversation:
+            theirs = memory_for(in_tenant(memory, tenant), user=user, session=session)
+            return Conversation(theirs, log=session, keep=self.keep)
+
+        return conversations.of((tenant, user, session), open)
+
+    def _tenant_of(self, config: RunnableConfig) -> TenantSource:
+        return self.tenant(config) or "" if callable(self.tenant) else self.tenant
 
 
 class ChainWithMemory(Runnable[Any, Any]):
@@ -163,6 +230,7 @@ class ChainWithMemory(Runnable[Any, Any]):
         recall: PromptRecall,
         budget: int,
         recall_budget: int,
+        timeout: float | None,
     ) -> None:
         self.memory = memory
         self.bound = bound
@@ -171,6 +239,21 @@ class ChainWithMemory(Runnable[Any, Any]):
         self._recall = recall
         self._budget = budget
         self._recall_budget = recall_budget
+        self._timeout = timeout
+        self._conversations = Conversations()
+        self._has_warned = False
+
+    def __repr__(self) -> str:
+        chosen = {"input_key": self._keys.input, "history_key": self._keys.history, "output_key": self._keys.output}
+        named = "".join(f", {name}={value!r}" for name, value in chosen.items() if value is not None)
+        return f"with_memory({self.bound!r}, {self.memory!r}{named})"
+
+    @property
+    def config_specs(self) -> list[ConfigurableFieldSpec]:
+        """What a call may have in its `configurable`: who asks, in which session, and what recall is narrowed to."""
+        theirs = self.bound.config_specs
+        taken = {spec.id for spec in theirs}
+        return [*theirs, *(spec for spec in _specs(self._scope) if spec.id not in taken)]
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Answer an input, and keep both."""
@@ -203,10 +286,11 @@ class ChainWithMemory(Runnable[Any, Any]):
         **kwargs: Any,
     ) -> Any:
         call = self._call(given, config)
-        context = self._recall.context(call.conversation, call.said)
-        persist(call.conversation, call.said)
+        context = call.recall.context(call.conversation, call.said)
+        persist(call.conversation, call.said, extent="input")
         answer = self.bound.invoke(self._filled(call, context), config, **kwargs)
-        persist(call.conversation, [*call.said, *Answer(self._keys.output, [answer]).messages()])
+        persist(call.conversation, call.said, extent="input")
+        persist(call.conversation, Answer(self._keys.output, [answer]).messages())
         return answer
 
     async def _ainvoke(
@@ -217,10 +301,11 @@ class ChainWithMemory(Runnable[Any, Any]):
         **kwargs: Any,
     ) -> Any:
         call = self._call(given, config)
-        context = await self._recall.acontext(call.conversation, call.said)
-        await apersist(call.conversation, call.said)
+        context = await call.recall.acontext(call.conversation, call.said)
+        await apersist(call.conversation, call.said, extent="input")
         answer = await self.bound.ainvoke(self._filled(call, context), config, **kwargs)
-        await apersist(call.conversation, [*call.said, *Answer(self._keys.output, [answer]).messages()])
+        await apersist(call.conversation, call.said, extent="input")
+        await apersist(call.conversation, Answer(self._keys.output, [answer]).messages())
         return answer
 
     def _stream(
@@ -231,8 +316,8 @@ class ChainWithMemory(Runnable[Any, Any]):
         **kwargs: Any,
     ) -> Iterator[Any]:
         call = self._call(next(inputs), config)
-        context = self._recall.context(call.conversation, call.said)
-        persist(call.conversation, call.said)
+        context = call.recall.context(call.conversation, call.said)
+        persist(call.conversation, call.said, extent="input")
         answer = Answer(self._keys.output)
         try:
             for chunk in self.bound.stream(self._filled(call, context), config, **kwargs):
@@ -240,7 +325,8 @@ class ChainWithMemory(Runnable[Any, Any]):
                 yield chunk
             answer.is_complete = True
         finally:  # also when the reader leaves, or the chain breaks
-            persist(call.conversation, [*call.said, *answer.messages()])
+            persist(call.conversation, call.said, extent="input")
+            persist(call.conversation, answer.messages())
 
     async def _astream(
         self,
@@ -250,8 +336,8 @@ class ChainWithMemory(Runnable[Any, Any]):
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
         call = self._call(await anext(inputs), config)
-        context = await self._recall.acontext(call.conversation, call.said)
-        await apersist(call.conversation, call.said)
+        context = await call.recall.acontext(call.conversation, call.said)
+        await apersist(call.conversation, call.said, extent="input")
         answer = Answer(self._keys.output)
         try:
             async for chunk in self.bound.astream(self._filled(call, context), config, **kwargs):
@@ -259,27 +345,45 @@ class ChainWithMemory(Runnable[Any, Any]):
                 yield chunk
             answer.is_complete = True
         finally:
-            await apersist(call.conversation, [*call.said, *answer.messages()])
+            await apersist(call.conversation, call.said, extent="input")
+            await apersist(call.conversation, answer.messages())
 
     def _call(self, given: Any, config: RunnableConfig) -> _Call:
-        conversation, question = self._scope.conversation(self.memory, config), self._keys.question(given)
+        conversation = self._scope.conversation(self.memory, config, self._conversations)
+        if conversation.memory.user is None or is_anonymous(conversation.memory.user):
+            self._warn_once()
+        conversation.begin_turn(self._timeout)
+        question = self._keys.question(given)
         said: list[Any] = [each for each in question if each.type != "system"]  # a system prompt is the chain's own
-        return _Call(conversation, given, question, said)
+        return _Call(conversation, self._recall.of_run(run_of(config)), given, question, said)
+
+    def _warn_once(self) -> None:
+        if not self._has_warned:
+            _log.warning(
+                "no user: what is said is known in its own session only; give user= or config['configurable']['user_id']"
+            )
+        self._has_warned = True
 
     def _filled(self, call: _Call, context: TurnContext) -> Any:
         """The input with as much history and recall as fits the budget."""
         reserve = min(self._recall_budget, int(self._budget * RECALL_SHARE))
         room = self._budget - count([each for each in call.question if each.type == "system"])
         window = fit([*context.earlier, *call.said], room=room - reserve, has_system_prompt=False)
-        in_question = {id(each) for each in call.question}
-        history: list[BaseMessage] = [each for each in window if id(each) not in in_question]
+        in_question = {each.id for each in call.question}
+        history: list[BaseMessage] = [each for each in window if each.id not in in_question]
+        fitting = {each.id: each for each in window if each.id in in_question}
+        missing = [each for each in call.question if each.id not in fitting and each.type != "system"]
+        left_out = {each.id for each in missing} if count([*window, *missing]) > room - reserve else set()
+        question = [fitting.get(each.id, each) for each in call.question if each.id not in left_out]
         note = recalled_message(
             context.recalled,
+            last_question(call.said)[1],
             shown=shown_texts([*history, *call.question]),
-            limit=self._recall.limit,
+            limit=context.limit,
             room=min(reserve, room - count(window)),
         )
-        return self._keys.with_history(call.given, [*history, note] if note is not None else history, call.question)
+        given = call.given if question == list(call.question) else self._keys.with_question(call.given, question)
+        return self._keys.with_history(given, [*history, note] if note is not None else history, question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,9 +391,36 @@ class _Call:
     """One call of a chain: its input as given, the question's messages, and those of them that somebody said."""
 
     conversation: Conversation
+    recall: PromptRecall
     given: Any
     question: Sequence[BaseMessage]
     said: Sequence[AnyMessage]
+
+
+def _specs(scope: ChainScope) -> Iterator[ConfigurableFieldSpec]:
+    yield ConfigurableFieldSpec(
+        id="user_id", annotation=str | None, default=None, name="User", description="Whose memory it is."
+    )
+    for id in ("session_id", "thread_id"):
+        yield ConfigurableFieldSpec(
+            id=id, annotation=str | None, default=None, name="Session", description="The conversation of the call."
+        )
+    if scope.tenant is not None and not isinstance(scope.tenant, str) and not callable(scope.tenant):
+        yield ConfigurableFieldSpec(
+            id="tenant", annotation=str | None, default=None, name="Tenant", description="One of the allowed tenants."
+        )
+    yield ConfigurableFieldSpec(
+        id="where", annotation=dict[str, Any] | None, default=None, name="Where", description="A filter on metadata."
+    )
+    yield ConfigurableFieldSpec(
+        id="tags", annotation=list[str] | None, default=None, name="Tags", description="Tags that a memory must have."
+    )
+    yield ConfigurableFieldSpec(
+        id="timeframe", annotation=str | None, default=None, name="Timeframe", description="When it was said."
+    )
+    yield ConfigurableFieldSpec(
+        id="limit", annotation=int | None, default=None, name="Limit", description="Passages to recall at most."
+    )
 
 
 def _as_messages(question: Any) -> list[BaseMessage]:

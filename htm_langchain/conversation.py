@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal, Self
 from uuid import uuid4
 
 from langchain_core.documents import Document
 from langchain_core.messages import AnyMessage, BaseMessage, ToolMessage
 
-from htm_core import Draft, InvalidInput, Memory, Mention
+from htm_core import Draft, InvalidInput, Log, Memory, Mention
+from htm_core.integration.deadline import TIMEOUT, Deadline
+from htm_core.integration.keep import keep_draft
+from htm_core.integration.resent import Line, Recognised, recognise
 
 from .answers import INTERRUPTED
-from .messages import draft_of, is_from_person, is_inserted, leading_system, message_of, stored_id
+from .messages import (
+    draft_of,
+    encode,
+    is_from_person,
+    is_inserted,
+    leading_system,
+    message_of,
+    stored_id,
+    words_of,
+)
 from .tokens import fingerprint
+
+# What `check_keep` answers: a callable, roles, or all messages.
+Kept = Callable[[Any], bool] | frozenset[str] | None
+Entries = Sequence[tuple[str | None, Mention]]
+# What a list of messages is: all of a thread's, those that a caller brought along, or some of a conversation's.
+Extent = Literal["thread", "input", "part"]
 
 # How many messages are restored. The first one is at a multiple of STRIDE, so that it is the same one for many turns and a
 # provider's cache of the prefix stays valid.
@@ -24,33 +44,84 @@ MAX_RESTORED = 400
 STRIDE = 100
 # For so many messages it is remembered here that they were saved.
 MAX_SAVED = 4_096
+# So many messages of a conversation are held here while they cannot be kept.
+MAX_WAITING = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class TurnContext:
-    """What memory adds to one question: what it recalls, and what was said before in this conversation."""
+    """What memory adds to one question: what it recalls, of which `limit` may be shown, and what was said before."""
 
     recalled: Sequence[Document] = ()
     earlier: Sequence[AnyMessage] = ()
+    limit: int = 0
 
 
 @dataclass(slots=True)
 class Conversation:
     """The memory of one user and session, with what was saved and recalled so far.
 
-    `log` is the session that is written. `saves` is false for an agent that was called by another agent's tool.
+    Args:
+        memory: The memory of the user and session.
+        log: The session that is written.
+        saves: Whether anything is; false for an agent that was called by another agent's tool.
+        restores: Whether the log may be shown. An agent that a graph calls is shown what the graph gives it.
+        key: Tells messages without ids from those of other conversations.
+        saved: The messages that the log is known to have, in its order, each with its fingerprint.
+        waiting: Messages that could not be kept yet.
+        last: The last question, with what memory adds to it.
+        before: What the log has from before a boundary, after that boundary.
+        thread: The key of the thread that was seen last, with its checkpointer.
+        is_deleted: Whether the thread was deleted, so that the log is to show no more of it.
+        run: What stands for the run in which the turn began.
+        deadline: The time that memory has left in this turn.
+        keep: Which messages recall may find, as `htm_core.integration.keep.check_keep` has it; by default all.
     """
 
     memory: Memory
     log: str
     saves: bool = True
     restores: bool = True
+    key: str = field(default_factory=lambda: str(uuid4()))
     saved: dict[str, int] = field(default_factory=dict)
+    waiting: dict[str, BaseMessage] = field(default_factory=dict)
     last: tuple[object, TurnContext] | None = None
+    before: tuple[frozenset[str], Sequence[AnyMessage]] | None = None
+    thread: tuple[str, weakref.ref[Any]] | None = None
+    is_deleted: bool = False
+    run: object | None = None
+    keep: Kept = None
+    deadline: Deadline = field(init=False)
+    _entries: Entries | None = None
+
+    def __post_init__(self) -> None:
+        self.begin_turn(TIMEOUT)
+
+    def begin_turn(self, timeout: float | None, *, run: object | None = None) -> None:
+        """Give memory its time for a new turn. What it adds is read again: words may have been forgotten since."""
+        self.deadline = Deadline(self.memory, timeout=timeout)
+        self.last = self.before = self._entries = None
+        self.run = run
+
+    def resume_turn(self, timeout: float | None, *, run: object | None) -> None:
+        """Begin a new turn in a run other than the one in which the last began, as after an interrupt."""
+        if run is not None and run is not self.run:
+            self.begin_turn(timeout, run=run)
+
+    def saw_thread(self, key: str, saver: object) -> None:
+        """Note that a checkpointer has a thread of this conversation."""
+        with contextlib.suppress(TypeError):  # of some classes no weak reference can be made
+            self.thread = key, weakref.ref(saver)
+
+    def had_thread_in(self, saver: object) -> bool:
+        """Whether a checkpointer had a thread of this conversation, as far as this process knows."""
+        return self.thread is not None and self.thread[1]() is saver
 
     def known(self, question: object) -> TurnContext | None:
         """What memory adds to a question, if it is still the last one."""
         return self.last[1] if self.last is not None and self.last[0] == question else None
+
+    # -- keeping ------------------------------------------------------------------------------------------------------
 
     def unsaved(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
         """Messages that are new, or have changed under their id; without those that nobody said."""
@@ -61,34 +132,139 @@ class Conversation:
             if each.id and each.type != "remove" and not is_inserted(each) and self.saved.get(each.id) != fingerprint(each)
         ]  # fmt: skip
 
-    def save(self, messages: Sequence[BaseMessage]) -> None:
-        """Write messages to the log. When the core refuses the words of a message, only its payload is written."""
-        log = self.memory.log(self.log)
+    def due(self, messages: Sequence[BaseMessage], extent: Extent) -> int | None:
+        """How many messages are to be saved; None when there is nothing to do."""
+        if not self.saves:
+            return None
+        count = len(self.unsaved(messages))
+        return count if count or (extent == "thread" and messages and not self._goes_on(messages, extent)) else None
+
+    def save(self, messages: Sequence[BaseMessage], extent: Extent) -> None:
+        """Write what is new among messages to the log, after what could not be written before.
+
+        All messages of a thread, and those that a caller brought along, are compared with the log first, unless it is known
+        that they go on where the log ends.
+        """
+        log, here = self.memory.log(self.log), {each.id for each in messages}
+        if self.is_deleted:
+            log.clear()
+            self.saved, self.before, self.is_deleted = {}, None, False
+        waiting = list(self.waiting.values())
+        while waiting and waiting[-1].id in here:
+            waiting.pop()
+        self._write(log, waiting)
+        if not self._goes_on(messages, extent):
+            asked = _last_of_turn(messages) if extent == "input" else 0
+            brought = [
+                each for at, each in enumerate(messages) if at < asked or each.id not in self.waiting or not asked
+            ]
+            self._follow(log, [each for each in brought if each.id and not is_inserted(each)], extent)
+        self._write(log, self.unsaved(messages))
+
+    def postpone(self, messages: Sequence[BaseMessage], extent: Extent) -> None:
+        """Hold messages until the log can be written. Of those that a caller brings along only the last turn is held,
+        with its answers: the others are found in the log or are new when the caller brings them again."""
+        if extent == "input" and not self._goes_on(messages, extent):
+            messages = messages[start_of_turn(messages) :]
+        new = self.unsaved(messages)
+        for each in new[: MAX_WAITING - len(self.waiting)]:
+            self.waiting[str(each.id)] = each
+
+    def _goes_on(self, messages: Sequence[BaseMessage], extent: Extent) -> bool:
+        """Whether messages go on where the log ends, as far as this process knows."""
+        if extent == "thread":
+            known = [each.id for each in messages if each.id in self.saved]
+            return bool(self.saved) and bool(known) and list(self.saved)[-len(known) :] == known
+        if extent == "part":
+            return True
+        start, asked = start_of_turn(messages), _last_of_turn(messages)
+        brought = [each for each in messages[: asked or len(messages)] if not is_inserted(each)]
+        is_turn = len(messages) < 2 or (asked > 0 and start <= leading_system(messages))
+        return is_turn or all(each.id in self.saved for each in brought)
+
+    def _follow(self, log: Log, messages: Sequence[BaseMessage], extent: Extent) -> None:
+        """Find out which messages the log has, and let it go the way that they go."""
+        # A client that sends its history again sends what was forgotten, too: it is known, and stays forgotten.
+        forgotten = extent == "input"
+        entries, found = self._compared(log, messages, forgotten=forgotten)
+        left = set(found.left)
+        if extent == "thread" and self.saved and all(place is None for place in found.places):
+            left = {at for at, (id, _) in enumerate(entries) if id in self.saved}  # all that the thread had was removed
+        returning = any(
+            each.id in self.saved for each, place in zip(messages, found.places, strict=True) if place is None
+        )
+        for each, place in zip(messages, found.places, strict=True):
+            self.saved.pop(str(each.id), None)
+            if place is not None and (extent == "input" or entries[place][1].payload == encode(each)):
+                self.saved[str(each.id)] = fingerprint(each)
+        if left or returning:
+            stay = [entry for at, entry in enumerate(log.entries(forgotten=forgotten)) if at not in left]
+            live = {mention.id for _, mention in log.entries()} if forgotten else None
+            kept = [_draft_again(id, each) for id, each in stay if id or live is None or each.id in live]
+            new = self.unsaved(messages)
+            log.replace([*kept, *_drafts(new, self.keep)])
+            self._note_saved(new)
+            self.before = None
+        self._entries = None if left or returning or forgotten else entries
+
+    def _compared(self, log: Log, messages: Sequence[BaseMessage], *, forgotten: bool) -> tuple[Entries, Recognised]:
+        enough = MAX_RESTORED + 2 * len(messages)
+        entries = log.entries(enough, forgotten=forgotten)
+        found = _recognised(messages, entries)
+        if len(entries) == enough and (found.left or all(place is None for place in found.places)):
+            entries = log.entries(forgotten=forgotten)
+            found = _recognised(messages, entries)
+        return entries, found
+
+    def _write(self, log: Log, messages: Sequence[BaseMessage]) -> None:
+        """Write messages. When the core refuses the words of a message, only its payload is written."""
+        if not messages:
+            return
         try:
-            log.append(_drafts(messages))
+            log.append(_drafts(messages, self.keep))
         except InvalidInput:
             for each in messages:
                 try:
-                    log.append(_drafts([each]))
+                    log.append(_drafts([each], self.keep))
                 except InvalidInput:
-                    log.append([replace(draft, content="", role=None, name=None) for draft in _drafts([each])])
+                    log.append(
+                        [replace(draft, content="", role=None, name=None) for draft in _drafts([each], self.keep)]
+                    )
+        self._note_saved(messages)
+
+    def _note_saved(self, messages: Sequence[BaseMessage]) -> None:
         self.saved.update({str(each.id): fingerprint(each) for each in messages})
+        for each in messages:
+            self.waiting.pop(str(each.id), None)
         for id in list(self.saved)[:-MAX_SAVED]:  # saved again under its id, it stays the same message
             self.saved.pop(id, None)  # another thread of this conversation may have done it
 
-    def earlier(self, messages: Sequence[BaseMessage]) -> list[AnyMessage]:
-        """What the log has from before these messages, if they are no more than one new turn; else nothing.
+    # -- restoring ----------------------------------------------------------------------------------------------------
 
-        System messages that come first do not count. Results of tools that come alone belong to the turn that called them.
+    def boundary(self, messages: Sequence[BaseMessage], *, began_with: str | None) -> frozenset[str] | None:
+        """The stored ids before which the log is to be shown with these messages; None where it is not.
+
+        With `began_with`, the message with which the messages' thread began, it is that one, as long as the thread still
+        has it. Otherwise it is one new turn, or results of tools that come alone and belong to the turn that called them.
+        System messages that come first do not count.
         """
         messages = messages[leading_system(messages) :]
-        is_one_turn = bool(messages) and is_from_person(messages[0]) and sum(map(is_from_person, messages)) == 1
-        are_results = bool(messages) and all(isinstance(each, ToolMessage) for each in messages)
-        if not self.restores or not (is_one_turn or are_results) or any(map(is_inserted, messages)):
-            return []
-        entries = self.memory.log(self.log).entries(MAX_RESTORED)
-        here = {stored_id(each.id) for each in messages if each.id}
-        return _restored(entries[: next((at for at, (id, _) in enumerate(entries) if id in here), len(entries))])
+        if not self.restores or not messages or any(map(is_inserted, messages)):
+            return None
+        if began_with is not None:
+            return frozenset([stored_id(began_with)]) if messages[0].id == began_with else None
+        if is_one_turn(messages) or all(isinstance(each, ToolMessage) for each in messages):
+            return frozenset(stored_id(each.id) for each in messages if each.id)
+        return None
+
+    def earlier(self, boundary: frozenset[str]) -> Sequence[AnyMessage]:
+        """What the log has from before a boundary. It is read once a turn."""
+        if self.before is None or self.before[0] != boundary:
+            entries = self._entries if self._entries is not None else self.memory.log(self.log).entries(MAX_RESTORED)
+            entries = entries[: next((at for at, (id, _) in enumerate(entries) if id in boundary), len(entries))]
+            self.before = boundary, _restored(entries[-MAX_RESTORED:])
+        self._entries = None
+        return self.before[1]
 
 
 class Conversations:
@@ -99,25 +275,104 @@ class Conversations:
         self._lock = threading.Lock()
         self._open: OrderedDict[Hashable, Conversation] = OrderedDict()
 
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # copies of a component know the same of each conversation
+
     def of(self, key: Hashable, open: Callable[[], Conversation]) -> Conversation:
-        """The conversation of a key, else the one that `open` makes; the one used longest ago is dropped."""
+        """The conversation of a key, else the one that `open` makes.
+
+        The one used longest ago is dropped, but only when nothing of it is waiting to be kept.
+        """
         with self._lock:
             found = self._open.pop(key, None) or open()
             self._open[key] = found
             while len(self._open) > self._limit:
-                self._open.popitem(last=False)
+                idle = next((known for known, each in self._open.items() if not each.waiting), None)
+                if idle is None or idle == key:
+                    break
+                del self._open[idle]
             return found
 
 
-def _drafts(messages: Sequence[BaseMessage]) -> list[Draft]:
+def is_one_turn(messages: Sequence[BaseMessage]) -> bool:
+    """Whether these are one message of a person, and what the run has answered to it so far."""
+    messages = messages[leading_system(messages) :]
+    return (
+        bool(messages)
+        and is_from_person(messages[0])
+        and sum(map(is_from_person, messages)) == 1
+        and not any(map(is_inserted, messages))
+    )
+
+
+def first_of_turn(messages: Sequence[BaseMessage]) -> int:
+    """Where the messages of persons begin that nobody has answered yet."""
+    at = len(messages)
+    while at and is_from_person(messages[at - 1]):
+        at -= 1
+    return at
+
+
+def start_of_turn(messages: Sequence[BaseMessage]) -> int:
+    """Where the last turn begins: what persons said last, one after the other, before the answers to it; 0 for none."""
+    return first_of_turn(messages[: _last_of_turn(messages)])
+
+
+def _last_of_turn(messages: Sequence[BaseMessage]) -> int:
+    """After which message the answers of the last turn follow; 0 when no person has spoken."""
+    return next((at for at in range(len(messages), 0, -1) if is_from_person(messages[at - 1])), 0)
+
+
+def _drafts(messages: Sequence[BaseMessage], keep: Kept) -> list[Draft]:
     return [
-        draft_of(
+        keep_draft(
+            draft_of(
+                each,
+                id=each.id or str(uuid4()),
+                metadata={INTERRUPTED: True} if each.response_metadata.get(INTERRUPTED) is True else None,
+            ),
             each,
-            id=each.id or str(uuid4()),
-            metadata={INTERRUPTED: True} if each.response_metadata.get(INTERRUPTED) is True else None,
+            keep,
         )
         for each in messages
     ]
+
+
+def _draft_again(id: str | None, mention: Mention) -> Draft:
+    """An entry of the log as it was written, so that it stays the same one."""
+    return Draft(
+        content=mention.content, id=id, role=mention.role, name=mention.name, payload=mention.payload,
+        metadata=mention.metadata,
+    )  # fmt: skip
+
+
+def _recognised(messages: Sequence[BaseMessage], entries: Entries) -> Recognised:
+    """What the log has of messages. A prompt that is known by its id says nothing about where the others are."""
+    at = {id: place for place, (id, _) in enumerate(entries) if id is not None}
+    lead = leading_system(messages)
+    prompts = {
+        n: at[stored_id(each.id)] for n, each in enumerate(messages[:lead]) if each.id and stored_id(each.id) in at
+    }
+    rest = [_line(each, each.id) for n, each in enumerate(messages) if n not in prompts]
+    found = recognise(rest, [_line(message_of(mention), id) for id, mention in entries])
+    places = iter(found.places)
+    return Recognised(
+        tuple(prompts[n] if n in prompts else next(places) for n in range(len(messages))),
+        tuple(place for place in found.left if place not in prompts.values()),
+    )
+
+
+def _line(message: BaseMessage, id: str | None) -> Line:
+    """A message as far as it is needed to know it again."""
+    calls = [(call.get("id"), call.get("name")) for call in getattr(message, "tool_calls", ())]
+    spoken = message.type in ("human", "ai") and bool(words_of(message).strip())
+    said = (message.type, words_of(message).strip())
+    return Line(
+        words=said if spoken else (*said, str(calls), getattr(message, "tool_call_id", None)),
+        by_person=message.type == "human",
+        is_spoken=spoken,
+        id=None if id is None else stored_id(id),
+    )
 
 
 def _restored(entries: Sequence[tuple[str | None, Mention]]) -> list[AnyMessage]:

@@ -14,7 +14,13 @@ class HTMEmbeddings(Embeddings):
     """Embed with the model that a memory uses, such as the embedded all-MiniLM-L6-v2 with its 384 dimensions.
 
     The other direction needs no class: `Memory(embedder=…)` takes any LangChain `Embeddings` as it is. Nothing is loaded
-    before the first use. The methods raise `ModelError` when the model fails or answers with something impossible.
+    before the first use.
+
+    Args:
+        memory: The memory whose model it is.
+
+    Raises `InvalidInput` for what is no memory. The methods raise `ModelError` when the model fails or answers with something
+    impossible.
 
         embeddings = HTMEmbeddings(Memory("atlas"))
         vector = embeddings.embed_query("Which port does the API use?")    # 384 floats
@@ -33,11 +39,19 @@ class HTMEmbeddings(Embeddings):
         return self  # a model's weights are large, and its runtime cannot be copied
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """One vector per text that is to be found, in order."""
+        """One vector per text that is to be found, in order.
+
+        Args:
+            texts: The texts; none gives no vectors.
+        """
         return cast(list[list[float]], self.embedder.documents(texts))
 
     def embed_query(self, text: str) -> list[float]:
-        """The vector of a query."""
+        """The vector of a query.
+
+        Args:
+            text: The query.
+        """
         return cast(list[float], self.embedder.query(text))
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from collections.abc import Sequence
 from threading import Lock
@@ -10,11 +11,14 @@ from typing import Any
 from langchain.agents.middleware import ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, AnyMessage
 
-from htm_core import Memory
+from htm_core import Memory, Ungrounded
+from htm_core.integration.deadline import MemorySkipped
 from htm_core.palace import GROUNDING_KEY, Consulted, Enforce, before_answer, checked_enforce, checked_palace
 
 from .messages import is_from_person, words_of
 from .retrieval import append_to_system
+
+_log = logging.getLogger("htm.langchain")
 
 # Consultations that are kept, so that the steps of one turn share one.
 MAX_KEPT = 1_000
@@ -52,6 +56,17 @@ class PalaceConsultation:
                 while len(self._known) > MAX_KEPT:
                     self._known.popitem(last=False)
         return known
+
+    def unreachable(self, error: Exception) -> Consulted | None:
+        """What follows when the palace was not consulted: nothing, or `Ungrounded` when strict."""
+        if self._enforce == "strict":
+            raise Ungrounded(
+                f"expected the palace to be consulted before an answer, but it was not ({error}); look at the database, or "
+                'use enforce="advise"'
+            ) from error
+        if not isinstance(error, MemorySkipped):  # why it is left out was logged when that began
+            _log.warning("the palace was not consulted (%s); the agent answers without it", error)
+        return None
 
 
 def refusal(consulted: Consulted | None) -> ModelResponse[Any] | None:

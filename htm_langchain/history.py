@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -11,16 +11,18 @@ from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage
 
 from htm_core import Draft, InvalidInput, Memory, Mention
+from htm_core.integration.choices import check_choices
 from htm_core.integration.scope import check_memory, memory_for
 
-from .messages import draft_of, is_inserted, leading_system, message_of
+from .messages import draft_of, is_from_person, is_inserted, leading_system, message_of
 from .options import check_whole
 from .retrieval import PromptRecall, recalled_message, shown_texts
+from .run_inputs import NOT_GIVEN, loaded_for, note_inputs
 from .tokens import count
 from .window import fit
 
 Entries = list[tuple[str | None, Mention]]
-RECALL = PromptRecall(limit=8, min_score=0.2, scope="user", timeout=10.0, restore=False)
+RECALL = PromptRecall(choices=check_choices(limit=8), min_score=0.0, scope="user", timeout=10.0, restore=False)
 # The tokens of what is recalled, and the largest share of the budget for them.
 RECALL_BUDGET = 1_000
 RECALL_SHARE = 0.25
@@ -37,16 +39,29 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         budget: With a number of tokens, `messages` is the window of the newest whole turns that fit. By default it is
             all messages. `all_messages` always is.
         recall: With True, a message before the others, marked as reference data, holds what long-term memory knows about
-            the last question and the window does not show.
+            the question and the window does not show. The question is the one that the chain was given for which
+            `RunnableWithMessageHistory` loads the history, else the last message of a user.
+        input_key: Where an input of the chain that is a mapping has the question, as in `input_messages_key`; by default
+            "input", else its only key with words.
 
-    Making one costs nothing: nothing is read before `messages` is. What an instance has read it shows until it writes,
-    because a runnable reads twice, and would otherwise lose the user's message when another process writes in between. Make
-    one for each call, as LangChain does. A message without an id gets one. Raises `InvalidInput` and `StorageError`.
+    New chains are better served by `with_memory`, which needs none of this. Making one costs nothing: nothing is read
+    before `messages` is. What an instance has read it shows until it writes, because a runnable reads twice, and would
+    otherwise lose the user's message when another process writes in between. Make one for each call, as LangChain does. A
+    message without an id gets one. Raises `InvalidInput` and `StorageError`; `InvalidInput` too where recall cannot know the
+    question, as when such a chain streams: it then says which line does.
 
         chain = RunnableWithMessageHistory(prompt | model, lambda session: HTMChatMessageHistory(session, memory))
     """
 
-    def __init__(self, session_id: str, memory: Memory, *, budget: int | None = None, recall: bool = False) -> None:
+    def __init__(
+        self,
+        session_id: str,
+        memory: Memory,
+        *,
+        budget: int | None = None,
+        recall: bool = False,
+        input_key: str | None = None,
+    ) -> None:
         super().__init__()
         if not isinstance(session_id, str) or not session_id.strip():
             raise InvalidInput(f"expected session_id to be a conversation's name, got {session_id!r:.80}")
@@ -54,7 +69,9 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         self.memory = check_memory(memory)
         self.budget = None if budget is None else check_whole(budget, least=1, what="budget")
         self._own = memory_for(memory, user=memory.user, session=session_id)
-        self._recall = recall
+        self._recall, self._input_key = recall, input_key
+        if recall:
+            note_inputs()
         self._read: tuple[Entries, Sequence[Document]] | None = None
 
     @property
@@ -62,7 +79,7 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         """The messages within the budget, oldest first; fresh objects each time."""
         if self._read is None:
             entries = self._own.log().entries(self._enough())
-            self._read = entries, RECALL.recall(self._own, _last_question(entries)) if self._recall else ()
+            self._read = entries, RECALL.recall(self._own, self._question(entries)) if self._recall else ()
         return self._shown(*self._read)
 
     @messages.setter
@@ -80,7 +97,7 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         """`messages`, awaited."""
         if self._read is None:
             entries = await self._own.aio.log().entries(self._enough())
-            recalled = await RECALL.arecall(self._own, _last_question(entries)) if self._recall else ()
+            recalled = await RECALL.arecall(self._own, self._question(entries)) if self._recall else ()
             self._read = entries, recalled
         return self._shown(*self._read)
 
@@ -110,6 +127,11 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         else:
             await self._own.aio.log().clear()
 
+    def _question(self, entries: Entries) -> str:
+        """The question that is to be answered: what the chain was given, else the last message of a user."""
+        given = loaded_for()
+        return _last_question(entries) if given is None else _question_of(given, self._input_key)
+
     def _enough(self) -> int | None:
         """How many messages to read; None for all."""
         return None if self.budget is None else self.budget // MIN_TOKENS + 1
@@ -121,7 +143,8 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
             reserve = min(reserve, int(RECALL_SHARE * self.budget))
             window = fit(window, room=self.budget - reserve, low_water=1.0)
             reserve = min(reserve, self.budget - count(window))
-        note = recalled_message(recalled, shown=shown_texts(window), limit=RECALL.limit, room=reserve)
+        question = _last_question(entries)
+        note = recalled_message(recalled, question, shown=shown_texts(window), limit=RECALL.choices.limit, room=reserve)
         lead = leading_system(window)
         return [*window[:lead], *([] if note is None else [note]), *window[lead:]]
 
@@ -137,3 +160,33 @@ def _drafts(messages: Sequence[BaseMessage]) -> list[Draft]:
 
 def _last_question(entries: Entries) -> str:
     return next((mention.content for _, mention in reversed(entries) if mention.role == "user"), "")
+
+
+def _question_of(given: Any, key: str | None) -> str:
+    """The question in a chain's input; raises `InvalidInput` when it is not clear which part of it is the question."""
+    if given == NOT_GIVEN:
+        raise InvalidInput(
+            "expected to know the question when the history is loaded, but a chain that streams shows it to nobody; use "
+            "with_memory(chain, memory, input_key=...).stream(...), or invoke, or leave out recall=True"
+        )
+    if isinstance(given, Mapping):
+        found = [name for name, value in given.items() if _words(value) is not None]
+        name = key or ("input" if "input" in given else found[0] if len(found) == 1 else None)
+        if name is None or name not in given:
+            raise InvalidInput(
+                f"expected to know which of {', '.join(map(repr, found))} is the question; use "
+                "with_memory(chain, memory, input_key=...), or give input_key= to HTMChatMessageHistory(recall=True)"
+            )
+        given = given[name]
+    return _words(given) or ""
+
+
+def _words(value: Any) -> str | None:
+    """The words of a text, a message, or the last message of a person in a list; None for anything else."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, BaseMessage):
+        return str(value.text)
+    if isinstance(value, list | tuple) and value and all(isinstance(each, BaseMessage) for each in value):
+        return next((str(each.text) for each in reversed(value) if is_from_person(each)), "")
+    return None

@@ -20,10 +20,9 @@ from langchain_core.messages import (
 
 from htm_core import Draft, Mention
 from htm_core.integration import exact_json
-from htm_core.integration.messages import read_payload, safe_repr, searchable, write_payload
+from htm_core.integration.messages import read_payload, safe_repr, searchable, storable_name, write_payload
 
 FORMAT = "langchain/1"
-MAX_NAME = 255
 # LangChain's own mark of a message that no person typed. Its providers do not send the mark to the model.
 SOURCE = "lc_source"
 
@@ -80,7 +79,7 @@ def draft_of(message: BaseMessage, *, id: str, metadata: Mapping[str, Any] | Non
         content=words_of(message),
         id=stored_id(id),
         role=role_of(message),
-        name=_storable_name(message.name),
+        name=storable_name(message.name),
         payload=encode(message),
         metadata=metadata,
     )
@@ -88,7 +87,7 @@ def draft_of(message: BaseMessage, *, id: str, metadata: Mapping[str, Any] | Non
 
 def stored_id(id: str) -> str:
     """The id under which a message is stored: its own, or the hash of one that the core does not accept."""
-    return _storable_name(id) or hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()
+    return storable_name(id) or hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def words_of(message: BaseMessage) -> str:
@@ -133,10 +132,3 @@ def _encode_field(value: Any) -> Any:
     except Exception:
         return safe_repr(value)
     return found
-
-
-def _storable_name(name: str | None) -> str | None:
-    """A name that the core accepts as it is, or None."""
-    if name is None or not name.strip() or len(name) > MAX_NAME or "\x00" in name:
-        return None
-    return name if name.encode("utf-8", "replace").decode() == name else None

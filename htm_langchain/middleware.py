@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NotRequired, Self
 from uuid import uuid4
 
@@ -18,19 +19,62 @@ from langchain.agents.middleware import (
 )
 from langchain.agents.middleware.types import PrivateStateAttr
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AnyMessage
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
 from htm_core import InvalidInput, Memory, Scope
+from htm_core.integration.choices import Choices, check_choices
+from htm_core.integration.deadline import MemorySkipped
+from htm_core.integration.keep import Keep, check_keep
 from htm_core.integration.scope import check_memory, memory_for
+from htm_core.palace import Consulted
 
-from .conversation import Conversation, Conversations, TurnContext
+from .answers import held_parts
+from .conversation import Conversation, Conversations, Extent, TurnContext, first_of_turn, is_one_turn
 from .grounding import PalaceConsultation, refusal, with_citation, with_evidence
-from .messages import leading_system
-from .options import SCOPES, check_choice, check_name, check_name_source, check_score, check_timeout, check_whole
-from .persist import apersist, persist
-from .retrieval import PromptRecall, append_to_system, before_question, recalled_message, shown_texts
-from .scope import NameSource, session_of, subagent_of, user_of
+from .messages import is_from_person, leading_system
+from .options import (
+    SCOPES,
+    check_choice,
+    check_name,
+    check_name_source,
+    check_recall_limit,
+    check_rewrite,
+    check_score,
+    check_tenant,
+    check_timeout,
+    check_whole,
+)
+from .persist import apersist, brief, persist
+from .retrieval import PromptRecall, append_to_system, before_question, last_question, recalled_message, shown_texts
+from .rewriting import Rewrite
+from .run_inputs import is_prompted, note_inputs, present_run, without_prompts
+from .scope import (
+    NameSource,
+    TenantSource,
+    agent_name,
+    caller_of,
+    in_tenant,
+    is_nested,
+    may_choose_tenant,
+    running_config,
+    session_of,
+    subagent_of,
+    tenant_of_thread,
+    user_of,
+)
+from .threads import (
+    atenant_of_checkpoint,
+    auser_of_checkpoint,
+    checkpointer,
+    is_lost_with_process,
+    new_note,
+    note_of,
+    tenant_of_checkpoint,
+    user_of_checkpoint,
+    with_ids,
+)
 from .tokens import Counters
 from .tools import create_forget_tool, create_recall_tool, create_remember_tool
 from .window import fit
@@ -42,6 +86,10 @@ DEFAULT_BUDGET = 16_000
 PROFILE_SHARE = 0.7
 # The largest share of the budget for what is recalled.
 RECALL_SHARE = 0.25
+# When system prompt and tools leave fewer tokens than the first number, the budget cannot be held. The conversation then has
+# as many as the second.
+LEAST_ROOM = 32
+ROOM_BEYOND_BUDGET = 200
 
 TOOLS = ("recall", "remember", "forget")
 
@@ -50,9 +98,27 @@ AsyncHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
 
 
 class HTMState(AgentState[Any]):
-    """An agent's state with the session of a run that has no thread."""
+    """An agent's state with the session of a run that has no thread, and with what is noted of its thread."""
 
     htm_session: NotRequired[Annotated[str, PrivateStateAttr]]
+    htm_tenant: NotRequired[Annotated[str, PrivateStateAttr]]
+    htm_thread: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What a run's state holds, as far as it is its user's, each message with an id.
+
+    `began_with` is the message before which the log is shown; where no thread began it is None, and one new turn counts.
+    """
+
+    conversation: Conversation
+    messages: Sequence[AnyMessage]
+    extent: Extent
+    key: str
+    began_with: str | None
+    restores: bool
+    recall: PromptRecall
 
 
 class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
@@ -70,17 +136,31 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         scope: What is recalled: "user", "session" or "tenant". By default all of a known user's memories, and only the
             session's where no user is known.
         budget: Tokens of a request, with system prompt, tools and recall. By default 0.7 of the input that the model's
-            profile names, else 16,000.
-        recall_budget: Tokens of what is recalled at most; never more than a quarter of the budget.
-        recall_limit: Passages to recall at most; 0 recalls none.
-        recall_timeout: Seconds to wait for recall; None waits as long as it takes.
-        min_score: The lowest score, from 0 to 1, of a passage that is shown.
-        inject: Where the recalled passages go: "human", in a message before the question, or "system", at the end of the
-            system prompt, which costs the provider's cache of the prefix.
-        tools: Which of "recall", "remember" and "forget" the model may use by itself.
-        restore: Whether a run that brings only a new turn is shown what the log has from before it.
-        subagents: Whether an agent that another agent's tool calls is kept too, in a session of its own. It is shown what
-            memory knows in any case.
+            profile names, else 16,000. A message that is too long for it loses its middle in the request, with a line
+            that says so; the log has it whole.
+        recall_budget: Tokens of what is recalled at most, 1,000 by default; never more than a quarter of the budget.
+        limit: Passages to recall at most; 8 by default, 0 recalls none.
+        recall_limit: Another name of `limit`.
+        recall_timeout: Seconds to wait for recall, 10 by default; None sets no limit of its own.
+        timeout: Seconds that memory may take in a turn, all in all, 10 by default; None waits as long as it takes. After a
+            failure the next turns do without memory for a while, and wait for nothing.
+        min_score: The lowest score, from 0 (the default) to 1, of a passage that is shown. What is shown and how much of it
+                goes by relevance: see docs/why/relevance.md.
+        where: A filter on the metadata of what is recalled, such as `{"project": "atlas"}`; by default none.
+        tags: Tags that a recalled memory must have, all of them; by default none.
+        timeframe: When it was said, such as "last month"; "auto" reads it from the question. By default any time.
+        keep: Which messages recall may find: roles such as `("user", "assistant")`, or a callable of a message. By default
+            all. The log has every message, so that the conversation goes on as it was.
+        rewrite: A callable of the question and the messages, awaited or not, that answers with what memory is asked: a
+            text, a list of texts, or None for the question itself, which is also asked when the callable fails.
+        tenant: Whose tenant a run is about: a name, a callable of the runtime, or a list of the names that the context's or
+            the config's `tenant` may choose from. By default the memory's own, whatever a run says.
+        inject: Where the recalled passages go: "human" (the default), in a message before the question, or "system", at the
+            end of the system prompt, which costs the provider's cache of the prefix.
+        tools: Which of "recall", "remember" and "forget" the model may use by itself; none by default.
+        restore: Whether a run that brings only a new turn is shown what the log has from before it; True by default.
+        subagents: Whether an agent that another agent's tool calls, or a graph with a prompt of its own, is kept too, in a
+            session of its own. It is shown what memory knows in any case.
         palace: A `htm_core.palace.Palace` that is consulted about each question before the model is. The model reads the
             evidence, and the answer's `response_metadata["htm_grounding"]` holds it. A thread that starts is shown what
             the palace wakes up to.
@@ -88,10 +168,15 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
             layer of the palace could not be reached. "advise" lets the model answer.
         name: The name among an agent's middleware; two of them need two names.
 
-    A failure of recall or of the log does not stop an agent: it is logged, and shown as a failed run in the trace. What
-    could not be kept is kept with the run's next message. Raises `InvalidInput` for options that cannot work.
+    A run narrows what is recalled by `where`, `tags`, `timeframe` and `limit` in its context or its `configurable`: both
+    filters hold then, and all tags; a timeframe and a limit replace those given here.
 
-        agent = create_agent(model, tools, middleware=[HTMMemoryMiddleware(Memory("atlas"))], checkpointer=saver)
+    A failure of recall or of the log does not stop an agent: it is logged, and shown as a failed run in the trace. What
+    could not be kept is kept with the run's next message. Raises `InvalidInput` for options that cannot work, and for such
+    choices of a run.
+
+        memory = HTMMemoryMiddleware(Memory("atlas"), keep=("user", "assistant"), timeframe="auto")
+        agent = create_agent(model, tools, middleware=[memory], checkpointer=saver)
         agent.invoke({"messages": "Hello!"}, {"configurable": {"thread_id": "t1", "user_id": "ann"}})
     """
 
@@ -109,7 +194,15 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         recall_budget: int = 1_000,
         recall_limit: int = 8,
         recall_timeout: float | None = 10.0,
-        min_score: float = 0.2,
+        timeout: float | None = 10.0,
+        min_score: float = 0.0,
+        limit: int | None = None,
+        where: Mapping[str, Any] | None = None,
+        tags: Sequence[str] | None = None,
+        timeframe: Any = None,
+        keep: Keep[AnyMessage] | None = None,
+        rewrite: Rewrite | None = None,
+        tenant: TenantSource = None,
         inject: Literal["human", "system"] = "human",
         tools: Sequence[str] = (),
         restore: bool = True,
@@ -125,20 +218,32 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         self._session = check_name_source(session, what="session")
         self._budget = None if budget is None else check_whole(budget, least=1, what="budget")
         self._recall_budget = check_whole(recall_budget, least=0, what="recall_budget")
+        self._tenant = check_tenant(tenant)
+        if tenant is not None and palace is not None:
+            raise InvalidInput(
+                "expected palace= or tenant=, since a palace is of one tenant; make a middleware for each"
+            )
+        self._keep = check_keep(keep)
+        choices = check_choices(
+            limit=check_recall_limit(limit, recall_limit), where=where, tags=tags, timeframe=timeframe
+        )
         self._recall = PromptRecall(
-            limit=check_whole(recall_limit, least=0, what="recall_limit"),
+            choices=choices,
             min_score=check_score(min_score),
             scope=check_choice(scope, SCOPES, what="scope"),
             timeout=check_timeout(recall_timeout),
             restore=restore,
+            rewrite=check_rewrite(rewrite),
         )
         self._inject = check_choice(inject, ("human", "system"), what="inject")
         self._subagents = subagents
         self._name = check_name(name)
-        self.tools = _tools(tools, memory, user=user, session=session, scope=scope)
+        self.tools = _tools(tools, memory, ToolOptions(user, session, self._tenant, scope, choices))
+        note_inputs()
         self._conversations = Conversations()
         self._counters = Counters()
-        self._has_warned = False
+        self._timeout = check_timeout(timeout, what="timeout")
+        self._warned: set[str] = set()
 
     def __deepcopy__(self, memo: object) -> Self:
         return self  # a handle like the memory itself, with what it knows of each conversation
@@ -150,72 +255,208 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
 
     # -- what LangChain calls -----------------------------------------------------------------------------------------
 
-    def before_agent(self, state: HTMState, runtime: Runtime[Any]) -> dict[str, Any] | None:  # noqa: ARG002
-        """Name the session of a run that has none."""
-        if session_of(runtime, given=self._session, default=self.memory.session) is not None:
-            return None
-        if not self._has_warned:
-            _log.warning("no thread_id: each run is a session of its own; give one in config['configurable']")
-            self._has_warned = True
-        return {"htm_session": f"run-{uuid4()}"}
+    def before_agent(self, state: HTMState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Note who speaks in which thread, and give memory its time for the turn. LangChain calls it.
+
+        Args:
+            state: The agent's state.
+            runtime: The run's.
+
+        Raises `InvalidInput` for a reserved user, and for choices of a run that recall would refuse.
+        """
+        user, saver = self._user_of(runtime), checkpointer()
+        if user is None and saver is not None and self._may_have_had_user(state):
+            try:
+                user = user_of_checkpoint(saver)
+            except Exception as error:
+                _log.warning("the checkpoint's user could not be read (%s)", brief(error))
+        if saver is not None and self._is_in_tenant_of_graph(state, runtime):
+            tenant = tenant_of_checkpoint(saver)
+            return self._begin(state, runtime, user or self.memory.user, saver, tenant=tenant)
+        return self._begin(state, runtime, user or self.memory.user, saver)
 
     async def abefore_agent(self, state: HTMState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """`before_agent`, awaited."""
-        return self.before_agent(state, runtime)
+        user, saver = self._user_of(runtime), checkpointer()
+        if user is None and saver is not None and self._may_have_had_user(state):
+            try:
+                user = await auser_of_checkpoint(saver)
+            except Exception as error:
+                _log.warning("the checkpoint's user could not be read (%s)", brief(error))
+        if saver is not None and self._is_in_tenant_of_graph(state, runtime):
+            tenant = await atenant_of_checkpoint(saver)
+            return self._begin(state, runtime, user or self.memory.user, saver, tenant=tenant)
+        return self._begin(state, runtime, user or self.memory.user, saver)
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> ModelResponse[Any]:
-        """Keep what was said, show the model what fits and what memory knows, and keep its answer."""
-        conversation = self._conversation(request.state, request.runtime)
-        persist(conversation, request.state["messages"])
-        consulted = None
-        if self._consultation is not None:
-            consulted = self._consultation.about(conversation.memory, request.messages)
+        """Keep what was said, show the model what fits and what memory knows, and keep its answer. LangChain calls it.
+
+        Args:
+            request: The request to the model.
+            handler: Calls the model.
+        """
+        run = self._run(request.state, request.runtime)
+        conversation, shown = run.conversation, with_ids(request.messages, key=run.key)
+        persist(conversation, run.messages, extent=run.extent)
+        consulted = self._consult(run, shown)
         response = refusal(consulted)
         if response is None:
-            context = self._recall.context(conversation, request.messages)
+            context = run.recall.context(conversation, shown, began_with=run.began_with, restores=run.restores)
             response = with_citation(handler(self._fitted(with_evidence(request, consulted), context)), consulted)
         persist(conversation, response.result)
         return response
 
     async def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> ModelResponse[Any]:
         """`wrap_model_call`, awaited."""
-        conversation = self._conversation(request.state, request.runtime)
-        await apersist(conversation, request.state["messages"])
-        consulted = None
-        if self._consultation is not None:
-            consulted = await asyncio.to_thread(self._consultation.about, conversation.memory, request.messages)
+        run = self._run(request.state, request.runtime)
+        conversation, shown = run.conversation, with_ids(request.messages, key=run.key)
+        await apersist(conversation, run.messages, extent=run.extent)
+        consulted = await asyncio.to_thread(self._consult, run, shown) if self._consultation else None
         response = refusal(consulted)
         if response is None:
-            context = await self._recall.acontext(conversation, request.messages)
-            response = with_citation(await handler(self._fitted(with_evidence(request, consulted), context)), consulted)
+            context = await run.recall.acontext(conversation, shown, began_with=run.began_with, restores=run.restores)
+            with held_parts(running_config()) as parts:
+                try:
+                    answer = await handler(self._fitted(with_evidence(request, consulted), context))
+                except asyncio.CancelledError:  # the reader has left
+                    await apersist(conversation, parts.messages())
+                    raise
+            response = with_citation(answer, consulted)
         await apersist(conversation, response.result)
         return response
 
     def after_agent(self, state: HTMState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Keep messages as other middleware has changed them, and what could not be kept before."""
-        persist(self._conversation(state, runtime), state["messages"])
+        """Keep messages as other middleware has changed them, and what could not be kept before. LangChain calls it.
+
+        Args:
+            state: The agent's state.
+            runtime: The run's.
+        """
+        run = self._run(state, runtime)
+        persist(run.conversation, run.messages, extent=run.extent)
         return None
 
     async def aafter_agent(self, state: HTMState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """`after_agent`, awaited."""
-        await apersist(self._conversation(state, runtime), state["messages"])
+        run = self._run(state, runtime)
+        await apersist(run.conversation, run.messages, extent=run.extent)
         return None
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
-    def _conversation(self, state: Any, runtime: Runtime[Any] | None) -> Conversation:
+    def _user_of(self, runtime: Runtime[Any] | None) -> str | None:
+        """The user that the run names; None when it names none."""
+        return user_of(runtime, given=self._user, default=None)
+
+    def _may_have_had_user(self, state: HTMState) -> bool:
+        """Whether the thread may have had a user before a run that names none."""
+        note = note_of(state)
+        return self._user is None and (note is None or any(user is not None for user, _ in note.speakers))
+
+    def _tenant_of(self, runtime: Runtime[Any] | None, noted: str | None) -> str:
+        """The tenant of a run in a thread that began in the tenant `noted`.
+
+        Without a checkpointer of its own an agent cannot tell whether the messages that it is given are another tenant's.
+        """
+        is_required = checkpointer() is None or is_nested(runtime)
+        return tenant_of_thread(
+            runtime, given=self._tenant, default=self.memory.tenant, noted=noted, is_required=is_required
+        )
+
+    def _is_in_tenant_of_graph(self, state: HTMState, runtime: Runtime[Any]) -> bool:
+        """Whether the tenant is that of the graph that calls the agent, where it is known from an earlier run."""
+        return may_choose_tenant(self._tenant) and is_nested(runtime) and "htm_tenant" not in state
+
+    def _begin(
+        self, state: HTMState, runtime: Runtime[Any], user: str | None, saver: Any, *, tenant: str | None = None
+    ) -> dict[str, Any] | None:
+        """What a run adds to the state when it begins: its session, and its thread's note where that changes."""
+        named = session_of(runtime, given=self._session, default=self.memory.session)
+        session = named or f"run-{uuid4()}"
+        self._warn(has_session=named is not None, has_user=user is not None)
+        known: Any = state if tenant is None else {**state, "htm_tenant": tenant}
+        conversation = self._conversation(user, session, runtime, known)
+        conversation.begin_turn(self._timeout, run=present_run())
+        note = note_of(state)
+        is_own = saver is not None and not is_nested(runtime)
+        if note is None:
+            noted = new_note(user, began_with=None)
+            messages = with_ids(state["messages"], key=noted.key)
+            if is_own and self._restored_in(conversation, messages, saver):
+                lead = leading_system(messages)
+                noted = replace(noted, began_with=messages[lead].id)
+        else:
+            messages = with_ids(state["messages"], key=note.key)
+            turn = first_of_turn(messages)
+            noted = note.spoken_by(user, str(messages[turn].id)) if turn < len(messages) else note
+        if is_own:
+            conversation.saw_thread(noted.key, saver)
+        update: dict[str, Any] = {} if named else {"htm_session": session}
+        if self._tenant is not None and "htm_tenant" not in state:
+            update["htm_tenant"] = conversation.memory.tenant
+        return (update if noted == note else update | {"htm_thread": noted.to_state()}) or None
+
+    def _restored_in(self, conversation: Conversation, messages: Sequence[AnyMessage], saver: Any) -> bool:
+        """Whether a thread that begins is shown what the log has: after a restart, but not after it was deleted."""
+        if conversation.had_thread_in(saver) and not any(each.id in conversation.saved for each in messages):
+            conversation.is_deleted = True
+            return False
+        return is_lost_with_process(saver) and is_one_turn(messages)
+
+    def _warn(self, *, has_session: bool, has_user: bool) -> None:
+        """Say once what a run without a thread, and one without a user, is missing."""
+        if not has_session and "thread" not in self._warned:
+            self._warned.add("thread")
+            _log.warning("no thread_id: each run is a session of its own; give one in config['configurable']")
+        if not has_user and "user" not in self._warned:
+            self._warned.add("user")
+            _log.warning(
+                "no user_id: what is said is known in its own thread only; give one in config['configurable'], or user="
+            )
+
+    def _run(self, state: Any, runtime: Runtime[Any] | None) -> _Run:
+        note, saver, nested = note_of(state), checkpointer(), is_nested(runtime)
         found = session_of(runtime, given=self._session, default=self.memory.session)
         session = found or state.get("htm_session") or f"run-{uuid4()}"
-        user = user_of(runtime, given=self._user, default=self.memory.user)
-        subagent = subagent_of(runtime)
+        user = self._user_of(runtime) or (note.user if note else None) or self.memory.user
+        conversation = self._conversation(user, session, runtime, state)
+        conversation.resume_turn(self._timeout, run=present_run())
+        key = note.key if note else conversation.key
+        messages = with_ids(state["messages"], key=key)
+        began_with = note.began_with if note else None
+        own = note.of(user, messages) if note else messages
+        recall = self._recall.of_run(runtime)
+        if nested and conversation.log == session:  # an agent that a graph hands what its user said
+            brought: Extent = "input" if saver is None else "part"
+            return _Run(conversation, without_prompts(own), brought, key, None, restores=saver is None, recall=recall)
+        extent: Extent = "part" if nested else "input" if saver is None else "thread"
+        restores = saver is None or began_with is not None
+        return _Run(conversation, own, extent, key, began_with, restores=restores, recall=recall)
+
+    def _conversation(self, user: str | None, session: str, runtime: Runtime[Any] | None, state: Any) -> Conversation:
+        subagent, worker = subagent_of(runtime), None
+        if subagent is None and is_nested(runtime) and is_prompted(state["messages"]):
+            subagent, worker = agent_name(), caller_of(runtime)
+        tenant = self._tenant_of(runtime, state.get("htm_tenant"))
 
         def open() -> Conversation:
-            memory = memory_for(self.memory, user=user, session=session)
+            memory = memory_for(in_tenant(self.memory, tenant), user=user, session=session)
             if subagent is None:
-                return Conversation(memory, log=session)
-            return Conversation(memory, log=f"{session}/{subagent}", saves=self._subagents, restores=False)
+                return Conversation(memory, log=session, keep=self._keep)
+            log, saves = f"{session}/{subagent}", self._subagents
+            return Conversation(memory, log=log, saves=saves, restores=False, keep=self._keep)
 
-        return self._conversations.of((user, session, subagent), open)
+        return self._conversations.of((tenant, user, session, subagent, worker), open)
+
+    def _consult(self, run: _Run, shown: Sequence[AnyMessage]) -> Consulted | None:
+        """What the palace says, within the turn's deadline."""
+        consultation, conversation = self._consultation, run.conversation
+        if consultation is None:
+            return None
+        try:
+            return conversation.deadline.run(lambda: consultation.about(conversation.memory, shown), step="recall")
+        except (MemorySkipped, TimeoutError) as error:
+            return consultation.unreachable(error)
 
     def _fitted(self, request: ModelRequest[Any], context: TurnContext) -> ModelRequest[Any]:
         """A request with as much of the conversation and of what memory knows as fits the budget."""
@@ -224,13 +465,22 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         system = [request.system_message] if request.system_message else []
         room = budget - counts(system, tools=[*request.tools, *_response_schemas(request.response_format)])
         reserve = min(self._recall_budget, int(budget * RECALL_SHARE))
+        room = room if room >= LEAST_ROOM else ROOM_BEYOND_BUDGET
         lead = leading_system(request.messages)
         messages = [*request.messages[:lead], *context.earlier, *request.messages[lead:]]
-        window = fit(messages, room=max(0, room - reserve), has_system_prompt=bool(system), counts=counts)
+        window = fit(
+            messages,
+            room=max(min(room, ROOM_BEYOND_BUDGET), room - reserve),
+            has_system_prompt=bool(system),
+            counts=counts,
+        )
+        # The question's middle may be missing in the window.
+        question = [each for each in request.messages if is_from_person(each)][-1:]
         note = recalled_message(
             context.recalled,
-            shown=shown_texts(window),
-            limit=self._recall.limit,
+            last_question(request.messages)[1],
+            shown=shown_texts([*window, *question]),
+            limit=context.limit,
             room=min(reserve, room - counts(window)),
             counts=counts,
         )
@@ -255,17 +505,27 @@ def _response_schemas(response_format: Any) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _tools(
-    names: Sequence[str], memory: Memory, *, user: NameSource, session: NameSource, scope: Scope | None
-) -> list[BaseTool]:
+@dataclass(frozen=True, slots=True)
+class ToolOptions:
+    """What the middleware and its tools have in common."""
+
+    user: NameSource
+    session: NameSource
+    tenant: TenantSource
+    scope: Scope | None
+    choices: Choices
+
+
+def _tools(names: Sequence[str], memory: Memory, options: ToolOptions) -> list[BaseTool]:
     given = (names,) if isinstance(names, str) else tuple(names)
     for each in given:
         check_choice(each, TOOLS, what="tools")
     if len(set(given)) < len(given):
         raise InvalidInput(f"expected each of tools once, got {', '.join(given)}")
+    whose: dict[str, Any] = {"user": options.user, "session": options.session, "tenant": options.tenant}
     made = {
-        "recall": lambda: create_recall_tool(memory, user=user, session=session, scope=scope),
-        "remember": lambda: create_remember_tool(memory, user=user, session=session),
-        "forget": lambda: create_forget_tool(memory, user=user, session=session),
+        "recall": lambda: create_recall_tool(memory, **whose, scope=options.scope, **options.choices.filters()),
+        "remember": lambda: create_remember_tool(memory, **whose),
+        "forget": lambda: create_forget_tool(memory, **whose),
     }
     return [made[each]() for each in given]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from htm_core import InvalidInput
@@ -17,6 +17,36 @@ def check_name_source(value: Any, *, what: str) -> Any:
     raise InvalidInput(f"expected {what} to be a name, a callable that finds one, or None; got {value!r:.80}")
 
 
+def check_tenant(value: Any) -> Any:
+    """A name, a callable that finds one, the names that a run may choose from, or None."""
+    if isinstance(value, Collection) and not isinstance(value, str | bytes | Mapping):
+        names = frozenset(value)
+        if names and all(isinstance(name, str) and name.strip() for name in names):
+            return names
+    elif value is None or callable(value) or (isinstance(value, str) and value.strip()):
+        return value
+    raise InvalidInput(
+        f"expected tenant to be a name, a callable that finds one, a list of the names that a run may choose from, or None; "
+        f"got {value!r:.80}"
+    )
+
+
+def check_rewrite(value: Any) -> Any:
+    """A callable that writes queries, or None."""
+    if value is not None and (not callable(value) or isinstance(value, type)):
+        raise InvalidInput(f"expected rewrite to be a callable of the question and the messages, got {value!r:.80}")
+    return value
+
+
+def check_recall_limit(limit: int | None, recall_limit: int, *, default: int = 8) -> int:
+    """The one limit of two names of it."""
+    if limit is not None and recall_limit != default:
+        raise InvalidInput(
+            f"expected limit or recall_limit, which are two names of one option, got {limit} and {recall_limit}; give limit alone"
+        )
+    return check_whole(recall_limit if limit is None else limit, least=0, what="limit")
+
+
 def check_name(value: Any) -> str:
     """The name of a middleware: a text that is not empty."""
     if not isinstance(value, str) or not value.strip():
@@ -27,7 +57,7 @@ def check_name(value: Any) -> str:
 def check_choice(value: Any, choices: Sequence[Any], *, what: str) -> Any:
     """One of the values that there are."""
     if value not in choices:
-        raise InvalidInput(f"expected {what} to be one of {', '.join(map(repr, choices))}, got {value!r}")
+        raise InvalidInput(f"expected {what} to be one of {', '.join(map(repr, choices))}, got {value!r:.80}")
     return value
 
 
@@ -38,12 +68,12 @@ def check_score(value: Any) -> float:
     return float(value)
 
 
-def check_timeout(value: Any) -> float | None:
+def check_timeout(value: Any, *, what: str = "recall_timeout") -> float | None:
     """Seconds to wait; None waits as long as it takes."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-        raise InvalidInput(f"expected recall_timeout to be a number of seconds above 0, or None, got {value!r}")
+        raise InvalidInput(f"expected {what} to be a number of seconds above 0, or None, got {value!r}")
     return float(value)
 
 
@@ -54,3 +84,30 @@ def check_whole(value: Any, *, least: int, what: str) -> int:
             f"expected {what} to be a whole number of tokens or passages, {least} or more, got {value!r}"
         )
     return value
+
+
+def one_name(given: dict[str, Any], aliases: Mapping[str, str]) -> dict[str, Any]:
+    """Options by their present names; an older name is taken as well, but not beside the present one.
+
+    `aliases` has the older names, each with the present one.
+    """
+    found = dict(given)
+    for old, new in aliases.items():
+        if old not in found:
+            continue
+        value = found.pop(old)
+        if found.get(new) is not None and value is not None:
+            raise InvalidInput(
+                f"expected {new} or {old}, which are two names of one option, got both; give {new} alone"
+            )
+        if value is not None:
+            found[new] = value
+    return found
+
+
+def check_known(given: Iterable[str], known: Sequence[str], *, what: str) -> None:
+    """Refuse options that do not exist, by their names: they would have no effect, and nobody would notice."""
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        names = ", ".join(known) or "none at all"
+        raise InvalidInput(f"expected {what} of {names}; got {', '.join(unknown)}")

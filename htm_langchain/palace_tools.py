@@ -44,6 +44,7 @@ class FileArguments(BaseModel):
     content: str = Field(description=_ARGUMENTS["fact"])
     room: str = _ROOM
     drawer: str = _DRAWER
+    reason: str = Field(description=_ARGUMENTS["reason"])
 
 
 class LookArguments(BaseModel):
@@ -56,7 +57,12 @@ class LookArguments(BaseModel):
 def create_palace_tools(palace: Palace, *, user: NameSource = None, session: NameSource = None) -> list[BaseTool]:
     """The tools `note`, `promote_to_palace`, `file_in_palace` and `look_palace` over a palace.
 
-    `user` and `session` are those of `create_recall_tool`; a model can set neither. Raises `InvalidInput` for anything
+    Args:
+        palace: The palace, of the same tenant as those who use the tools: user and session are found for each run.
+        user: A name, or a callable that takes the runtime; by default found as `HTMMemoryMiddleware` does.
+        session: Likewise.
+
+    A model can set neither. Raises `InvalidInput` for anything
     but a `htm_core.palace.Palace`.
 
         agent = create_agent(model, tools=create_palace_tools(Palace(memory)))
@@ -88,9 +94,11 @@ def create_palace_tools(palace: Palace, *, user: NameSource = None, session: Nam
         return hands(runtime, config).promote(note_id, room=room, drawer=drawer, reason=reason, summary=summary)
 
     @reply_to_errors
-    def file(content: str, room: str, drawer: str, *, runtime: Hidden = None, config: RunnableConfig) -> str:
+    def file(
+        content: str, room: str, drawer: str, reason: str, *, runtime: Hidden = None, config: RunnableConfig
+    ) -> str:
         """File a fact."""
-        return hands(runtime, config).file(content, room=room, drawer=drawer)
+        return hands(runtime, config).file(content, room=room, drawer=drawer, reason=reason)
 
     @reply_to_errors
     def look(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Sequence
 
@@ -10,8 +9,9 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableLambda
 
 from htm_core import DatabaseUnavailable, DimensionMismatch, SchemaOutdated
+from htm_core.integration.deadline import MemorySkipped
 
-from .conversation import Conversation
+from .conversation import Conversation, Extent
 
 _log = logging.getLogger("htm.langchain")
 
@@ -19,32 +19,35 @@ _log = logging.getLogger("htm.langchain")
 RUN = "htm_persist"
 
 
-def persist(conversation: Conversation, messages: Sequence[BaseMessage]) -> None:
-    """Save what is new among messages; a failure is logged, and what failed is new the next time."""
-    new = conversation.unsaved(messages)
+def persist(conversation: Conversation, messages: Sequence[BaseMessage], *, extent: Extent = "part") -> None:
+    """Save what is new among messages, within the turn's deadline. See `Conversation.save` for `extent`.
+
+    A failure is logged, and what failed is kept with the conversation's next message.
+    """
+    count = conversation.due(messages, extent)
 
     def save(_: dict[str, int]) -> None:
-        conversation.save(new)
+        conversation.deadline.run(lambda: conversation.save(messages, extent))
 
-    if new:
+    if count is not None:
         try:
-            RunnableLambda(save, name=RUN).invoke({"messages": len(new)})
+            RunnableLambda(save, name=RUN).invoke({"messages": count})
         except Exception as error:
-            _log_unsaved(len(new), error)
+            _postpone(conversation, messages, extent, error)
 
 
-async def apersist(conversation: Conversation, messages: Sequence[BaseMessage]) -> None:
+async def apersist(conversation: Conversation, messages: Sequence[BaseMessage], *, extent: Extent = "part") -> None:
     """`persist`, awaited."""
-    new = conversation.unsaved(messages)
+    count = conversation.due(messages, extent)
 
     async def save(_: dict[str, int]) -> None:
-        await asyncio.to_thread(conversation.save, new)
+        await conversation.deadline.arun(lambda: conversation.save(messages, extent))
 
-    if new:
+    if count is not None:
         try:
-            await RunnableLambda(save, name=RUN).ainvoke({"messages": len(new)})
+            await RunnableLambda(save, name=RUN).ainvoke({"messages": count})
         except Exception as error:
-            _log_unsaved(len(new), error)
+            _postpone(conversation, messages, extent, error)
 
 
 def brief(error: Exception) -> str:
@@ -52,13 +55,16 @@ def brief(error: Exception) -> str:
 
     Other messages may quote what users said.
     """
-    for_administrators = DatabaseUnavailable | SchemaOutdated | DimensionMismatch | TimeoutError
+    for_administrators = DatabaseUnavailable | SchemaOutdated | DimensionMismatch | TimeoutError | MemorySkipped
     return str(error) if isinstance(error, for_administrators) and str(error) else type(error).__name__
 
 
-def _log_unsaved(count: int, error: Exception) -> None:
-    _log.warning(
-        "%d messages could not be kept (%s); the agent answers, and they are kept with its next message",
-        count,
-        brief(error),
-    )
+def _postpone(conversation: Conversation, messages: Sequence[BaseMessage], extent: Extent, error: Exception) -> None:
+    is_first = not conversation.waiting
+    conversation.postpone(messages, extent)
+    if is_first or not isinstance(error, MemorySkipped):  # said once for each conversation while memory is left out
+        _log.warning(
+            "%d messages could not be kept (%s); the agent answers, and they are kept with its next message",
+            len(conversation.waiting),
+            brief(error),
+        )

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
 import logging
-import threading
-from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
@@ -19,25 +15,24 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import ConfigDict, Field
 
 from htm_core import Memory, Recall, Scope
+from htm_core.integration.choices import LARGEST_LIMIT, Choices
+from htm_core.integration.deadline import Deadline, MemorySkipped
 from htm_core.integration.hit_metadata import KEY
-from htm_core.integration.prompt_block import EXTRA_HITS, TAG, Passage, build_block, label_of
+from htm_core.integration.prompt_block import EXTRA_HITS, TAG, Passage, build_block, label_of, note_of, speaker_of
 from htm_core.integration.scope import scope_of
 
 from .conversation import Conversation, TurnContext
 from .messages import SOURCE, is_from_person, words_of
 from .persist import brief
 from .retriever import documents
+from .rewriting import Rewrite, aqueries_of, best_of, queries_of
+from .scope import chosen
 from .tokens import Counts, count
-
-T = TypeVar("T")
 
 _log = logging.getLogger("htm.langchain")
 
 # The name of a recall among the runs of a trace.
 RUN: RunnableConfig = {"run_name": "htm_recall"}
-# Recalls that are past their time but still at work. When there are so many, the next ones fail at once.
-MAX_LATE = 32
-_late: set[threading.Thread] = set()
 
 OPENING = (
     f"<{TAG}>\n"
@@ -51,86 +46,154 @@ OPENING = (
 
 @dataclass(frozen=True, slots=True)
 class PromptRecall:
-    """How memory is recalled for a prompt: at most `limit` passages with at least `min_score`, within `timeout` seconds.
+    """How memory is recalled for a prompt: what `choices` say, with at least `min_score`, within `timeout` seconds.
 
     Without a `scope` recall looks at everything of a known user, and only at the session where no user is known.
-    `restore` adds what the log has from before. Recall never raises: what fails is logged, and nothing is added.
+    `restore` adds what the log has from before. `rewrite` writes the queries. Recall never raises: what fails is logged, and
+    nothing is added.
     """
 
-    limit: int
+    choices: Choices
     min_score: float
     scope: Scope | None
     timeout: float | None
     restore: bool
+    rewrite: Rewrite | None = None
 
-    def context(self, conversation: Conversation, messages: Sequence[AnyMessage]) -> TurnContext:
-        """What memory adds to the last question among messages; recalled once, however often this is called."""
+    def of_run(self, runtime: Any) -> PromptRecall:
+        """This recall, narrowed by what a run chooses; raises `InvalidInput` for what recall would refuse."""
+        return replace(self, choices=chosen(runtime, self.choices))
+
+    def context(
+        self,
+        conversation: Conversation,
+        messages: Sequence[AnyMessage],
+        *,
+        began_with: str | None = None,
+        restores: bool = True,
+    ) -> TurnContext:
+        """What memory adds to the last question among messages; recalled once, however often this is called.
+
+        `began_with` is the message with which the messages' thread began, where the log is shown before it. `restores` is
+        false where the messages are all that the thread is to have.
+        """
         key, question = last_question(messages)
-        known = conversation.known((key, question))
+        known = conversation.known((key, question, self.choices))
         if known is None:
-            earlier = self._earlier(conversation, messages)
-            recalled = self.recall(conversation.memory, question, extra=len(messages) + len(earlier))
-            known = TurnContext(recalled, earlier)
-            conversation.last = ((key, question), known)
+            earlier: Sequence[AnyMessage] = ()
+            boundary = self._boundary(conversation, messages, began_with) if restores else None
+            if boundary is not None:
+                try:
+                    earlier = conversation.deadline.run(lambda: conversation.earlier(boundary))
+                except Exception as error:
+                    _nothing(error)
+            extra, deadline = len(messages) + len(earlier), conversation.deadline
+            recalled = self.recall(conversation.memory, question, [*earlier, *messages], extra=extra, deadline=deadline)
+            known = TurnContext(recalled, earlier, self.choices.limit)
+            conversation.last = ((key, question, self.choices), known)
         return known
 
-    async def acontext(self, conversation: Conversation, messages: Sequence[AnyMessage]) -> TurnContext:
+    async def acontext(
+        self,
+        conversation: Conversation,
+        messages: Sequence[AnyMessage],
+        *,
+        began_with: str | None = None,
+        restores: bool = True,
+    ) -> TurnContext:
         """`context`, awaited."""
         key, question = last_question(messages)
-        known = conversation.known((key, question))
+        known = conversation.known((key, question, self.choices))
         if known is None:
-            earlier = await asyncio.to_thread(self._earlier, conversation, messages)
-            recalled = await self.arecall(conversation.memory, question, extra=len(messages) + len(earlier))
-            known = TurnContext(recalled, earlier)
-            conversation.last = ((key, question), known)
+            earlier: Sequence[AnyMessage] = ()
+            boundary = self._boundary(conversation, messages, began_with) if restores else None
+            if boundary is not None:
+                try:
+                    earlier = await conversation.deadline.arun(lambda: conversation.earlier(boundary))
+                except Exception as error:
+                    _nothing(error)
+            extra, deadline = len(messages) + len(earlier), conversation.deadline
+            recalled = await self.arecall(
+                conversation.memory, question, [*earlier, *messages], extra=extra, deadline=deadline
+            )
+            known = TurnContext(recalled, earlier, self.choices.limit)
+            conversation.last = ((key, question, self.choices), known)
         return known
 
-    def recall(self, memory: Memory, question: str, *, extra: int = EXTRA_HITS) -> Sequence[Document]:
-        """What memory knows, as the run `htm_recall`: up to `extra` more than the limit, for what is shown anyway."""
-        if not question.strip() or not self.limit:
+    def recall(
+        self,
+        memory: Memory,
+        question: str,
+        messages: Sequence[AnyMessage] = (),
+        *,
+        deadline: Deadline | None = None,
+        extra: int = EXTRA_HITS,
+    ) -> Sequence[Document]:
+        """What memory knows, as the run `htm_recall`: up to `extra` more than the limit, for what is shown anyway.
+
+        `deadline` is the turn's; by default recall is a turn of its own.
+        """
+        if not question.strip() or not self.choices.limit:
             return ()
+        deadline = deadline or Deadline(memory, timeout=self.timeout)
+        queries = queries_of(self.rewrite, question, messages, seconds=deadline.left) if self.rewrite else [question]
         try:
-            return self._retriever(memory, extra).invoke(question, RUN)
+            retriever = self._retriever(memory, deadline, extra)
+            return best_of([retriever.invoke(query, RUN) for query in queries])
         except Exception as error:
             return _nothing(error)
 
-    async def arecall(self, memory: Memory, question: str, *, extra: int = EXTRA_HITS) -> Sequence[Document]:
+    async def arecall(
+        self,
+        memory: Memory,
+        question: str,
+        messages: Sequence[AnyMessage] = (),
+        *,
+        deadline: Deadline | None = None,
+        extra: int = EXTRA_HITS,
+    ) -> Sequence[Document]:
         """`recall`, awaited."""
-        if not question.strip() or not self.limit:
+        if not question.strip() or not self.choices.limit:
             return ()
+        deadline = deadline or Deadline(memory, timeout=self.timeout)
+        queries: Sequence[str] = [question]
+        if self.rewrite:
+            queries = await aqueries_of(self.rewrite, question, messages, seconds=deadline.left)
         try:
-            return await self._retriever(memory, extra).ainvoke(question, RUN)
+            retriever = self._retriever(memory, deadline, extra)
+            return best_of([await retriever.ainvoke(query, RUN) for query in queries])
         except Exception as error:
             return _nothing(error)
 
-    def _earlier(self, conversation: Conversation, messages: Sequence[AnyMessage]) -> Sequence[AnyMessage]:
-        if not self.restore:
-            return ()
-        try:
-            return conversation.earlier(messages)
-        except Exception as error:
-            return _nothing(error)
+    def _boundary(
+        self, conversation: Conversation, messages: Sequence[AnyMessage], began_with: str | None
+    ) -> frozenset[str] | None:
+        return conversation.boundary(messages, began_with=began_with) if self.restore else None
 
-    def _retriever(self, memory: Memory, extra: int) -> TimeoutRetriever:
+    def _retriever(self, memory: Memory, deadline: Deadline, extra: int) -> TimeoutRetriever:
         return TimeoutRetriever(
             memory=memory,
-            k=self.limit + min(EXTRA_HITS, extra),
+            k=min(LARGEST_LIMIT, self.choices.limit + min(EXTRA_HITS, extra)),
+            choices=self.choices,
             scope=scope_of(memory) if self.scope is None else self.scope,
             min_score=self.min_score,
             timeout=self.timeout,
+            deadline=deadline,
         )
 
 
 class TimeoutRetriever(BaseRetriever):
-    """Recall within `timeout` seconds; after that it raises `TimeoutError`, and the recall ends by itself."""
+    """Recall within `timeout` seconds and a turn's deadline; after that it raises `TimeoutError`, and the recall ends by itself."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     memory: Memory = Field(exclude=True)
     k: int
+    choices: Choices
     scope: Scope | None
     min_score: float
     timeout: float | None
+    deadline: Deadline = Field(exclude=True)
 
     def _get_relevant_documents(
         self,
@@ -138,7 +201,7 @@ class TimeoutRetriever(BaseRetriever):
         *,
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain passes it by name
     ) -> list[Document]:
-        return documents(within(self.timeout, lambda: self._recall(query)))
+        return documents(self.deadline.run(lambda: self._recall(query), step="recall", at_most=self.timeout))
 
     async def _aget_relevant_documents(
         self,
@@ -146,14 +209,12 @@ class TimeoutRetriever(BaseRetriever):
         *,
         run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain passes it by name
     ) -> list[Document]:
-        recall = self.memory.aio.recall(query, limit=self.k, scope=self.scope, min_score=self.min_score, hold=False)
-        try:
-            return documents(await asyncio.wait_for(recall, self.timeout))
-        except TimeoutError as error:
-            raise _too_late(self.timeout) from error
+        return documents(await self.deadline.arun(lambda: self._recall(query), step="recall", at_most=self.timeout))
 
     def _recall(self, query: str) -> Recall:
-        return self.memory.recall(query, limit=self.k, scope=self.scope, min_score=self.min_score, hold=False)
+        return self.memory.recall(
+            query, limit=self.k, scope=self.scope, min_score=self.min_score, hold=False, **self.choices.filters()
+        )
 
     def _get_ls_params(self, **_kwargs: Any) -> LangSmithRetrieverParams:
         return LangSmithRetrieverParams(ls_retriever_name="htm", ls_vector_store_provider="htm")
@@ -170,37 +231,17 @@ def last_question(messages: Sequence[BaseMessage]) -> tuple[object, str]:
     return last.id, str(last.text)
 
 
-def within(timeout: float | None, work: Callable[[], T]) -> T:
-    """Do work within so many seconds; after that raise `TimeoutError`, while the work goes on in its own thread."""
-    if timeout is None:
-        return work()
-    _late.difference_update([each for each in list(_late) if not each.is_alive()])
-    if len(_late) >= MAX_LATE:
-        raise TimeoutError(f"expected earlier recalls to have ended, but {len(_late)} are past their time still")
-    done: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            done.set_result(work())
-        except BaseException as error:
-            done.set_exception(error)
-
-    thread = threading.Thread(target=contextvars.copy_context().run, args=(run,), name="htm-recall", daemon=True)
-    thread.start()
-    try:
-        return done.result(timeout=timeout)
-    except TimeoutError as error:
-        if done.done():
-            raise
-        _late.add(thread)
-        raise _too_late(timeout) from error
-
-
 # -- showing ----------------------------------------------------------------------------------------------------------
 
 
 def recalled_message(
-    found: Sequence[Document], *, shown: Collection[str], limit: int, room: int, counts: Counts = count
+    found: Sequence[Document],
+    question: str,
+    *,
+    shown: Collection[str],
+    limit: int,
+    room: int,
+    counts: Counts = count,
 ) -> HumanMessage | None:
     """One message with the best `limit` of what was recalled and is not `shown` anyway, in at most `room` tokens.
 
@@ -210,12 +251,25 @@ def recalled_message(
         Passage(
             each.page_content,
             each.metadata[KEY]["passage"],
-            label_of((each.metadata[KEY]["at"] or "")[:10], each.metadata[KEY]["name"] or each.metadata[KEY]["role"]),
+            label_of(
+                (each.metadata[KEY]["at"] or "")[:10],
+                speaker_of(each.metadata[KEY]["name"], each.metadata[KEY]["role"]),
+            ),
+            relevance=each.metadata[KEY]["relevance"],
         )
         for each in found
     )
     text = build_block(
-        passages, opening=OPENING, shown=shown, limit=limit, room=room, count=lambda text: counts([_inserted(text)])
+        passages,
+        question=question,
+        opening=OPENING,
+        shown=shown,
+        limit=limit,
+        room=room,
+        count=lambda text: counts([_inserted(text)]),
+        note=note_of(degraded=found[0].metadata[KEY]["degraded"], timeframe=found[0].metadata[KEY]["timeframe"])
+        if found
+        else None,
     )
     return _inserted(text) if text else None
 
@@ -248,11 +302,6 @@ def _inserted(text: str) -> HumanMessage:
 
 
 def _nothing(error: Exception) -> tuple[()]:
-    _log.warning("recall failed (%s); the agent answers without it", brief(error))
+    if not isinstance(error, MemorySkipped):  # why it is left out was logged when that began
+        _log.warning("recall failed (%s); the agent answers without it", brief(error))
     return ()
-
-
-def _too_late(timeout: float | None) -> TimeoutError:
-    return TimeoutError(
-        f"expected recall to answer within {timeout:g} s; look at the database, or raise recall_timeout"
-    )

@@ -4,38 +4,68 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
-from pydantic import ConfigDict, Field
+from langchain_core.runnables import RunnableConfig, ensure_config
+from pydantic import ConfigDict, Field, model_validator
 
 from htm_core import Hit, Memory, Recall
+from htm_core.integration.choices import LARGEST_LIMIT, NAMES, Choices, check_choices
 from htm_core.integration.hit_metadata import KEY, hit_metadata
 
 from .embedder import HTMEmbeddings
+from .options import check_known, check_tenant, one_name
+from .scope import chosen, memory_of, run_of
+
+# What else an option is called: in the constructor, where `tags` are LangChain's own, and in a call.
+_FIELDS = {"limit": "k"}
+_ARGUMENTS = {"k": "limit", "tagged": "tags"}
 
 
 class HTMRetriever(BaseRetriever):
     """Retrieve what a memory knows about a query, as documents.
 
-    The fields are the arguments of `Memory.recall`, with its defaults: `mode` ("hybrid", "vector" or "text"), `scope`,
-    `timeframe`, `tagged` (recall's `tags`), `where`, `robot`, `session`, `min_score`, `budget` and `hold`. `k` is recall's
-    `limit`, default 10; it may also be given to `invoke`. `only` keeps the hits of which it is true.
+    Whose memory that is each run says, as for `HTMMemoryMiddleware`: the context's `user_id`, the server's identity or the
+    config's `user_id`, and its thread as the session; else the memory's own. Reading writes nothing.
+
+    Args:
+        memory: The memory.
+        k: Documents at most, 10 by default, up to 1,000. `limit` is accepted as well.
+        mode: "hybrid" (meaning and words, the default), "vector" or "text".
+        scope: "user" (the default: theirs and what the tenant shares), "session", or "tenant" (everybody's).
+        timeframe: When it was said: "last week", a date, a `Window`; "auto" reads it from the query. None is any time.
+        tagged: Tags that a memory must have, all of them. (`tags` are LangChain's own, for traces.)
+        where: A filter on metadata, such as `{"kind": "fact"}`.
+        robot: The name of the robot that said it, or several.
+        session: The session that it was said in; by default any.
+        min_score: The lowest score, from 0 (the default) to 1.
+        budget: Tokens of the best whole hits at most; None, the default, is no limit.
+        hold: Whether hits go into working memory, and count as used. False by default.
+        tenant: Another tenant than the memory's own, as for `HTMMemoryMiddleware`. By default a run cannot choose one.
+        only: Keeps the hits of which it is true.
+
+    `invoke` takes `where`, `tags`, `timeframe` and `limit` (or `k`) for one call, and so does the run's context or
+    `configurable`. They narrow the retriever's own: both filters hold, and all tags; a timeframe and a limit replace it.
 
     `Document.metadata["htm"]` holds the hit's score, rank, ranks by vector and by text, best passage, and who said it when
     in which session. The rest of the metadata is the memory's own. The memory itself is never serialised, so no address and
-    no password is. Raises what `Memory.recall` raises.
+    no password is.
 
-        retriever = HTMRetriever(memory=Memory("atlas"), k=5, timeframe="last week")
-        documents = retriever.invoke("Which port does the API use?")
+    Raises `InvalidInput` for what recall cannot work with, `StorageError`, and `ModelError` for mode="vector" without a
+    working embedder.
+
+        retriever = HTMRetriever(memory=Memory("atlas"), k=5)
+        ann = {"configurable": {"user_id": "ann"}}
+        documents = retriever.invoke("Which port does the API use?", ann, where={"kind": "fact"}, timeframe="last week")
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     memory: Memory = Field(exclude=True)
-    k: int = Field(default=10, ge=1, le=1_000)
+    k: int = Field(default=10, ge=1, le=LARGEST_LIMIT)
     mode: str = "hybrid"
     scope: str | None = None
     timeframe: Any = None
@@ -49,37 +79,82 @@ class HTMRetriever(BaseRetriever):
     budget: int | None = Field(
         default=None, ge=0, description="tokens of the best whole hits at most; None is no limit"
     )
-    hold: bool = True
+    hold: bool = False
+    tenant: Any = Field(default=None, exclude=True, description="another tenant than the memory's, where it is allowed")
     only: Callable[[Hit], bool] | None = Field(
         default=None, exclude=True, description="keep only hits of which this is true"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_name(cls, given: Any) -> Any:
+        return one_name(given, _FIELDS) if isinstance(given, dict) else given
+
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        self._choices()
+        check_tenant(self.tenant)
+        return self
+
+    def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
+        """What memory knows about a query, best first.
+
+        Args:
+            input: The query.
+            config: The run's configuration; its `configurable` says whose memory it is.
+            kwargs: `where`, `tags`, `timeframe` and `limit` (or `k`) of this call.
+
+        Raises `InvalidInput`, `StorageError` and `ModelError`.
+
+            retriever.invoke("Which port?", {"configurable": {"user_id": "ann"}}, where={"project": "atlas"})
+        """
+        full = ensure_config(config)
+        return super().invoke(input, full, **kwargs, run=run_of(full))
+
+    async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
+        """`invoke`, awaited."""
+        full = ensure_config(config)
+        return await super().ainvoke(input, full, **kwargs, run=run_of(full))
 
     def _get_relevant_documents(
         self,
         query: str,
         *,
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain passes it by name
-        k: int | None = None,
+        run: Any = None,
+        **given: Any,
     ) -> list[Document]:
-        return self._documents(self.memory.recall(query, **self._recall_arguments(k)))
+        arguments = self._recall_arguments(run, given)
+        if not arguments["limit"]:
+            return []
+        return self._documents(memory_of(self.memory, run, tenant=self.tenant).recall(query, **arguments))
 
     async def _aget_relevant_documents(
         self,
         query: str,
         *,
         run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain passes it by name
-        k: int | None = None,
+        run: Any = None,
+        **given: Any,
     ) -> list[Document]:
-        return self._documents(await self.memory.aio.recall(query, **self._recall_arguments(k)))
+        arguments = self._recall_arguments(run, given)
+        if not arguments["limit"]:
+            return []
+        found = await memory_of(self.memory, run, tenant=self.tenant).aio.recall(query, **arguments)
+        return self._documents(found)
 
-    def _recall_arguments(self, k: int | None) -> dict[str, Any]:
+    def _choices(self) -> Choices:
+        return check_choices(limit=self.k, where=self.where, tags=self.tagged, timeframe=self.timeframe, least=1)
+
+    def _recall_arguments(self, run: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+        own = one_name({name: value for name, value in given.items() if name != "verbose"}, _ARGUMENTS)
+        check_known(own, NAMES, what="options of invoke")
+        choices = chosen(run, self._choices()).narrowed(own)
         return {
-            "limit": self.k if k is None else k,
+            "limit": choices.limit,
+            **choices.filters(),
             "mode": self.mode,
             "scope": self.scope,
-            "timeframe": self.timeframe,
-            "tags": self.tagged,
-            "where": self.where,
             "robot": self.robot,
             "session": self.session,
             "min_score": self.min_score,
@@ -108,7 +183,11 @@ def documents(found: Recall) -> list[Document]:
             page_content=hit.content,
             metadata={
                 **hit.node.metadata,
-                KEY: {"score": hit.score, "rank": rank, **hit_metadata(hit, degraded=found.degraded)},
+                KEY: {
+                    "score": hit.score,
+                    "rank": rank,
+                    **hit_metadata(hit, degraded=found.degraded, timeframe=found.timeframe),
+                },
             },
         )
         for rank, hit in enumerate(found, start=1)

@@ -42,9 +42,17 @@ class LangChainTagger:
 
 
 class LangChainPropositioner:
-    """A `Propositioner` that calls a LangChain chat model; arguments and errors are those of `LangChainTagger`.
+    """A `Propositioner` that calls a LangChain chat model.
 
-    memory = Memory("atlas", propositioner=LangChainPropositioner("openai:gpt-4.1-mini"))
+    Args:
+        model: A chat model, or a name such as "openai:gpt-4.1-mini" for LangChain's `init_chat_model`.
+        instructions: Replaces the default instructions.
+        config: Goes with every call of the model.
+
+    The memory's worker calls it, never the thread that remembers. Raises `InvalidInput` for what is no chat model, and
+    `ImportError` for a name without the package `langchain`.
+
+        memory = Memory("atlas", propositioner=LangChainPropositioner("openai:gpt-4.1-mini"))
     """
 
     def __init__(

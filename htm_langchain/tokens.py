@@ -21,6 +21,11 @@ COUNTED_BY_SERVER = ("langchain_anthropic", "langchain_google_genai", "langchain
 # For how many messages of each model the count is kept, and for how many models.
 HELD = 8_192
 MODELS = 8
+# What a file, a recording or a film is counted as, whatever it holds: its bytes as text would be a hundred times too many.
+# A page of a document costs a model from 1,500 to 3,000 tokens.
+MEDIA_TOKENS = {
+    "file": 2_048, "document": 2_048, "input_file": 2_048, "audio": 256, "input_audio": 256, "video": 256, "media": 256,
+}  # fmt: skip
 
 
 class Counts(Protocol):
@@ -32,10 +37,13 @@ class Counts(Protocol):
 def count(messages: Sequence[BaseMessage], *, tools: Sequence[Any] = ()) -> int:
     """Tokens of messages and tools: LangChain's estimate, and one token for each character beyond ASCII.
 
-    LangChain counts four characters as one token. That is far too few tokens for most scripts other than Latin.
+    LangChain counts four characters as one token. That is far too few tokens for most scripts other than Latin, and far too
+    many for a file, of which it counts the bytes.
     """
     beyond = sum(len(each.text) - len(each.text.encode("ascii", "ignore")) for each in messages)
-    return math.ceil(count_tokens_approximately(list(messages), tools=list(tools) or None) + 0.75 * beyond)
+    media = [MEDIA_TOKENS[kind] for each in messages for kind in _media(each)]
+    counted = [_without_media(each) for each in messages] if media else list(messages)
+    return math.ceil(count_tokens_approximately(counted, tools=list(tools) or None) + 0.75 * beyond) + sum(media)
 
 
 class ModelCounts:
@@ -89,6 +97,21 @@ class Counters:
         if len(self._held) > MODELS:
             self._held.popitem(last=False)
         return found
+
+
+def _media(message: BaseMessage) -> list[str]:
+    """The kinds of a message's files, recordings and films."""
+    if isinstance(message.content, str):
+        return []
+    kinds = (str(block.get("type")) for block in message.content if isinstance(block, dict))
+    return [kind for kind in kinds if kind in MEDIA_TOKENS]
+
+
+def _without_media(message: BaseMessage) -> BaseMessage:
+    if not _media(message):
+        return message
+    content = [each for each in message.content if isinstance(each, str) or each.get("type") not in MEDIA_TOKENS]
+    return message.model_copy(update={"content": content})
 
 
 def _schema(tool: Any) -> str:

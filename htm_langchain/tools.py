@@ -5,12 +5,9 @@ What runs the agent decides whose memory that is, through arguments that no mode
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Annotated, Any, NoReturn
 
 from langchain_core.documents import Document
@@ -20,11 +17,12 @@ from pydantic import BaseModel, Field
 
 from htm_core import HTMError, Memory, Scope
 from htm_core.integration import tool_replies
+from htm_core.integration.choices import check_choices
 from htm_core.integration.scope import check_memory, scope_of
 
-from .options import SCOPES, check_choice, check_name_source, check_score
+from .options import SCOPES, check_choice, check_name_source, check_score, check_tenant
 from .retriever import documents
-from .scope import NameSource, memory_of
+from .scope import NameSource, TenantSource, chosen, memory_of, run_of
 
 _TOOLS, _ARGUMENTS = tool_replies.TOOLS, tool_replies.ARGUMENTS
 # LangGraph fills this parameter by its name, `runtime`, and leaves it out of what a model sees.
@@ -58,8 +56,12 @@ def create_recall_tool(
     *,
     user: NameSource = None,
     session: NameSource = None,
+    tenant: TenantSource = None,
     scope: Scope | None = None,
     min_score: float = 0.0,
+    where: Mapping[str, Any] | None = None,
+    tags: Sequence[str] | None = None,
+    timeframe: Any = None,
     name: str = "recall",
     description: str = _TOOLS["recall"],
 ) -> BaseTool:
@@ -69,9 +71,14 @@ def create_recall_tool(
         memory: The memory, or one of the same tenant: user and session are found for each run.
         user: A name, or a callable that takes the runtime; by default found as `HTMMemoryMiddleware` does.
         session: Likewise.
+        tenant: Another tenant than the memory's own: a name, a callable of the runtime, or a list of the names that a run
+            may choose from. By default a run cannot choose one.
         scope: "user", "session" or "tenant" (everybody's). By default all of a known user's memories, and only the
             session's where no user is known.
-        min_score: From 0 to 1; what scores less is not shown.
+        min_score: From 0 to 1; what scores less is not shown. 0 by default.
+        where: A filter on metadata that always holds; by default none. A run may add its own, as for `HTMMemoryMiddleware`.
+        tags: Tags that a memory must have, all of them; by default none. A run may add its own.
+        timeframe: When it was said, where the model names no time; by default any time.
         name: The tool's name.
         description: What the model reads about the tool.
 
@@ -79,9 +86,10 @@ def create_recall_tool(
 
         agent = create_agent(model, tools=[create_recall_tool(memory), create_remember_tool(memory)])
     """
-    run_scope = ToolScope(check_memory(memory), user, session)
+    run_scope = ToolScope(check_memory(memory), user, session, tenant)
     check_choice(scope, SCOPES, what="scope")
     least = check_score(min_score)
+    choices = check_choices(limit=tool_replies.allowed_limit(5), where=where, tags=tags, timeframe=timeframe)
 
     @reply_to_errors
     def recall(
@@ -89,10 +97,11 @@ def create_recall_tool(
     ) -> tuple[str, list[Document]]:
         """Look up what was said or noted before."""
         theirs = run_scope.memory(runtime, config)
+        own = chosen(run_scope.trusted(runtime, config), choices).narrowed({"timeframe": timeframe})
         found = theirs.recall(
             query,
             limit=tool_replies.allowed_limit(limit),
-            timeframe=timeframe,
+            **own.filters(),
             scope=scope or scope_of(theirs),
             min_score=least,
             hold=False,
@@ -107,16 +116,25 @@ def create_remember_tool(
     *,
     user: NameSource = None,
     session: NameSource = None,
+    tenant: TenantSource = None,
     name: str = "remember",
     description: str = _TOOLS["remember"],
 ) -> BaseTool:
     """A tool that remembers a fact for whoever is speaking; where no user is known, for this session alone.
 
-    The arguments are those of `create_recall_tool`.
+    Args:
+        memory: The memory, or one of the same tenant: user and session are found for each run.
+        user: A name, or a callable that takes the runtime; by default found as `HTMMemoryMiddleware` does.
+        session: Likewise.
+        tenant: Another tenant than the memory's own, as for `create_recall_tool`; by default a run cannot choose one.
+        name: The tool's name; "remember" by default.
+        description: What the model reads about the tool.
+
+    A model can set none of these. Raises `InvalidInput` for what these arguments cannot be.
 
         agent = create_agent(model, tools=[create_remember_tool(memory, user="ann")])
     """
-    run_scope = ToolScope(check_memory(memory), user, session)
+    run_scope = ToolScope(check_memory(memory), user, session, tenant)
 
     @reply_to_errors
     def remember(
@@ -139,16 +157,25 @@ def create_forget_tool(
     *,
     user: NameSource = None,
     session: NameSource = None,
+    tenant: TenantSource = None,
     name: str = "forget",
     description: str = _TOOLS["forget"],
 ) -> BaseTool:
     """A tool that forgets one memory of whoever is speaking, and of nobody else; `Memory.restore` brings it back.
 
-    The arguments are those of `create_recall_tool`.
+    Args:
+        memory: The memory, or one of the same tenant: user and session are found for each run.
+        user: A name, or a callable that takes the runtime; by default found as `HTMMemoryMiddleware` does.
+        session: Likewise.
+        tenant: Another tenant than the memory's own, as for `create_recall_tool`; by default a run cannot choose one.
+        name: The tool's name; "forget" by default.
+        description: What the model reads about the tool.
+
+    A model can set none of these. Raises `InvalidInput` for what these arguments cannot be.
 
         agent = create_agent(model, tools=[create_recall_tool(memory), create_forget_tool(memory)])
     """
-    run_scope = ToolScope(check_memory(memory), user, session)
+    run_scope = ToolScope(check_memory(memory), user, session, tenant)
 
     @reply_to_errors
     def forget(memory_id: str, *, runtime: Hidden = None, config: RunnableConfig) -> str:
@@ -166,16 +193,23 @@ class ToolScope:
     base: Memory
     user: NameSource
     session: NameSource
+    tenant: TenantSource = None
 
     def __post_init__(self) -> None:
         check_name_source(self.user, what="user")
         check_name_source(self.session, what="session")
+        check_tenant(self.tenant)
 
     def memory(self, runtime: Any, config: RunnableConfig) -> Memory:
-        """The memory of whoever is speaking. A runtime that is plain JSON came from a model, and is ignored."""
+        """The memory of whoever is speaking."""
+        run = self.trusted(runtime, config)
+        return memory_of(self.base, run, user=self.user, session=self.session, tenant=self.tenant)
+
+    @staticmethod
+    def trusted(runtime: Any, config: RunnableConfig) -> Any:
+        """What is known of a run. A runtime that is plain JSON came from a model, and is ignored."""
         is_invented = runtime is None or isinstance(runtime, Mapping | list | str | int | float)
-        trusted = _running(config) if is_invented else runtime
-        return memory_of(self.base, trusted, user=self.user, session=self.session)
+        return run_of(config) if is_invented else runtime
 
 
 class MemoryTool(StructuredTool):
@@ -223,14 +257,3 @@ reply_to_errors = tool_replies.reply_to_errors(
     log=logging.getLogger("htm.langchain"),
     unreachable="Memory cannot be reached just now; go on without it.",
 )
-
-
-def _running(config: RunnableConfig) -> Any:
-    """The runtime for a tool that was given none: that of the graph around it, else one with the configuration alone."""
-    if "langgraph.runtime" in sys.modules:
-        from langgraph.runtime import get_runtime
-
-        with contextlib.suppress(RuntimeError, KeyError, AttributeError):
-            if (runtime := get_runtime()) is not None:
-                return runtime
-    return SimpleNamespace(config=config)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, get_args
 
 from htm_core import Collection, CollectionHit, InvalidInput, Mode
 from htm_core.integration.mmr import cosines, mmr
 
-OPTIONS = ("filter", "strategy", "score_threshold")
-STRATEGIES = ("hybrid", "vector", "text")
+from .options import check_choice, check_known
+
+OPTIONS = ("filter", "mode", "score_threshold")
+# Older names of options, each with the present one.
+OLDER = {"strategy": "mode"}
 Options = Mapping[str, Any]
 
 
@@ -18,13 +21,13 @@ def find(items: Collection, query: str, k: int, options: Options) -> list[Collec
     check_options(options, OPTIONS)
     if not _words(query):
         return [] if options.get("score_threshold") else items.query(limit=k, where=options.get("filter"))
-    return items.query(query, limit=k, mode=check_strategy(options["strategy"]), **_conditions(options))
+    return items.query(query, limit=k, mode=check_mode(options["mode"]), **_conditions(options))
 
 
 def find_by_vector(items: Collection, vector: Sequence[float], k: int, options: Options) -> list[CollectionHit]:
     """The hits of a query's vector, best first."""
     check_options(options, OPTIONS)
-    return items.query(vector=_numbers(vector), limit=k, mode="vector", **_conditions(options))
+    return items.query(vector=numbers_of(vector), limit=k, mode="vector", **_conditions(options))
 
 
 def find_diverse(
@@ -41,7 +44,7 @@ def find_diverse(
         query,
         vector=vector,
         model=items.embedder.name,
-        mode=check_strategy(options["strategy"]),
+        mode=check_mode(options["mode"]),
         limit=max(k, fetch_k),
         with_vectors=True,
         **_conditions(options),
@@ -55,7 +58,7 @@ def find_diverse_by_vector(
     """`find_diverse`, for a query's vector."""
     check_options(options, OPTIONS)
     _check_fetch_k(fetch_k)
-    numbers = _numbers(vector)
+    numbers = numbers_of(vector)
     candidates = items.query(
         vector=numbers, mode="vector", limit=max(k, fetch_k), with_vectors=True, **_conditions(options)
     )
@@ -64,9 +67,7 @@ def find_diverse_by_vector(
 
 def check_options(options: Options, known: Sequence[str]) -> None:
     """Refuse an option that does not exist, by its name: it would have no effect, and nobody would notice."""
-    unknown = [name for name in options if name not in known]
-    if unknown:
-        raise InvalidInput(f"expected options of {', '.join(known)}; got {', '.join(unknown)}")
+    check_known(options, known, what="options")
     where = options.get("filter")
     if where is not None and not isinstance(where, Mapping):
         raise InvalidInput(
@@ -75,11 +76,10 @@ def check_options(options: Options, known: Sequence[str]) -> None:
         )
 
 
-def check_strategy(value: object) -> Mode:
-    """One of the strategies."""
-    if value not in STRATEGIES:
-        raise InvalidInput(f"expected strategy to be one of {', '.join(STRATEGIES)}, got {value!r:.80}")
-    return cast(Mode, value)
+def check_mode(value: object) -> Mode:
+    """One of the ways to search."""
+    found: Mode = check_choice(value, get_args(Mode), what="mode")
+    return found
 
 
 def _diverse(
@@ -110,5 +110,6 @@ def _words(query: object) -> str:
     return query.strip()
 
 
-def _numbers(vector: Any) -> list[float]:
+def numbers_of(vector: Any) -> list[float]:
+    """A vector as a list; it may be an array."""
     return list(vector.tolist() if hasattr(vector, "tolist") else vector)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from langchain_core.messages import (
     AIMessage,
@@ -10,11 +12,13 @@ from langchain_core.messages import (
     BaseMessage,
     HumanMessage,
     InvalidToolCall,
+    SystemMessage,
     ToolCall,
     ToolMessage,
 )
 
-from htm_core.integration.window import MessageGroup, group_tool_calls, stable_window
+from htm_core.integration.shorten import Parts, Shortener, texts_within, with_texts_within
+from htm_core.integration.window import MessageGroup, group_tool_calls, largest, stable_window
 
 from .messages import is_from_person, leading_system
 from .tokens import Counts, count
@@ -42,14 +46,18 @@ def fit(
         counts: Counts the tokens of messages.
 
     A tool call is never separated from its results. The last message of a person always stays, and what follows it as far
-    back as fits, the last group at least.
+    back as fits, the last group at least. The middle of a text that is too long is left out, with a line that says so; the
+    messages that were given are not changed.
     """
     system, groups = grouped(messages, counts=counts)
+    shortener: Shortener[AnyMessage] = Shortener(lambda message: counts([message]), parts)
+    if system and counts(system) > largest(room):
+        one = SystemMessage("\n\n".join(str(each.text) for each in system))
+        system = next(filter(None, (shortener.shorten(each, room=largest(room)) for each in (system, [one]))), [])
     room -= counts(system) if system else 0
     if not system and not has_system_prompt:
         groups = groups[next((at for at, group in enumerate(groups) if group.starts_turn), 0) :]
-    shown = stable_window(groups, room=room, low_water=int(low_water * room))
-    return [*system, *(each for group in shown for each in group.messages)]
+    return [*system, *stable_window(groups, room=room, low_water=int(low_water * room), shortener=shortener)]
 
 
 def grouped(
@@ -73,9 +81,8 @@ def calls_of(message: BaseMessage) -> list[ToolCall | InvalidToolCall]:
 
 def _group(messages: tuple[AnyMessage, ...], counts: Counts) -> MessageGroup[AnyMessage]:
     first = messages[0]
-    return MessageGroup(
-        messages, counts(messages), starts_turn=isinstance(first, HumanMessage), by_person=is_from_person(first)
-    )
+    costs = tuple(counts([message]) for message in messages)
+    return MessageGroup(messages, costs, starts_turn=isinstance(first, HumanMessage), by_person=is_from_person(first))
 
 
 def _answers(result: AnyMessage, group: Sequence[AnyMessage]) -> bool:
@@ -88,8 +95,78 @@ def _is_answered(group: Sequence[AnyMessage]) -> bool:
 
 
 def _without_repeats(group: tuple[AnyMessage, ...]) -> tuple[AnyMessage, ...]:
-    """A group without earlier results of a call that has two: models accept only one, and the last one counts."""
-    last = {each.tool_call_id: at for at, each in enumerate(group) if isinstance(each, ToolMessage)}
-    return tuple(
-        each for at, each in enumerate(group) if not isinstance(each, ToolMessage) or last[each.tool_call_id] == at
-    )
+    """A group with as many results of an id as it has calls of it, the last ones: models accept no more.
+
+    Some models give several calls of one answer the same id.
+    """
+    left = Counter(call["id"] for call in calls_of(group[0]))
+    kept: list[AnyMessage] = []
+    for each in reversed(group):
+        if isinstance(each, ToolMessage):
+            left[each.tool_call_id] -= 1
+            if left[each.tool_call_id] < 0:
+                continue
+        kept.append(each)
+    return tuple(reversed(kept))
+
+
+# -- messages that are too long ---------------------------------------------------------------------------------------
+
+# The fields of a content block that hold what was said, or what a tool is called with.
+_TEXTS = {"tool_use": "input", "tool_call": "args", "tool_result": "content"}
+# Blocks whose text a provider checks by a signature, so that none of it may be missing.
+_SIGNED = ("thinking", "redacted_thinking", "reasoning")
+
+
+def parts(message: AnyMessage) -> Parts[AnyMessage]:
+    """The texts of a message that may be cut: what was said, and what tools are called with."""
+    cuttable = [*_cuttable_content(message.content), *(call["args"] for call in calls_of(message))]
+
+    def rebuilt(texts: Sequence[str]) -> AnyMessage:
+        """The message with other texts."""
+        given = iter(texts)
+        changed: dict[str, Any] = {"content": _with_content(message.content, given)}
+        if isinstance(message, AIMessage):
+            for kind in ("tool_calls", "invalid_tool_calls"):
+                calls = getattr(message, kind)
+                changed[kind] = [{**call, "args": with_texts_within(call["args"], given)} for call in calls]
+            # Providers' own form of the calls, which would say them whole.
+            more = message.additional_kwargs
+            changed["additional_kwargs"] = {
+                key: more[key] for key in more if key not in ("tool_calls", "function_call")
+            }
+        return message.model_copy(update=changed)
+
+    def plain(text: str) -> AnyMessage:
+        """The message with one text alone."""
+        calls: dict[str, Any] = {"tool_calls": [], "invalid_tool_calls": [], "additional_kwargs": {}}
+        return message.model_copy(update={"content": text, **(calls if calls_of(message) else {})})
+
+    return Parts(texts_within(cuttable), rebuilt, plain)
+
+
+def _cuttable_content(content: str | list[Any]) -> list[Any]:
+    return [content] if isinstance(content, str) else [_cuttable(block) for block in content]
+
+
+def _with_content(content: str | list[Any], texts: Iterator[str]) -> str | list[Any]:
+    if isinstance(content, str):
+        return next(texts)
+    return [
+        with_texts_within(block, texts) if isinstance(block, str) else _with_block(block, texts) for block in content
+    ]
+
+
+def _cuttable(block: Any) -> Any:
+    """What of a content block may be cut; nothing of a picture or a file."""
+    return block if isinstance(block, str) else block.get(_text_field(block), ())
+
+
+def _with_block(block: dict[str, Any], texts: Iterator[str]) -> dict[str, Any]:
+    field = _text_field(block)
+    return {**block, field: with_texts_within(block[field], texts)} if field in block else block
+
+
+def _text_field(block: dict[str, Any]) -> str:
+    kind = block.get("type")
+    return "" if kind in _SIGNED else _TEXTS.get(str(kind), "text")

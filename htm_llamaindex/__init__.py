@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import htm_core
+
 if TYPE_CHECKING:
     from .block import HTMMemoryBlock
     from .chat_store import HTMChatStore
@@ -28,6 +30,9 @@ __all__ = [
     "HTMToolSpec",
     "HTMVectorStore",
 ]
+
+# The version of all three packages, which are one distribution.
+__version__ = htm_core.__version__
 
 _MODULES = {
     "HTMChatStore": "chat_store",

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory import BaseMemoryBlock
 from llama_index.core.utils import get_tokenizer
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, field_serializer, field_validator
 
 from htm_core import Draft, InvalidInput, Memory
+from htm_core.integration.choices import TimeframeLike, check_choices
+from htm_core.integration.keep import Keep
 from htm_core.integration.prompt_block import drop_last_items
 from htm_core.integration.scope import check_alone, check_user
 
-from . import handles
-from .log import drafts_of
+from . import handles, keep_rules
+from .log import TurnLog, drafts_of
 from .messages import words_of
 from .retriever import recall_for_prompt, recalled_text
 from .scope import known_user, memory_for
@@ -45,12 +48,21 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
         accept_short_term_memory: Whether it keeps what leaves short-term memory.
         recall_limit: Passages to recall at most; 0 recalls none.
         recall_tokens: Tokens of these at most.
-        min_score: The lowest score, from 0 to 1, of a passage that is shown.
+        min_score: The lowest score, from 0 (the default) to 1, of a passage that is shown. What is shown and how much of it
+                goes by relevance: see docs/why/relevance.md.
+        where: A filter on metadata for recall; none by default.
+        tags: Tags that a recalled memory must have, all of them; none by default.
+        timeframe: When a recalled memory must have been said, such as "last week"; any time by default.
+        keep: Which messages recall may find: roles, such as `["user", "assistant"]`, or a function of a `ChatMessage`. By
+            default all. The others are in the session's log alone.
+        rewrite: Makes the query for recall of the question's words. By default the question itself is the query.
+        timeout: Seconds that memory may take to recall, and to keep; 10 by default. None is no limit.
         tokenizer_fn: Splits a text into tokens, to count them; by default LlamaIndex's.
         handle: The name under which this process finds the memory; set when a block is deserialised.
 
     What leaves short-term memory is kept as said in its session. With `HTMChatStore` below, everything is kept already, and
-    nothing is kept twice.
+    nothing is kept twice. While the database does not answer, nothing is recalled, which is logged; what cannot be kept is a
+    `StorageError`.
 
         chat = llama_index.core.memory.Memory.from_defaults("s1", memory_blocks=[HTMMemoryBlock(Memory("atlas"))])
     """
@@ -60,7 +72,13 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
     user: str | None = None
     recall_limit: int = Field(default=8, ge=0, le=100)
     recall_tokens: int = Field(default=1_000, ge=0)
-    min_score: float = Field(default=0.2, ge=0, le=1)
+    min_score: float = Field(default=0.0, ge=0, le=1)
+    where: dict[str, Any] | None = None
+    tags: list[str] | None = None
+    timeframe: Any = None
+    keep: Any = Field(default=None, description="which messages recall may find")
+    rewrite: Callable[[str], str] | None = Field(default=None, exclude=True)
+    timeout: float | None = Field(default=10.0, gt=0)
     handle: str | None = Field(default=None, description="under which name this process knows the memory")
     tokenizer_fn: Callable[[str], Any] = Field(default_factory=get_tokenizer, exclude=True)
 
@@ -80,11 +98,18 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
         accept_short_term_memory: bool = True,
         recall_limit: int = 8,
         recall_tokens: int = 1_000,
-        min_score: float = 0.2,
+        min_score: float = 0.0,
         tokenizer_fn: Callable[[str], Any] | None = None,
         handle: str | None = None,
+        where: Mapping[str, Any] | None = None,
+        tags: Sequence[str] | None = None,
+        timeframe: TimeframeLike = None,
+        keep: Keep[ChatMessage] | None = None,
+        rewrite: Callable[[str], str] | None = None,
+        timeout: float | None = 10.0,
     ) -> None:
         check_alone(memory, robot=robot, tenant=tenant, url=url)
+        check_choices(limit=recall_limit, where=where, tags=tags, timeframe=timeframe)
         super().__init__(
             robot=robot if memory is None else memory.robot,
             tenant=tenant if memory is None else memory.tenant,
@@ -93,8 +118,23 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
             recall_limit=recall_limit, recall_tokens=recall_tokens, min_score=min_score,
             handle=handle or handles.handle_of(memory, url),
             tokenizer_fn=tokenizer_fn or get_tokenizer(),
+            where=None if where is None else dict(where), tags=None if tags is None else list(tags), timeframe=timeframe,
+            keep=keep, rewrite=rewrite, timeout=timeout,
         )  # type: ignore[call-arg]  # fields of this class  # fmt: skip
         self._memory = memory
+
+    @field_validator("keep")
+    @classmethod
+    def _rule(cls, keep: Any) -> Any:
+        return keep_rules.read(keep)
+
+    @field_serializer("keep")
+    def _written_rule(self, keep: Any) -> Any:
+        return keep_rules.write(keep)
+
+    @field_serializer("handle")
+    def _written_handle(self, handle: str | None) -> str:
+        return handles.written(handle, lambda: self.memory)
 
     @property
     def memory(self) -> Memory:
@@ -137,11 +177,21 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
         question = next(questions, "")
         if not question or not self.recall_limit:
             return ""
+        memory = self._memory_of(session)
+        choices = check_choices(limit=self.recall_limit, where=self.where, tags=self.tags, timeframe=self.timeframe)
+        turn = TurnLog(memory, timeout=self.timeout)
         found = recall_for_prompt(
-            self._memory_of(session), question, limit=self.recall_limit, min_score=self.min_score, without="no memories"
+            memory,
+            question,
+            choices=choices,
+            min_score=self.min_score,
+            without="no memories",
+            run=lambda work: turn.run(work, step="recall"),
+            rewrite=self.rewrite,
         )
         return recalled_text(
             found,
+            question,
             shown={words_of(each) for each in messages},
             limit=self.recall_limit,
             room=self.recall_tokens,
@@ -153,11 +203,8 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
         """Keep what has words and is not in the session's log, where a chat store would have put it."""
         for name, said in _by_session(messages, session).items():
             memory = self._memory_of(name)
-            logged = memory.log().entries() if memory.session else []
-            known = Counter(mention.payload for _, mention in logged)
-            new = [draft for draft in drafts_of(said) if draft.content and not _take(known, draft)]
-            for first in range(0, len(new), BATCH_SIZE):
-                memory.remember_many(new[first : first + BATCH_SIZE])
+            drafts = drafts_of([each for each in said if words_of(each)], keep=self.keep)
+            TurnLog(memory, timeout=self.timeout).write(partial(_keep_new, memory, drafts))
 
     def _memory_of(self, session: str | None) -> Memory:
         session = session or self.memory.session
@@ -170,6 +217,18 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
 
     def _count_tokens(self, text: str) -> int:
         return len(self.tokenizer_fn(text))
+
+
+def _keep_new(memory: Memory, drafts: Sequence[Draft]) -> None:
+    """Keep what is not in the session's log. What recall may not find goes to the log alone."""
+    logged = memory.log().entries() if memory.session else []
+    known = Counter(mention.payload for _, mention in logged)
+    new = [draft for draft in drafts if not _take(known, draft)]
+    searched, others = [each for each in new if each.content], [each for each in new if not each.content]
+    for first in range(0, len(searched), BATCH_SIZE):
+        memory.remember_many(searched[first : first + BATCH_SIZE])
+    if others and memory.session:
+        memory.log().append(others)
 
 
 def _by_session(messages: Sequence[ChatMessage], session: str | None) -> dict[str | None, list[ChatMessage]]:

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, field_serializer, field_validator
 
 from htm_core import Log, Memory, Mention
+from htm_core.integration.keep import Keep
 from htm_core.integration.scope import check_alone, check_user
 
-from . import handles
-from .log import drafts_of, drafts_with_known_ids
+from . import handles, keep_rules
+from .log import TurnLog, drafts_of, drafts_with_known_ids
 from .messages import message_of
 from .scope import known_user, memory_for
 
+T = TypeVar("T")
 ACTIVE = MessageStatus.ACTIVE
+# Of so many sessions, those that were used last, it is known which messages may not have been written.
+MAX_SESSIONS = 1_000
 
 
 class HTMChatStore(AsyncDBChatStore):
@@ -31,6 +37,10 @@ class HTMChatStore(AsyncDBChatStore):
         user: Whose conversations these are. By default the memory's own user; without one each belongs to its session alone.
         url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
         handle: The name under which this process finds the memory; set when a store is deserialised.
+        timeout: Seconds that a method may take; 10 by default, None is no limit. While the database does not answer, methods
+            raise `StorageError` at once.
+        keep: Which messages recall may find: roles, such as `["user", "assistant"]`, or a function of a `ChatMessage`. By
+            default all. The log has every message.
 
     Every message is in PostgreSQL when `add_message` returns. What LlamaIndex deletes leaves the session's log but stays in
     long-term memory; to forget it, use the memory itself. It works in any event loop, and in several one after the other. It
@@ -43,8 +53,12 @@ class HTMChatStore(AsyncDBChatStore):
     tenant: str = "default"
     user: str | None = None
     handle: str | None = Field(default=None, description="under which name this process knows the memory")
+    timeout: float | None = Field(default=10.0, gt=0)
+    keep: Any = Field(default=None, description="which messages recall may find")
 
     _memory: Memory | None = PrivateAttr(default=None)
+    _turns: OrderedDict[str, TurnLog] = PrivateAttr(default_factory=OrderedDict)
+    _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
 
     def __init__(
         self,
@@ -55,6 +69,8 @@ class HTMChatStore(AsyncDBChatStore):
         user: str | None = None,
         url: str | None = None,
         handle: str | None = None,
+        timeout: float | None = 10.0,
+        keep: Keep[ChatMessage] | None = None,
     ) -> None:
         check_alone(memory, robot=robot, tenant=tenant, url=url)
         super().__init__(
@@ -62,8 +78,23 @@ class HTMChatStore(AsyncDBChatStore):
             tenant=tenant if memory is None else memory.tenant,
             user=known_user(memory, check_user(user)),
             handle=handle or handles.handle_of(memory, url),
+            timeout=timeout,
+            keep=keep,
         )  # type: ignore[call-arg]  # fields of this class
         self._memory = memory
+
+    @field_validator("keep")
+    @classmethod
+    def _rule(cls, keep: Any) -> Any:
+        return keep_rules.read(keep)
+
+    @field_serializer("keep")
+    def _written_rule(self, keep: Any) -> Any:
+        return keep_rules.write(keep)
+
+    @field_serializer("handle")
+    def _written_handle(self, handle: str | None) -> str:
+        return handles.written(handle, lambda: self.memory)
 
     @classmethod
     def class_name(cls) -> str:
@@ -86,17 +117,17 @@ class HTMChatStore(AsyncDBChatStore):
 
         `offset` counts from the oldest.
         """
-        found = await asyncio.to_thread(self._read, key, status)
+        found = await self._within(self._read, key, status)
         first = offset or 0
         return [message_of(each) for each in found[first : None if limit is None else first + limit]]
 
     async def count_messages(self, key: str, status: MessageStatus | None = ACTIVE) -> int:
         """How many messages of a status a session has."""
-        return len(await asyncio.to_thread(self._read, key, status))
+        return len(await self._within(self._read, key, status))
 
     async def get_keys(self) -> list[str]:
         """The sessions that have messages: the user's, or all those without a user."""
-        return await asyncio.to_thread(memory_for(self.memory, user=self.user, session=None).sessions)
+        return await self._within(memory_for(self.memory, user=self.user, session=None).sessions)
 
     # -- writing ------------------------------------------------------------------------------------------------------
 
@@ -105,35 +136,35 @@ class HTMChatStore(AsyncDBChatStore):
         await self.add_messages(key, [message], status)
 
     async def add_messages(self, key: str, messages: list[ChatMessage], status: MessageStatus = ACTIVE) -> None:
-        """Keep messages for good, all of them or none."""
+        """Keep messages for good, all of them or none. The same ones added again right after an error are stored once."""
         await asyncio.to_thread(self._add, key, messages, status)
 
     async def set_messages(self, key: str, messages: list[ChatMessage], status: MessageStatus = ACTIVE) -> None:
         """Make these the messages of a session; long-term memory keeps what they replace."""
-        await asyncio.to_thread(self._set, key, messages, status)
+        await self._within(self._set, key, messages, status)
 
     async def delete_message(self, key: str, idx: int) -> ChatMessage | None:
         """Take the message at a place out of the session; None when there is none.
 
         `idx` counts all of its messages, active and archived, from 0, the oldest.
         """
-        found = await asyncio.to_thread(self._read, key, None)
+        found = await self._within(self._read, key, None)
         if not 0 <= idx < len(found):
             return None
-        gone = await asyncio.to_thread(self._log(key).remove, [found[idx]])
+        gone = await self._within(self._remove, key, found[idx])
         return message_of(gone[0]) if gone else None
 
     async def delete_messages(self, key: str, status: MessageStatus | None = None) -> None:
         """Take the messages of a status out of the session, or all of them."""
-        await asyncio.to_thread(self._delete, key, status)
+        await self._within(self._delete, key, status)
 
     async def delete_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
         """Take the `n` oldest active messages out of the session, and return them."""
-        return await asyncio.to_thread(self._take_oldest, key, n, Log.remove)
+        return await self._within(self._take_oldest, key, n, Log.remove)
 
     async def archive_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
         """Archive the `n` oldest active messages, and return them."""
-        return await asyncio.to_thread(self._take_oldest, key, n, Log.archive)
+        return await self._within(self._take_oldest, key, n, Log.archive)
 
     # -- copies -------------------------------------------------------------------------------------------------------
 
@@ -145,6 +176,14 @@ class HTMChatStore(AsyncDBChatStore):
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
+    async def _within(self, work: Callable[..., T], *given: Any) -> T:
+        """Work in a thread, within the time; raises `StorageError` when it is not done by then."""
+        turn = TurnLog(self.memory, timeout=self.timeout)
+        return await asyncio.to_thread(turn.write, lambda: work(*given))
+
+    def _remove(self, key: str, mention: Mention) -> list[Mention]:
+        return self._log(key).remove([mention])
+
     def _log(self, key: str) -> Log:
         return memory_for(self.memory, user=self.user, session=key).log()
 
@@ -152,14 +191,25 @@ class HTMChatStore(AsyncDBChatStore):
         return [mention for _, mention in self._log(key).entries(archived=_archived(status))]
 
     def _add(self, key: str, messages: list[ChatMessage], status: MessageStatus) -> None:
-        log = self._log(key)
-        said = log.append(drafts_of(messages))
-        if _archived(status):
-            log.archive(said)
+        turn = self._turn_of(key)
+        turn.begin()
+        turn.append(drafts_of(messages, keep=self.keep), archived=bool(_archived(status)))
+        turn.forget_seen()  # a chat store reads from the database alone
+
+    def _turn_of(self, key: str) -> TurnLog:
+        """The one log of a session that writes, which knows what may not have been written."""
+        with self._lock:
+            turn = self._turns.pop(key, None) or TurnLog(
+                memory_for(self.memory, user=self.user, session=key), timeout=self.timeout
+            )
+            self._turns[key] = turn
+            while len(self._turns) > MAX_SESSIONS:
+                self._turns.popitem(last=False)
+            return turn
 
     def _set(self, key: str, messages: list[ChatMessage], status: MessageStatus) -> None:
         log = self._log(key)
-        said = log.replace(drafts_with_known_ids(log.entries(), drafts_of(messages)))
+        said = log.replace(drafts_with_known_ids(log.entries(), messages, keep=self.keep))
         if _archived(status):
             log.archive(said)
 

@@ -15,7 +15,12 @@ from htm_core.integration.scope import check_memory
 class HTMEmbedding(BaseEmbedding):
     """Embed with the model that a memory uses, such as the embedded all-MiniLM-L6-v2 with its 384 dimensions.
 
-    So an index needs no key and no server. `embed_batch_size` is how many texts are embedded at a time, 64 by default.
+    So an index needs no key and no server.
+
+    Args:
+        memory: The memory.
+        embed_batch_size: How many texts are embedded at a time, 64 by default.
+
     Nothing is loaded before the first use. Raises `InvalidInput` for what is no memory; its methods raise `ModelError`.
 
         Settings.embed_model = HTMEmbedding(Memory("atlas"))

@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
 from htm_core import Draft, InvalidInput, Memory, Mention
+from htm_core.integration.shorten import cut_middle
 from htm_core.palace import GROUNDING_KEY, Consulted, Palace, checked_palace
 
 from .window import OVERHEAD, CountTokens
@@ -22,6 +23,8 @@ OPENING = (
 CLOSING = f"</{TAG}>"
 # The largest share of the room for what a palace says.
 SHARE = 1 / 2
+# What is too long is tried with this share of its characters, again and again.
+CUT = 0.85
 
 Entries = Sequence[tuple[str | None, Mention]]
 _lock = threading.Lock()
@@ -64,16 +67,22 @@ def fit_evidence(consulted: Consulted | None, *, room: int, count_tokens: CountT
     return consulted and consulted.within(room - OVERHEAD, count=lambda text: count_tokens(_framed(text)))
 
 
-def evidence_message(consulted: Consulted | None) -> ChatMessage | None:
-    """What a palace said, as one message; None when it said nothing.
+def evidence_message(consulted: Consulted | None, *, room: int, count_tokens: CountTokens) -> ChatMessage | None:
+    """What a palace said, as one message of at most `room` tokens; None when it said nothing, or nothing of it fits.
 
-    Its additional arguments say where the evidence comes from. They have no words of it, because LlamaIndex shows them to
-    models for completions.
+    What is too long loses its middle: who the robot is comes first, and the best evidence last. Its additional arguments say where
+    the evidence comes from. They have no words of it, because LlamaIndex shows them to models for completions.
     """
     if consulted is None or not consulted.text:
         return None
+    limit = len(consulted.text)
+    while OVERHEAD + count_tokens(_framed(cut_middle(consulted.text, limit))) > room:
+        limit = int(limit * CUT)
+        if not limit:
+            return None
     provenance = {GROUNDING_KEY: consulted.grounding.provenance}
-    return ChatMessage(role=MessageRole.USER, content=_framed(consulted.text), additional_kwargs=provenance)
+    text = _framed(cut_middle(consulted.text, limit))
+    return ChatMessage(role=MessageRole.USER, content=text, additional_kwargs=provenance)
 
 
 def is_evidence(message: ChatMessage) -> bool:

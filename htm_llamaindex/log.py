@@ -1,47 +1,251 @@
-"""Which messages are new and which ones the log has already. LlamaIndex's messages have no ids."""
+"""A session's log: which messages are new and which ones it has already, read and written within the time of a turn.
+
+LlamaIndex's messages have no ids, and clients send them again: what was said is known by its content and its place.
+"""
 
 from __future__ import annotations
 
+import logging
+import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 from uuid import uuid4
 
-from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
+from llama_index_instrumentation import get_dispatcher
+from llama_index_instrumentation.base.event import BaseEvent
 
-from htm_core import Draft, Log, Mention
+from htm_core import DatabaseUnavailable, Draft, HTMError, Log, Memory, Mention
+from htm_core.integration.deadline import PAUSE, Deadline, MemorySkipped, Step
 
-from .messages import draft_of, encode
+from .messages import Kept, draft_of, encode, message_of, name_of
+from .window import RESULTS, calls_of
 
+T = TypeVar("T")
 Entries = Sequence[tuple[str | None, Mention]]
 
+# Beside twice as many as it puts, so many more of the log's messages are read to see whether a client sends a history again.
+FIRST_MORE = 16
 
-def drafts_of(messages: Sequence[ChatMessage]) -> list[Draft]:
+_log = logging.getLogger("htm.llamaindex")
+_dispatcher = get_dispatcher(__name__)
+
+
+class HTMMemoryDegraded(BaseEvent):
+    """Memory could not do a part of its work in a turn: `what` says which part, `error` the class of the error."""
+
+    what: str
+    error: str
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name under which LlamaIndex's instrumentation knows it."""
+        return "HTMMemoryDegraded"
+
+
+def tell_degraded(what: str, error: Exception, *, instead: str) -> None:
+    """Say that a part of memory's work failed: in the log of the program, and as an event in LlamaIndex's traces."""
+    _log.warning("%s failed (%s); the model is shown %s", what, type(error).__name__, instead)
+    _dispatcher.event(HTMMemoryDegraded(what=what, error=type(error).__name__))
+
+
+class TurnLog:
+    """The log of a memory's session, within the time of a turn.
+
+    Reading never fails: while the database does not answer, it gives what this process has last seen of the log. Writing
+    raises `StorageError` when it is not known that the messages are stored.
+    """
+
+    def __init__(self, memory: Memory, *, timeout: float | None) -> None:
+        self._memory, self._timeout = memory, timeout
+        self._turn = Deadline(memory, timeout=timeout)
+        self._seen: Entries = ()
+        self._unsure: Sequence[Draft] = ()
+        self._skipped_at: float | None = None
+
+    @property
+    def spent(self) -> float:
+        """Seconds that the turn took so far."""
+        return self._turn.spent
+
+    def begin(self, *, spent: float = 0.0) -> None:
+        """Begin another turn, with time of its own, of which so many seconds are spent."""
+        self._turn = Deadline(self._memory, timeout=self._timeout, spent=max(0.0, spent))
+        self._skipped_at = None
+
+    def run(self, work: Callable[[], T], *, step: Step) -> T:
+        """Do work in the time that the turn has left; raises what the work raises, `TimeoutError` and `MemorySkipped`.
+
+        A turn whose time is used up gets it anew after `PAUSE` seconds, so that nothing is left out for good.
+        """
+        if self._skipped_at is not None and time.monotonic() - self._skipped_at >= PAUSE:
+            self.begin()
+        try:
+            return self._turn.run(work, step=step)
+        except MemorySkipped:
+            self._skipped_at = self._skipped_at or time.monotonic()
+            raise
+
+    def entries(self, n: int | None) -> Entries:
+        """The last `n` messages, or all of them; those that were last seen while the database does not answer."""
+        try:
+            found = self.run(lambda: self._memory.log().entries(n), step="log")
+        except (HTMError, TimeoutError) as error:
+            tell_degraded("reading the log", error, instead="what this process knows of the conversation")
+            return self._seen[-n:] if n else self._seen
+        self._seen = found
+        return found
+
+    def append(self, drafts: Sequence[Draft], *, archived: bool = False) -> None:
+        """Write messages, archived at once or not; the same ones put again right after a failure are the same ones."""
+        unsure, self._unsure = self._unsure, ()
+        if [each.payload for each in unsure] == [each.payload for each in drafts]:
+            drafts = [replace(each, id=before.id) for each, before in zip(drafts, unsure, strict=True)]
+        try:
+            written = self.write(lambda: _appended(self._memory.log(), drafts, archived=archived))
+        except HTMError:
+            self._unsure = drafts
+            raise
+        self._seen = [*self._seen, *((draft.id, said) for draft, said in zip(drafts, written, strict=False))]
+
+    def write(self, work: Callable[[], T]) -> T:
+        """Do work that writes; raises `DatabaseUnavailable` when its time is up, and at once after that for a while."""
+        try:
+            return self.run(work, step="log")
+        except MemorySkipped as error:
+            raise DatabaseUnavailable(f"{error}. Nothing was written; put the messages again later") from error
+        except TimeoutError as error:
+            raise DatabaseUnavailable(
+                f"{error}. It is not known whether the messages were written; put them again: each is stored once"
+            ) from error
+
+    def forget_seen(self) -> None:
+        """Forget what was last seen, after the log was replaced or emptied."""
+        self._seen = ()
+
+
+def _appended(log: Log, drafts: Sequence[Draft], *, archived: bool) -> list[Mention]:
+    said = log.append(drafts)
+    if archived:
+        log.archive(said)
+    return said
+
+
+# -- what is new ------------------------------------------------------------------------------------------------------
+
+
+def drafts_of(messages: Sequence[ChatMessage], *, keep: Kept | None = None) -> list[Draft]:
     """Drafts of new messages, each under a new id."""
-    return [draft_of(message, id=str(uuid4())) for message in messages]
+    return [draft_of(message, id=str(uuid4()), keep=keep) for message in messages]
 
 
-def set_log(log: Log, messages: Sequence[ChatMessage]) -> None:
-    """Make messages a session's log, in their order. A message that the log has already keeps its id."""
+def set_log(log: Log, messages: Sequence[ChatMessage], *, keep: Kept | None = None, forget: bool = False) -> None:
+    """Make messages a session's log, in their order. A message that the log has already keeps its id.
+
+    With `forget`, what leaves the log leaves recall as well.
+    """
     entries = log.entries()
     known = common_start(entries, messages)
     if known == len(entries):
-        log.append(drafts_of(messages[known:]))
+        log.append(drafts_of(messages[known:], keep=keep))
     else:
-        log.replace(drafts_with_known_ids(entries, drafts_of(messages)))
+        log.replace(drafts_with_known_ids(entries, messages, keep=keep), forget=forget)
+
+
+def unsaid(log: Log, messages: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
+    """Messages without those that a client sends again: when the whole log is their start, only what comes after it.
+
+    Calls of tools and their results may be missing in what a client sends. Where it is not certain that it sends a history,
+    all of the messages are new: people say the same thing twice. So a history has words of a person and words of another, and
+    more than these two: later messages, or earlier ones.
+    """
+    entries = _log_no_longer_than(log, len(messages)) if len(messages) > 1 else None
+    told = _resent(entries, messages) if entries else 0
+    roles = {message.role for message in messages[:told]}
+    is_history = len(messages) > 2 and {MessageRole.USER, MessageRole.ASSISTANT} <= roles
+    return messages[told:] if is_history else messages
+
+
+def _log_no_longer_than(log: Log, n: int) -> Entries | None:
+    """The whole log, when it has no more than `n` messages beside calls of tools and their results; None otherwise."""
+    reads = 2 * n + FIRST_MORE
+    while True:
+        entries = log.entries(reads)
+        if sum(not _is_by_the_way(message_of(mention)) for _, mention in entries) > n:
+            return None
+        if len(entries) < reads:
+            return entries
+        reads *= 4
+
+
+def _resent(entries: Entries, messages: Sequence[ChatMessage]) -> int:
+    """How many messages at the start are the whole log, of which calls and results may be missing; 0 when the log has others."""
+    told = 0
+    for _, mention in entries:
+        if told < len(messages) and (is_same(mention, messages[told]) or _has_words_of(mention, messages[told])):
+            told += 1
+        elif not _is_by_the_way(message_of(mention)):
+            return 0
+    return told
+
+
+def _has_words_of(mention: Mention, message: ChatMessage) -> bool:
+    """Whether a message has the words of a call, as a client that keeps what people see has it."""
+    stored, words = message_of(mention), _words(message)
+    return words is not None and bool(calls_of(stored)) and words == (stored.role, stored.content, name_of(stored))
+
+
+def _is_by_the_way(message: ChatMessage) -> bool:
+    """Whether a message is a call of tools or a result, which people do not see."""
+    return message.role in RESULTS or bool(calls_of(message))
 
 
 def common_start(entries: Entries, messages: Sequence[ChatMessage]) -> int:
     """How many messages at the start are the same as at the start of the log."""
     pairs = zip(entries, messages, strict=False)
-    differs = (at for at, ((_, mention), message) in enumerate(pairs) if mention.payload != encode(message))
+    differs = (at for at, ((_, mention), message) in enumerate(pairs) if not is_same(mention, message))
     return next(differs, min(len(entries), len(messages)))
 
 
-def drafts_with_known_ids(entries: Entries, drafts: Sequence[Draft]) -> list[Draft]:
-    """Drafts under the ids that the log has for the same messages. Each id is used once."""
-    known: defaultdict[bytes | None, list[str]] = defaultdict(list)
+def is_same(mention: Mention, message: ChatMessage) -> bool:
+    """Whether a message is the one of a mention, as it was, or as a client sends it again: its role and words alone."""
+    if mention.payload == encode(message):
+        return True
+    return _words(message) is not None and _words(message) == _words(message_of(mention))
+
+
+def _words(message: ChatMessage) -> tuple[object, ...] | None:
+    """A message that is nothing but words, as who said what; None for any other."""
+    if not message.content or not all(isinstance(block, TextBlock) for block in message.blocks) or calls_of(message):
+        return None
+    return message.role, message.content, name_of(message)
+
+
+def drafts_with_known_ids(
+    entries: Entries, messages: Sequence[ChatMessage], *, keep: Kept | None = None
+) -> list[Draft]:
+    """Drafts under the ids that the log has for the same messages. Each id is used once.
+
+    What a client sends again with less than the log has of it is stored as the log has it.
+    """
+    drafts = drafts_of(messages, keep=keep)
+    exact: defaultdict[bytes | None, list[str]] = defaultdict(list)
     for id, mention in reversed(entries):
         if id is not None:
-            known[mention.payload].append(id)
-    return [replace(draft, id=known[draft.payload].pop()) if known[draft.payload] else draft for draft in drafts]
+            exact[mention.payload].append(id)
+    found = [exact[draft.payload].pop() if exact[draft.payload] else None for draft in drafts]
+    used = set(found)
+    by_words: defaultdict[object, list[tuple[str, Mention]]] = defaultdict(list)
+    for id, mention in reversed(entries):
+        if id is not None and id not in used:
+            by_words[_words(message_of(mention))].append((id, mention))
+    made: list[Draft] = []
+    for draft, id, message in zip(drafts, found, messages, strict=True):
+        words = _words(message)
+        if id is None and words is not None and by_words[words]:
+            id, mention = by_words[words].pop()
+            draft = replace(draft, payload=mention.payload)
+        made.append(draft if id is None else replace(draft, id=id))
+    return made

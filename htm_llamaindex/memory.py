@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 from uuid import uuid4
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory.types import BaseMemory
 from llama_index.core.utils import get_tokenizer
-from pydantic import Field, PrivateAttr, field_validator
+from pydantic import Field, PrivateAttr, field_serializer, field_validator
 
-from htm_core import Draft, Hit, InvalidInput, Memory, Mention
+from htm_core import Draft, Hit, InvalidInput, Memory, Mention, Ungrounded
+from htm_core.integration.choices import Choices, TimeframeLike, check_choices
+from htm_core.integration.deadline import MemorySkipped
+from htm_core.integration.keep import Keep
 from htm_core.integration.messages import searchable
 from htm_core.integration.scope import check_alone, check_user
 from htm_core.palace import WAKE, Consulted, Enforce, Grounding, Palace, before_answer, checked_enforce
 
 from . import grounding as evidence
-from . import handles
-from .log import drafts_of, set_log
+from . import handles, keep_rules
+from .log import Entries, TurnLog, drafts_of, set_log, tell_degraded, unsaid
 from .messages import message_of, words_of
 from .retriever import before_question, is_recalled, recall_for_prompt, recalled_message
 from .scope import known_user, memory_for
-from .window import Counted, count, fit
+from .window import Counted, count, fit, largest
 
 # How many of the last messages are read first, and how many more than the estimate when these do not fill the room.
 FIRST_READ = 64
@@ -31,7 +35,7 @@ READ_MORE = 1.25
 # The largest share of the room for what is recalled.
 RECALL_SHARE = 1 / 3
 
-Entries = Sequence[tuple[str | None, Mention]]
+_logger = logging.getLogger("htm.llamaindex")
 
 
 class HTMMemory(BaseMemory):
@@ -39,14 +43,21 @@ class HTMMemory(BaseMemory):
 
     Made by `from_defaults`. Its fields, with their defaults:
 
-    `token_limit` (30,000): tokens of all that `get` returns; only a last question that is longer alone exceeds it.
-    `recall_limit` (8), `recall_tokens` (1,000), `min_score` (0.2): how many passages are recalled at most, in how many
+    `token_limit` (30,000): tokens of all that `get` returns. A message that is longer loses its middle there, never in the log.
+    `recall_limit` (8), `recall_tokens` (1,000), `min_score` (0): how many passages are recalled at most, in how many
     tokens, and with which score at least. `user`: whose memories are recalled, from all of their sessions; without one
-    only this session's. `palace_tokens` (2,000): tokens at most of what a palace says to the question.
+    only this session's. `palace_tokens` (2,000): tokens at most of what a palace says to the question. `where`, `tags` and
+    `timeframe` (none): what recall is narrowed to, as in `Memory.recall`; `get` takes them for one call. `keep` (all): the
+    roles whose messages recall may find, or a function of a message that says so; the log has every message. `timeout`
+    (10): seconds that memory may take in a turn; None is no limit.
 
     Every message is in PostgreSQL when `put` returns. `get` returns the newest whole turns, and before the question a
-    message with what memory knows about it. It is serialised as configuration, never with an address; a copy is the same
-    memory.
+    message with what memory knows about it. A message's `additional_kwargs["name"]` says who said it, where several people
+    speak. It is serialised as configuration, never with an address; a copy is the same memory.
+
+    While the database does not answer, `put` raises `StorageError` within the time of the turn, and then at once for a
+    while. `get` returns what this process knows of the conversation, logs a warning, and sends `HTMMemoryDegraded` to
+    LlamaIndex's instrumentation.
 
         memory = HTMMemory.from_defaults("s1", Memory("atlas", user="ann"))
         engine = index.as_chat_engine(chat_mode="context", memory=memory)
@@ -59,11 +70,17 @@ class HTMMemory(BaseMemory):
     token_limit: int = Field(default=30_000, gt=0)
     recall_limit: int = Field(default=8, ge=0, le=100)
     recall_tokens: int = Field(default=1_000, ge=0)
-    min_score: float = Field(default=0.2, ge=0, le=1)
+    min_score: float = Field(default=0.0, ge=0, le=1)
     palace_tokens: int = Field(default=2_000, gt=0)
     enforce: Enforce = "advise"
     handle: str | None = Field(default=None, description="under which name this process knows the memory")
     palace_handle: str | None = Field(default=None, description="under which name it knows the palace")
+    where: dict[str, Any] | None = None
+    tags: list[str] | None = None
+    timeframe: Any = None
+    keep: Any = Field(default=None, description="which messages recall may find")
+    timeout: float | None = Field(default=10.0, gt=0)
+    rewrite: Callable[[str], str] | None = Field(default=None, exclude=True)
     tokenizer_fn: Callable[[str], Any] = Field(default_factory=get_tokenizer, exclude=True)
 
     _given: Memory | None = PrivateAttr(default=None)
@@ -73,11 +90,28 @@ class HTMMemory(BaseMemory):
     _palace: Palace | None = PrivateAttr(default=None)
     _consulted: tuple[tuple[str, str | None], Consulted] | None = PrivateAttr(default=None)
     _tokens: dict[str, int] = PrivateAttr(default_factory=dict)
+    _turns: TurnLog | None = PrivateAttr(default=None)
+    # The question of the last `get`, and the one that began a turn when it was put.
+    _asked: tuple[str, str | None] | None = PrivateAttr(default=None)
+    _begun: str | None = PrivateAttr(default=None)
 
     @field_validator("user")
     @classmethod
     def _own_name(cls, user: str | None) -> str | None:
         return check_user(user)
+
+    @field_validator("keep")
+    @classmethod
+    def _rule(cls, keep: Any) -> Any:
+        return keep_rules.read(keep)
+
+    @field_serializer("keep")
+    def _written_rule(self, keep: Any) -> Any:
+        return keep_rules.write(keep)
+
+    @field_serializer("handle")
+    def _written_handle(self, handle: str | None) -> str:
+        return handles.written(handle, lambda: self.memory)
 
     @classmethod
     def class_name(cls) -> str:
@@ -98,6 +132,15 @@ class HTMMemory(BaseMemory):
         tokenizer_fn: Callable[[str], Any] | None = None,
         palace: Palace | None = None,
         enforce: Enforce = "advise",
+        *,
+        where: Mapping[str, Any] | None = None,
+        tags: Sequence[str] | None = None,
+        timeframe: TimeframeLike = None,
+        recall_limit: int = 8,
+        recall_tokens: int = 1_000,
+        keep: Keep[ChatMessage] | None = None,
+        rewrite: Callable[[str], str] | None = None,
+        timeout: float | None = 10.0,
     ) -> Self:
         """Open the memory of a session. Nothing is read or written yet.
 
@@ -115,11 +158,26 @@ class HTMMemory(BaseMemory):
             palace: A `htm_core.palace.Palace` that is consulted about each question, as this user and session. It brings
                 its own memory, unless another one of its tenant is given.
             enforce: With "strict" `get` raises `Ungrounded` when a layer of the palace could not be reached.
+            where: A filter on metadata for recall.
+            tags: Tags that a recalled memory must have, all of them.
+            timeframe: When a recalled memory must have been said, such as "last week".
+            recall_limit: Passages to recall at most; 0 recalls none.
+            recall_tokens: Tokens of these at most; never more than a third of the room.
+            keep: Which messages recall may find: roles, such as `["user", "assistant"]`, or a function of a `ChatMessage`
+                that answers True or False. By default all. The log has every message, also those that recall never finds.
+            rewrite: Makes the query for recall of the question's words. By default the question itself is the query.
+            timeout: Seconds that memory may take in a turn; None is no limit.
+
+        Raises `InvalidInput` for what cannot work.
+
+            memory = HTMMemory.from_defaults("s1", Memory("atlas"), user="ann", keep=["user", "assistant"])
         """
         if palace is not None:
             memory = memory or evidence.check_palace(palace, memory).memory
         check_alone(memory, robot=robot, tenant=tenant, url=url)
         check_user(user)
+        check_choices(limit=recall_limit, where=where, tags=tags, timeframe=timeframe)
+        _warn_once(session=session_id, user=known_user(memory, user))
         made = cls(
             session_id=session_id or str(uuid4()),
             robot=robot if memory is None else memory.robot,
@@ -130,6 +188,14 @@ class HTMMemory(BaseMemory):
             tokenizer_fn=tokenizer_fn or get_tokenizer(),
             enforce=checked_enforce(enforce),
             palace_handle=None if palace is None else evidence.handle_of(evidence.check_palace(palace, memory)),
+            where=None if where is None else dict(where),
+            tags=None if tags is None else list(tags),
+            timeframe=timeframe,
+            recall_limit=recall_limit,
+            recall_tokens=recall_tokens,
+            keep=keep,
+            rewrite=rewrite,
+            timeout=timeout,
         )
         made._given, made._given_palace = memory, palace
         if chat_history:
@@ -162,42 +228,53 @@ class HTMMemory(BaseMemory):
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
-    def get(self, input: str | ChatMessage | None = None, initial_token_count: int = 0, **_: Any) -> list[ChatMessage]:
+    def get(
+        self, input: str | ChatMessage | None = None, initial_token_count: int = 0, **kwargs: Any
+    ) -> list[ChatMessage]:
         """The messages for a model: the window, and what is recalled for `input`, else for the user's last message.
 
-        `initial_token_count` is what else the model is given. The messages are fresh objects each time. Recall and the
-        palace are consulted once for each question, however often this is called. Raises `InvalidInput` when nothing of the
-        limit is left, and `Ungrounded` when a strict palace could not be reached.
+        Args:
+            input: The question; by default the user's last message.
+            initial_token_count: Tokens of what else the model is given.
+            kwargs: `where`, `tags`, `timeframe` and `limit` of this call. Filters hold beside the memory's own; a
+                timeframe and a limit replace its own.
+
+        The messages are fresh objects each time. Recall and the palace are consulted once for each question, however often
+        this is called. Raises `InvalidInput` when nothing of the limit is left, and `Ungrounded` when a strict palace could
+        not be reached.
+
+            messages = memory.get("Which port does the API use?", where={"kind": "fact"})
         """
         room = self._room(initial_token_count)
-        entries = self.memory.log().entries(FIRST_READ)
-        question, turn = _last_question(entries, input)
+        choices = self._choices(kwargs)
+        entries, question, turn = self._read(input)
         share = min(self.palace_tokens, int(room * evidence.SHARE))
         consulted = evidence.fit_evidence(
             self._consult(entries, question, turn), room=share, count_tokens=self._count_tokens
         )
-        from_palace = evidence.evidence_message(consulted)
+        from_palace = evidence.evidence_message(consulted, room=share, count_tokens=self._count_tokens)
         room -= count(from_palace, count_tokens=self._count_tokens) if from_palace else 0
         # Where the answer is to be that there is no evidence, nothing else may look like evidence.
-        hits = () if consulted and consulted.refusal else self._recall(question, turn)
+        hits = () if consulted and consulted.refusal else self._recall(question, turn, choices)
         reserve = min(self.recall_tokens, int(max(0, room) * RECALL_SHARE)) if hits else 0
         window = self._window(entries, room - reserve)
         quoted = {each.content for each in consulted.grounding.evidence} if consulted else set()
         from_memory = recalled_message(
             hits,
+            question,
             shown={words_of(each) for each in window} | {question} | quoted,
-            limit=self.recall_limit,
+            limit=choices.limit,
             room=reserve,
             count_tokens=self._count_tokens,
         )
-        with_evidence = before_question(window, from_palace, question=question)
-        return before_question(with_evidence, from_memory, question=question)
+        ends = _is_last_said(entries, question)
+        return before_question(before_question(window, from_palace, ends=ends), from_memory, ends=ends)
 
     async def aget(
-        self, input: str | ChatMessage | None = None, initial_token_count: int = 0, **_: Any
+        self, input: str | ChatMessage | None = None, initial_token_count: int = 0, **kwargs: Any
     ) -> list[ChatMessage]:
         """`get`, awaited. Counting tokens takes time too, so all of it happens in a thread."""
-        return await asyncio.to_thread(self.get, input, initial_token_count)
+        return await asyncio.to_thread(self.get, input, initial_token_count, **kwargs)
 
     def get_all(self) -> list[ChatMessage]:
         """Every message of the session's log, exact and in order; fresh objects each time."""
@@ -210,7 +287,7 @@ class HTMMemory(BaseMemory):
     # -- writing ------------------------------------------------------------------------------------------------------
 
     def put(self, message: ChatMessage) -> None:
-        """Keep a message for good."""
+        """Keep a message for good. Raises `StorageError` when it is not known to be stored."""
         self.put_messages([message])
 
     async def aput(self, message: ChatMessage) -> None:
@@ -218,35 +295,56 @@ class HTMMemory(BaseMemory):
         await self.aput_messages([message])
 
     def put_messages(self, messages: Sequence[ChatMessage]) -> None:
-        """Keep messages for good, all of them or none."""
-        self.memory.log().append(self._drafts(messages))
+        """Keep messages for good, all of them or none.
+
+        When a client sends the whole conversation again, only what is new is kept: three or more messages that begin with
+        all that the log has, be it without calls of tools and results. A person's words and another's must be among
+        these; in doubt messages are kept. Raises `StorageError` when they are not known to be stored.
+        """
+        questions = [words_of(message) for message in messages if message.role == MessageRole.USER]
+        if questions:
+            self._log.begin()
+            self._begun = questions[-1]
+        log = self.memory.log()
+        new = messages if len(messages) < 2 else self._log.write(lambda: unsaid(log, messages))
+        if new:
+            self._log.append(self._drafts(new))
 
     async def aput_messages(self, messages: Sequence[ChatMessage]) -> None:
         """`put_messages`, awaited."""
-        await self.memory.aio.log().append(self._drafts(messages))
+        await asyncio.to_thread(self.put_messages, messages)
 
-    def set(self, messages: Sequence[ChatMessage]) -> None:
-        """Make these messages the session's log; long-term memory keeps what they replace.
+    def set(self, messages: Sequence[ChatMessage], *, forget: bool = False) -> None:
+        """Make these messages the session's log.
 
-        A message that the log has already stays the same one. Recalled blocks among them are left out: nobody said them.
+        Args:
+            messages: The messages, oldest first. One that the log has already stays the same one, also when a client
+                sends only its words. Recalled blocks among them are left out: nobody said them.
+            forget: Whether what leaves the log leaves recall as well, as after an edit. By default long-term memory keeps
+                it. `memory.restore` brings it back.
+
+            memory.set([*history[:-1], edited], forget=True)
         """
         self._recalled = self._consulted = None
+        self._log.begin()
+        self._log.forget_seen()
         said = [message for message in messages if not is_recalled(message) and not evidence.is_evidence(message)]
-        set_log(self.memory.log(), said)
+        self._log.write(lambda: set_log(self.memory.log(), said, keep=self.keep, forget=forget))
 
-    async def aset(self, messages: Sequence[ChatMessage]) -> None:
+    async def aset(self, messages: Sequence[ChatMessage], *, forget: bool = False) -> None:
         """`set`, awaited."""
-        await asyncio.to_thread(self.set, messages)
+        await asyncio.to_thread(self.set, messages, forget=forget)
 
     def reset(self) -> None:
         """Empty the session's log; long-term memory keeps what was in it. To erase it use `memory.erase(session=...)`."""
         self._recalled = self._consulted = None
-        self.memory.log().clear()
+        self._log.begin()
+        self._log.forget_seen()
+        self._log.write(self.memory.log().clear)
 
     async def areset(self) -> None:
         """`reset`, awaited."""
-        self._recalled = self._consulted = None
-        await self.memory.aio.log().clear()
+        await asyncio.to_thread(self.reset)
 
     # -- copies -------------------------------------------------------------------------------------------------------
 
@@ -267,48 +365,86 @@ class HTMMemory(BaseMemory):
             )
         return self.token_limit - initial_token_count
 
+    @property
+    def _log(self) -> TurnLog:
+        """The session's log, in the time of the turn."""
+        if self._turns is None:
+            self._turns = TurnLog(self.memory, timeout=self.timeout)
+        return self._turns
+
+    def _read(self, input: str | ChatMessage | None) -> tuple[Entries, str, str | None]:
+        """The last messages, the question and its turn. Another question than at the last `get` or `put` begins a turn."""
+        known = {self._begun, self._asked[0] if self._asked else None}
+        if input is not None and _words_given(input) not in known:
+            self._log.begin()
+        before = self._log.spent
+        entries = self._log.entries(FIRST_READ)
+        asked = _last_question(entries, input)
+        if asked != self._asked:
+            if asked[0] != self._begun:
+                self._log.begin(spent=self._log.spent - before)
+            self._asked, self._begun = asked, None
+        return entries, *asked
+
+    def _choices(self, given: Mapping[str, Any]) -> Choices:
+        """What recall is narrowed to in a call. LlamaIndex may pass more arguments, which are not for recall."""
+        own = check_choices(limit=self.recall_limit, where=self.where, tags=self.tags, timeframe=self.timeframe)
+        return own.narrowed(given)
+
     def _consult(self, entries: Entries, question: str, turn: str | None) -> Consulted | None:
         """What the palace says to a question; it is consulted once for each time that the question is said."""
-        if self.palace is None or not question:
+        palace = self.palace
+        if palace is None or not question:
             return None
         key = (question, turn)
         if self._consulted is None or self._consulted[0] != key:
             wake = min(WAKE, self.palace_tokens // 2)
             first = evidence.is_first_question(entries, question)
-            said = before_answer(self.palace, question, enforce=self.enforce, first=first, wake=wake)
+            try:
+                said = self._log.run(
+                    lambda: before_answer(palace, question, enforce=self.enforce, first=first, wake=wake), step="recall"
+                )
+            except (MemorySkipped, TimeoutError) as error:
+                if self.enforce == "strict":
+                    raise Ungrounded(f"{error}. Without the palace there is no answer in strict mode") from error
+                tell_degraded("consulting the palace", error, instead="no evidence")
+                return None
             self._consulted = key, said
         return self._consulted[1]
 
     def _drafts(self, messages: Sequence[ChatMessage]) -> list[Draft]:
         """What is stored of messages; an answer with its evidence, until the user says something else."""
         drafts: list[Draft] = []
-        for draft in drafts_of(messages):
-            if self._consulted and draft.role == MessageRole.USER.value and draft.content != self._consulted[0][0]:
+        for draft, message in zip(drafts_of(messages, keep=self.keep), messages, strict=True):
+            if self._consulted and draft.role == MessageRole.USER.value and words_of(message) != self._consulted[0][0]:
                 self._consulted = None
             drafts.append(evidence.with_provenance(draft, self._consulted[1] if self._consulted else None))
         return drafts
 
-    def _recall(self, question: str, turn: str | None) -> Sequence[Hit]:
+    def _recall(self, question: str, turn: str | None, choices: Choices) -> Sequence[Hit]:
         """The hits for a question; recalled once for each time that it is said."""
-        if not question or not self.recall_limit:
+        if not question or not choices.limit:
             return ()
-        if turn is None or self._recalled is None or self._recalled[0] != (question, turn):
+        key = (question, turn, choices)
+        if turn is None or self._recalled is None or self._recalled[0] != key:
             hits = recall_for_prompt(
                 self.memory,
                 question,
-                limit=self.recall_limit,
+                choices=choices,
                 min_score=self.min_score,
                 without="the window alone",
+                run=lambda work: self._log.run(work, step="recall"),
+                rewrite=self.rewrite,
             )
-            self._recalled = (question, turn), hits
+            self._recalled = key, hits
         return self._recalled[1]
 
     def _window(self, entries: Entries, room: int) -> list[ChatMessage]:
         """The newest turns that fit, reading as far back as that needs."""
         read, reach = FIRST_READ, room
         while True:
-            part = self._newest(entries, reach)
-            window = fit(part, room=room, is_all=len(part) == len(entries) < read)
+            part = self._newest(entries, reach, largest(room))
+            window = fit(part, room=room, is_all=len(part) == len(entries) < read, count_tokens=self._count_tokens)
             if window is not None:
                 return window
             if len(part) < len(entries):  # much of it was calls without results, or one long turn
@@ -316,10 +452,13 @@ class HTMMemory(BaseMemory):
             else:
                 mean = sum(each.tokens for each in part) / max(1, len(part))
                 read = max(2 * read, int(READ_MORE * reach / max(1.0, mean)))
-                entries = self.memory.log().entries(read)
+                entries = self._log.entries(read)
 
-    def _newest(self, entries: Entries, reach: int) -> list[Counted]:
-        """The last messages, back to a user's, that cost more than `reach` tokens; each is counted once while it is shown."""
+    def _newest(self, entries: Entries, reach: int, most: int) -> list[Counted]:
+        """The last messages, back to a user's, that cost more than `reach` tokens, when none is shown with more than `most`.
+
+        Each is counted once while it is shown.
+        """
         known, self._tokens = self._tokens, {}
         part: list[Counted] = []
         for _, mention in reversed(entries):
@@ -327,7 +466,7 @@ class HTMMemory(BaseMemory):
             tokens = known.get(mention.id) or count(message, count_tokens=self._count_tokens)
             self._tokens[mention.id] = tokens
             part.append(Counted(message, tokens))
-            reach -= tokens
+            reach -= min(tokens, most)
             if reach < 0 and message.role == MessageRole.USER:
                 break
         return part[::-1]
@@ -341,9 +480,38 @@ def _last_question(entries: Entries, given: str | ChatMessage | None) -> tuple[s
 
     The id tells a question from the same words said at another time.
     """
-    said = (mention for _, mention in reversed(entries) if mention.role == MessageRole.USER.value)
-    last = next(said, None)
+    last = _last_said(entries)
     if given is None:
-        return (last.content, last.id) if last else ("", None)
-    text = given if isinstance(given, str) else given.content or ""
-    return searchable(text), last.id if last else None
+        return (words_of(message_of(last)), last.id) if last else ("", None)
+    return _words_given(given), last.id if last else None
+
+
+def _words_given(question: str | ChatMessage) -> str:
+    return searchable(question if isinstance(question, str) else question.content or "")
+
+
+def _is_last_said(entries: Entries, question: str) -> bool:
+    """Whether a question is what the user said last, so that the window ends with its turn."""
+    last = _last_said(entries)
+    return last is not None and words_of(message_of(last)) == question
+
+
+def _last_said(entries: Entries) -> Mention | None:
+    """What the user said last."""
+    return next((mention for _, mention in reversed(entries) if mention.role == MessageRole.USER.value), None)
+
+
+_warned: set[str] = set()
+
+
+def _warn_once(**given: str | None) -> None:
+    """Say once in a process that a conversation has no session, and that it has no user."""
+    for name in [name for name, value in given.items() if value is None and name not in _warned]:
+        _warned.add(name)
+        _logger.warning(_MISSING[name])
+
+
+_MISSING = {
+    "session": "no session_id: this conversation is a new one; give its name to find it again",
+    "user": "no user: what is said belongs to its session alone, and no other conversation recalls it; give user=",
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
@@ -10,9 +11,11 @@ from pydantic import BaseModel
 
 from htm_core import Draft, Mention
 from htm_core.integration import exact_json
-from htm_core.integration.messages import read_payload, safe_repr, searchable, write_payload
+from htm_core.integration.keep import keep_draft
+from htm_core.integration.messages import read_payload, safe_repr, searchable, storable_name, write_payload
 
 FORMAT = "llamaindex/1"
+Kept = Callable[[Any], bool] | frozenset[str]
 
 # How many levels of nested arguments are searched for the one that cannot be written down, so that the others are kept.
 _MAX_DEPTH = 3
@@ -61,9 +64,24 @@ def message_of(mention: Mention) -> ChatMessage:
         return ChatMessage(content=mention.content, role=MessageRole(mention.role or "user"))
 
 
-def draft_of(message: ChatMessage, *, id: str) -> Draft:
-    """What is stored of a message under an id: its words, who said them, and the exact message."""
-    return Draft(content=words_of(message), id=id, role=_ROLES.get(message.role), payload=encode(message))
+def draft_of(message: ChatMessage, *, id: str, keep: Kept | None = None) -> Draft:
+    """What is stored of a message under an id: its words, who said them, and the exact message.
+
+    Who said it is `additional_kwargs["name"]`. `keep` says whether recall may find it (see `htm_core.integration.keep`).
+    """
+    draft = Draft(
+        content=words_of(message),
+        id=id,
+        role=_ROLES.get(message.role),
+        name=name_of(message),
+        payload=encode(message),
+    )
+    return keep_draft(draft, message, keep)
+
+
+def name_of(message: ChatMessage) -> str | None:
+    """Who said a message, where several people speak: `additional_kwargs["name"]`."""
+    return storable_name(message.additional_kwargs.get("name"))
 
 
 def words_of(message: ChatMessage) -> str:

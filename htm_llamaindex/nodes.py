@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any, cast
 
 from llama_index.core.schema import (
@@ -18,28 +19,34 @@ from llama_index.core.schema import (
 from llama_index.core.vector_stores.utils import node_to_metadata_dict
 
 from htm_core import CollectionItem
+from htm_core.integration.exact_json import decode_value, encode_value, jsonb_number, jsonb_text
 
 _CLASSES: dict[str, type[BaseNode]] = {
     each.class_name(): each for each in (Document, ImageDocument, ImageNode, IndexNode, Node, TextNode)
 }
 _CONTENT = "_node_content"
 _TYPE = "_node_type"
+# In a payload: metadata with NaN or infinities, for which LlamaIndex writes null.
+_METADATA = "htm_metadata"
 
 
 def item_of(node: BaseNode, *, flat: bool) -> CollectionItem:
     """The item that stores a node: its text to search, its metadata to filter by, and the exact rest as payload.
 
     The metadata has what LlamaIndex's own stores add to it, so filters on `ref_doc_id` work too. The collection embeds a node
-    that has no embedding.
+    that has no embedding. Filters see U+FFFD for a NUL, and null for NaN and infinities; the node comes back with them.
     """
     text = node.get_content(metadata_mode=MetadataMode.NONE)
     content = text.replace("\x00", " ").encode("utf-8", "replace").decode()
     metadata = node_to_metadata_dict(node, remove_text=content == text, flat_metadata=flat)
+    exact = json.loads(metadata.pop(_CONTENT))
+    if not _is_finite(node.metadata):  # LlamaIndex writes null
+        exact[_METADATA] = encode_value(node.metadata)
     return CollectionItem(
         id=node.node_id,
         content=content,
-        payload=json.dumps(json.loads(metadata.pop(_CONTENT)), separators=(",", ":")).encode("ascii"),
-        metadata=metadata,
+        payload=json.dumps(exact, separators=(",", ":")).encode("ascii"),
+        metadata={jsonb_text(key): _filterable(value) for key, value in metadata.items()},
         reference=node.ref_doc_id,
         vector=node.embedding,
     )
@@ -50,7 +57,29 @@ def node_of(item: CollectionItem) -> BaseNode:
     if item.payload is None:  # put into the collection by other means
         return TextNode(id_=item.id or "", text=item.content, metadata=dict(item.metadata))
     kind = _CLASSES.get(str(item.metadata.get(_TYPE)), TextNode)
-    node: Any = kind.from_dict(json.loads(item.payload))
+    found = json.loads(item.payload)
+    exact = found.pop(_METADATA, None)
+    node: Any = kind.from_dict(found)
+    if exact is not None:
+        node.metadata = decode_value(exact)
     if item.content and not node.get_content(metadata_mode=MetadataMode.NONE):
         node.set_content(item.content)
     return cast(BaseNode, node)
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return all(map(_is_finite, parts))
+
+
+def _filterable(value: Any) -> Any:
+    """A value as filters see it: the nearest one that `jsonb` has."""
+    if isinstance(value, str):
+        return jsonb_text(value)
+    if isinstance(value, float):
+        return jsonb_number(value)
+    if isinstance(value, dict):
+        return {jsonb_text(str(key)): _filterable(each) for key, each in value.items()}
+    return [_filterable(each) for each in value] if isinstance(value, list | tuple) else value

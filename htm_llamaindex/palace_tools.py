@@ -29,7 +29,10 @@ OnlyDrawer = Annotated[str | None, _ARGUMENTS["only_drawer"]]
 class HTMPalaceToolSpec(BaseToolSpec):
     """Give an agent the tools `note`, `promote_to_palace`, `file_in_palace` and `look_palace`, awaited where it awaits.
 
-    `palace` decides whose palace it is, never the model: its user's, or in a session without a user that session's alone.
+    Args:
+        palace: The palace. It decides whose palace it is, never the model: its user's, or in a session without a user that
+            session's alone.
+
     An error becomes an answer that the model can act on. Raises `InvalidInput` for what is no palace.
 
         agent = FunctionAgent(tools=HTMPalaceToolSpec(Palace(memory)).to_tool_list(), llm=llm)
@@ -59,9 +62,9 @@ class HTMPalaceToolSpec(BaseToolSpec):
         return self._hands.promote(note_id, room=room, drawer=drawer, reason=reason, summary=summary)
 
     @reply_to_errors
-    def file_in_palace(self, content: Fact, room: Room, drawer: Drawer) -> str:
+    def file_in_palace(self, content: Fact, room: Room, drawer: Drawer, reason: Reason) -> str:
         """File a fact."""
-        return self._hands.file(content, room=room, drawer=drawer)
+        return self._hands.file(content, room=room, drawer=drawer, reason=reason)
 
     @reply_to_errors
     def look_palace(self, room: OnlyRoom = None, drawer: OnlyDrawer = None) -> str:
@@ -78,9 +81,9 @@ class HTMPalaceToolSpec(BaseToolSpec):
         """`promote_to_palace`, awaited."""
         return await asyncio.to_thread(self.promote_to_palace, note_id, room, drawer, reason, summary)
 
-    async def afile_in_palace(self, content: Fact, room: Room, drawer: Drawer) -> str:
+    async def afile_in_palace(self, content: Fact, room: Room, drawer: Drawer, reason: Reason) -> str:
         """`file_in_palace`, awaited."""
-        return await asyncio.to_thread(self.file_in_palace, content, room, drawer)
+        return await asyncio.to_thread(self.file_in_palace, content, room, drawer, reason)
 
     async def alook_palace(self, room: OnlyRoom = None, drawer: OnlyDrawer = None) -> str:
         """`look_palace`, awaited."""

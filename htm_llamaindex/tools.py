@@ -36,8 +36,11 @@ reply_to_errors = tool_replies.reply_to_errors(
 class HTMToolSpec(BaseToolSpec):
     """Give an agent the tools `recall`, `remember` and `forget` over a memory, awaited where the agent awaits.
 
-    `memory` decides whose memories these are, never the model: its user's, or in a session without a user that session's
-    alone. What is recalled comes with a warning that it is reference data and not instructions. An error becomes an answer
+    Args:
+        memory: The memory. It decides whose memories these are, never the model: its user's, or in a session without a user
+            that session's alone.
+
+    What is recalled comes with a warning that it is reference data and not instructions. An error becomes an answer
     that the model can act on. Raises `InvalidInput` for what is no memory.
 
         agent = FunctionAgent(tools=HTMToolSpec(Memory("atlas", user="ann")).to_tool_list(), llm=llm)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -13,9 +14,9 @@ from llama_index.core.vector_stores.types import (
     VectorStoreQuery,
     VectorStoreQueryResult,
 )
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, field_serializer
 
-from htm_core import Collection, CollectionHit, Memory
+from htm_core import Collection, CollectionHit, Memory, is_anonymous
 from htm_core.integration.scope import check_alone
 
 from . import handles
@@ -23,13 +24,16 @@ from .filters import where_of
 from .nodes import item_of, node_of
 from .vector_search import search
 
+_log = logging.getLogger("htm.llamaindex")
+
 
 class HTMVectorStore(BasePydanticVectorStore):
     """Keep nodes with their vectors and words, for `VectorStoreIndex` and its query engines.
 
     Args:
         collection: The collection's name, "default" by default. Everyone of the tenant who names it has the same one.
-        memory: The memory to use. Otherwise one is made of `url` and `tenant`; both at once raise `InvalidInput`.
+        memory: The memory to use; its user does not matter. Otherwise one is made of `url` and `tenant`; both at once raise
+            `InvalidInput`.
         url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
         tenant: The tenant, "default" by default.
         dim: The dimension of the vectors; by default that of the first ones.
@@ -63,6 +67,7 @@ class HTMVectorStore(BasePydanticVectorStore):
         dim: int | None = None,
     ) -> None:
         check_alone(memory, tenant=tenant, url=url)
+        _warn_of_user(memory)
         super().__init__(
             collection=Collection.check_name(collection),
             tenant=tenant if memory is None else memory.tenant,
@@ -70,6 +75,10 @@ class HTMVectorStore(BasePydanticVectorStore):
             handle=handles.handle_of(memory, url),
         )  # type: ignore[call-arg]  # fields of this class
         self._memory = memory
+
+    @field_serializer("handle")
+    def _written_handle(self, handle: str | None) -> str:
+        return handles.written(handle, lambda: handles.open_memory(self._memory, None, tenant=self.tenant))
 
     @classmethod
     def class_name(cls) -> str:
@@ -165,6 +174,20 @@ class HTMVectorStore(BasePydanticVectorStore):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_dict, (self.to_dict(),)
+
+
+_warned_of_user = False
+
+
+def _warn_of_user(memory: Memory | None) -> None:
+    """Say once in a process that a collection belongs to the tenant, to whoever gives a user's memory."""
+    global _warned_of_user
+    if memory is not None and memory.user is not None and not is_anonymous(memory.user) and not _warned_of_user:
+        _warned_of_user = True
+        _log.warning(
+            "a collection belongs to the tenant: every user of it reads what is put into HTMVectorStore, whatever user the "
+            "memory has; give each user a collection of their own, or a tenant"
+        )
 
 
 def _result(hits: Sequence[CollectionHit]) -> VectorStoreQueryResult:

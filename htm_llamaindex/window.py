@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,10 @@ from llama_index.core.base.llms.types import (
     VideoBlock,
 )
 
-from htm_core.integration.window import MessageGroup, group_tool_calls, newest_turns
+from htm_core.integration.shorten import Parts, Shortener, texts_within, with_texts_within
+from htm_core.integration.window import MessageGroup, group_tool_calls, largest, newest_turns
+
+__all__ = ["CountTokens", "Counted", "calls_of", "count", "fit", "largest"]
 
 CountTokens = Callable[[str], int]
 
@@ -49,23 +52,28 @@ def count(message: ChatMessage, *, count_tokens: CountTokens) -> int:
     return total
 
 
-def fit(messages: Sequence[Counted], *, room: int, is_all: bool) -> list[ChatMessage] | None:
+def fit(messages: Sequence[Counted], *, room: int, is_all: bool, count_tokens: CountTokens) -> list[ChatMessage] | None:
     """The newest whole turns that `room` tokens hold, from the last part of a conversation.
 
     Args:
         messages: The last messages, oldest first.
         room: Tokens at most.
         is_all: Whether there are no older messages.
+        count_tokens: Counts the tokens of a text.
 
     Returns None when older messages must be read to decide. A tool call is never separated from its results; one without
     the other is left out, except calls at the very end. A window that leaves something out starts with a user's message.
-    The last of these always stays, with what follows it as far back as fits.
+    The last of these always stays, with what follows it as far back as fits. The middle of a text that is too long is left
+    out, with a line that says so.
     """
-    parts = group_tool_calls(
+    groups = group_tool_calls(
         messages, is_result=lambda each: each.message.role in RESULTS, answers=_answers, is_answered=_is_answered
     )
-    shown = newest_turns([_group(part) for part in parts], room=room, is_all=is_all)
-    return None if shown is None else [each.message for group in shown for each in group.messages]
+    shortener: Shortener[Counted] = Shortener(
+        lambda each: each.tokens, lambda each: _parts(each.message, count_tokens=count_tokens)
+    )
+    shown = newest_turns([_group(each) for each in groups], room=room, is_all=is_all, shortener=shortener)
+    return None if shown is None else [each.message for each in shown]
 
 
 def calls_of(message: ChatMessage) -> list[str | None]:
@@ -76,7 +84,7 @@ def calls_of(message: ChatMessage) -> list[str | None]:
 
 def _group(messages: tuple[Counted, ...]) -> MessageGroup[Counted]:
     is_user = messages[0].message.role == MessageRole.USER
-    return MessageGroup(messages, sum(each.tokens for each in messages), starts_turn=is_user, by_person=is_user)
+    return MessageGroup(messages, tuple(each.tokens for each in messages), starts_turn=is_user, by_person=is_user)
 
 
 def _answers(result: Counted, group: Sequence[Counted]) -> bool:
@@ -126,3 +134,95 @@ def _count_block(block: Any, count_tokens: CountTokens) -> int:
 
 def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
+
+
+# -- messages that are too long ---------------------------------------------------------------------------------------
+
+
+def _parts(message: ChatMessage, *, count_tokens: CountTokens) -> Parts[Counted]:
+    """The texts of a message that may be cut: what was said, and what tools are called with."""
+    more = message.additional_kwargs
+    calls = [] if any(isinstance(block, ToolCallBlock) for block in message.blocks) else _legacy_calls(message)
+    cuttable = [*map(_cuttable, message.blocks), *map(_cuttable_call, calls)]
+
+    def counted(blocks: Sequence[Any], changed: dict[str, Any]) -> Counted:
+        """The message with other blocks, and its tokens."""
+        made = message.model_copy(update={"blocks": list(blocks), "additional_kwargs": changed})
+        return Counted(made, count(made, count_tokens=count_tokens))
+
+    def rebuilt(texts: Sequence[str]) -> Counted:
+        """The message with other texts."""
+        given = iter(texts)
+        blocks = [_with_block(block, given) for block in message.blocks]
+        changed = [_with_call(call, given) for call in calls]
+        name = "tool_calls" if more.get("tool_calls") else "function_call"
+        shorter = {name: changed if name == "tool_calls" else changed[0]} if changed else {}
+        return counted(blocks, {**more, **shorter})
+
+    def plain(text: str) -> Counted:
+        """The message with one text alone."""
+        return counted(
+            [TextBlock(text=text)], {key: more[key] for key in more if key not in ("tool_calls", "function_call")}
+        )
+
+    return Parts(texts_within(cuttable), rebuilt, plain)
+
+
+def _cuttable(block: Any) -> Any:
+    """What of a block may be cut; nothing of a picture, a file, or a thought that its provider checks by a signature."""
+    if isinstance(block, TextBlock):
+        return block.text
+    if isinstance(block, ToolCallBlock):
+        return _arguments(block.tool_kwargs)
+    if isinstance(block, CitableBlock):
+        return [_cuttable(part) for part in block.content]
+    return _cuttable(block.cited_content) if isinstance(block, CitationBlock) else None
+
+
+def _with_block(block: Any, texts: Iterator[str]) -> Any:
+    if isinstance(block, TextBlock):
+        return block.model_copy(update={"text": next(texts)})
+    if isinstance(block, ToolCallBlock):
+        return block.model_copy(update={"tool_kwargs": _with_arguments(block.tool_kwargs, texts)})
+    if isinstance(block, CitableBlock):
+        return block.model_copy(update={"content": [_with_block(part, texts) for part in block.content]})
+    if isinstance(block, CitationBlock):
+        return block.model_copy(update={"cited_content": _with_block(block.cited_content, texts)})
+    return block
+
+
+def _cuttable_call(call: Any) -> Any:
+    """The arguments of a call in the older encoding, which are JSON."""
+    return _arguments(_function(call).get("arguments"))
+
+
+def _with_call(call: Any, texts: Iterator[str]) -> Any:
+    function = _function(call)
+    if not function:
+        return call
+    changed = {**function, "arguments": _with_arguments(function.get("arguments"), texts)}
+    return {**call, "function": changed} if function is not call else changed
+
+
+def _function(call: Any) -> dict[str, Any]:
+    """The name and arguments of a call in the older encoding: in a field of their own, or the call itself."""
+    found = call.get("function", call) if isinstance(call, dict) else {}
+    return found if isinstance(found, dict) else {}
+
+
+def _arguments(given: Any) -> Any:
+    """A tool's arguments as a value: they may be written as JSON; None for a text that is not JSON."""
+    if not isinstance(given, str):
+        return given
+    try:
+        return json.loads(given)
+    except ValueError:
+        return None
+
+
+def _with_arguments(given: Any, texts: Iterator[str]) -> Any:
+    found = _arguments(given)
+    if found is None:
+        return given
+    changed = with_texts_within(found, texts)
+    return json.dumps(changed, ensure_ascii=False) if isinstance(given, str) else changed

@@ -17,7 +17,10 @@ from typing import Any
 import hypothesis
 import pytest
 
-from htm_core import Memory, Settings, shutdown
+from htm_core import Memory, ModelError, Settings, shutdown
+from htm_core.integration import deadline
+from htm_core.models.minilm import weights
+from htm_core.models.minilm.model import MiniLM
 from htm_core.runtime import process
 from htm_core.runtime.process import runtime
 from htm_core.store.database import Database
@@ -118,6 +121,12 @@ def database_url(url: str | None) -> str:
     return os.environ.get("HTM_TEST_ADMIN_URL") or found.dsn("htm_root")
 
 
+@pytest.fixture(autouse=True)
+def well() -> None:
+    """No breaker is open since an earlier test: those of a database are the whole process's."""
+    deadline.forget_failures()
+
+
 @pytest.fixture
 def tenant() -> str:
     """A tenant that no other test has."""
@@ -153,6 +162,18 @@ def make(url: str | None, tenant: str, embedder: HashEmbedder, settings: Setting
         return Memory(robot, **{"url": url, "tenant": tenant, "embedder": embedder, "settings": settings} | options)
 
     return memory
+
+
+@pytest.fixture(scope="session")
+def real_embedder() -> MiniLM:
+    """The embedded model, for tests of what only its vectors can tell."""
+    found = weights.find()
+    if found is None:
+        try:
+            found = weights.fetch()
+        except ModelError as error:
+            pytest.skip(f"this needs the embedded model: {error}")
+    return MiniLM(found)
 
 
 @pytest.fixture

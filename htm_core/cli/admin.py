@@ -1,4 +1,4 @@
-"""Commands for whoever runs an installation: worker, reembed, migrate."""
+"""Commands for whoever runs an installation: worker, reembed, reindex, migrate."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from ..jobs.reembed import reembed as fill_and_change
+from ..jobs.reindex import reindex as renew_words
 from ..models.propositioners import CheckedPropositioner, resolve_propositioner
 from ..models.taggers import CheckedTagger, resolve_tagger
 from ..models.tokenizers import resolve_tokenizer
@@ -126,6 +127,22 @@ def reembed(common: CommonOptions) -> None:
             ]
         )
     )
+
+
+def reindex(common: CommonOptions) -> None:
+    """Bring the words of older memories and documents to the rules of this version while others go on reading and writing."""
+    with progress_bar() as progress:
+        task = progress.add_task("Reindexing", total=None)
+        done = renew_words(
+            common.runtime().database,
+            tenant=common.tenant,
+            progress=lambda seen: progress.update(task, completed=seen),
+        )
+    if common.json:
+        print_json(done)
+        return
+    shown = f"{done.passages:,}, of which {done.renewed:,} were renewed"
+    stdout_console().print(key_value_table([("tenant", done.tenant), ("passages", shown)]))
 
 
 def migrate(

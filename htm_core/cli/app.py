@@ -25,7 +25,7 @@ from . import (
     setup,
     tags,
 )
-from .exit_codes import INTERRUPTED, PIPE_CLOSED, silence_stdout
+from .exit_codes import INTERRUPTED, PIPE_CLOSED, end_interrupted, silence_stdout
 from .options import database_options, machine_options, memory_options, tenant_options, with_options
 
 app = typer.Typer(
@@ -64,6 +64,7 @@ COMMANDS = (
     (ADMIN_COMMANDS, "jobs", with_options(memory_options)(jobs.jobs)),
     (ADMIN_COMMANDS, "worker", with_options(database_options)(admin.worker)),
     (ADMIN_COMMANDS, "reembed", with_options(tenant_options)(admin.reembed)),
+    (ADMIN_COMMANDS, "reindex", with_options(tenant_options)(admin.reindex)),
     (ADMIN_COMMANDS, "migrate", with_options(database_options)(admin.migrate)),
     (ADMIN_COMMANDS, "export", with_options(memory_options)(backup.export)),
     (ADMIN_COMMANDS, "doctor", with_options(tenant_options)(doctor.doctor)),
@@ -96,7 +97,11 @@ def main() -> None:
     try:
         app(prog_name="htm")
     except KeyboardInterrupt:
-        raise SystemExit(INTERRUPTED) from None
+        end_interrupted()
+    except SystemExit as ended:
+        if ended.code == INTERRUPTED:
+            end_interrupted()
+        raise
     except BrokenPipeError:
         silence_stdout()
         raise SystemExit(PIPE_CLOSED) from None

@@ -9,6 +9,7 @@ import typer
 from ..errors import NotFound
 from ..samples import Question
 from ..store import tenants
+from ..types import Context
 from .demo import BUDGET, AnsweredQuestion, show_recall
 from .exit_codes import NOTHING_FOUND
 from .json_output import print_json
@@ -34,7 +35,7 @@ def ask(
         raise NotFound("expected memories to search, but there are none yet; run htm demo first")
     with common.memory(robot=robot, budget=budget) as memory:
         found = memory.recall(question, timeframe=timeframe, robot=robot, limit=limit)
-        context = memory.context(order="recent")
+        context = memory.context(order="recent") if found else Context(text="", items=(), tokens=0)
     if common.json:
         print_json(
             {
@@ -46,6 +47,7 @@ def ask(
     else:
         show_recall(stdout_console(), Question(question=question, expect="", timeframe=timeframe), found)
         more = f"all of it: htm context --tenant {common.tenant} --robot '{robot}'"
-        stdout_console().print(context_panel(context, budget=budget, longest=SHOWN, more=more))
+        if found:  # without, working memory holds what earlier questions found
+            stdout_console().print(context_panel(context, budget=budget, longest=SHOWN, more=more))
     if not found:
         raise typer.Exit(NOTHING_FOUND)

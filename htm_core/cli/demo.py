@@ -29,6 +29,7 @@ from .rendering import (
     make_table,
     printable,
     progress_bar,
+    recall_notes,
     stderr_console,
     stdout_console,
 )
@@ -184,8 +185,8 @@ def show_recall(to: Console, question: Question, found: Recall) -> None:
     when = f"  ({question.timeframe})" if question.timeframe else ""
     to.print(printable(f"\n? {question.question}{when}"), style="bold cyan")
     to.print(hits_table(found, marked=question.expect or None) if found else "  Nothing was found.")
-    if found.degraded:
-        to.print(printable(found.degraded), style="yellow")
+    for note in recall_notes(found):
+        to.print(printable(note), style="yellow")
 
 
 def _figures(result: ImportedTranscript, stats: Stats, evicted: int) -> list[tuple[str, str]]:

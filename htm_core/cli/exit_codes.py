@@ -5,17 +5,21 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import threading
 from collections.abc import Iterator
+from typing import NoReturn
 
 import typer
 
 from ..errors import HTMError, InvalidInput, NotFound
+from ..runtime.process import shutdown
 
 FAILED = 1
 MISUSED = 2
 NOTHING_FOUND = 3
 INTERRUPTED = 130  # what shells use for SIGINT
 PIPE_CLOSED = 141  # and for SIGPIPE
+SECONDS_TO_END = 1.0  # for what still runs when it is interrupted
 
 
 @contextlib.contextmanager
@@ -46,6 +50,22 @@ def exit_code(error: HTMError) -> int:
 def print_error(message: str) -> None:
     """Print an error message on stderr."""
     typer.echo(f"htm: {message}", err=True)
+
+
+def end_interrupted() -> NoReturn:
+    """End the process after Ctrl-C, within about a second.
+
+    A model may be in the middle of a batch, which takes seconds and which Python cannot stop, nor end the process around it.
+    What it was working on is a job, which somebody does once its lease is over.
+    """
+    try:
+        ending = threading.Thread(target=shutdown, daemon=True)
+        ending.start()
+        ending.join(SECONDS_TO_END)
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(INTERRUPTED)
 
 
 def silence_stdout() -> None:

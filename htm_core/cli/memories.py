@@ -25,6 +25,7 @@ from .rendering import (
     local_time,
     make_table,
     printable,
+    recall_notes,
     speaker,
     stderr_console,
     stdout_console,
@@ -131,8 +132,8 @@ def recall(
         stdout_console().print(hits_table(found))
     if not common.json and explain:
         stdout_console().print(timings_line(found), style="dim")
-    if found.degraded and not common.json:
-        stderr_console().print(printable(found.degraded), style="yellow")
+    for note in () if common.json else recall_notes(found):
+        stderr_console().print(printable(note), style="yellow")
     if not found:
         end_empty("Nothing was found.")
 
@@ -158,10 +159,11 @@ def context(
     budget: Annotated[
         int | None, typer.Option("--budget", help="Tokens; default the budget of working memory.")
     ] = None,
+    bare: Annotated[bool, typer.Option("--bare", help="Only the texts, without who said them and when.")] = False,
 ) -> None:
     """Print the context that a model would get from working memory."""
     with common.memory() as memory:
-        made = memory.context(order=cast(types.OrderName, order), budget=budget)
+        made = memory.context(order=cast(types.OrderName, order), budget=budget, transcript=not bare)
         room = memory.working.budget if budget is None else budget
     if common.json:
         print_json(made)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import inspect
 import json as json_module
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Concatenate, ParamSpec
 
 import typer
 from pydantic import SecretStr
 
+from ..errors import HTMError, InvalidInput
 from ..memory import Memory
 from ..models.embedders import CheckedEmbedder, resolve
 from ..runtime.process import Runtime, runtime
 from ..settings import Settings
+from ..store import tenants
 from ..types import Embed, Eviction
 from .exit_codes import reported_errors
 
@@ -35,7 +38,7 @@ Robot = Annotated[str | None, typer.Option("--robot", show_default="default", he
 Session = Annotated[str | None, typer.Option("--session", help="The conversation.")]
 Embedder = Annotated[
     str | None,
-    typer.Option("--embedder", show_default="minilm", help="minilm, minilm:int8 or ollama:MODEL."),
+    typer.Option("--embedder", show_default="the tenant's, else minilm", help="minilm, minilm:int8 or ollama:MODEL."),
 ]
 OwnerUrl = Annotated[
     str | None,
@@ -76,9 +79,22 @@ class CommonOptions:
         """The memory of these options; with `works` this process does pending jobs, else it leaves them to a worker."""
         return Memory(
             robot or self.robot or "default", url=self.url, tenant=self.tenant, user=self.user, session=self.session,
-            budget=budget, embedder=make_embedder(self.embedder), embed=embed, on_evict=on_evict,
+            budget=budget, embedder=self._embedder(works=works), embed=embed, on_evict=on_evict,
             settings=self.settings(works=works),
         )  # fmt: skip
+
+    def _embedder(self, *, works: bool) -> CheckedEmbedder:
+        """The embedder that --embedder names, else the one that the tenant's memories are embedded with."""
+        model = None
+        if self.embedder is None:
+            with suppress(HTMError), self.runtime(works=works).database.transaction(self.tenant) as connection:
+                model = tenants.active_model(connection)
+        try:
+            return make_embedder(self.embedder or model)
+        except InvalidInput:
+            if self.embedder is not None:
+                raise
+            return make_embedder(None)  # a model that only a program can give: the verb says so
 
     def runtime(self, *, works: bool = False) -> Runtime:
         """The database of these memories, with its worker; `memory` uses the same one."""

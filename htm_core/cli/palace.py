@@ -76,7 +76,7 @@ def palace(
     ttl: Annotated[float, typer.Option("--ttl", help="For note: its lifetime in seconds.")] = 3600.0,
     budget: Annotated[int, typer.Option("--budget", "-b", min=0, help="For wake: tokens.")] = 900,
     threshold: Annotated[
-        float, typer.Option("--threshold", help="For consult: the lowest score that counts.")
+        float, typer.Option("--threshold", help="For consult: from this relevance on evidence is certain.")
     ] = THRESHOLD,
     strict: Annotated[bool, typer.Option("--strict", help="For consult: fail when a layer cannot be asked.")] = False,
     persons: Annotated[

@@ -74,17 +74,31 @@ def key_value_table(rows: Iterable[tuple[str, str]]) -> Table:
     return made
 
 
+def recall_notes(found: Recall) -> list[str]:
+    """What a reader should know about a recall besides its hits: other times were searched, or a part of the search failed."""
+    notes = [found.timeframe and found.timeframe.note, found.degraded]
+    return [note for note in notes if note]
+
+
 def speaker(mention: Mention | None) -> str:
     """Who said it: the name, else the role, else the robot that remembers it."""
     return "" if mention is None else mention.name or mention.role or mention.robot
 
 
 def hits_table(found: Recall, *, marked: str | None = None) -> Table:
-    """Hits as a table: score, ranks by meaning and by words, speaker and time; `marked` words are highlighted.
+    """Hits as a table: score, relevance, ranks by meaning and by words, speaker and time; `marked` words are highlighted.
 
     With --explain each memory has its signals below it: what each added to the score.
     """
-    made = make_table("score", "meaning", "words", "who and when", "memory", right=("score", "meaning", "words"))
+    made = make_table(
+        "score",
+        "relevance",
+        "meaning",
+        "words",
+        "who and when",
+        "memory",
+        right=("score", "relevance", "meaning", "words"),
+    )
     for hit in found:
         text = printable(hit.content if len(hit.content) <= MAX_SHOWN else hit.passage)
         if marked:
@@ -94,7 +108,14 @@ def hits_table(found: Recall, *, marked: str | None = None) -> Table:
         if hit.signals:
             added = " + ".join(f"{name} {value:.2f}" for name, value in hit.signals.items() if abs(value) >= 0.005)
             text = Text.assemble(text, (f"\n{added}", "dim"))
-        made.add_row(f"{hit.score:.2f}", _rank(hit.vector_rank), _rank(hit.text_rank), _who_and_when(hit), text)
+        made.add_row(
+            f"{hit.score:.2f}",
+            f"{hit.relevance:.0%}",
+            _rank(hit.vector_rank),
+            _rank(hit.text_rank),
+            _who_and_when(hit),
+            text,
+        )
     return made
 
 

@@ -1,10 +1,11 @@
-"""`htm setup`: downloads the weights of the embedded model once, with a progress bar."""
+"""`htm setup`: downloads the weights of the embedded model, and a vocabulary to count tokens with, once."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from ..errors import ModelError
+from ..models import vocabulary
 from ..models.embedders import MINILM, MINILM_INT8
 from ..models.minilm import weights
 from .json_output import print_json
@@ -13,22 +14,39 @@ from .rendering import key_value_table, printable, stderr_console, stdout_consol
 
 
 def setup(common: CommonOptions) -> None:
-    """Download the weights of the embedded model, unless they are there, and say where they are."""
+    """Download the weights of the embedded model and the tokenizer's vocabulary, unless they are there, and say where they are."""
     before = weights.find()
     folder = before or fetch()
     size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
+    tokenizer = _vocabulary()
     if common.json:
-        print_json({"model": MINILM, "folder": str(folder), "bytes": size, "fetched": before is None})
+        print_json(
+            {"model": MINILM, "folder": str(folder), "bytes": size, "fetched": before is None, "tokenizer": tokenizer}
+        )
         return
+    exact = f"{tokenizer['name']}, {'fetched' if tokenizer['fetched'] else 'was there'}"
     stdout_console().print(
         key_value_table(
             [
                 ("model", f"{MINILM}, {size / 1e6:.0f} MB, {'was there' if before else 'fetched'}"),
                 ("folder", str(folder)),
+                ("tokenizer", exact if tokenizer["folder"] else "estimate"),
                 ("next", "htm demo"),
             ]
         )
     )
+
+
+def _vocabulary() -> dict[str, str | bool | None]:
+    """Find or download the vocabulary for exact counts of tokens. If that fails, say so: tokens are estimated then."""
+    found = vocabulary.find()
+    fetched = found is None
+    try:
+        found = found or vocabulary.fetch()
+    except ModelError as error:
+        stderr_console().print(printable(f"Tokens will be estimated: {error}"), style="yellow")
+        return {"name": "estimate", "folder": None, "fetched": False}
+    return {"name": found.vocabulary.encoding, "folder": str(found.directory), "fetched": fetched}
 
 
 def fetch() -> Path:

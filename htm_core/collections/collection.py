@@ -13,6 +13,7 @@ from uuid import UUID
 
 from ..engine.engine import Engine
 from ..engine.handle import Handle
+from ..engine.spans import traced
 from ..errors import InvalidInput
 from ..models.embedders import resolve
 from ..rules import validation
@@ -24,6 +25,7 @@ from ..store.collections import CollectionState, Document, DocumentFilters, Docu
 from ..store.database import Connection, Database
 from ..store.errors import retry_transaction
 from ..store.indexes import THRESHOLD
+from ..telemetry import telemetry
 from ..types import CollectionHit, CollectionItem, CollectionKind, EmbedderLike, FilterTarget, Mode, NamedEmbedder
 from . import items as items_module
 from . import query as query_module
@@ -46,6 +48,7 @@ def _new_id() -> str:
     return str(moment_id(time.time(), secrets.token_bytes(10)))
 
 
+@traced("htm.collection", telemetry_of=lambda self: telemetry(on=self._database.settings.telemetry))
 class Collection(Handle):
     """Documents of a vector store, or items of a key-value store: never merged, never evicted, no part of recall.
 
@@ -155,8 +158,11 @@ class Collection(Handle):
         text_pool: int | None = None,
         with_vectors: bool = False,
         refresh: bool = False,
+        newest_first: bool = False,
     ) -> list[CollectionHit]:
-        """Find what answers a query, best first. Without `text` and `vector`: list what satisfies the filters, oldest first.
+        """Find what answers a query, best first. Without `text` and `vector`: list what satisfies the filters.
+
+        A list is in the order in which items were first put; with `newest_first` what was put last comes first.
 
         `mode` is "hybrid" (meaning and words), "vector" or "text". `vector` is the text's embedding, if you have it, and `model`
         the name of what made it; another model than the collection's is refused. `where` filters on "metadata" or, with `on`, on
@@ -166,7 +172,7 @@ class Collection(Handle):
         `ModelError` when the embedder fails; mode="text" needs none.
         """
         filters = self._filters(where, on=on, namespace=namespace, ids=ids, references=references)
-        page = query_module.page(limit, offset=offset, with_vectors=with_vectors)
+        page = query_module.page(limit, offset=offset, with_vectors=with_vectors, newest_first=newest_first)
         validation.check_choice(mode, get_args(Mode), what="mode")
         if text is None and vector is None:
             return self._found(None, filters, page, refresh=refresh)

@@ -27,11 +27,12 @@ def filters(where: Mapping[str, Any] | None, *, on: FilterTarget, at: datetime) 
     return DocumentFilters(at=at, metadata=compiled.json or None, metadata_equal=compiled.equalities)
 
 
-def page(limit: int | None, *, offset: int, with_vectors: bool = False) -> Page:
+def page(limit: int | None, *, offset: int, with_vectors: bool = False, newest_first: bool = False) -> Page:
     """One page of an answer; a limit of None is all of it."""
     if limit is not None:
         validation.check_whole(limit, what="limit")
-    return Page(limit=limit, offset=validation.check_whole(offset, what="offset"), with_vectors=bool(with_vectors))
+    start = validation.check_whole(offset, what="offset")
+    return Page(limit=limit, offset=start, with_vectors=bool(with_vectors), newest_first=bool(newest_first))
 
 
 def depth(page: Page) -> int:

@@ -27,11 +27,12 @@ from ..store.database import Connection, Database
 from ..store.errors import retry_transaction
 from ..store.records import Entry, WrittenEntry
 from ..store.working import SetChange
-from ..store.write import last_said, write
+from ..store.write import FEW, last_said, write
 from ..telemetry import telemetry
-from ..types import DEFAULT_IMPORTANCE, Draft, Embed, Event, Eviction, Item, Node, TokenCounter, Window
+from ..types import DEFAULT_IMPORTANCE, Draft, Embed, Event, Eviction, Hit, Item, Node, TokenCounter, Window
 from .access_counts import AccessCounts
 from .entries import Preparer
+from .fresh_nodes import FreshNodes
 from .working_sets import WorkingSet, open_sets
 
 Clock = Callable[[], datetime]
@@ -44,12 +45,16 @@ _log = logging.getLogger("htm.mind")
 
 @dataclass(frozen=True, slots=True)
 class _Commit:
-    """What a transaction wrote: each entry, the nodes as they are now, which are no longer live, the change of the set."""
+    """What a transaction wrote: each entry, the nodes as they are now, which are no longer live, the change of the set.
+
+    `waiting` are the new nodes whose vectors are made first.
+    """
 
     written: list[WrittenEntry]
     nodes: dict[UUID, Node]
     dead: set[UUID]
     change: SetChange | None
+    waiting: list[UUID]
 
 
 def new_id() -> UUID:
@@ -81,6 +86,7 @@ class Engine:
         tokens: TokenCounter,
         working: WorkingSet,
         access_counts: AccessCounts,
+        fresh_nodes: FreshNodes,
         settings: Settings,
         clock: Clock,
         on_evict: Callable[[Eviction], None] | None,
@@ -100,6 +106,7 @@ class Engine:
         self.working = working
         self.group = group
         self.access_counts = access_counts
+        self.fresh_nodes = fresh_nodes
         self.settings = settings
         self.wake = wake
         self.telemetry = telemetry(on=settings.telemetry)
@@ -200,33 +207,46 @@ class Engine:
         working = self.working  # the same to the end, even if the robot joins a group meanwhile
         memory = working.load(now=seconds)
         held = [entry for entry in last_said(entries) if entry.node is not None] if hold else []
-        plan = memory.plan([_item_of_entry(memory, entry, seconds) for entry in held], now=seconds)
+        plan = memory.plan(
+            [_item_of_entry(memory, entry, seconds, place=place) for place, entry in enumerate(held)], now=seconds
+        )
 
         def transaction() -> _Commit:
             with self.transaction() as connection:
                 return self._commit(connection, entries, working, plan, before, after)
 
         try:
-            with self.telemetry.span("htm.remember", count=len(entries)):
-                commit = retry_transaction(transaction)
+            commit = retry_transaction(transaction)
         except BaseException:
             memory.release(plan)
             raise
         evictions = working.apply(plan, commit.change, now=seconds)
         for node in commit.nodes.values():
             item = memory.get(node.id)
-            if item is not None and item.importance != node.importance:
-                memory.update(replace(item, importance=node.importance), now=seconds)
+            if item is None:
+                continue
+            known = replace(item, importance=node.importance, tags=node.tags, keys=node.keys)
+            if known != item:
+                memory.update(known, now=seconds)
+        self._count_again(working, commit.written, at=now)
         if commit.dead:
             self.drop(sorted(commit.dead))
         self.report(evictions)
         self.access_counts.seen(self.tenant, self.robot, at=now)
+        self.fresh_nodes.add(self.tenant, self.owner, commit.waiting, model=self.embedder.name)
         self.wake()
         self.emit("remember", count=len(entries), new=sum(each.is_new for each in commit.written))
         return [
             replace(commit.nodes[each.node], is_new=each.is_new) if each.node in commit.nodes else None
             for each in commit.written
         ]
+
+    def _count_again(self, working: WorkingSet, written: Sequence[WrittenEntry], *, at: datetime) -> None:
+        """Count a use of each node that was known before and has been said again."""
+        ids = sorted({str(each.node) for each in written if each.said_again})
+        if ids:
+            working.memory.touch(ids, now=at.timestamp())
+            self.access_counts.add(working.key, ids, at=at)
 
     def _commit(
         self,
@@ -248,12 +268,12 @@ class Engine:
         change = working.write(connection, plan, live=live, dead=sorted(dead))
         new = [each.node for each in outcome.written if each.is_new and each.node is not None]
         for kind, model in self._lanes:
-            jobs.enqueue(connection, sorted(set(new)), kind=kind, model=model)
+            jobs.enqueue(connection, sorted(set(new)), kind=kind, model=model, bulk=len(new) > FEW)
         if self.database.growth.grew(self.tenant, len(new)):
             jobs.enqueue_count(connection)
         if after is not None:
             after(connection, outcome.written)
-        return _Commit(outcome.written, found, dead, change)
+        return _Commit(outcome.written, found, dead, change, outcome.waiting)
 
     def _with_vectors(self, entries: list[Entry]) -> list[Entry]:
         """Entries with the vectors of their passages. Where the model fails they stay without, and get a job instead."""
@@ -277,28 +297,16 @@ class Engine:
         self.report(self.working.catch_up(now=self.clock().timestamp()))
         return self.working.memory
 
-    def hold(self, found: Sequence[Node]) -> None:
+    def hold(self, hits: Sequence[Hit]) -> None:
         """Put recalled nodes into working memory, and count the access."""
         now = self.clock()
         seconds = now.timestamp()
         working = self.working
         memory = working.load(now=seconds)
-        fresh = [
-            Item(
-                id=node.id,
-                content=node.content,
-                tokens=node.tokens,
-                importance=node.importance,
-                access_count=node.access_count,
-                added_at=seconds,
-                accessed_at=seconds,
-            )
-            for node in found
-            if node.id not in memory
-        ]
+        fresh = [_item_of_hit(hit, seconds) for hit in hits if hit.node.id not in memory]
         if fresh:
             self.report(working.hold(fresh, now=seconds))
-        ids = [node.id for node in found]
+        ids = [hit.node.id for hit in hits]
         memory.touch(ids, now=seconds)
         self.access_counts.add(working.key, ids, at=now)
         self.access_counts.seen(self.tenant, self.robot, at=now)
@@ -350,7 +358,28 @@ class Engine:
             _log.warning("an observer of %s failed", type(what).__name__, exc_info=True)
 
 
-def _item_of_entry(memory: WorkingMemory, entry: Entry, now: float) -> Item:
+def _item_of_hit(hit: Hit, now: float) -> Item:
+    """The item of a recalled node, with who said it when and where."""
+    node, said = hit.node, hit.mention
+    item = Item(
+        id=node.id,
+        content=node.content,
+        tokens=node.tokens,
+        importance=node.importance,
+        access_count=node.access_count,
+        added_at=now,
+        accessed_at=now,
+        tags=node.tags,
+        keys=node.keys,
+    )
+    if said is None:
+        return item
+    return replace(
+        item, name=said.name, role=said.role, session=said.session, said_at=said.at.timestamp(), seq=said.seq
+    )
+
+
+def _item_of_entry(memory: WorkingMemory, entry: Entry, now: float, *, place: int) -> Item:
     """The item of an entry; without an importance of its own it keeps the one that working memory has."""
     importance = entry.importance
     if importance is None:
@@ -363,4 +392,11 @@ def _item_of_entry(memory: WorkingMemory, entry: Entry, now: float) -> Item:
         importance=importance,
         added_at=now,
         accessed_at=now,
+        name=entry.name,
+        role=entry.role,
+        session=entry.session or None,
+        said_at=entry.at.timestamp(),
+        seq=place,
+        tags=tuple(sorted(entry.tags)),
+        keys=() if entry.key is None else (entry.key,),
     )

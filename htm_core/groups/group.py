@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import TracebackType
 from typing import Self, cast
+from uuid import UUID
 
 from ..engine.engine import Engine
+from ..engine.spans import traced
 from ..engine.working_sets import WorkingSet, working_set
 from ..errors import InvalidInput, NotFound
 from ..rules import validation
 from ..rules.validation import LONGEST_LEASE, SHORTEST_LEASE, lease_seconds
 from ..store import groups
 from ..store.database import Connection, Database
+from ..store.errors import retry_transaction
 from ..store.groups import GroupRules, Role
 from ..store.working import SetKey
 from ..types import GroupStatus, Member
@@ -22,6 +26,7 @@ ROLES = ("active", "passive")
 LEASE = 10.0  # seconds; the default of a group's first member
 
 
+@traced("htm.group")
 class Group:
     """A robot's membership in a group. It leaves the group at the end of a `with`, and has its own working memory again."""
 
@@ -160,11 +165,16 @@ def join_group(
 def leave_all(heartbeat: Heartbeat, database: Database) -> None:
     """Leave every group of a process's robots, so that passive members need not wait until the lease is over."""
     for tenant, name, robot in heartbeat.member_keys():
-        with database.transaction(tenant) as connection:
-            instances = {member.robot: instance for member, instance in groups.members(connection, name)}
-            if instances.get(robot) == heartbeat.instance:
-                _remove_member(connection, name, robot=robot)
+        retry_transaction(partial(_leave, database, tenant, name, robot, heartbeat.instance))
         heartbeat.remove((tenant, name, robot))
+
+
+def _leave(database: Database, tenant: str, name: str, robot: str, instance: UUID) -> None:
+    """End a robot's membership, unless another process has taken it over."""
+    with database.transaction(tenant) as connection:
+        instances = {member.robot: instance for member, instance in groups.members(connection, name)}
+        if instances.get(robot) == instance:
+            _remove_member(connection, name, robot=robot)
 
 
 def group_status(connection: Connection, name: str, *, owner: str, session: str | None, listening: bool) -> GroupStatus:

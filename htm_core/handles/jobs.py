@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import get_args
 
 from ..engine.engine import Engine
+from ..engine.spans import traced
 from ..errors import InvalidInput
 from ..rules import validation
 from ..store import jobs
@@ -15,6 +16,7 @@ from ..types import Job, JobKind
 KINDS = get_args(JobKind)
 
 
+@traced("htm.jobs")
 class Jobs:
     """The pending jobs of what one owner sees. Jobs that count words are the whole tenant's."""
 

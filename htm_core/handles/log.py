@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 from ..engine.engine import Engine
 from ..engine.handle import Handle
+from ..engine.spans import traced
 from ..errors import InvalidInput
 from ..rules import validation
-from ..store import mentions
+from ..store import forgetting, mentions
 from ..store.database import Connection
 from ..store.records import WrittenEntry
 from ..types import Draft, Mention
@@ -20,8 +21,9 @@ from ..types import Draft, Mention
 Message = Draft | Mapping[str, Any]
 
 
+@traced("htm.log")
 class Log(Handle):
-    """The messages of a session. Clearing or replacing the log changes this record, never long-term memory."""
+    """The messages of a session. Clearing or replacing the log changes this record, and long-term memory only with `forget`."""
 
     def __init__(self, engine: Engine, session: str) -> None:
         self._engine = engine
@@ -44,36 +46,73 @@ class Log(Handle):
         found = [mention for _, mention in self.entries(n)] if n != 0 else []
         return found if tokens is None else self._fitting(found, tokens)
 
-    def entries(self, n: int | None = None, *, archived: bool | None = None) -> list[tuple[str | None, Mention]]:
+    def entries(
+        self, n: int | None = None, *, archived: bool | None = None, forgotten: bool = False
+    ) -> list[tuple[str | None, Mention]]:
         """The last `n` messages with the ids that their callers gave them, or None. `archived` keeps only the archived ones, or
-        only the others.
+        only the others. `forgotten` adds those that were forgotten and not yet purged, so that they are known again.
         """
         with self._engine.transaction() as connection:
-            return mentions.tail(connection, owner=self._engine.owner, session=self.session, limit=n, archived=archived)
+            return mentions.tail(
+                connection,
+                owner=self._engine.owner,
+                session=self.session,
+                limit=n,
+                archived=archived,
+                forgotten=forgotten,
+            )
 
     def archive(self, messages: Sequence[Mention]) -> list[Mention]:
         """Mark messages as archived, for callers that read the log as a queue. They stay in it. Answers with those newly marked."""
         return self._marked(mentions.archive, messages)
 
-    def remove(self, messages: Sequence[Mention]) -> list[Mention]:
-        """Remove messages from the log, but not from long-term memory. Answers with those that were in it."""
-        return self._marked(mentions.drop_from_log, messages)
+    def remove(self, messages: Sequence[Mention], *, forget: bool = False) -> list[Mention]:
+        """Remove messages from the log. Answers with those that were in it.
 
-    def replace(self, messages: Sequence[Message]) -> list[Mention]:
-        """Make these messages the log, in this order. Messages that it has already keep their time."""
+        Long-term memory keeps them, unless `forget` is given: then they leave recall, too, as with `replace`.
+        """
+        gone: list[UUID] = []
+
+        def drop(connection: Connection, ids: Sequence[UUID], *, owner: str, session: str) -> set[UUID]:
+            """Remove them, and forget what was removed if that is wanted."""
+            removed = mentions.drop_from_log(connection, ids, owner=owner, session=session)
+            gone[:] = self._forget(connection, removed) if forget else ()
+            return removed
+
+        removed = self._marked(drop, messages)
+        self._engine.drop(gone)
+        return removed
+
+    def replace(self, messages: Sequence[Message], *, forget: bool = False) -> list[Mention]:
+        """Make these messages the log, in this order. Messages that it has already keep their time.
+
+            log.replace(edited, forget=True)  # what was edited away is no longer found
+
+        With `forget`, the messages that leave the log are forgotten: they leave recall, the timeline and working memory.
+        A message with an id that was forgotten comes back, so that an edit is undone by replacing again; `Memory.restore` brings
+        others back until `purge` deletes them. The same words stay where somebody has said them elsewhere.
+        Without it, long-term memory keeps them.
+        """
         places = self._places(messages)
         said: list[UUID] = []
+        before: set[UUID] = set()
+        gone: list[UUID] = []
 
         def clear(connection: Connection) -> None:
-            mentions.clear_log(connection, owner=self._engine.owner, session=self.session)
+            before.clear()
+            before.update(mentions.clear_log(connection, owner=self._engine.owner, session=self.session))
 
         def place(connection: Connection, written: list[WrittenEntry]) -> None:
             fresh = iter(written)
             said[:] = [next(fresh).mention if isinstance(place, Draft) else place for place in places]
             mentions.place_in_log(connection, list(dict.fromkeys(said)))
+            if forget:
+                forgetting.restore_mentions(connection, sorted(set(said)), owner=self._engine.owner)
+            gone[:] = self._forget(connection, before.difference(said)) if forget else ()
 
         new = [place for place in places if isinstance(place, Draft)]
         self._engine.write(new, before=clear, wordless=True, after=place)
+        self._engine.drop(gone)
         return self._read(said)
 
     def clear(self) -> None:
@@ -112,6 +151,13 @@ class Log(Handle):
                 connection, [UUID(each.id) for each in messages], owner=self._engine.owner, session=self.session
             )
         return [each for each in messages if UUID(each.id) in done]
+
+    def _forget(self, connection: Connection, ids: Iterable[UUID]) -> list[UUID]:
+        """Forget these mentions; answers with the nodes that nobody mentions any more."""
+        engine = self._engine
+        return forgetting.forget_mentions(
+            connection, sorted(ids), owner=engine.owner, by=engine.robot, at=engine.clock()
+        )
 
     def _read(self, said: Sequence[UUID]) -> list[Mention]:
         with self._engine.transaction() as connection:

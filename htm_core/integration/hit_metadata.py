@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..types import Hit
+from ..types import AppliedTimeframe, Hit
 
 KEY = "htm"
 
 
-def hit_metadata(hit: Hit, *, degraded: str | None) -> dict[str, Any]:
-    """Ranks, best passage, tags and importance of a hit, and who said it when; `at` is an ISO time.
+def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe | None = None) -> dict[str, Any]:
+    """Relevance, ranks, best passage, tags and importance of a hit, and who said it when; `at` is an ISO time.
 
-    `degraded` is the recall's own: a sentence when a part of the search was missing, else None.
+    `degraded` is the recall's own: a sentence when a part of the search was missing, else None. `timeframe` is it, too: a
+    sentence when the hits are from other times than the query names, else None.
     """
     said = hit.mention
     return {
+        "relevance": hit.relevance,
         "vector_rank": hit.vector_rank,
         "text_rank": hit.text_rank,
         "passage": hit.passage,
@@ -27,4 +29,5 @@ def hit_metadata(hit: Hit, *, degraded: str | None) -> dict[str, Any]:
         "name": said and said.name,
         "at": said and said.at.isoformat(),
         "degraded": degraded,
+        "timeframe": timeframe and timeframe.note,
     }

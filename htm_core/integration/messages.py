@@ -8,12 +8,21 @@ from typing import Any
 
 # Characters beyond this are not searched. The payload has them.
 MAX_SEARCHED = 100_000
+# A longer name of a speaker is not stored beside the words. The payload has it.
+MAX_NAME = 255
 
 
 def searchable(text: str) -> str:
     """As much of a text as is searched, without characters that PostgreSQL cannot store; empty for white space alone."""
     clean = text[:MAX_SEARCHED].replace("\x00", " ").encode("utf-8", "replace").decode()
     return clean if clean.strip() else ""
+
+
+def storable_name(name: object) -> str | None:
+    """A speaker's name that the core accepts as it is, or None."""
+    if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME or "\x00" in name:
+        return None
+    return name if name.encode("utf-8", "replace").decode() == name else None
 
 
 def write_payload(format: str, fields: Mapping[str, Any]) -> bytes:

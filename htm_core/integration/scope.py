@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from ..errors import InvalidInput
 from ..memory import Memory
 from ..rules.identity import anonymous, is_anonymous
@@ -30,6 +32,10 @@ def check_alone(
 
 def check_user(user: str | None) -> str | None:
     """A user's name, or None; raises `InvalidInput` for an empty one and for one that is reserved."""
+    if user is not None and not isinstance(user, str):
+        raise InvalidInput(
+            f"expected user to be a text, got {type(user).__name__} {user!r:.80}; write user={str(user)!r:.80}"
+        )
     if user is not None and (not user.strip() or is_anonymous(user)):
         raise InvalidInput(
             f"expected a user's own name, got {user!r}, which is empty or kept for sessions without a user; leave it out"
@@ -50,3 +56,9 @@ def memory_for(memory: Memory, *, user: str | None, session: str | None) -> Memo
 def scope_of(memory: Memory) -> Scope | None:
     """How far a recall looks: "session" when no user is known, else None, the default of `Memory.recall`."""
     return "session" if memory.user is not None and is_anonymous(memory.user) else None
+
+
+def private_place(memory: Memory) -> str | None:
+    """Which private server a memory is on, as a digest of its folder and schema; None for a server by url."""
+    database = memory._engine.database
+    return hashlib.sha256(repr(database.place).encode()).hexdigest()[:16] if database.is_embedded else None

@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar, cast
 
 from ..errors import HTMError, InvalidInput, NotFound
+from ..rules.relevance import CERTAIN
 from ..types import Hit, Node, Recall
+from .prompt_block import UNCERTAIN, label_of, speaker_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -40,7 +42,12 @@ def allowed_limit(limit: int) -> int:
 
 def recalled(found: Recall) -> str:
     """What the recall tool replies: the warning, then a line for each memory with its id."""
-    note = [f"(Incomplete: {found.degraded})"] if found.degraded else []
+    note = [f"({found.timeframe.note})"] if found.timeframe and found.timeframe.note else []
+    if not found and found.timeframe and found.timeframe.words and not note:
+        note = [
+            f"(Only \u201c{found.timeframe.words}\u201d was searched; leave out the timeframe to search all times.)"
+        ]
+    note += [f"(Incomplete: {found.degraded})"] if found.degraded else []
     lines = [_line(hit) for hit in found]
     return "\n".join([OPENING, *lines, *note] if lines else [NOTHING, *note])
 
@@ -93,6 +100,9 @@ def reply_to_errors(
 def _line(hit: Hit) -> str:
     """One memory; its further lines are indented, so that none of them looks like another memory."""
     said = hit.mention
-    about = f" ({said.at.date().isoformat()}, {said.name or said.role or 'noted'})" if said else ""
+    doubt = UNCERTAIN if hit.relevance < CERTAIN else None
+    date, speaker = (said.at.date().isoformat(), speaker_of(said.name, said.role) or "noted") if said else (None, None)
+    label = label_of(label_of(date, speaker), doubt)
+    about = f" ({label})" if label else ""
     content = hit.content.replace("\n", "\n    ")
     return f"[{hit.node.id}]{about} {content}"

@@ -24,12 +24,16 @@ def flush(engine: Engine, worker: Worker, *, timeout: float | None) -> bool:
         jobs.make_all_due(connection)
     while True:
         if engine.settings.worker == "off":
-            worker.drain(until=lambda: time.monotonic() >= end)
+            worker.drain(until=lambda: time.monotonic() >= end or not _waiting(engine, worker)[0])
         else:
             worker.wake()
-        lanes = worker.available_lanes()
-        with engine.transaction() as connection:
-            waited_for, total = jobs.count_waiting(connection, lanes)
+        waited_for, total = _waiting(engine, worker)
         if not waited_for or time.monotonic() >= end:
             return total == 0
         time.sleep(POLL_SECONDS)  # another worker may have claimed jobs; they are free again when its lease ends
+
+
+def _waiting(engine: Engine, worker: Worker) -> tuple[int, int]:
+    lanes = worker.available_lanes()
+    with engine.transaction() as connection:
+        return jobs.count_waiting(connection, lanes)

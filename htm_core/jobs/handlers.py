@@ -6,23 +6,29 @@ worker, and its result is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from ..engine.engine import new_id
 from ..engine.entries import Preparer
+from ..engine.fresh_nodes import FreshNodes
 from ..errors import HTMError
 from ..models.embedders import CheckedEmbedder
 from ..models.propositioners import CheckedPropositioner
 from ..models.taggers import CheckedTagger
 from ..store import indexes, jobs, nodes, relations, search, tags, write
 from ..store.database import Connection, Database
-from ..store.jobs import ClaimedJob
+from ..store.jobs import ClaimedJob, MissingText
 from ..store.records import Entry
 from ..store.relations import FactSource
 from ..types import Draft, TokenCounter
 
+BATCH_SECONDS = 1.0  # what a call of an embedder should take: others wait for it
+SMALLEST_BATCH = 8
+SLOW_BATCH = 4  # jobs of a chat model that are claimed at once: each may take many seconds
 KNOWN_TAGS = 100  # tags of the owner that a tagger is shown
 PROPOSITION_OF = "proposition_of"  # in the metadata of a fact's mention: the id of the node that the fact comes from
 
@@ -32,13 +38,21 @@ class Handler(Protocol):
 
     kind: str
     slow: bool  # by a chat model: one job at a time, in a thread of its own, so that quick jobs need not wait
+    together: bool  # takes jobs of several tenants at once, so that they are one call of the model
 
     @property
     def model(self) -> str:
         """The model that these jobs need."""
 
-    def do(self, tenant: str, claimed: Sequence[ClaimedJob]) -> None:
-        """Do jobs of one tenant, and delete them in the transaction that stores their results."""
+    @property
+    def batch(self) -> int | None:
+        """How many jobs it takes at once now; None is as many as the settings allow."""
+
+    def do(self, claimed: Mapping[str, Sequence[ClaimedJob]]) -> None:
+        """Do jobs, by tenant, and delete them in the transaction that stores their results.
+
+        What is more work than one batch is given back and goes on in its next turn.
+        """
 
     def answers(self) -> bool:
         """Say whether the model can be reached."""
@@ -47,25 +61,41 @@ class Handler(Protocol):
 class EmbedHandler:
     """Gives passages their vectors."""
 
-    kind, slow = "embed", False
+    kind, slow, together = "embed", False, True
+    batch: int | None = None
 
-    def __init__(self, database: Database, embedder: CheckedEmbedder) -> None:
+    def __init__(self, database: Database, embedder: CheckedEmbedder, fresh_nodes: FreshNodes) -> None:
         self._database = database
         self._embedder = embedder
+        self._fresh_nodes = fresh_nodes
 
     @property
     def model(self) -> str:
         """The embedder's name."""
         return self._embedder.name
 
-    def do(self, tenant: str, claimed: Sequence[ClaimedJob]) -> None:
-        """Embed the passages that have no vector yet."""
-        with self._database.transaction(tenant, role="htm_worker") as connection:
-            texts = jobs.missing_texts(connection, _nodes(claimed), model=self.model)
-        vectors = dict(zip(texts, self._embedder.documents(list(texts.values())), strict=True))
-        with self._database.transaction(tenant, role="htm_worker") as connection:
-            nodes.insert_vectors(connection, vectors, model=self.model)
-            jobs.finish(connection, claimed)
+    def do(self, claimed: Mapping[str, Sequence[ClaimedJob]]) -> None:
+        """Embed passages that have no vector yet, of all tenants in one call and no more than `Settings.worker_batch` of them.
+
+        The first passage of each node comes first, so that a long text keeps nobody waiting. Jobs with passages left are given
+        back. The next batch is as large as the model does in about a second.
+        """
+        most = self._database.settings.worker_batch
+        limit = max(self.batch or most, sum(map(len, claimed.values())))  # so that each node is in it
+        missing: dict[str, list[MissingText]] = {}
+        for tenant, group in claimed.items():
+            with self._database.transaction(tenant, role="htm_worker") as connection:
+                missing[tenant] = jobs.missing_texts(connection, _nodes(group), model=self.model, limit=limit)
+        found = [(tenant, text) for tenant, texts in missing.items() for text in texts]
+        chosen = sorted(found, key=lambda each: each[1].turn)[:limit]
+        begun = time.monotonic()
+        vectors = self._embedder.documents([text.body for _, text in chosen])
+        if len(chosen) >= SMALLEST_BATCH:  # a call of few texts says little about many
+            in_a_second = len(chosen) / max(time.monotonic() - begun, 1e-6)
+            self.batch = max(SMALLEST_BATCH, int(min(most, BATCH_SECONDS * in_a_second)))
+        for tenant, group in claimed.items():
+            made = {text.id: vector for (of, text), vector in zip(chosen, vectors, strict=True) if of == tenant}
+            self._store(tenant, group, made, incomplete=jobs.nodes_left(missing[tenant], made))
 
     def answers(self) -> bool:
         """Embed a short text, and say whether that worked."""
@@ -75,11 +105,27 @@ class EmbedHandler:
             return False
         return True
 
+    def _store(
+        self,
+        tenant: str,
+        group: Sequence[ClaimedJob],
+        vectors: Mapping[UUID, Sequence[float]],
+        *,
+        incomplete: set[UUID],
+    ) -> None:
+        finished = [job for job in group if job.node_id not in incomplete]
+        with self._database.transaction(tenant, role="htm_worker") as connection:
+            nodes.insert_vectors(connection, vectors, model=self.model)
+            jobs.finish(connection, finished)
+            if incomplete:
+                jobs.release(connection, [job for job in group if job.node_id in incomplete])
+        self._fresh_nodes.done(tenant, _nodes(finished))
+
 
 class TagHandler:
     """Gives nodes the tags that a tagger finds; the tags that users gave stay."""
 
-    kind, slow = "tag", True
+    kind, slow, together, batch = "tag", True, False, SLOW_BATCH
 
     def __init__(self, database: Database, tagger: CheckedTagger) -> None:
         self._database = database
@@ -90,9 +136,9 @@ class TagHandler:
         """The tagger's name."""
         return self._tagger.name
 
-    def do(self, tenant: str, claimed: Sequence[ClaimedJob]) -> None:
+    def do(self, claimed: Mapping[str, Sequence[ClaimedJob]]) -> None:
         """Send each text to the tagger, except texts that were hidden in the meantime."""
-        for job in claimed:
+        for tenant, job in _each(claimed):
             [node] = _nodes([job])
             with self._database.transaction(tenant, role="htm_worker") as connection:
                 found = tags.for_tagging(connection, node, limit=KNOWN_TAGS)
@@ -113,7 +159,7 @@ class ProposeHandler:
     Each fact is a node of its own with a mention in the source's session; it is hidden and erased with its source.
     """
 
-    kind, slow = "propose", True
+    kind, slow, together, batch = "propose", True, False, SLOW_BATCH
 
     def __init__(
         self,
@@ -135,9 +181,9 @@ class ProposeHandler:
         """The propositioner's name."""
         return self._propositioner.name
 
-    def do(self, tenant: str, claimed: Sequence[ClaimedJob]) -> None:
+    def do(self, claimed: Mapping[str, Sequence[ClaimedJob]]) -> None:
         """Send each text to the propositioner, except facts and texts that were hidden in the meantime."""
-        for job in claimed:
+        for tenant, job in _each(claimed):
             [node] = _nodes([job])
             with self._database.transaction(tenant, role="htm_worker") as connection:
                 source = relations.source(connection, node)
@@ -157,7 +203,9 @@ class ProposeHandler:
             owner=source.owner, session=source.session, longest=self._longest, count=self._count, new_id=new_id
         )
         metadata = {PROPOSITION_OF: str(node)}
-        facts = self._propositioner.facts(source.content)
+        zone = self._database.settings.timezone
+        at = source.at.astimezone(ZoneInfo(zone) if zone else None)  # "yesterday" is a day of theirs
+        facts = self._propositioner.facts(source.content, speaker=source.name or source.role, at=at)
         drafts = [Draft(content=fact, name=source.name, at=source.at, metadata=metadata) for fact in facts]
         return [preparer.entry(draft, now=source.at) for draft in drafts]
 
@@ -172,16 +220,17 @@ class ProposeHandler:
 class CountHandler:
     """Counts a tenant's words, and builds the indexes that are due."""
 
-    kind, slow, model = "count", False, ""
+    kind, slow, together, batch, model = "count", False, False, None, ""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def do(self, tenant: str, claimed: Sequence[ClaimedJob]) -> None:
-        """Count the words once, however many jobs there are."""
-        with self._database.transaction(tenant, role="htm_worker") as connection:
-            search.count_words(connection)
-            jobs.finish(connection, claimed)
+    def do(self, claimed: Mapping[str, Sequence[ClaimedJob]]) -> None:
+        """Count the words of each tenant once, however many jobs there are."""
+        for tenant, group in claimed.items():
+            with self._database.transaction(tenant, role="htm_worker") as connection:
+                search.count_words(connection)
+                jobs.finish(connection, group)
         indexes.build_due(self._database)
 
     def answers(self) -> bool:
@@ -192,20 +241,25 @@ class CountHandler:
 class RelateHandler:
     """Relates nodes that share tags."""
 
-    kind, slow, model = "relate", False, ""
+    kind, slow, together, batch, model = "relate", False, False, None, ""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def do(self, tenant: str, claimed: Sequence[ClaimedJob]) -> None:
+    def do(self, claimed: Mapping[str, Sequence[ClaimedJob]]) -> None:
         """Update the relations of the nodes whose tags changed."""
-        with self._database.transaction(tenant, role="htm_worker") as connection:
-            relations.renew_tag_edges(connection, _nodes(claimed))
-            jobs.finish(connection, claimed)
+        for tenant, group in claimed.items():
+            with self._database.transaction(tenant, role="htm_worker") as connection:
+                relations.renew_tag_edges(connection, _nodes(group))
+                jobs.finish(connection, group)
 
     def answers(self) -> bool:
         """Say yes: no model is needed."""
         return True
+
+
+def _each(claimed: Mapping[str, Sequence[ClaimedJob]]) -> Iterator[tuple[str, ClaimedJob]]:
+    return ((tenant, job) for tenant, group in claimed.items() for job in group)
 
 
 def _nodes(claimed: Sequence[ClaimedJob]) -> list[UUID]:

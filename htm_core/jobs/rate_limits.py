@@ -126,6 +126,10 @@ class RateLimits:
         if model in self._failing:
             model_status.cancel_probe(connection, model, prober=self._prober)
 
+    def is_limited(self, model: str) -> bool:
+        """Say whether the calls of the model are counted."""
+        return self._limit(model) is not None
+
     def is_failing(self, model: str) -> bool:
         """Say whether the model had failed when its status was last read, so that an answer of it must be recorded."""
         return model in self._failing

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -65,9 +66,15 @@ class ChatPropositioner:
     model: Any
     instructions: str = PROPOSING
 
-    def propose(self, text: str) -> list[str]:
-        """Give the facts that the model finds in a text, unchecked."""
-        prompt = f"The text:\n<text>\n{text[:LONGEST_TEXT]}\n</text>"
+    def propose(self, text: str, *, speaker: str | None = None, at: datetime | None = None) -> list[str]:
+        """Give the facts that the model finds in a text, unchecked. The model is told who said it, and when."""
+        name = " ".join((speaker or "").split())
+        known = [f'The text was said by {name}: write that instead of "I" and "my".'] if name else []
+        if at is not None:
+            known.append(
+                f'It was said on {at:%A}, {at.date().isoformat()}: write the date that words such as "yesterday" mean.'
+            )
+        prompt = "".join(f"{each}\n" for each in known) + f"The text:\n<text>\n{text[:LONGEST_TEXT]}\n</text>"
         facts: list[str] = _structured(self.model, FactAnswer, self.instructions, prompt, field="facts")
         return facts
 

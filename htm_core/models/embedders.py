@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 from ..errors import HTMError, InvalidInput, ModelError
 from ..types import Embedder
 from . import ollama
-from .lazy import has_methods, model_name
+from .embedder_names import embedder_name
+from .lazy import has_methods
 from .tokenizers import well_formed
 
 MINILM = "all-MiniLM-L6-v2"
@@ -187,9 +188,9 @@ def _given(key: _ByIdentity) -> CheckedEmbedder:
     if isinstance(given, type):
         raise _unknown(given)
     if has_methods(given, "embed_documents", "embed_query"):
-        return CheckedEmbedder(model_name(given), lambda: given)
+        return CheckedEmbedder(embedder_name(given), lambda: given)
     if has_methods(given, "get_text_embedding_batch", "get_query_embedding"):
-        return CheckedEmbedder(model_name(given), lambda: _LlamaIndexEmbedder(given))
+        return CheckedEmbedder(embedder_name(given), lambda: _LlamaIndexEmbedder(given))
     raise _unknown(given)
 
 

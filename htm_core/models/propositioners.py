@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from inspect import signature
 from typing import Any
 
 from ..errors import InvalidInput, ModelError
@@ -49,9 +51,18 @@ class CheckedPropositioner:
         """The name that its jobs are stored under."""
         return self._model.name
 
-    def facts(self, text: str) -> tuple[str, ...]:
-        """Give the facts of a text, each once, in order, at most fifty, maybe none."""
-        answer = self._model.call(lambda model: model.propose(text))
+    def facts(self, text: str, *, speaker: str | None = None, at: datetime | None = None) -> tuple[str, ...]:
+        """Give the facts of a text, each once, in order, at most fifty, maybe none.
+
+        A model whose `propose` takes `speaker` and `at` is told who said it, and when.
+        """
+        known = {"speaker": speaker, "at": at}
+
+        def propose(model: Propositioner) -> Sequence[str]:
+            """The model's answer, unchecked."""
+            return model.propose(text, **{name: known[name] for name in _told(model.propose) if name in known})
+
+        answer = self._model.call(propose)
         if isinstance(answer, str) or not isinstance(answer, Sequence) or not all(isinstance(x, str) for x in answer):
             raise self._model.invalid_answer("a list of facts", answer)
         # In one line, without the mark of a list item, and without characters that PostgreSQL cannot store.
@@ -102,12 +113,21 @@ def resolve_propositioner(spec: object | None) -> CheckedPropositioner | None:
     )
 
 
+def _told(propose: Callable[..., Any]) -> Sequence[str]:
+    """The names of what a function takes beside the text."""
+    try:
+        return list(signature(propose).parameters)[1:]
+    except (TypeError, ValueError):  # a function of C that does not say
+        return ()
+
+
 @dataclass(frozen=True, slots=True)
 class _FunctionPropositioner:
     """A plain function as a `Propositioner`."""
 
-    function: Callable[[str], Sequence[str]]
+    function: Callable[..., Sequence[str]]
 
-    def propose(self, text: str) -> Sequence[str]:
-        """Call the function."""
-        return self.function(text)
+    def propose(self, text: str, *, speaker: str | None = None, at: datetime | None = None) -> Sequence[str]:
+        """Call the function, with `speaker` and `at` if it takes them."""
+        known = {"speaker": speaker, "at": at}
+        return self.function(text, **{name: known[name] for name in _told(self.function) if name in known})

@@ -98,7 +98,7 @@ def _default() -> Tokens:
     if found is not None:
         return Tokens(found.vocabulary.encoding, True, _Encoding(found))
     log.warning(
-        "tokens are estimated: there is no tiktoken vocabulary on this machine, and none is downloaded; install "
+        "tokens are estimated: there is no tiktoken vocabulary on this machine; run htm setup, which fetches one, or install "
         "llama-index-core, which contains one, or set %s to a tiktoken cache, or pass tokenizer=",
         vocabulary.CACHE_VARIABLE,
     )

@@ -1,4 +1,4 @@
-"""Find tiktoken's vocabularies on this machine, without a network.
+"""Find tiktoken's vocabularies on this machine, without a network; only `fetch`, for `htm setup`, downloads one.
 
 tiktoken itself downloads a vocabulary that it does not find, without a time-out, and deletes a cached one with a wrong
 hash. So this module finds the file and checks its hash before tiktoken is used. llama-index-core and litellm contain
@@ -12,13 +12,23 @@ import importlib.util
 import os
 import tempfile
 import threading
+import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
+
+from ..errors import ModelError
+from ..settings import home
 
 CACHE_VARIABLE = "TIKTOKEN_CACHE_DIR"
 _PUBLISHED = "https://openaipublic.blob.core.windows.net/encodings/"
+SOURCE = _PUBLISHED  # where `fetch` downloads from
+PATIENCE = 10.0  # seconds without a byte
+LONGEST = 120.0  # seconds of a whole download
+_LARGEST = 50_000_000  # bytes; the vocabularies have less than four million
 _PACKAGES = (
     ("llama_index", "core/_static/tiktoken_cache"),
     ("litellm", "litellm_core_utils/tokenizers"),
@@ -68,10 +78,61 @@ def find() -> Found | None:
     return next((found for found in candidates if _is_intact(found)), None)
 
 
+def fetch() -> Found:
+    """Download the newest vocabulary (3.6 MB) into `HTM_HOME/models/tiktoken`, with its hash checked.
+
+    `HTM_MODEL_FETCH=off` forbids it. Raises `ModelError`.
+    """
+    wanted = Found(KNOWN[0], own())
+    if os.environ.get("HTM_MODEL_FETCH", "").lower() in ("off", "0", "no", "false"):
+        raise _unobtainable("HTM_MODEL_FETCH=off forbids it")
+    try:
+        data = _download(f"{SOURCE}{wanted.vocabulary.encoding}.tiktoken")
+        came = hashlib.sha256(data).hexdigest()
+        if came != wanted.vocabulary.sha256:
+            raise _unobtainable(f"what came has the SHA-256 {came}, and {wanted.vocabulary.sha256} was expected")
+        _write(wanted.directory / wanted.vocabulary.filename, data)
+    except (OSError, HTTPException) as error:  # URLError and time-outs are OSErrors
+        raise _unobtainable(str(error) or type(error).__name__) from error
+    return wanted
+
+
+def own() -> Path:
+    """Give the folder of this installation's copy, which may not exist yet."""
+    return home() / "models" / "tiktoken"
+
+
+def _download(url: str) -> bytes:
+    end, data = time.monotonic() + LONGEST, bytearray()
+    with urllib.request.urlopen(url, timeout=PATIENCE) as answer:  # SOURCE is https
+        while piece := answer.read(1 << 16):
+            data += piece
+            if time.monotonic() > end or len(data) > _LARGEST:
+                raise TimeoutError(f"{len(data):,} bytes came within {LONGEST:.0f} seconds, and no end of them")
+    return bytes(data)
+
+
+def _write(file: Path, data: bytes) -> None:
+    """Write a file whole or not at all, whoever else writes it at the same time."""
+    home().mkdir(mode=0o700, parents=True, exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".fetch-", delete=False) as scratch:
+        scratch.write(data)
+    os.replace(scratch.name, file)
+
+
+def _unobtainable(reason: str) -> ModelError:
+    return ModelError(
+        f"the vocabulary of the tokenizer could not be fetched: {reason.removesuffix('.')}. With a network, run: htm setup. Or "
+        f"install llama-index-core, which contains one. Or set {CACHE_VARIABLE} to a tiktoken cache, or pass tokenizer="
+    )
+
+
 def _directories() -> Iterator[Path]:
     for variable in (CACHE_VARIABLE, "DATA_GYM_CACHE_DIR"):
         if os.environ.get(variable):
             yield Path(os.environ[variable])
+    yield own()
     for package, folder in _PACKAGES:
         spec = importlib.util.find_spec(package)
         for root in (spec and spec.submodule_search_locations) or ():

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 from uuid import UUID
 
 from ..engine.engine import Engine
+from ..engine.spans import traced
 from ..errors import InvalidInput
 from ..rules.backup import check_header, check_owner, check_row
 from ..rules.identity import document_id
@@ -33,6 +34,7 @@ class BackedUp:
     vectors_owed: int = 0
 
 
+@traced("htm.backup")
 class Backup:
     """Everything that a tenant has, of all its owners, written as JSON lines and read back."""
 

@@ -14,16 +14,20 @@ from ..errors import DimensionMismatch, InvalidInput, ModelError
 from ..rules import validation
 from ..rules.filters.filters import compile_where
 from ..rules.fusion import reciprocal_rank
+from ..rules.relevance import relevance
 from ..rules.text import query_signals
 from ..rules.text.near_duplicates import copies
 from ..rules.text.passages import lexical_query
+from ..rules.text.phrases import quoted_phrases
 from ..rules.text.tags import normalize_all
-from ..rules.timeframes.parse import TimeframeLike, extract
+from ..rules.timeframes.parse import TimeframeLike, extract_filter
 from ..settings import Signals
 from ..store import search
 from ..store.database import Connection
 from ..store.search import Filters, RecallQuery
-from ..types import Hit, Mode, Recall, Scope, Timings, Window
+from ..types import AppliedTimeframe, Hit, Mode, Recall, Scope, Timings, Window
+from .echoes import answers_first, facts_before_neighbours, repeated_questions
+from .fresh_vectors import make_fresh_vectors
 
 _log = logging.getLogger("htm.recall")
 
@@ -31,6 +35,10 @@ _log = logging.getLogger("htm.recall")
 VECTOR_SHARE = 0.4
 SMALLEST_POOL = 30  # candidates of each arm
 MORE = 4  # times as many hits are searched for when copies fill up a limit
+# With timeframe="auto", the times that a query names hold an answer if a hit from them has at least this relevance.
+ANSWERS = 0.1
+# Otherwise, hits from other times are preferred when the best of them is at least so many times as relevant.
+MUCH_MORE_RELEVANT = 3
 NO_SIGNALS = Signals(**dict.fromkeys(Signals.model_fields, 0.0))
 
 
@@ -58,11 +66,11 @@ def prepare(
         validation.check_choice(scope, get_args(Scope), what="scope")
     if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 0):
         raise InvalidInput(f"expected budget to be a whole number of tokens, 0 or more, got {budget!r}")
-    text, windows = _time_filter(engine, text, timeframe)
+    text, applied = _time_filter(engine, text, timeframe)
+    windows = applied.windows if applied is not None else ()
     filters = _filters(engine, scope=scope, windows=windows, tags=tags, where=where, robot=robot, session=session)
-    limit, weights = validation.check_limit(limit), engine.settings.signals
-    now, zone = engine.clock(), engine.timezone
-    return RecallQuery(
+    limit = validation.check_limit(limit)
+    prepared = RecallQuery(
         query=query,
         text=text,
         filters=filters,
@@ -74,32 +82,67 @@ def prepare(
         explain=explain,
         pool=max(SMALLEST_POOL, 2 * limit),
         vector_share=VECTOR_SHARE,
-        signal_weights=weights,
-        moments=query_signals.times_in(text, now=now, week_start=engine.settings.week_start, timezone=zone)
-        if weights.time
-        else (),
+        signal_weights=engine.settings.signals,
+        moments=_moments(engine, text),
+        timeframe=applied,
         model=engine.embedder.name,
     )
+    if applied is None or timeframe != "auto":
+        return prepared
+    at_any_time = replace(
+        prepared,
+        text=query,
+        filters=replace(filters, windows=()),
+        moments=_moments(engine, query),
+        timeframe=replace(applied, outside=True),
+    )
+    return replace(prepared, at_any_time=at_any_time)
 
 
 def answer(engine: Engine, query: RecallQuery) -> Recall:
     """Search for a query, and hold the hits in working memory where it says so.
 
     When the embedder fails, or is of another model than the tenant's vectors by now, the words are searched alone, and
-    `degraded` says so.
+    `degraded` says so. When the times that the query names hold no answer, all times are searched, and `timeframe` says so.
     """
+    found = _find(engine, query)
+    if query.at_any_time is not None and _best_relevance(found.hits) < ANSWERS:
+        outside = _find(engine, query.at_any_time)
+        timings = _sum(found.timings, outside.timings)
+        better = _best_relevance(outside.hits) > MUCH_MORE_RELEVANT * _best_relevance(found.hits)
+        found = replace(outside if better else found, timings=timings)
+    hits = list(found.hits)
+    if not query.explain:
+        hits = [replace(hit, signals={}) for hit in hits]
+    if query.budget is not None:
+        hits = _fit_budget(engine, hits, query.budget)
+    if query.hold and hits:
+        engine.hold(hits)
+        engine.wake()
+    engine.emit("recall", hits=len(hits), degraded=int(found.degraded is not None), sql_ms=found.timings.sql)
+    return replace(found, hits=tuple(hits))
+
+
+def _find(engine: Engine, query: RecallQuery) -> Recall:
+    """Everything that one search finds, before it is cut to a budget."""
     started = time.perf_counter()
     speakers = _speakers(engine, query)
     speakers_found = time.perf_counter()
     query = replace(
-        query, speakers=tuple(speakers), words=None if query.mode == "vector" else lexical_query(query.text)
+        query,
+        speakers=tuple(speakers),
+        words=None if query.mode == "vector" else lexical_query(query.text),
+        phrases=quoted_phrases(query.text),
     )
     embedding, degraded = _embed(engine, query, written=tuple(speakers.values()))
+    if embedding is not None:
+        make_fresh_vectors(engine, query)
     embedded = time.perf_counter()
     if query.mode == "vector" and embedding is None:
         raise ModelError(f"expected a vector for mode='vector', but {degraded}; use mode='hybrid', or fix the embedder")
     try:
         hits = _search(engine, replace(query, embedding=embedding))
+        degraded = degraded or (None if embedding is None else _by_words_alone(hits, query.query))
     except DimensionMismatch as error:
         if query.words is None or embedding is None or not engine.model_changed():
             raise
@@ -107,28 +150,52 @@ def answer(engine: Engine, query: RecallQuery) -> Recall:
         degraded = f"Only words were searched: {error}"
         hits = _search(engine, query)
     found = time.perf_counter()
-    if not query.explain:
-        hits = [replace(hit, signals={}) for hit in hits]
-    if query.budget is not None:
-        hits = _fit_budget(engine, hits, query.budget)
-    if query.hold and hits:
-        engine.hold([hit.node for hit in hits])
-        engine.wake()
     timings = Timings(
         embedding=(embedded - speakers_found) * 1e3, sql=(found - embedded + speakers_found - started) * 1e3
     )
-    engine.emit("recall", hits=len(hits), degraded=int(degraded is not None), sql_ms=timings.sql)
-    return Recall(query=query.query, hits=tuple(hits), degraded=degraded, timings=timings)
+    return Recall(query=query.query, hits=tuple(hits), degraded=degraded, timeframe=query.timeframe, timings=timings)
 
 
-def _time_filter(engine: Engine, text: str, timeframe: TimeframeLike) -> tuple[str, tuple[Window, ...]]:
-    """The text to search for and the windows to filter by; "auto" takes the first time out of the text."""
+def _by_words_alone(hits: Sequence[Hit], query: str) -> str | None:
+    """How many hits could not be compared by meaning, in a sentence; None when all could.
+
+    The query itself, which was perhaps just said, needs no vector to be found.
+    """
+    count = sum(hit.match.cosine is None and hit.vector_rank is None and hit.content != query for hit in hits)
+    if not count:
+        return None
+    if count == 1:
+        return "1 memory was found by its words alone: its vector is not made yet"
+    return f"{count} memories were found by their words alone: their vectors are not made yet"
+
+
+def _best_relevance(hits: Sequence[Hit]) -> float:
+    return max((hit.relevance for hit in hits), default=0.0)
+
+
+def _sum(first: Timings, second: Timings) -> Timings:
+    return Timings(embedding=first.embedding + second.embedding, sql=first.sql + second.sql)
+
+
+def _time_filter(engine: Engine, text: str, timeframe: TimeframeLike) -> tuple[str, AppliedTimeframe | None]:
+    """The text to search for, and the times to filter by; "auto" takes out of the text a time that says when."""
     if timeframe != "auto":
-        return text, engine.time_windows(timeframe)
-    rest, windows, _ = extract(
+        windows = engine.time_windows(timeframe)
+        applied = AppliedTimeframe(windows=windows, words=timeframe if isinstance(timeframe, str) else None)
+        return text, applied if windows else None
+    rest, windows, words = extract_filter(
         text, now=engine.clock(), week_start=engine.settings.week_start, timezone=engine.timezone
     )
-    return rest, windows
+    return rest, AppliedTimeframe(windows=windows, words=words) if windows else None
+
+
+def _moments(engine: Engine, text: str) -> tuple[Window, ...]:
+    """The times that a text names, where they count."""
+    if not engine.settings.signals.time:
+        return ()
+    return query_signals.times_in(
+        text, now=engine.clock(), week_start=engine.settings.week_start, timezone=engine.timezone
+    )
 
 
 def _filters(
@@ -188,13 +255,13 @@ def _embed(engine: Engine, query: RecallQuery, *, written: Sequence[str]) -> tup
 
 
 def _search(engine: Engine, query: RecallQuery) -> list[Hit]:
-    """The best hits, with a hit that repeats a better one scored lower, by the weight of diversity.
+    """The best hits; one that repeats a better one, or only asks, is scored lower.
 
-    Where copies fill up the limit, more hits are searched for; otherwise one search is all.
+    Where such hits fill up the limit, more hits are searched for; otherwise one search is all.
     """
     weight, limit = query.signal_weights.diversity, query.limit
     ranked = engine.settings.fusion == "ranks"
-    with engine.telemetry.span("htm.recall", mode=query.mode), engine.transaction() as connection:
+    with engine.transaction() as connection:
         while True:
             hits = (
                 _fuse_ranks(connection, query)[:limit]
@@ -202,17 +269,29 @@ def _search(engine: Engine, query: RecallQuery) -> list[Hit]:
                 else search.recall(connection, replace(query, limit=limit))
             )
             copy_of = copies([hit.passage for hit in hits], voices=[_speaker(hit) for hit in hits]) if weight else []
-            copied = sum(original is not None for original in copy_of)
-            if len(hits) - copied >= query.limit or len(hits) < limit or limit >= validation.LARGEST_LIMIT:
+            yielding = sum(original is not None for original in copy_of) + repeated_questions(query, hits)
+            if len(hits) - yielding >= query.limit or len(hits) < limit or limit >= validation.LARGEST_LIMIT:
                 break
             limit = min(validation.LARGEST_LIMIT, MORE * limit)
-    if copied:
+        hits = _copies_last(hits, copy_of, weight=weight)
+        hits = answers_first(connection, query, hits)
+    hits = [
+        replace(hit, relevance=relevance(query.text, hit.match, hit.passage, speakers=query.speakers)) for hit in hits
+    ]
+    if query.signal_weights.echo:
+        hits = facts_before_neighbours(hits)
+    return [hit for hit in hits[: query.limit] if hit.score >= query.min_score]
+
+
+def _copies_last(hits: list[Hit], copy_of: Sequence[int | None], *, weight: float) -> list[Hit]:
+    """The hits with those that repeat a better one further down, by the weight of diversity."""
+    if any(original is not None for original in copy_of):
         for place, original in enumerate(copy_of):
             if original is not None:
                 hit, loss = hits[place], weight * hits[place].score
                 hits[place] = replace(hit, score=hit.score - loss, signals={**hit.signals, "diversity": -loss})
         hits.sort(key=lambda hit: -hit.score)  # hits of equal score stay in their order
-    return [hit for hit in hits if hit.score >= query.min_score][: query.limit]
+    return hits
 
 
 def _fuse_ranks(connection: Connection, query: RecallQuery) -> list[Hit]:

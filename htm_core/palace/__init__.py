@@ -10,7 +10,7 @@ print(Enforcer(palace).consult("Which port does our API listen on?").text)
 from __future__ import annotations
 
 from ..rules.detection.detect import Detection, Detector, detect
-from ..rules.grounding.grounding import MISS, Evidence, Grounding, Layer
+from ..rules.grounding.grounding import MISS, Contradiction, Evidence, Grounding, Layer
 from ..rules.places import Drawer, Placed, Room
 from .audit import Against, Consultation, Decision
 from .before_answer import GROUNDING_KEY, WAKE, Consulted, Enforce, before_answer, checked_enforce, checked_palace
@@ -20,6 +20,7 @@ from .folder import Exported, FolderConflict, Imported
 from .layout import Layout, for_code_review, for_health_check, for_issue_analysis
 from .palace import Palace
 from .promote import Duplicate, Promoted, PromotionConflict
+from .reader import ChatReader, Reader
 from .tool_replies import PalaceToolReplies
 from .wake import WakeUp
 
@@ -33,9 +34,11 @@ __all__ = [
     "WAKE",
     "Against",
     "ChatJudge",
+    "ChatReader",
     "Conflict",
     "Consultation",
     "Consulted",
+    "Contradiction",
     "Decision",
     "Detection",
     "Detector",
@@ -57,6 +60,7 @@ __all__ = [
     "Placed",
     "Promoted",
     "PromotionConflict",
+    "Reader",
     "Room",
     "WakeUp",
     "before_answer",

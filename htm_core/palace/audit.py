@@ -29,12 +29,13 @@ class Against:
 class Decision:
     """One decision about a promotion. `outcome` is "promoted", "duplicate", "conflict" or "undone".
 
-    `placed_id` is the id of what was filed; None when nothing was. `undoes` is the id of the decision that this one takes back.
+    `note_id` is None for a fact that was submitted without a note. `placed_id` is the id of what was filed; None when nothing
+    was. `undoes` is the id of the decision that this one takes back.
     """
 
     id: str
     outcome: Outcome
-    note_id: str
+    note_id: str | None
     placed_id: str | None
     room: str
     drawer: str
@@ -70,7 +71,7 @@ def decision_of(row: Mapping[str, Any]) -> Decision:
     return Decision(
         id=str(row["id"]),
         outcome=row["outcome"],
-        note_id=str(row["note_id"]),
+        note_id=None if row["note_id"] is None else str(row["note_id"]),
         placed_id=None if row["mention_id"] is None else str(row["mention_id"]),
         room=row["room"],
         drawer=row["drawer"],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -16,24 +16,50 @@ from uuid import UUID
 from ..engine.engine import Engine
 from ..errors import NotFound
 from ..memory import Memory
+from ..operations import recall
 from ..rules.places import Placed, PlaceKind, check_place_name, note_owner
 from ..runtime import process
 from ..store import places
 from ..store.database import Connection
 from ..store.records import WrittenEntry
-from ..types import Draft
+from ..types import Draft, Hit
 from .contradiction import Judge
 from .layout import Layout
+from .reader import Reader
 from .sources import Sources
+
+# Signals of recall that come from around a text, or from its history: a palace goes by the text itself.
+AROUND = ("session", "context", "speaker", "prior", "echo")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """What a palace has to ask: (room, drawer) of all drawers, the procedures, the artifacts, and whether there are notes."""
+
+    names: tuple[tuple[str, str], ...] = ()
+    procedures: tuple[Placed, ...] = ()
+    artifacts: tuple[Placed, ...] = ()
+    notes: bool = False
+
+
+def newest_procedures(written: Sequence[Placed]) -> list[Placed]:
+    """The newest version of each procedure, of versions that are given newest first."""
+    newest: dict[str, Placed] = {}
+    for each in written:
+        newest.setdefault(each.facts["name"], each)
+    return list(newest.values())
 
 
 class PalaceContext:
     """The shared parts of one palace, and the few things that all of its verbs do with places."""
 
-    def __init__(self, memory: Memory, *, layout: Layout | None = None, judge: Judge | None = None) -> None:
+    def __init__(
+        self, memory: Memory, *, layout: Layout | None = None, judge: Judge | None = None, reader: Reader | None = None
+    ) -> None:
         self.memory = memory
         self.layout = layout
         self.judge = judge  # None: by rules
+        self.reader = reader  # None: nobody reads the evidence
         self.sources = Sources()
         self._note_memory: Memory | None = None
 
@@ -79,10 +105,55 @@ class PalaceContext:
         except NotFound:
             return None
 
-    def identify(self, text: str) -> Placed:
-        """Set who the robot is; earlier texts stay in the history of its key."""
+    def identify(self, text: str, *, file: str | None = None) -> Placed:
+        """Set who the robot is; earlier texts stay in the history of its key. `file` is the one that it was read from."""
         draft = Draft(content=text, key=f"identity:{self.memory.robot}", importance=10)
-        return self.place([draft], kind="identity")[0]
+        return self.place([draft], kind="identity", facts=None if file is None else {"file": file})[0]
+
+    # -- searching ----------------------------------------------------------------------------------------------------
+
+    def survey(self, *, limit: int) -> Survey:
+        """What there is to ask: the names of rooms and drawers, procedures, artifacts, and whether this session has notes.
+
+        One transaction. Expired notes of the tenant are hidden when there are any.
+        """
+        engine, now = self.engine, self.now()
+        with engine.transaction() as connection:
+            notes, expired = places.survey(connection, note_owner=self.note_owner, now=now)
+            names = places.names(connection, owners=engine.owners, limit=limit)
+            kept = places.list_places(
+                connection, owners=engine.owners, kinds=("artifact", "procedure"), now=now, limit=None
+            )
+        if expired:
+            self.sweep()
+        procedures = newest_procedures([each for each in kept if each.kind == "procedure"])
+        return Survey(
+            names=tuple(names), procedures=tuple(procedures),
+            artifacts=tuple(each for each in kept if each.kind == "artifact"), notes=notes,
+        )  # fmt: skip
+
+    def recall(self, text: str, *, kind: PlaceKind, limit: int) -> tuple[list[tuple[Placed, Hit]], str | None]:
+        """What a recall finds of one kind of place, the most relevant first, and why it is not complete, if it is not.
+
+        Only a text itself counts, never what stands around it: what is filed in one session or in twenty is found alike.
+        """
+        engine = (self.note_memory() if kind == "note" else self.memory)._engine
+        query = recall.prepare(
+            engine, text, limit=limit, budget=None, mode="hybrid", scope=None, timeframe=None, tags=None,
+            where={"palace": kind}, robot=None, session=None, min_score=0.0, hold=False, explain=False,
+        )  # fmt: skip
+        alone = query.signal_weights.model_copy(update=dict.fromkeys(AROUND, 0.0))
+        found = recall.answer(engine, replace(query, signal_weights=alone))
+        if not found.hits:
+            return [], found.degraded
+        known = self.by_nodes([UUID(hit.node.id) for hit in found], kind=kind)
+        placed = [(known[hit.node.id], hit) for hit in found if hit.node.id in known]
+        return sorted(placed, key=lambda each: (-each[1].relevance, -each[1].score)), found.degraded
+
+    def contradictions(self, nodes: Sequence[UUID]) -> dict[str, list[Placed]]:
+        """What is filed and known to contradict each of these nodes, by the node's id."""
+        with self.engine.transaction() as connection:
+            return places.contradicted(connection, nodes, owners=self.engine.owners, now=self.now())
 
     # -- places -------------------------------------------------------------------------------------------------------
 

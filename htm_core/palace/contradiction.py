@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, Field
 
 from ..errors import ModelError
-from ..rules.promotion import find_contradiction
+from ..rules.contradiction import find_contradiction
+from ..rules.grounding.grounding import Contradiction, Evidence
+from ..rules.places import Placed
 
 Judge = Callable[[str, str], str | None]  # (new, old) -> why they cannot both hold, or None
 
@@ -32,6 +34,28 @@ def by_rules(new: str, old: str) -> str | None:
     Returns None when the rules see no contradiction. It needs no model.
     """
     return find_contradiction(new, old)
+
+
+def contradictions_of(
+    piece: Evidence, evidence: Sequence[Evidence], known: Sequence[Placed]
+) -> tuple[Contradiction, ...]:
+    """What contradicts a piece of evidence: what is joined to it in the palace, and other evidence by the rules."""
+    found = {
+        each.node_id: Contradiction(
+            id=each.id, node_id=each.node_id, content=each.content, why=by_rules(piece.content, each.content) or "",
+            room=each.room, drawer=each.drawer, robot=each.robot, at=each.at,
+        )
+        for each in known
+    }  # fmt: skip
+    for each in evidence:
+        if each.node_id == piece.node_id or each.node_id in found:
+            continue
+        if why := by_rules(piece.content, each.content):
+            found[each.node_id] = Contradiction(
+                id=each.id, node_id=each.node_id, content=each.content, why=why, room=each.room, drawer=each.drawer,
+                robot=each.robot, at=each.at,
+            )  # fmt: skip
+    return tuple(found.values())
 
 
 @dataclass(frozen=True, slots=True)

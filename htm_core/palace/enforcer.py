@@ -1,31 +1,41 @@
-"""The enforcer: recall before generation. It decides whether a prompt asks for something remembered, asks the layers of the
-palace in order, and records what it consulted.
+"""The enforcer: recall before generation. It asks the layers of a palace about every prompt, judges what they found together with
+whether the prompt asks for something remembered, and records what it consulted.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 from ..aio import _Twin, awaited
 from ..engine.engine import new_id
-from ..errors import HTMError, InvalidInput, Ungrounded
+from ..errors import HTMError, InvalidInput, ModelError, Ungrounded
 from ..rules.detection.detect import Detection, Detector, detect
-from ..rules.grounding.grounding import Grounding, Layer, verdict
+from ..rules.grounding.asking import LIKELY, Asking, asking, named_places
+from ..rules.grounding.grounding import Grounding, Layer, Verdict, verdict
 from ..rules.validation import check_query
 from ..store import places
-from .layers import LayerAnswer, artifacts, filed, notes, procedures, triggers_a_procedure
+from .contradiction import contradictions_of
+from .layers import LayerAnswer, PalaceQuestion, artifacts, filed, notes, procedures, triggers_a_procedure
 from .palace import Palace
+from .reader import Reader, read, resolve_reader
 
-# A memory is evidence from this score on; docs/why/palace.md has the measurement.
-THRESHOLD = 0.24
+# Evidence is certain from this relevance on: of the questions that a text only seems to answer, one in seven has as much. Below
+# that it is shown with a doubt, down to a floor: a low one for a prompt that asks for something remembered, or is likely to; a
+# higher one where only its form is that of a question. What stands far below certain evidence is left out. docs/why/palace.md
+# has the figures.
+THRESHOLD = 0.6
+FLOORS: Mapping[Asking, float] = {"asks": 0.004, "may ask": 0.1, "does not ask": 1.0}  # as shares of the threshold
+SHARE_OF_BEST = 0.05
 MAX_EVIDENCE = 5  # pieces
+MAX_NAMES = 2_000  # drawers whose names are looked for in a prompt
 MAX_PROMPT_LENGTH = 2_000  # characters of a prompt that the audit keeps
 MAX_WHY_LENGTH = 500
 
-Ask = Callable[[Palace, str, float, int], LayerAnswer]
+Ask = Callable[[Palace, PalaceQuestion], LayerAnswer]
 LAYERS: tuple[tuple[str, Ask], ...] = (("L1", filed), ("L2", notes), ("L3", artifacts), ("L4", procedures))
 
 
@@ -40,16 +50,19 @@ class Enforcer:
             reply = model.invoke(f"{grounding.text}\\n\\n{question}")
 
     - `detector`: says whether a prompt asks for something remembered. Any callable from the prompt to a `Detection` or a bool;
-      default: rules for English.
-    - `threshold`: a memory is evidence from this score on, above 0 and at most 1.
+      default: rules for English. The layers are asked whatever it says.
+    - `threshold`: evidence is certain from this relevance on, above 0 and at most 1. What is less relevant is shown with a
+      doubt, down to a floor in proportion to it.
     - `strict`: when a layer could not be asked, `consult` raises `Ungrounded` instead of answering with what it has.
     - `limit`: how many pieces of evidence a layer gives, from 1 to 100.
     - `persons`: whether a layer has no evidence when the question names one person and what fits it best was said of another.
+    - `reader`: reads the evidence and says whether it answers: a chat model of LangChain, an LLM of LlamaIndex, or a callable
+      `(question, texts) -> bool | reason | None`. Default: the palace's own, else none. See `Reader`.
     """
 
     def __init__(
         self, palace: Palace, *, detector: Detector = detect, threshold: float = THRESHOLD, strict: bool = False,
-        limit: int = MAX_EVIDENCE, persons: bool = True,
+        limit: int = MAX_EVIDENCE, persons: bool = True, reader: Reader | Any | None = None,
     ) -> None:  # fmt: skip
         number = isinstance(threshold, int | float) and not isinstance(threshold, bool)
         if not number or not math.isfinite(threshold) or not 0 < threshold <= 1:
@@ -67,6 +80,7 @@ class Enforcer:
         self.strict = strict
         self.limit = limit
         self.persons = persons
+        self.reader = resolve_reader(reader) or palace.context.reader
 
     @property
     def aio(self) -> AsyncEnforcer:
@@ -76,23 +90,21 @@ class Enforcer:
     def consult(self, prompt: str) -> Grounding:
         """Ask the layers, in order, what an answer to this prompt may rest on, and record what they said in the audit.
 
-        A layer costs about one `Memory.recall`; the first with evidence ends the walk. Raises `InvalidInput` for an empty
-        prompt, and with `strict` `Ungrounded` when a layer could not be asked.
+        Every prompt is looked up, whatever the detector says of it. One survey of what there is, and about one `Memory.recall`
+        for each layer that has anything, until one has certain evidence. Raises `InvalidInput` for an empty prompt, and with
+        `strict` `Ungrounded` when a layer could not be asked for a prompt that asks for something remembered.
         """
         text = check_query(prompt)
         said = self.detector(text)
         detection = said if isinstance(said, Detection) else Detection(bool(said), "the given detector")
         identity, first = self._identity()
-        if not detection.recall and triggers_a_procedure(self.palace, text):
-            detection = Detection(True, "names a procedure's trigger", text[:80])
-        layers = [first, *(self._ask_layers(text) if detection.recall else _skipped("it asks for nothing remembered"))]
-        layers.append(_free_generation(detection.recall, layers))
+        detection, asked, walked = self._walk(text, detection)
+        layers = [first, *walked]
+        outcome = verdict(asked, layers)
+        layers.append(_free_generation(asked, outcome))
         grounding = self._recorded(
-            Grounding(
-                prompt=text, detection=detection, verdict=verdict(detection.recall, layers), layers=tuple(layers),
-                identity=identity,
-            )
-        )  # fmt: skip
+            Grounding(prompt=text, detection=detection, verdict=outcome, layers=tuple(layers), identity=identity)
+        )
         if self.strict and detection.recall and grounding.failures:
             failures = "; ".join(f"{layer.layer} ({layer.name}): {layer.why}" for layer in grounding.failures)
             raise Ungrounded(
@@ -110,33 +122,77 @@ class Enforcer:
         why = "who I am" if identity else "nobody has said who I am"
         return identity, Layer(layer="L0", state="loaded", why=why)
 
-    def _ask_layers(self, text: str) -> list[Layer]:
-        """L1 to L4, in order; those after the first with evidence are not asked."""
+    def _walk(self, text: str, detection: Detection) -> tuple[Detection, Asking, list[Layer]]:
+        """L1 to L4, in order, with what the palace itself adds to the detection; layers after certain evidence are not asked."""
+        try:
+            survey = self.palace.context.survey(limit=MAX_NAMES)
+        except HTMError as error:
+            return detection, asking(text, detection, named=False), [_failed(layer, error) for layer, _ in LAYERS]
+        if not detection.recall and triggers_a_procedure(survey, text):
+            detection = Detection(True, "names a procedure's trigger", text[:80])
+        named = tuple(named_places(text, survey.names))
+        asked = asking(text, detection, named=bool(named))
+        question = PalaceQuestion(
+            text=text, survey=survey, named=named, asked=asked, floor=self.threshold * _floor(asked, detection, named=bool(named)),
+            threshold=self.threshold, limit=self.limit,
+        )  # fmt: skip
         layers: list[Layer] = []
         found_in = ""
         for layer, ask in LAYERS:
             if found_in:
-                layers.append(Layer(layer=layer, state="skipped", why=f"{found_in} has evidence"))
+                layers.append(Layer(layer=layer, state="skipped", why=f"{found_in} has certain evidence"))
                 continue
-            layers.append(self._ask(layer, ask, text))
+            layers.append(self._ask(layer, ask, question))
             found_in = layer if layers[-1].state == "hit" else ""
-        return layers
+        return detection, asked, self._with_contradictions(layers)
 
-    def _ask(self, layer: str, ask: Ask, text: str) -> Layer:
+    def _ask(self, layer: str, ask: Ask, question: PalaceQuestion) -> Layer:
+        """What a layer says, once it is known of whom it speaks and whether a reader finds an answer in it."""
         try:
-            answer = ask(self.palace, text, self.threshold, self.limit)
+            answer = ask(self.palace, question)
         except HTMError as error:
             return _failed(layer, error)
-        evidence, why = answer.evidence, answer.why
+        evidence, why, caveat = answer.evidence, answer.why, answer.caveat
         if evidence and answer.person and self.persons:
             evidence, why = (), f"what fits it is about somebody else than {answer.person}"
-        if evidence:
-            best = max(each.score for each in evidence)
-            why = f"scored {best:.2f} of at least {self.threshold:g}{answer.caveat}"
-            return Layer(layer=layer, state="hit", why=why, evidence=evidence)
-        if answer.failed:
-            return Layer(layer=layer, state="failed", why=answer.failed)
-        return Layer(layer=layer, state="miss", why=why)
+        if not evidence:
+            return Layer(layer=layer, state="failed" if answer.failed else "miss", why=answer.failed or why)
+        marked = tuple(replace(each, certain=each.score >= self.threshold) for each in evidence)
+        if marked[0].certain:
+            marked = tuple(each for each in marked if each.score >= SHARE_OF_BEST * marked[0].score)
+        found = marked[0].certain and question.asked != "does not ask"
+        why = f"relevant by {marked[0].score:.2f}, certain from {self.threshold:g} on{caveat}"
+        if self.reader is None or question.asked == "does not ask":
+            return Layer(layer=layer, state="hit" if found else "uncertain", why=why, evidence=marked)
+        try:
+            said = read(self.reader, question.text, [each.content for each in marked])
+        except ModelError as error:
+            why, said = f"{why}; judged without the reader: {error}", None
+        if said is False:
+            return Layer(layer=layer, state="miss", why=f"{why}; but the reader finds no answer in it")
+        if said is None:
+            return Layer(layer=layer, state="hit" if found else "uncertain", why=why, evidence=marked)
+        reason = f": {said}" if isinstance(said, str) and said.strip() else ""
+        read_by = (replace(marked[0], certain=True), *marked[1:])
+        return Layer(layer=layer, state="hit", why=f"{why}; the reader finds an answer{reason}", evidence=read_by)
+
+    def _with_contradictions(self, layers: Sequence[Layer]) -> list[Layer]:
+        """The layers, their evidence with what contradicts it: by a relation that is known, or by the rules among each other."""
+        evidence = [each for layer in layers for each in layer.evidence]
+        if not evidence:
+            return list(layers)
+        try:
+            known = self.palace.context.contradictions([UUID(each.node_id) for each in evidence])
+        except HTMError:
+            known = {}  # the evidence stands without them
+        conflicts = {each.id: contradictions_of(each, evidence, known.get(each.node_id, ())) for each in evidence}
+        return [
+            replace(
+                layer,
+                evidence=tuple(replace(each, contradictions=conflicts[each.id]) for each in layer.evidence),
+            )
+            for layer in layers
+        ]
 
     def _recorded(self, grounding: Grounding) -> Grounding:
         """The same with the id of its row in the audit. When it cannot be written, L5 stays closed: that is no miss."""
@@ -150,32 +206,34 @@ class Enforcer:
         except HTMError as error:
             why = f"the consultation could not be written down: {error}"
             last = Layer(layer="L5", state="failed", why=why)
-            asks = grounding.verdict in ("miss", "free") and grounding.detection.recall
-            state = "failed" if asks else grounding.verdict
-            return replace(grounding, layers=(*grounding.layers[:-1], last), verdict=state)
+            outcome: Verdict = "failed" if grounding.verdict == "miss" else grounding.verdict
+            return replace(grounding, layers=(*grounding.layers[:-1], last), verdict=outcome)
         engine.emit(
             "consult", evidence=len(grounding.evidence), failures=len(grounding.failures), verdict=grounding.verdict
         )
         return replace(grounding, id=str(row["id"]))
 
 
-def _skipped(why: str) -> list[Layer]:
-    return [Layer(layer=layer, state="skipped", why=why) for layer, _ in LAYERS]
+def _floor(asked: Asking, detection: Detection, *, named: bool) -> float:
+    """The lowest relevance that is shown, as a share of the threshold. A name of the palace is as good as a likely question."""
+    likely = named or (detection.probability is not None and detection.probability >= LIKELY)
+    return FLOORS["asks" if likely and asked == "may ask" else asked]
 
 
 def _failed(layer: str, error: HTMError) -> Layer:
     return Layer(layer=layer, state="failed", why=f"{type(error).__name__}: {error}")
 
 
-def _free_generation(recall: bool, layers: Sequence[Layer]) -> Layer:
-    """L5: whether free generation is allowed after these layers."""
-    said = verdict(recall, layers)
-    if said == "grounded":
-        return Layer(layer="L5", state="skipped", why="there is evidence")
-    if said == "failed":
+def _free_generation(asked: Asking, outcome: Verdict) -> Layer:
+    """L5: whether free generation is allowed after this verdict."""
+    if outcome == "failed":
         return Layer(layer="L5", state="skipped", why="a layer could not be asked, which is not a miss")
+    if outcome == "grounded" or (outcome == "uncertain" and asked == "asks"):
+        return Layer(layer="L5", state="skipped", why="there is evidence")
     return Layer(
-        layer="L5", state="allowed", why="every layer was asked" if recall else "it asks for nothing remembered"
+        layer="L5",
+        state="allowed",
+        why="every layer was asked" if asked == "asks" else "it asks for nothing remembered",
     )
 
 

@@ -4,8 +4,9 @@
     rooms/<room>/<drawer>.md      what is filed there, each text under a line <!-- htm ID -->
     palace.yaml                   what was exported where, so that edits and conflicts can be seen
 
-A text without such a line is new. A text that stands in another drawer's file was moved. Nothing is forgotten because it is
-missing in the folder.
+A text without such a line is new, unless its drawer has it already: so a folder that is loaded again changes nothing. A text
+that stands in another drawer's file was moved. Nothing is forgotten because it is missing in the folder. In a folder without
+palace.yaml, such as one that MemPalace has written, each file is one text: an edited file replaces what it held before.
 """
 
 from __future__ import annotations
@@ -104,10 +105,52 @@ class _Text:
     text: str
 
 
+@dataclass(slots=True)
+class _Drawers:
+    """What lies in each drawer that the folder has a file of, as digests; each drawer is read once."""
+
+    context: PalaceContext
+    exported: bool  # whether the folder has a palace.yaml, so that its texts are known by their marks
+    known: dict[tuple[str, str], list[Placed]] = field(default_factory=dict)
+
+    def has(self, each: _Text) -> bool:
+        """Whether the drawer of a text's file has the same text."""
+        return self.same(each) is not None
+
+    def same(self, each: _Text) -> Placed | None:
+        """What the drawer of a text's file has with the same text."""
+        return next((placed for placed in self._texts(each) if _digest(placed.content) == _digest(each.text)), None)
+
+    def forget(self, each: _Text, placed: Placed) -> None:
+        """Take something out of the drawer of a text's file."""
+        self.context.forget(UUID(placed.id))
+        self._texts(each).remove(placed)
+
+    def file(self, each: _Text) -> Placed:
+        """File a text in the drawer of its file. Without a palace.yaml it is written down which file it came from."""
+        facts = {} if self.exported or each.id else {"file": each.path}
+        where = (each.room, each.drawer)
+        placed = self.context.place([Draft(content=each.text)], kind="filed", where=where, facts=facts)[0]
+        self._texts(each).append(placed)
+        return placed
+
+    def earlier(self, each: _Text) -> Placed | None:
+        """What an earlier load took from the same file, in a folder without marks: the text is a new version of it."""
+        if self.exported or each.id:
+            return None
+        return next((placed for placed in self._texts(each) if placed.facts.get("file") == each.path), None)
+
+    def _texts(self, each: _Text) -> list[Placed]:
+        where = (each.room, each.drawer)
+        if where not in self.known:
+            self.known[where] = self.context.look("filed", room=each.room, drawer=each.drawer, limit=None)
+        return self.known[where]
+
+
 def load(context: PalaceContext, folder: str) -> Imported:
     """Read back what was edited in a folder; see `Palace.load`."""
     root = Path(folder)
-    register, result = _register(root), Imported()
+    register, result, drawers = _register(root), Imported(), _Drawers(context, exported=(root / "palace.yaml").exists())
     _load_identity(context, root, register, result)
     texts = list(_texts(context, root))
     exported = {id: (path, digest) for path, held in register.get("drawers", {}).items() for id, digest in held.items()}
@@ -115,11 +158,11 @@ def load(context: PalaceContext, folder: str) -> Imported:
     for each in texts:
         home, digest = exported.get(each.id, (None, None))
         if home in (None, each.path):
-            _load_text(context, each, digest, result)
+            _load_text(drawers, each, digest, result)
         elif each.id in at_home:  # it still stands in its own file too, so this is a copy
-            _load_text(context, each, None, result)
+            _load_text(drawers, each, None, result)
         else:
-            _load_moved(context, each, home=home, exported=digest, result=result)
+            _load_moved(drawers, each, home=home, exported=digest, result=result)
     in_folder = {each.id for each in texts}
     result.missing += [id for id in exported if id not in in_folder]
     return result
@@ -132,13 +175,20 @@ def _load_identity(context: PalaceContext, root: Path, register: dict[str, Any],
     there, exported = context.identity() or "", str(register.get("identity", _digest("")))
     if not text or _digest(text) in (_digest(there), exported):
         return
-    if _digest(there) == exported:
-        context.identify(text)
+    if _digest(there) == exported or ("identity" not in register and _is_from_file(context, there)):
+        context.identify(text, file=file.name)
         result.identity = True
     else:
         result.conflicts.append(
             FolderConflict(path="identity.txt", id="", exported=exported, edited=text, there=there or None)
         )
+
+
+def _is_from_file(context: PalaceContext, identity: str) -> bool:
+    """Whether an earlier load set this identity, and nobody has set another since."""
+    said = context.look("identity", limit=None)
+    mine = next((each for each in said if each.robot == context.memory.robot and each.content == identity), None)
+    return mine is not None and mine.facts.get("file") == "identity.txt"
 
 
 def _texts(context: PalaceContext, root: Path) -> Iterator[_Text]:
@@ -148,16 +198,23 @@ def _texts(context: PalaceContext, root: Path) -> Iterator[_Text]:
             yield _Text(path=_path(room, drawer), room=room, drawer=drawer, id=id, text=text)
 
 
-def _load_text(context: PalaceContext, each: _Text, exported: str | None, result: Imported) -> None:
+def _load_text(drawers: _Drawers, each: _Text, exported: str | None, result: Imported) -> None:
     """A text in the file it was exported to, or a new one: added, unchanged, edited, or in conflict with the palace."""
     if exported is not None and _digest(each.text) == exported:
         result.unchanged += 1
         return
-    if each.id is None:
-        result.added.append(_file(context, each))
+    if each.id is None and drawers.has(each):
+        _forget_replaced(drawers, each, result)
         return
-    there = context.find(UUID(each.id))
-    if there is not None and _digest(there.content) == _digest(each.text):
+    if each.id is None:
+        earlier = drawers.earlier(each)
+        (result.added if earlier is None else result.edited).append(drawers.file(each))
+        if earlier is not None:
+            drawers.forget(each, earlier)
+        return
+    there = drawers.context.find(UUID(each.id)) if each.id else None
+    same = _digest(there.content) == _digest(each.text) if there is not None else drawers.has(each)
+    if same:
         result.unchanged += 1
     elif (
         there is None
@@ -166,32 +223,40 @@ def _load_text(context: PalaceContext, each: _Text, exported: str | None, result
     ):
         result.conflicts.append(_conflict(each, exported, there))
     else:
-        _edit(context, each, result)
+        _edit(drawers, each, result)
 
 
-def _load_moved(context: PalaceContext, each: _Text, *, home: str, exported: str, result: Imported) -> None:
+def _forget_replaced(drawers: _Drawers, each: _Text, result: Imported) -> None:
+    """The drawer has a file's text already: what the file held before is out of date, if it was another text."""
+    earlier, there = drawers.earlier(each), drawers.same(each)
+    if earlier is None or there is None or _digest(earlier.content) == _digest(each.text):
+        result.unchanged += 1
+        return
+    drawers.forget(each, earlier)
+    result.edited.append(there)
+
+
+def _load_moved(drawers: _Drawers, each: _Text, *, home: str, exported: str, result: Imported) -> None:
     """A text that was exported to one drawer's file (`home`) and now stands only in another's."""
-    there = context.find(UUID(str(each.id)))
-    if there is None or _digest(there.content) not in (exported, _digest(each.text)):
+    there = drawers.context.find(UUID(str(each.id)))
+    if (there is None or (there.room, there.drawer) != (each.room, each.drawer)) and drawers.has(each):
+        result.unchanged += 1  # it was loaded before
+    elif there is None or _digest(there.content) not in (exported, _digest(each.text)):
         result.conflicts.append(_conflict(each, exported, there))
     elif (there.room, there.drawer) == (each.room, each.drawer):  # it was moved in the palace as well
-        _load_text(context, each, exported, result)
+        _load_text(drawers, each, exported, result)
     elif _path(there.room, there.drawer) != home:
         result.conflicts.append(_conflict(each, exported, there))
     elif _digest(there.content) == _digest(each.text):
-        result.moved.append(context.move(UUID(there.id), room=each.room, drawer=each.drawer))
+        result.moved.append(drawers.context.move(UUID(there.id), room=each.room, drawer=each.drawer))
     else:
-        _edit(context, each, result)
+        _edit(drawers, each, result)
 
 
-def _edit(context: PalaceContext, each: _Text, result: Imported) -> None:
+def _edit(drawers: _Drawers, each: _Text, result: Imported) -> None:
     """File the new text first and take the old one out afterwards, so that a crash between loses nothing."""
-    result.edited.append(_file(context, each))
-    context.forget(UUID(str(each.id)))
-
-
-def _file(context: PalaceContext, each: _Text) -> Placed:
-    return context.place([Draft(content=each.text)], kind="filed", where=(each.room, each.drawer))[0]
+    result.edited.append(drawers.file(each))
+    drawers.context.forget(UUID(str(each.id)))
 
 
 def _conflict(each: _Text, exported: str | None, there: Placed | None) -> FolderConflict:
@@ -261,11 +326,14 @@ def _remove_emptied(root: Path, exported: dict[str, dict[str, str]]) -> None:
 
 def _read(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8-sig")
+        text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidInput(
             f"expected {file} in UTF-8, got other bytes; nothing of it was imported. Save it as UTF-8"
         ) from None
+    if "\0" in text:
+        raise InvalidInput(f"expected text in {file}, got a NUL character; nothing of it was imported. Remove it there")
+    return text
 
 
 def _write(file: Path, text: str) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from uuid import UUID
 
-from ..memory import Memory
+from ..rules.grounding.asking import Asking, named_places
 from ..rules.grounding.grounding import Evidence
 from ..rules.grounding.persons import FoundText, person_without_evidence
-from ..rules.grounding.questions import about_questions, only_asks
+from ..rules.grounding.questions import about_questions
+from ..rules.grounding.telling import tells
 from ..rules.places import Placed, PlaceKind
-from ..types import Recall
+from ..types import Hit
+from .context import Survey
 from .palace import Palace
 from .sources import FetchFailed
 
@@ -20,11 +21,35 @@ MAX_HITS = 20  # of a recall, among which evidence is looked for
 MAX_COMPARED = 10  # hits in which it is checked of which person they speak
 MAX_FETCHED = 3  # artifacts that are fetched for one prompt
 MAX_ARTIFACT_LENGTH = 8_000  # characters of what a source answered
+MAX_NAMED = 3  # drawers whose newest texts are read because the prompt names them
+MAX_IN_NAMED = 10  # texts of each
+# What a text in a drawer that the prompt names is worth: so much more, in log-odds, and less where the text has the name itself.
+# A text of such a drawer that recall did not find begins with a low relevance. Chosen on development data; docs/why/palace.md.
+NAMED, NAMED_IN_TEXT_TOO, UNFOUND = 1.5, 0.5, 0.05
+# A text that has every word of a question, at least so many, answers by its words alone, whatever the vectors of a model say: so
+# many where its drawer is named, too, and so many where it is not. Its relevance is then at least the last of the three.
+ALL_WORDS_NAMED, ALL_WORDS, RELEVANCE_OF_ALL_WORDS = 2, 3, 0.6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PalaceQuestion:
+    """A prompt on its way through the layers: what there is to ask, which drawers it names, and what counts as evidence.
+
+    Evidence has a relevance of at least `floor`; from `threshold` on it is certain.
+    """
+
+    text: str
+    survey: Survey
+    named: tuple[tuple[str, str], ...]
+    asked: Asking
+    floor: float
+    threshold: float
+    limit: int
 
 
 @dataclass(frozen=True, slots=True)
 class LayerAnswer:
-    """What one layer answers: evidence, or `why` there is none, or why it could not be asked (`failed`).
+    """What one layer answers: evidence, best first, or `why` there is none, or why it could not be asked (`failed`).
 
     `caveat` says what went wrong although there is evidence. `person` is who was asked about, when what fits the question best
     was said of somebody else.
@@ -37,26 +62,32 @@ class LayerAnswer:
     person: str = ""
 
 
-def filed(palace: Palace, text: str, threshold: float, limit: int) -> LayerAnswer:
-    """L1: what is filed in rooms and drawers."""
-    return _recalled(palace, palace.memory, text, "L1", kind="filed", threshold=threshold, limit=limit)
+def filed(palace: Palace, question: PalaceQuestion) -> LayerAnswer:
+    """L1: what is filed in rooms and drawers. A text in a drawer that the prompt names is worth more."""
+    if not question.survey.names:
+        return LayerAnswer(why="nothing is filed")
+    return _recalled(palace, question, "L1", kind="filed")
 
 
-def notes(palace: Palace, text: str, threshold: float, limit: int) -> LayerAnswer:
+def notes(palace: Palace, question: PalaceQuestion) -> LayerAnswer:
     """L2: what was noted in this session and has not expired."""
-    palace.sweep()
-    return _recalled(palace, palace.scratchpad(), text, "L2", kind="note", threshold=threshold, limit=limit)
+    if not question.survey.notes:
+        return LayerAnswer(why="nothing is noted in this session")
+    return _recalled(palace, question, "L2", kind="note")
 
 
-def artifacts(palace: Palace, text: str, threshold: float, limit: int) -> LayerAnswer:
+def artifacts(palace: Palace, question: PalaceQuestion) -> LayerAnswer:
     """L3: the artifacts that the prompt names or is about, each fetched from its source."""
-    registered = {each.node_id: each for each in palace.artifacts()}
+    registered = {each.node_id: each for each in question.survey.artifacts}
     if not registered:
         return LayerAnswer(why="no artifact is registered")
-    hits, recall = _placed_hits(palace, palace.memory, text, kind="artifact")
-    scores = {each.node_id: score for each, score in hits if score >= threshold}
-    scores.update({id: 1.0 for id, each in registered.items() if _names(text, each.uri or "")})
-    chosen = sorted((id for id in scores if id in registered), key=lambda id: -scores[id])[: min(limit, MAX_FETCHED)]
+    scores, degraded = dict[str, float](), None
+    if question.asked != "does not ask":
+        hits, degraded = palace.context.recall(question.text, kind="artifact", limit=MAX_HITS)
+        scores = {each.node_id: hit.relevance for each, hit in hits if hit.relevance >= question.threshold}
+    scores.update({id: 1.0 for id, each in registered.items() if _names(question.text, each.uri or "")})
+    known = sorted((id for id in scores if id in registered), key=lambda id: -scores[id])
+    chosen = known[: min(question.limit, MAX_FETCHED)]
     evidence, failures = [], []
     for id in chosen:
         each = registered[id]
@@ -68,24 +99,24 @@ def artifacts(palace: Palace, text: str, threshold: float, limit: int) -> LayerA
         if content is not None:
             evidence.append(_evidence("L3", each, scores[id], content=content[:MAX_ARTIFACT_LENGTH]))
     return LayerAnswer(
-        tuple(evidence), failed="; ".join(failures) or ("" if chosen else recall.degraded or ""),
+        tuple(evidence), failed="; ".join(failures) or ("" if chosen else degraded or ""),
         why="the sources have no such thing" if chosen else "no artifact is named or near enough",
         caveat=f"; but {'; '.join(failures)}" if failures else "",
     )  # fmt: skip
 
 
-def procedures(palace: Palace, text: str, threshold: float, limit: int) -> LayerAnswer:
+def procedures(palace: Palace, question: PalaceQuestion) -> LayerAnswer:
     """L4: how something is done, found by a trigger that the prompt contains or by what the steps say."""
-    known = palace.procedures()
-    triggered = tuple(_evidence("L4", each, 1.0) for each in known if _triggers(each, text))
+    known = question.survey.procedures
+    triggered = tuple(_evidence("L4", each, 1.0) for each in known if _triggers(each, question.text))
     if triggered or not known:
-        return LayerAnswer(triggered[:limit], why="no procedure is written down")
-    return _recalled(palace, palace.memory, text, "L4", kind="procedure", threshold=threshold, limit=limit)
+        return LayerAnswer(triggered[: question.limit], why="no procedure is written down")
+    return _recalled(palace, question, "L4", kind="procedure")
 
 
-def triggers_a_procedure(palace: Palace, text: str) -> bool:
+def triggers_a_procedure(survey: Survey, text: str) -> bool:
     """Whether a prompt contains a trigger of a procedure."""
-    return any(_triggers(each, text) for each in palace.procedures())
+    return any(_triggers(each, text) for each in survey.procedures)
 
 
 def _triggers(procedure: Placed, text: str) -> bool:
@@ -110,36 +141,54 @@ def _names(text: str, uri: str) -> bool:
     ) is not None  # fmt: skip
 
 
-def _recalled(
-    palace: Palace, memory: Memory, text: str, layer: str, *, kind: PlaceKind, threshold: float, limit: int
-) -> LayerAnswer:
-    """What a memory recalls of one kind of place, as evidence: what scores enough and does not merely ask."""
-    hits, recall = _placed_hits(palace, memory, text, kind=kind)
-    telling = hits if about_questions(text) else [each for each in hits if not only_asks(each[0].content)]
-    evidence = tuple(_evidence(layer, each, score) for each, score in telling if score >= threshold)[:limit]
+def _recalled(palace: Palace, question: PalaceQuestion, layer: str, *, kind: PlaceKind) -> LayerAnswer:
+    """What is recalled of one kind of place, as evidence: what is relevant enough and does not merely ask."""
+    found, degraded = palace.context.recall(question.text, kind=kind, limit=MAX_HITS)
+    hits = [(each, _relevance(each, hit, question)) for each, hit in found]
+    if kind == "filed" and question.named and question.asked != "does not ask":
+        hits += _newest_in_named(palace, question, known={each.id for each, _ in hits})
+    hits.sort(key=lambda each: -each[1])  # hits of equal relevance stay in the order of recall
+    asks_back = about_questions(question.text)
+    telling = [each for each in hits if asks_back or tells(question.text, each[0].content)]
+    evidence = tuple(_evidence(layer, each, score) for each, score in telling if score >= question.floor)
     if telling:
-        why = f"the best scored {max(score for _, score in telling):.2f}, below {threshold:g}"
+        why = f"the best is relevant by {telling[0][1]:.2f}, below {question.floor:g}"
     else:
         why = "what has to do with it only asks" if hits else "nothing is there that has to do with it"
-    degraded = recall.degraded or ""
     compared = [
         FoundText(each.content, f"{each.room} {each.drawer} {each.robot}") for each, _ in telling[:MAX_COMPARED]
     ]
     return LayerAnswer(
-        evidence, why=why, failed=degraded, caveat=f"; {degraded}" if degraded else "",
-        person=person_without_evidence(text, compared) or "",
+        evidence[: question.limit], why=why, failed=degraded or "", caveat=f"; {degraded}" if degraded else "",
+        person=person_without_evidence(question.text, compared) or "",
     )  # fmt: skip
 
 
-def _placed_hits(
-    palace: Palace, memory: Memory, text: str, *, kind: PlaceKind
-) -> tuple[Sequence[tuple[Placed, float]], Recall]:
-    """The hits that have a place of one kind, with their scores, best first; and the recall that they come from."""
-    recall = memory.recall(text, where={"palace": kind}, limit=MAX_HITS, hold=False)
-    if not recall.hits:
-        return (), recall
-    known = palace.context.by_nodes([UUID(hit.node.id) for hit in recall], kind=kind)
-    return [(known[hit.node.id], hit.score) for hit in recall if hit.node.id in known], recall
+def _relevance(placed: Placed, hit: Hit, question: PalaceQuestion) -> float:
+    """The relevance of a hit: more in a drawer that the prompt names, and more where it has every word of the prompt."""
+    named = (placed.room, placed.drawer) in question.named and question.asked != "does not ask"
+    relevance = _lift(placed, hit.relevance) if named else hit.relevance
+    words = hit.match.query_words
+    every = hit.match.matched_words == words and words >= (ALL_WORDS_NAMED if named else ALL_WORDS)
+    return max(relevance, RELEVANCE_OF_ALL_WORDS) if every else relevance
+
+
+def _newest_in_named(palace: Palace, question: PalaceQuestion, *, known: set[str]) -> list[tuple[Placed, float]]:
+    """The newest texts of the drawers that the prompt names, without those that are known."""
+    newest = (
+        each
+        for room, drawer in question.named[:MAX_NAMED]
+        for each in palace.context.look("filed", room=room, drawer=drawer, limit=MAX_IN_NAMED)
+    )
+    return [(each, _lift(each, UNFOUND)) for each in newest if each.id not in known]
+
+
+def _lift(placed: Placed, relevance: float) -> float:
+    """The relevance of a text in a drawer that the prompt names."""
+    here = [(placed.room, placed.drawer)]
+    more = NAMED_IN_TEXT_TOO if named_places(placed.content, here) else NAMED
+    within = min(max(relevance, 1e-6), 1 - 1e-6)
+    return 1 / (1 + (1 - within) / within * math.exp(-more))
 
 
 def _evidence(layer: str, placed: Placed, score: float, *, content: str | None = None) -> Evidence:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from operator import attrgetter
+from typing import Any
 from uuid import UUID
 
 from ..aio import _Twin, awaited
 from ..engine.handle import Handle
+from ..engine.spans import traced
 from ..errors import InvalidInput
 from ..memory import Memory
 from ..rules.places import HOUR, Placed, Room, note_lifetime
@@ -15,15 +18,17 @@ from ..rules.validation import check_id, check_limit
 from ..store import places
 from ..types import Draft
 from .audit import Consultation, Decision, consultation_of, decision_of
-from .context import PalaceContext
+from .context import PalaceContext, newest_procedures
 from .contradiction import Judge
 from .folder import Exported, Imported, export, load
 from .layout import Layout
-from .promote import Duplicate, Promoted, PromotionConflict, promote, undo
+from .promote import Duplicate, Promoted, PromotionConflict, promote, submit, undo
+from .reader import Reader, resolve_reader
 from .sources import Fetch
 from .wake import WakeUp, wake_up
 
 
+@traced("htm.palace", besides=("of", "checked_room", "scratchpad"), telemetry_of=attrgetter("context.engine.telemetry"))
 class Palace(Handle):
     """A memory's palace: the same memories, with a place for what must be known for sure.
 
@@ -37,15 +42,21 @@ class Palace(Handle):
     - `layout`: the rooms in which things may be filed. Without one, any room may be made.
     - `judge`: decides whether two texts contradict each other, as `judge(new, old) -> reason or None`. Default: `by_rules`,
       which needs no model.
+    - `reader`: reads evidence and says whether it answers a question; every `Enforcer` of this palace asks it, also those of
+      the adapters. A chat model of LangChain, an LLM of LlamaIndex, or a callable `(question, texts) -> bool | reason | None`.
 
     Every verb may raise `StorageError`. Verbs that look something up raise `NotFound`, and wrong arguments raise
     `InvalidInput`. `palace.aio` has the same verbs, awaitable.
     """
 
-    def __init__(self, memory: Memory, *, layout: Layout | None = None, judge: Judge | None = None) -> None:
+    def __init__(
+        self, memory: Memory, *, layout: Layout | None = None, judge: Judge | None = None,
+        reader: Reader | Any | None = None,
+    ) -> None:  # fmt: skip
         if not isinstance(memory, Memory):
             raise InvalidInput(f"expected a Memory, got {type(memory).__name__}; use Palace(Memory('robot'))")
-        self.context = PalaceContext(memory, layout=layout, judge=judge)  # for the parts of this package, not for users
+        # For the parts of this package, not for users.
+        self.context = PalaceContext(memory, layout=layout, judge=judge, reader=resolve_reader(reader))
 
     def __repr__(self) -> str:
         return f"Palace({self.memory!r})"
@@ -66,13 +77,20 @@ class Palace(Handle):
         return self.context.judge
 
     @property
+    def reader(self) -> Reader | None:
+        """Reads evidence and says whether it answers; None when nobody does."""
+        return self.context.reader
+
+    @property
     def aio(self) -> AsyncPalace:
         """The same verbs, awaitable."""
         return AsyncPalace(self, self.context.threads)
 
     def of(self, *, user: str | None = None, session: str | None = None) -> Palace:
         """The same palace for another user or session, with the same sources, layout and judge. It opens nothing."""
-        sibling = Palace(self.memory.of(user=user, session=session), layout=self.layout, judge=self.judge)
+        sibling = Palace(
+            self.memory.of(user=user, session=session), layout=self.layout, judge=self.judge, reader=self.reader
+        )
         sibling.context.sources = self.context.sources
         return sibling
 
@@ -172,10 +190,7 @@ class Palace(Handle):
 
     def procedures(self) -> list[Placed]:
         """The newest version of each procedure, newest first."""
-        newest: dict[str, Placed] = {}
-        for each in self.context.look("procedure", limit=None):
-            newest.setdefault(each.facts["name"], each)
-        return list(newest.values())
+        return newest_procedures(self.context.look("procedure", limit=None))
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
@@ -208,14 +223,23 @@ class Palace(Handle):
 
         - `Promoted`: the summary was filed.
         - `Duplicate`: the drawer says this already, and nothing was filed.
-        - `PromotionConflict`: the summary was filed, and it contradicts something in the drawer. Both are kept, joined by a
-          "contradicts" relation.
+        - `PromotionConflict`: the summary was filed, and it contradicts something in the drawer or near it in another one.
+          Both are kept, joined by a "contradicts" relation.
 
-        Every outcome is a row of the audit; see `decisions`. The summary and up to 64 texts of the drawer are embedded, and
-        the judge is asked about each of the newest 2,000 texts of the drawer. Raises `InvalidInput`, `NotFound` for a note
-        that is not of this session or has expired, and `ModelError` when a judge with a model fails.
+        Every outcome is a row of the audit; see `decisions`. The summary and up to 64 texts of the drawer are embedded, and the
+        judge is asked about each of the newest 2,000 texts of the drawer and about the 20 nearest in others. Raises
+        `InvalidInput`, `NotFound` for a note that is not of this session or has expired, and `ModelError` when a judge with a
+        model fails.
         """
         return promote(self.context, _id_of(note), room=room, drawer=drawer, reason=reason, summary=summary)
+
+    def submit(self, fact: str, *, room: str, drawer: str, reason: str) -> Promoted | Duplicate | PromotionConflict:
+        """File a fact that somebody else brings, such as an agent: with a reason, and by the same checks as `promote`.
+
+        `file` keeps whatever it is given; this refuses raw tool output, files nothing that the drawer says already, and says
+        what the fact contradicts. Answers and errors are those of `promote`, without a note.
+        """
+        return submit(self.context, fact, room=room, drawer=drawer, reason=reason)
 
     def undo(self, outcome: Promoted | PromotionConflict | str) -> Decision:
         """Take a promotion back: what it filed is hidden, its relations are dropped, and the audit says so.
@@ -227,12 +251,14 @@ class Palace(Handle):
 
     # -- waking up and the audit --------------------------------------------------------------------------------------
 
-    def wake_up(self, *, budget: int = 900) -> WakeUp:
-        """What a new session should know: identity, the active rooms, what is new since last time, this session's notes.
+    def wake_up(self, *, budget: int = 900, topic: str | None = None) -> WakeUp:
+        """What a session should know: identity, the active rooms, facts that matter now, what is new, this session's notes.
 
-        It is never the whole palace, and never more than `budget` tokens.
+        Facts matter that have to do with the `topic`, by default the session's last messages and its notes, and then the
+        most important ones. It is never the whole palace, and never more than `budget` tokens. Where there is a topic this
+        costs one `Memory.recall`.
         """
-        return wake_up(self.context, budget=budget)
+        return wake_up(self.context, budget=budget, topic=topic)
 
     def decisions(self, *, limit: int = 100) -> list[Decision]:
         """The decisions about promotions, newest first."""
@@ -297,6 +323,7 @@ class AsyncPalace(_Twin[Palace]):
     forget = awaited(Palace.forget)
     sweep = awaited(Palace.sweep)
     promote = awaited(Palace.promote)
+    submit = awaited(Palace.submit)
     undo = awaited(Palace.undo)
     wake_up = awaited(Palace.wake_up)
     decisions = awaited(Palace.decisions)

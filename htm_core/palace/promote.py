@@ -1,5 +1,7 @@
 """Promotion: the only way from a session's notes into the palace, with a reason, a summary and a row of the audit.
 
+A fact that an agent files without a note passes the same checks.
+
 The drawer is read first. Then the embedder and the judge compare the summary with it, while no transaction is open. Then the
 drawer is locked and read again: when it has changed, all of this is repeated. So when two robots promote the same thing, one
 succeeds and the other sees it.
@@ -23,11 +25,12 @@ from ..store.records import WrittenEntry
 from ..types import Draft
 from .audit import Against, Decision, Outcome, decision_of
 from .context import PalaceContext
-from .contradiction import by_rules
+from .contradiction import Judge, by_rules
 
 MAX_TRIES = 5  # how often a drawer may change while a summary is compared with it
 MAX_COMPARED = 2_000  # texts of a drawer, the newest
 MAX_EMBEDDED = 64  # of those, the ones with most words in common
+MAX_ELSEWHERE = 20  # texts of other drawers that may be contradicted, the nearest ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +65,7 @@ class PromotionConflict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Request:
-    note: UUID
+    note: UUID | None  # None: a fact that was submitted without one
     room: str
     drawer: str
     reason: str
@@ -88,20 +91,31 @@ def promote(
     context: PalaceContext, note: UUID, *, room: str, drawer: str, reason: str, summary: str
 ) -> Promoted | Duplicate | PromotionConflict:
     """File a note's summary unless the drawer says this already; see `Palace.promote`."""
-    room, drawer = context.checked_room(room, drawer)
-    request = _Request(
-        note=note,
-        room=room,
-        drawer=drawer,
-        reason=check_reason(reason),
-        summary=check_summary(summary),
-        at=context.now(),
-    )
-    engine = context.engine
-    with engine.transaction() as connection:
+    request = _request(context, note, room=room, drawer=drawer, reason=reason, summary=summary)
+    with context.engine.transaction() as connection:
         found = places.by_mention(connection, note, owners=[context.note_owner], now=request.at)
     if found is None or found.kind != "note":
         raise NotFound(f"expected a note of this session that has not expired, got {note}; see Palace.notes()")
+    return _judge_and_file(context, request)
+
+
+def submit(
+    context: PalaceContext, fact: str, *, room: str, drawer: str, reason: str
+) -> Promoted | Duplicate | PromotionConflict:
+    """File a fact by the checks of a promotion, without a note; see `Palace.submit`."""
+    return _judge_and_file(context, _request(context, None, room=room, drawer=drawer, reason=reason, summary=fact))
+
+
+def _request(
+    context: PalaceContext, note: UUID | None, *, room: str, drawer: str, reason: str, summary: str
+) -> _Request:
+    room, drawer = context.checked_room(room, drawer)
+    why, text = check_reason(reason), check_summary(summary)
+    return _Request(note=note, room=room, drawer=drawer, reason=why, summary=text, at=context.now())
+
+
+def _judge_and_file(context: PalaceContext, request: _Request) -> Promoted | Duplicate | PromotionConflict:
+    engine = context.engine
     for _ in range(MAX_TRIES):
         compared = _compare_with_drawer(context, request)
         try:
@@ -114,8 +128,8 @@ def promote(
         engine.emit("promote", duplicate=int(compared.duplicate_of is not None), conflicts=len(compared.contradicts))
         return outcome
     raise StorageError(
-        f"expected the drawer {room}/{drawer} to stay as it was while the summary was compared with it, but it changed "
-        f"{MAX_TRIES} times; nothing was filed. Try again"
+        f"expected the drawer {request.room}/{request.drawer} to stay as it was while the summary was compared with it, but it "
+        f"changed {MAX_TRIES} times; nothing was filed. Try again"
     )
 
 
@@ -143,7 +157,27 @@ def _compare_with_drawer(context: PalaceContext, request: _Request) -> _Comparis
             duplicate_of = duplicate_of or against
         elif found.relation == "contradicts":
             contradicts.append(against)
+    if duplicate_of is None:
+        elsewhere, incomplete = _contradicted_elsewhere(context, request, judge)
+        contradicts += elsewhere
+        degraded = degraded or incomplete
     return _Comparison(frozenset(each.id for each in there), duplicate_of, tuple(contradicts), degraded)
+
+
+def _contradicted_elsewhere(
+    context: PalaceContext, request: _Request, judge: Judge
+) -> tuple[list[Against], str | None]:
+    """What the summary contradicts in other drawers, among the texts there that are nearest to it."""
+    found, degraded = context.recall(request.summary, kind="filed", limit=MAX_ELSEWHERE)
+    here = (request.room, request.drawer)
+    others = [each for each, _ in found if (each.room, each.drawer) != here and each.content != request.summary]
+    judged = ((each, judge(request.summary, each.content)) for each in others)
+    contradicts = [
+        Against(id=each.id, node_id=each.node_id, content=each.content, why=f"{why} ({each.room}/{each.drawer})")
+        for each, why in judged
+        if why
+    ]
+    return contradicts, degraded and f"Contradictions in other drawers were looked for by words alone: {degraded}"
 
 
 def _cosines(engine: Engine, summary: str, there: Sequence[Placed]) -> tuple[list[float | None], str | None]:
@@ -171,7 +205,8 @@ def _lock_drawer(engine: Engine, connection: Connection, request: _Request, comp
 def _record_duplicate(engine: Engine, request: _Request, compared: _Comparison, duplicate_of: Against) -> Duplicate:
     with engine.transaction() as connection:
         _lock_drawer(engine, connection, request, compared)
-        places.mark_promoted(connection, request.note, at=request.at)
+        if request.note is not None:
+            places.mark_promoted(connection, request.note, at=request.at)
         decision = _record(engine, connection, request, outcome="duplicate", mention=None, against=[duplicate_of])
     return Duplicate(of=duplicate_of, decision_id=str(decision))
 
@@ -192,7 +227,8 @@ def _file(engine: Engine, request: _Request, compared: _Comparison) -> Promoted 
         where = [(request.room, request.drawer)]
         places.insert(connection, [mention], owner=engine.owner, kind="filed", at=request.at, where=where)
         _relate(engine, connection, node, contradicts, weight=1.0)
-        places.mark_promoted(connection, request.note, at=request.at)
+        if request.note is not None:
+            places.mark_promoted(connection, request.note, at=request.at)
         decision = _record(engine, connection, request, outcome=outcome, mention=mention, against=contradicts)
         placed = places.by_mention(connection, mention, owners=[engine.owner], now=request.at)
         assert placed is not None  # it was put there just now
@@ -221,14 +257,15 @@ def undo(context: PalaceContext, decision_id: str) -> Decision:
             raise InvalidInput(
                 f"expected a promotion that was not undone, got {decision.id}, which was undone already; nothing to do"
             )
-        mention, note = UUID(decision.placed_id), UUID(decision.note_id)
+        mention, note = UUID(decision.placed_id), decision.note_id and UUID(decision.note_id)
         found = places.by_mention(connection, mention, owners=[engine.owner], now=now)
         if found is not None:
             _relate(engine, connection, UUID(found.node_id), decision.against, weight=0.0)  # 0 removes a relation
         _, forgotten = places.hide(connection, [mention], owner=engine.owner, by=engine.robot, at=now)
-        places.mark_promoted(connection, note, at=None)
+        if note:
+            places.mark_promoted(connection, note, at=None)
         request = _Request(
-            note=note,
+            note=note or None,
             room=decision.room,
             drawer=decision.drawer,
             reason=decision.reason,

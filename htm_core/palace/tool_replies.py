@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from .palace import Palace
-from .promote import Duplicate, Promoted
+from .promote import Duplicate, Promoted, PromotionConflict
 
 MAX_SHOWN = 20  # filed texts, and as many notes
 
@@ -31,7 +31,7 @@ class PalaceToolReplies:
         "drawer": "The drawer of the room: one topic, such as a project's or a person's name.",
         "reason": "Why it is worth keeping for good.",
         "summary": "What was learned, in a sentence of your own; never raw output of a tool.",
-        "fact": "One fact, as a sentence that can be understood by itself.",
+        "fact": "One fact, as a sentence that can be understood by itself; never raw output of a tool.",
         "only_room": "Only this room; leave out for all, and this session's notes.",
         "only_drawer": "Only this drawer.",
     }
@@ -46,19 +46,11 @@ class PalaceToolReplies:
     def promote(self, note_id: str, *, room: str, drawer: str, reason: str, summary: str) -> str:
         """Promote a note. The reply names a duplicate, or what the summary contradicts."""
         id = note_id.strip().strip("[]")
-        outcome = self.palace.promote(id, room=room, drawer=drawer, reason=reason, summary=summary)
-        if isinstance(outcome, Duplicate):
-            return f"It is known already: {outcome.of.content}"
-        filed = f"Filed in {room}/{drawer} [{outcome.placed.id}]"
-        if isinstance(outcome, Promoted):
-            return f"{filed}."
-        return f"{filed}, but it contradicts: " + "; ".join(
-            f"{each.content} ({each.why})" for each in outcome.contradicts
-        )
+        return _outcome(self.palace.promote(id, room=room, drawer=drawer, reason=reason, summary=summary))
 
-    def file(self, content: str, *, room: str, drawer: str) -> str:
-        """File a fact."""
-        return f"Filed in {room}/{drawer} [{self.palace.file(content, room=room, drawer=drawer).id}]."
+    def file(self, content: str, *, room: str, drawer: str, reason: str = "") -> str:
+        """File a fact, by the checks of a promotion: a reason is needed. The reply names a duplicate or a contradiction."""
+        return _outcome(self.palace.submit(content, room=room, drawer=drawer, reason=reason))
 
     def look(self, *, room: str | None = None, drawer: str | None = None) -> str:
         """What is filed, one line each; without a room also this session's notes."""
@@ -67,6 +59,16 @@ class PalaceToolReplies:
         lines = [_line(each.id, f"{each.room}/{each.drawer}", each.content) for each in filed]
         lines += [_line(each.id, "note", each.content) for each in notes]
         return "\n".join(lines) or "Nothing is there."
+
+
+def _outcome(outcome: Promoted | Duplicate | PromotionConflict) -> str:
+    """What became of a text, in words."""
+    if isinstance(outcome, Duplicate):
+        return f"It is known already: {outcome.of.content}"
+    filed = f"Filed in {outcome.placed.room}/{outcome.placed.drawer} [{outcome.placed.id}]"
+    if isinstance(outcome, Promoted):
+        return f"{filed}."
+    return f"{filed}, but it contradicts: " + "; ".join(f"{each.content} ({each.why})" for each in outcome.contradicts)
 
 
 def _line(id: str, place: str, content: str) -> str:

@@ -1,46 +1,60 @@
 """Waking up: what a new session should know, chosen and cut to a budget of tokens.
 
 What seldom changes comes first and what changes with every session comes last, so that a provider's prompt cache can keep the
-beginning: identity, rooms by name, what is new since last time, notes.
+beginning: identity, rooms by name, facts that matter now, what is new since last time, notes.
+
+What matters is what has to do with the session's topic: its last messages and its notes. What is left of the room for facts goes
+to the most important ones.
 """
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..errors import InvalidInput
 from ..rules.places import Placed, Room
+from ..rules.validation import check_query
 from ..store import places
 from ..types import TokenCounter
 from .context import PalaceContext
 
 MAX_ROOMS = 12  # the ones in which something was filed last
 MAX_NEW = 30
+MAX_FACTS = 12  # that matter to the session's topic, or that are important
+MAX_WEIGHED = 200  # of the newest facts, among which the most important are looked for
+MIN_RELEVANCE = 0.01  # of a fact to the topic
+MAX_MESSAGES = 4  # the last of a session, which say what its topic is
+MAX_TOPIC_NOTES = 3
+MAX_TOPIC_LENGTH = 500  # characters of each
 MAX_NOTES = 30
 MAX_LINE_LENGTH = 400  # characters of one memory
 MAX_DRAWERS_SHOWN = 6  # of one room
 HEADS = {
     "identity": "# Who I am",
     "rooms": "# My palace",
+    "facts": "# What matters now",
     "new": "# New since last time",
     "notes": "# Notes of this session",
 }
 # Where not everything fits, the budget is shared out in turns, in this order: a session needs its notes most.
-ORDER = ("notes", "new", "rooms")
+ORDER = ("notes", "new", "facts", "rooms")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WakeUp:
     """What a session begins with: the text for a model, its tokens, and the parts that are in it.
 
-    `left_out` says how many lines did not fit.
+    `facts` have to do with the session's topic, or are important; they do not repeat what is `new`. `left_out` says how many
+    lines did not fit.
     """
 
     text: str
     tokens: int
     identity: str | None = None
     rooms: tuple[Room, ...] = ()
+    facts: tuple[Placed, ...] = ()
     new: tuple[Placed, ...] = ()
     notes: tuple[Placed, ...] = ()
     left_out: int = 0
@@ -58,16 +72,23 @@ class _WakeUpText:
         return "\n\n".join("\n".join([HEADS[name], *lines]) for name, lines in self.parts.items() if lines)
 
     def add(self, part: str, line: str) -> bool:
-        """Add a line unless the whole text then exceeds the budget, and say whether it was added."""
-        self.parts[part].append(line)
+        """Add a line unless the whole text then exceeds the budget, and say whether it was added.
+
+        Facts are chosen by what matters and stand by their place, so that another choice leaves the rest as it was.
+        """
+        lines = self.parts[part]
+        at = bisect(lines, _place_of(line), key=_place_of) if part == "facts" else len(lines)
+        lines.insert(at, line)
         if self.count(self.text()) <= self.budget:
             return True
-        self.parts[part].pop()
+        del lines[at]
         return False
 
 
-def wake_up(context: PalaceContext, *, budget: int) -> WakeUp:
+def wake_up(context: PalaceContext, *, budget: int, topic: str | None) -> WakeUp:
     """What a new session should know; see `Palace.wake_up`."""
+    if topic is not None:
+        topic = check_query(topic, instead="leave topic out for that of the session")
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:
         raise InvalidInput(f"expected budget to be a whole number of tokens, 0 or more, got {budget!r}")
     engine = context.engine
@@ -78,19 +99,43 @@ def wake_up(context: PalaceContext, *, budget: int) -> WakeUp:
         new = places.list_places(
             connection, owners=engine.owners, kinds=("filed",), now=context.now(), limit=MAX_NEW, since=last
         )
+        newest = places.list_places(
+            connection, owners=engine.owners, kinds=("filed",), now=context.now(), limit=MAX_WEIGHED
+        )
         places.set_wake(connection, owner=engine.owner, robot=engine.robot, at=context.now())
+    told = {each.node_id for each in new}
+    matter = [each for each in _to_the_topic(context, topic or _topic(context, kept)) if each.node_id not in told]
+    known = told | {each.node_id for each in matter}
+    important = sorted((each for each in newest if each.node_id not in known), key=lambda each: -each.importance)
     active = sorted(rooms, key=lambda room: room.filed_at, reverse=True)[:MAX_ROOMS]
     woken = _compose(
-        engine.tokens, budget, identity=identity, rooms=sorted(active, key=lambda room: room.name), new=new,
+        engine.tokens, budget, identity=identity, rooms=sorted(active, key=lambda room: room.name),
+        facts=[*matter, *important][:MAX_FACTS], new=new,
         notes=[note for note in kept if note.promoted_at is None],
     )  # fmt: skip
     engine.emit("wake", tokens=woken.tokens, left_out=woken.left_out)
     return woken
 
 
+def _topic(context: PalaceContext, notes: Sequence[Placed]) -> str:
+    """What the session is about: its last messages, as far as they are talk, and its newest notes."""
+    session = context.memory.session
+    said = context.memory.timeline(session=session, limit=MAX_MESSAGES) if session else []
+    talk = [each.content for each in said if each.content and "palace" not in each.metadata]
+    return "\n".join(text[:MAX_TOPIC_LENGTH] for text in [*talk, *(note.content for note in notes[:MAX_TOPIC_NOTES])])
+
+
+def _to_the_topic(context: PalaceContext, topic: str) -> list[Placed]:
+    """The facts that have to do with a topic, the most relevant first; none for an empty topic."""
+    if not topic.strip():
+        return []
+    found, _ = context.recall(topic, kind="filed", limit=MAX_FACTS)
+    return [each for each, hit in found if hit.relevance >= MIN_RELEVANCE]
+
+
 def _compose(
-    count: TokenCounter, budget: int, *, identity: str | None, rooms: Sequence[Room], new: Sequence[Placed],
-    notes: Sequence[Placed],
+    count: TokenCounter, budget: int, *, identity: str | None, rooms: Sequence[Room], facts: Sequence[Placed],
+    new: Sequence[Placed], notes: Sequence[Placed],
 ) -> WakeUp:  # fmt: skip
     """Put in the identity first; then from each part in turn a line, as long as anything fits."""
     text = _WakeUpText(count, budget)
@@ -98,7 +143,8 @@ def _compose(
     whole_identity = sum(text.add("identity", line) for line in who) == len(who)
     lines: dict[str, list[str]] = {
         "notes": [_line(note.content) for note in notes],
-        "new": [f"{_line(each.content)} [{each.room}/{each.drawer}]" for each in new],
+        "facts": [_with_place(each) for each in facts],
+        "new": [_with_place(each) for each in new],
         "rooms": [_summary(room) for room in rooms],
     }  # fmt: skip
     taken: dict[str, list[int]] = {part: [] for part in ORDER}
@@ -109,10 +155,20 @@ def _compose(
     whole = text.text()
     return WakeUp(
         text=whole, tokens=count(whole) if whole else 0, identity=identity,
-        rooms=tuple(rooms[at] for at in taken["rooms"]), new=tuple(new[at] for at in taken["new"]),
+        rooms=tuple(rooms[at] for at in taken["rooms"]), facts=tuple(facts[at] for at in taken["facts"]),
+        new=tuple(new[at] for at in taken["new"]),
         notes=tuple(notes[at] for at in taken["notes"]),
         left_out=sum(len(lines[part]) - len(taken[part]) for part in ORDER) + (not whole_identity),
     )  # fmt: skip
+
+
+def _with_place(placed: Placed) -> str:
+    return f"{_line(placed.content)} [{placed.room}/{placed.drawer}]"
+
+
+def _place_of(line: str) -> str:
+    """What facts are sorted by: their room and drawer, which end the line, then their words."""
+    return f"{line.rpartition(' [')[2]} {line}"
 
 
 def _line(content: str) -> str:

@@ -84,7 +84,7 @@ def check_place_name(name: object, *, what: str) -> str:
     if len(given) > MAX_NAME_LENGTH or not _NAME.fullmatch(given) or _RESERVED.fullmatch(given):
         raise InvalidInput(
             f"expected {what} to have at most {MAX_NAME_LENGTH} letters, digits, spaces or -_.+@()&', beginning with a letter "
-            f"or a digit, got {given!r:.120}; it is a file's name when the palace is exported"
+            f"or a digit and ending with one, _ or ), got {given!r:.120}; it is a file's name when the palace is exported"
         )
     return given
 

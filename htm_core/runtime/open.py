@@ -88,6 +88,7 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
         lanes=lanes,
         working=working_set(runtime.database, _key(options), budget=options.budget, policy=options.policy),
         access_counts=runtime.access_counts,
+        fresh_nodes=runtime.fresh_nodes,
         settings=options.settings,
         clock=options.clock,
         on_evict=options.on_evict,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..engine.access_counts import AccessCounts
+from ..engine.fresh_nodes import FreshNodes
 from ..engine.working_sets import forget_sets
 from ..errors import HTMError
 from ..groups.group import leave_all
@@ -27,6 +28,7 @@ class Runtime:
 
     database: Database
     access_counts: AccessCounts
+    fresh_nodes: FreshNodes
     worker: Worker
     heartbeat: Heartbeat
     listener: Listener
@@ -48,9 +50,10 @@ def runtime(url: str | None, settings: Settings) -> Runtime:
     with _lock:
         found = database(url=url_or_environment(url), home=Path(home()), settings=settings)
         if id(found) not in _runtimes:
-            access_counts, heartbeat = AccessCounts(found), Heartbeat(found)
-            parts = (access_counts, Worker(found, access_counts), heartbeat, Listener(found, heartbeat))
-            _runtimes[id(found)] = Runtime(found, *parts)
+            access_counts, fresh_nodes, heartbeat = AccessCounts(found), FreshNodes(), Heartbeat(found)
+            worker = Worker(found, access_counts, fresh_nodes)
+            listener = Listener(found, heartbeat)
+            _runtimes[id(found)] = Runtime(found, access_counts, fresh_nodes, worker, heartbeat, listener)
         return _runtimes[id(found)]
 
 

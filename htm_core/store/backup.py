@@ -145,5 +145,5 @@ def _explained(part: str) -> Iterator[None]:
 def enqueue_missing_vectors(connection: Connection, nodes: Sequence[UUID], *, model: str) -> int:
     """Queue embed jobs for nodes without vectors, and return how many nodes; jobs that were given up stay so."""
     lacking = [row["id"] for row in connection.execute(load("backup")["without_vectors"], {"nodes": list(nodes)})]
-    jobs.enqueue_embedding(connection, lacking, model=model)
+    jobs.enqueue_embedding(connection, lacking, model=model, bulk=True)
     return len(lacking)

@@ -45,7 +45,7 @@ join nodes n on n.tenant = w.tenant and n.id = w.node_id
   and (n.owner in (s.owner, '') or (s.owner = '' and starts_with(n.owner, %(anonymous)s)))
 where w.tenant = this_tenant() union all
 -- No pending embed jobs: reading the backup queues one for each missing vector. Embed jobs that were given up are kept.
-select 'jobs', to_jsonb(j) - '{tenant,id,claimed_until}'::text[] from jobs j
+select 'jobs', to_jsonb(j) - '{tenant,id,claimed_until,owner,bulk}'::text[] from jobs j
 where j.tenant = this_tenant() and j.node_id is not null and (j.kind <> 'embed' or (
   j.parked_at is not null and j.model = (select m.name from models m where m.tenant = j.tenant and m.active)))
 
@@ -254,8 +254,8 @@ join nodes n on n.tenant = this_tenant() and n.id = r.node_id
 on conflict do nothing
 
 -- name: insert_jobs
-insert into jobs (tenant, kind, model, node_id, attempts, run_at, parked_at, error, created_at)
-select this_tenant(), r.kind, r.model, r.node_id, r.attempts, r.run_at, r.parked_at, r.error, r.created_at
+insert into jobs (tenant, kind, model, node_id, owner, bulk, attempts, run_at, parked_at, error, created_at)
+select this_tenant(), r.kind, r.model, r.node_id, n.owner, true, r.attempts, r.run_at, r.parked_at, r.error, r.created_at
 from jsonb_populate_recordset(null::jobs, %(rows)s::jsonb) r
 join nodes n on n.tenant = this_tenant() and n.id = r.node_id
 on conflict do nothing

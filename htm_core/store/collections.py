@@ -84,11 +84,12 @@ class DocumentQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Which part of the results to return; a limit of None means all."""
+    """Which part of the results to return; a limit of None means all. `newest_first` is for lists."""
 
     limit: int | None
     offset: int = 0
     with_vectors: bool = False
+    newest_first: bool = False
 
 
 def find(connection: Connection, name: str) -> CollectionState | None:
@@ -188,9 +189,10 @@ def search(
 
 
 def list_items(connection: Connection, filters: DocumentFilters, page: Page, *, collection: int) -> list[CollectionHit]:
-    """One page of documents, in the order of their first insertion."""
+    """One page of documents, in the order of their first insertion; or those first that were put last."""
+    statement = load("collections")["list_latest" if page.newest_first else "list_items"]
     columns = _filter_columns(filters, collection) | _page_columns(page)
-    return [_hit(row) for row in connection.execute(load("collections")["list_items"], columns)]
+    return [_hit(row) for row in connection.execute(statement, columns)]
 
 
 def count(connection: Connection, filters: DocumentFilters, *, collection: int) -> int:

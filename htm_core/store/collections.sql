@@ -90,6 +90,20 @@ select d.uid, d.namespace, d.id, d.content, d.value, d.metadata, d.payload, d.re
 from hits h join documents d on d.tenant = this_tenant() and d.uid = h.uid
 order by h.place
 
+-- name: list_latest
+with hits as materialized (
+  select * from list_latest_documents(
+    row(%(collection)s::int, %(uids)s::uuid[], %(namespace_prefix)s::text[], %(references)s::text[], %(metadata_equal)s::jsonb,
+        %(metadata)s::jsonb, %(value_equal)s::jsonb, %(value)s::jsonb, %(at)s::timestamptz)::document_filters,
+    %(limit)s, %(offset)s))
+select d.uid, d.namespace, d.id, d.content, d.value, d.metadata, d.payload, d.reference, d.created_at, d.updated_at, d.ttl,
+       d.expires_at, null as score, null as vector_rank, null as text_rank, null as cosine, null as words,
+       case when %(with_vectors)s then (
+         select coalesce(p.exact, p.embedding::vector)::real[] from document_passages p
+         where p.tenant = d.tenant and p.document = d.uid and p.space is not null order by p.ordinal limit 1) end as vector
+from hits h join documents d on d.tenant = this_tenant() and d.uid = h.uid
+order by h.place
+
 -- name: count
 select count_documents(
   row(%(collection)s::int, %(uids)s::uuid[], %(namespace_prefix)s::text[], %(references)s::text[], %(metadata_equal)s::jsonb,

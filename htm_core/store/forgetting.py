@@ -23,12 +23,38 @@ def forget(connection: Connection, node: UUID, *, owner: str, by: str, robot: st
     return len(hidden)
 
 
+def forget_mentions(connection: Connection, ids: Sequence[UUID], *, owner: str, by: str, at: datetime) -> list[UUID]:
+    """Hide single mentions; returns the nodes that are not live any more, since no other mention keeps them."""
+    values = {"ids": list(ids), "owner": owner, "by": by, "at": at}
+    rows = connection.execute(load("forgetting")["forget_mentions"], values) if ids else ()
+    touched = sorted({row["node_id"] for row in rows if row["node_id"] is not None})
+    if not touched:
+        return []
+    nodes.refresh(connection, touched, described=touched)
+    working.remove_dead(connection, touched)
+    return sorted(set(touched) - nodes.live(connection, touched))
+
+
+def mentions_of_key(connection: Connection, node: UUID, *, key: str, owner: str) -> list[UUID]:
+    """The mentions of a node that were said for a key and are not forgotten."""
+    values = {"node": node, "key": key, "owner": owner}
+    return [row["id"] for row in connection.execute(load("forgetting")["mentions_of_key"], values)]
+
+
 def restore(connection: Connection, node: UUID, *, owner: str) -> int:
     """Bring back a node's forgotten mentions and return how many."""
     shown = connection.execute(load("forgetting")["restore"], {"node": node, "owner": owner}).fetchall()
     if shown:
         nodes.refresh(connection, [node], described=[node])
     return len(shown)
+
+
+def restore_mentions(connection: Connection, ids: Sequence[UUID], *, owner: str) -> None:
+    """Bring back single mentions that were forgotten."""
+    rows = connection.execute(load("forgetting")["restore_mentions"], {"ids": list(ids), "owner": owner}) if ids else ()
+    touched = sorted({row["node_id"] for row in rows if row["node_id"] is not None})
+    if touched:
+        nodes.refresh(connection, touched, described=touched)
 
 
 def node_of_key(connection: Connection, key: str, *, owner: str) -> UUID | None:

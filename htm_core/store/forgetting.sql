@@ -4,10 +4,25 @@ where tenant = this_tenant() and node_id = %(node)s and owner = %(owner)s and fo
   and (%(robot)s::text is null or robot = %(robot)s)
 returning id
 
+-- name: forget_mentions
+update mentions set forgotten_at = %(at)s, forgotten_by = %(by)s, withdrawn = false
+where tenant = this_tenant() and id = any(%(ids)s::uuid[]) and owner = %(owner)s and forgotten_at is null
+returning node_id
+
+-- name: mentions_of_key
+select id from mentions
+where tenant = this_tenant() and node_id = %(node)s and owner = %(owner)s and key = %(key)s and forgotten_at is null
+order by id
+
 -- name: restore
 update mentions set forgotten_at = null, forgotten_by = null, withdrawn = false
 where tenant = this_tenant() and node_id = %(node)s and owner = %(owner)s and forgotten_at is not null and not purged
 returning id
+
+-- name: restore_mentions
+update mentions set forgotten_at = null, forgotten_by = null, withdrawn = false
+where tenant = this_tenant() and id = any(%(ids)s::uuid[]) and owner = %(owner)s and forgotten_at is not null and not purged
+returning node_id
 
 -- name: node_of_key
 select node_id from keys where tenant = this_tenant() and owner = %(owner)s and key = %(key)s order by version desc limit 1

@@ -39,7 +39,12 @@ delete from group_members where tenant = this_tenant() and group_name = %(group)
 update group_members set role = %(role)s where tenant = this_tenant() and group_name = %(group)s and robot = %(robot)s
 
 -- name: heartbeat
-update group_members set heartbeat_at = clock_timestamp() where tenant = this_tenant() and instance = %(instance)s
+-- Never waits for a lock while it holds another: whoever changes roles locks members in an order of its own. A member that is being
+-- changed at this moment gets the next beat; only who misses three is late.
+update group_members m set heartbeat_at = clock_timestamp()
+from (select b.group_name, b.robot from group_members b where b.tenant = this_tenant() and b.instance = %(instance)s
+      for update skip locked) beating
+where m.tenant = this_tenant() and m.group_name = beating.group_name and m.robot = beating.robot
 
 -- name: memberships
 -- The memberships of a process, and in how many seconds another active member of each group would be late.

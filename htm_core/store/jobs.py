@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
+
+from psycopg.types.json import Jsonb
 
 from ..types import Job
 from .database import Connection
@@ -24,6 +27,19 @@ class ClaimedJob:
     model: str
     node_id: UUID | None
     attempts: int
+    owner: str
+    bulk: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MissingText:
+    """A passage that has no vector yet: the `turn`th of its node's passages without one, of which there are `missing`."""
+
+    id: UUID
+    node_id: UUID
+    turn: int
+    missing: int
+    body: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +51,25 @@ class PendingCounts:
     oldest: float | None
 
 
-def enqueue_embedding(connection: Connection, nodes: Sequence[UUID], *, model: str) -> None:
+def enqueue_embedding(
+    connection: Connection, nodes: Sequence[UUID], *, model: str, bulk: Collection[UUID] | bool = False
+) -> None:
     """Queue one embed job for each node that has none yet.
 
-    The job is for the model that the tenant has now; `model` counts only where there is none yet.
+    The job is for the model that the tenant has now; `model` counts only where there is none yet. `bulk` are the nodes that
+    nobody waits for: a part of an import, or a long text.
     """
     if nodes:
-        connection.execute(load("jobs")["enqueue_embedding"], {"nodes": list(nodes), "model": model})
+        flags = [bulk if isinstance(bulk, bool) else node in bulk for node in nodes]
+        values = {"nodes": list(nodes), "bulk": flags, "model": model}
+        connection.execute(load("jobs")["enqueue_embedding"], values)
 
 
-def enqueue(connection: Connection, nodes: Sequence[UUID], *, kind: str, model: str = "") -> None:
+def enqueue(connection: Connection, nodes: Sequence[UUID], *, kind: str, model: str = "", bulk: bool = False) -> None:
     """Queue one job of another kind for each node; a job that has been claimed or given up is done again."""
     if nodes:
-        connection.execute(load("jobs")["enqueue"], {"nodes": sorted(set(nodes)), "kind": kind, "model": model})
+        values = {"nodes": sorted(set(nodes)), "kind": kind, "model": model, "bulk": bulk}
+        connection.execute(load("jobs")["enqueue"], values)
 
 
 def enqueue_count(connection: Connection) -> None:
@@ -72,10 +94,46 @@ def move_to_active_model(connection: Connection, jobs: Sequence[ClaimedJob]) -> 
     return int(row["moved"])
 
 
-def claim(connection: Connection, lane: Lane, *, limit: int, lease: float) -> list[ClaimedJob]:
-    """Claim up to `limit` due jobs of a lane, of any tenant, for `lease` seconds."""
-    values = {"kind": lane[0], "model": lane[1], "limit": limit, "lease": lease}
+def claim(
+    connection: Connection,
+    lane: Lane,
+    *,
+    limit: int,
+    lease: float,
+    classes: Sequence[bool] = (False, True),
+    after_tenants: Sequence[str] = ("", ""),
+    after_owners: Mapping[str, str] | None = None,
+) -> list[ClaimedJob]:
+    """Claim up to `limit` due jobs of a lane, for `lease` seconds, in turns of the tenants and of their owners.
+
+    `classes` are False for what somebody may wait for and True for bulk work, in the order in which they are claimed.
+    `after_tenants` says for each class which tenant had the last turn, `after_owners` which owner of a tenant.
+    """
+    values = {
+        "kind": lane[0],
+        "model": lane[1],
+        "limit": limit,
+        "lease": lease,
+        "classes": list(classes),
+        "after_tenants": list(after_tenants),
+        "after_owners": Jsonb(dict(after_owners or {})),
+    }
     return [ClaimedJob(**row) for row in connection.execute(load("jobs")["claim"], values)]
+
+
+def claim_nodes(
+    connection: Connection, lane: Lane, nodes: Sequence[tuple[str, UUID]], *, limit: int, lease: float
+) -> list[ClaimedJob]:
+    """Claim the jobs of nodes, each given with its tenant, as far as no other worker has them."""
+    values = {
+        "kind": lane[0],
+        "model": lane[1],
+        "tenants": [tenant for tenant, _ in nodes],
+        "nodes": [node for _, node in nodes],
+        "limit": limit,
+        "lease": lease,
+    }
+    return [ClaimedJob(**row) for row in connection.execute(load("jobs")["claim_nodes"], values)]
 
 
 def renew(connection: Connection, jobs: Sequence[ClaimedJob], *, lease: float) -> None:
@@ -99,10 +157,21 @@ def next_due(connection: Connection, lanes: Sequence[Lane]) -> float | None:
     return row["seconds"] if row else None
 
 
-def missing_texts(connection: Connection, nodes: Sequence[UUID], *, model: str) -> dict[UUID, str]:
-    """The texts of those passages of nodes that have no vector of a model yet, by passage."""
-    rows = connection.execute(load("jobs")["missing_texts"], {"nodes": list(nodes), "model": model})
-    return {row["id"]: row["body"] for row in rows}
+def missing_texts(connection: Connection, nodes: Sequence[UUID], *, model: str, limit: int) -> list[MissingText]:
+    """Up to `limit` passages of nodes that have no vector of a model yet: the first of each node, then the second of each."""
+    values = {"nodes": list(nodes), "model": model, "limit": limit}
+    return [MissingText(**row) for row in connection.execute(load("jobs")["missing_texts"], values)]
+
+
+def nodes_left(missing: Sequence[MissingText], made: Collection[UUID]) -> set[UUID]:
+    """The nodes that still miss vectors when those of the passages `made` are there."""
+    count = Counter(text.node_id for text in missing if text.id in made)
+    return {text.node_id for text in missing if count[text.node_id] < text.missing}
+
+
+def finish_embedding(connection: Connection, nodes: Sequence[UUID], *, model: str) -> None:
+    """Delete the embed jobs of nodes whose passages all have a vector by now, whoever has claimed them."""
+    connection.execute(load("jobs")["finish_embedding"], {"nodes": list(nodes), "model": model})
 
 
 def finish(connection: Connection, jobs: Sequence[ClaimedJob]) -> set[UUID]:

@@ -1,14 +1,16 @@
 -- name: enqueue_embedding
-insert into jobs (tenant, kind, model, node_id)
+insert into jobs (tenant, kind, model, node_id, owner, bulk)
 -- For the model that the tenant has now: a change of models may have ended the caller's meanwhile.
 select this_tenant(), 'embed',
-       coalesce((select m.name from models m where m.tenant = this_tenant() and m.active), %(model)s), given.id
-from unnest(%(nodes)s::uuid[]) as given(id)
+       coalesce((select m.name from models m where m.tenant = this_tenant() and m.active), %(model)s), n.id, n.owner, given.bulk
+from unnest(%(nodes)s::uuid[], %(bulk)s::boolean[]) as given(id, bulk)
+join nodes n on n.tenant = this_tenant() and n.id = given.id
 on conflict do nothing
 
 -- name: enqueue
-insert into jobs (tenant, kind, model, node_id)
-select this_tenant(), %(kind)s, %(model)s, given.id from unnest(%(nodes)s::uuid[]) as given(id)
+insert into jobs (tenant, kind, model, node_id, owner, bulk)
+select this_tenant(), %(kind)s, %(model)s, n.id, n.owner, %(bulk)s
+from nodes n where n.tenant = this_tenant() and n.id = any(%(nodes)s::uuid[]) order by n.id
 on conflict (tenant, kind, model, coalesce(node_id, '00000000-0000-0000-0000-000000000000'))
 -- A worker that has claimed the job may have read the node before this change: the job gets a new id and is done again.
 do update set claimed_until = null, run_at = now(), parked_at = null, attempts = 0, error = null, id = gen_random_uuid()
@@ -27,21 +29,26 @@ select queue_lexeme_counts() as queued
 with orphaned as (
   delete from jobs j where j.tenant = this_tenant() and j.id = any(%(ids)s::uuid[]) and j.kind = 'embed'
     and not exists (select 1 from models m where m.tenant = j.tenant and m.name = j.model)
-  returning j.node_id),
+  returning j.node_id, j.owner, j.bulk),
      moved as (
-  insert into jobs (tenant, kind, model, node_id)
-  select m.tenant, 'embed', m.name, d.node_id from orphaned d join models m on m.tenant = this_tenant() and m.active
+  insert into jobs (tenant, kind, model, node_id, owner, bulk)
+  select m.tenant, 'embed', m.name, d.node_id, d.owner, d.bulk from orphaned d join models m on m.tenant = this_tenant() and m.active
   on conflict do nothing)
 select count(*) as moved from orphaned
 
 -- name: claim
+select * from claim_jobs(%(kind)s, %(model)s, %(limit)s, %(lease)s, %(classes)s::boolean[], %(after_tenants)s::text[],
+                         %(after_owners)s::jsonb)
+
+-- name: claim_nodes
+-- The jobs of these nodes, as far as nobody has them: `tenants` names the tenant of each.
 update jobs j set claimed_until = now() + make_interval(secs => %(lease)s)
-from (select tenant, id from jobs
-      where kind = %(kind)s and model = %(model)s
-        and parked_at is null and run_at <= now() and (claimed_until is null or claimed_until < now())
-      order by run_at limit %(limit)s for update skip locked) d
-where j.tenant = d.tenant and j.id = d.id
-returning j.tenant, j.id, j.kind, j.model, j.node_id, j.attempts
+from (select d.tenant, d.id from unnest(%(tenants)s::text[], %(nodes)s::uuid[]) as given(tenant, node_id)
+      join jobs d on d.tenant = given.tenant and d.node_id = given.node_id and d.kind = %(kind)s and d.model = %(model)s
+      where d.parked_at is null and d.run_at <= now() and (d.claimed_until is null or d.claimed_until < now())
+      limit %(limit)s for update of d skip locked) due
+where j.tenant = due.tenant and j.id = due.id
+returning j.tenant, j.id, j.kind, j.model, j.node_id, j.attempts, j.owner, j.bulk
 
 -- name: renew
 update jobs set claimed_until = now() + make_interval(secs => %(lease)s)
@@ -62,12 +69,23 @@ where j.parked_at is null
 update jobs set run_at = now() where model = %(model)s and parked_at is null and attempts = 0 and run_at > now()
 
 -- name: missing_texts
-select p.id, p.node_id, coalesce(p.body, substr(n.content, p.starts + 1, p.stops - p.starts)) as body
-from passages p join nodes n on n.tenant = p.tenant and n.id = p.node_id
-where p.tenant = this_tenant() and p.node_id = any(%(nodes)s::uuid[])
-  and not exists (select 1 from vectors v join models m on m.space = v.space
-                  where v.tenant = p.tenant and v.passage_id = p.id and m.tenant = p.tenant and m.name = %(model)s)
-order by p.node_id, p.ordinal
+-- The first passage of each node, then the second of each, and so on: a long text does not keep the short ones waiting.
+-- `missing` is how many passages of the node have no vector.
+select x.id, x.node_id, x.turn, x.missing,
+       coalesce(x.body, (select substr(n.content, x.starts + 1, x.stops - x.starts) from nodes n
+                         where n.tenant = this_tenant() and n.id = x.node_id)) as body
+from (
+  select p.id, p.node_id, p.body, p.starts, p.stops, given.place, count(*) over (partition by p.node_id) as missing,
+         row_number() over (partition by p.node_id order by p.ordinal) as turn
+  from unnest(%(nodes)s::uuid[]) with ordinality given(id, place)
+  join passages p on p.tenant = this_tenant() and p.node_id = given.id
+  where not exists (select 1 from vectors v join models m on m.space = v.space
+                    where v.tenant = p.tenant and v.passage_id = p.id and m.tenant = p.tenant and m.name = %(model)s)
+  order by turn, given.place limit %(limit)s) x
+order by x.turn, x.place
+
+-- name: finish_embedding
+delete from jobs where tenant = this_tenant() and kind = 'embed' and model = %(model)s and node_id = any(%(nodes)s::uuid[])
 
 -- name: finish
 delete from jobs where tenant = this_tenant() and id = any(%(ids)s::uuid[]) returning id
@@ -104,7 +122,9 @@ from jobs j join nodes n on n.tenant = j.tenant and n.id = j.node_id
 where j.tenant = this_tenant() and n.owner = any(%(owners)s::text[])
 
 -- name: make_all_due
-update jobs set run_at = now(), error = null where tenant = this_tenant() and parked_at is null and claimed_until is null
+-- Only those that wait for a later time, so that the others keep their order: the newest first.
+update jobs set run_at = least(run_at, now()), error = null
+where tenant = this_tenant() and parked_at is null and claimed_until is null and (run_at > now() or error is not null)
 
 -- name: count_waiting
 select count(*) filter (where j.error is null and (given.kind is not null or j.claimed_until > now())) as untried, count(*) as total

@@ -26,6 +26,9 @@ order by owner desc limit 1                      -- one's own before what is sha
 select k.node_id, k.version from keys k
 where k.tenant = this_tenant() and k.owner = %(owner)s and k.key = %(key)s
   and exists (select 1 from mentions m where m.tenant = k.tenant and m.node_id = k.node_id and m.forgotten_at is null)
+  -- A value that was forgotten of this key is not shown, also when its words live on elsewhere.
+  and coalesce((select bool_or(m.forgotten_at is null) from mentions m
+                where m.tenant = k.tenant and m.node_id = k.node_id and m.key = k.key), true)
 order by k.version
 
 -- name: owner

@@ -141,17 +141,24 @@ def by_id(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, Mention]:
 
 
 def tail(
-    connection: Connection, *, owner: str, session: str, limit: int | None, archived: bool | None = None
+    connection: Connection,
+    *,
+    owner: str,
+    session: str,
+    limit: int | None,
+    archived: bool | None = None,
+    forgotten: bool = False,
 ) -> list[tuple[str | None, Mention]]:
     """The last `limit` messages of a session's log with the callers' ids, ascending; a limit of None means all."""
-    values = {"owner": owner, "session": session, "limit": limit, "archived": archived}
+    values = {"owner": owner, "session": session, "limit": limit, "archived": archived, "forgotten": forgotten}
     rows = connection.execute(load("mentions")["tail"], values).fetchall()
     return [(row["external_id"], mention_of(row)) for row in reversed(rows)]
 
 
-def clear_log(connection: Connection, *, owner: str, session: str) -> None:
-    """Empty a session's log; its messages stay in long-term memory."""
-    connection.execute(load("mentions")["clear_log"], {"owner": owner, "session": session})
+def clear_log(connection: Connection, *, owner: str, session: str) -> set[UUID]:
+    """Empty a session's log and return what was in it; its messages stay in long-term memory."""
+    rows = connection.execute(load("mentions")["clear_log"], {"owner": owner, "session": session})
+    return {row["id"] for row in rows}
 
 
 def archive(connection: Connection, ids: Sequence[UUID], *, owner: str, session: str) -> set[UUID]:

@@ -106,7 +106,7 @@ order by seq, owner limit %(limit)s
 -- name: tail
 select * from mentions_with_content
 where tenant = this_tenant() and owner = %(owner)s and session = %(session)s and log_position is not null
-  and forgotten_at is null and (%(archived)s::bool is null or archived = %(archived)s)
+  and (%(forgotten)s or forgotten_at is null) and (%(archived)s::bool is null or archived = %(archived)s)
 order by log_position desc limit %(limit)s
 
 -- name: archive
@@ -129,6 +129,7 @@ where tenant = this_tenant() and log_position is not null and forgotten_at is nu
 -- name: clear_log
 update mentions set log_position = null, archived = false
 where tenant = this_tenant() and owner = %(owner)s and session = %(session)s and log_position is not null
+returning id
 
 -- name: place_in_log
 update mentions m set log_position = given.position

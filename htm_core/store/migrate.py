@@ -34,7 +34,7 @@ RELEASE = "0.1.0"  # the version of htm-memory whose files these are
 
 # In this order: a function of the language sql, a view or a trigger needs what it names to be there.
 FUNCTION_FILES = (
-    "dropped", "metadata_filter", "views", "lexemes", "nodes", "models", "filters", "word_counts", "search", "signals",
+    "dropped", "metadata_filter", "views", "lexemes", "nodes", "models", "filters", "word_counts", "jobs", "search", "signals",
     "recall", "working_memory", "groups", "relations", "places", "collections", "triggers",
 )  # fmt: skip
 

@@ -28,8 +28,8 @@ select set_config('lock_timeout', %(patience)s, true)
 lock table nodes in exclusive mode
 
 -- name: enqueue_embedding
-insert into jobs (tenant, kind, model, node_id)
-select distinct this_tenant(), 'embed', %(model)s, p.node_id from passages p where p.tenant = this_tenant() and p.id = any(%(passages)s::uuid[])
+insert into jobs (tenant, kind, model, node_id, owner, bulk)
+select distinct this_tenant(), 'embed', %(model)s, p.node_id, p.owner, true from passages p where p.tenant = this_tenant() and p.id = any(%(passages)s::uuid[])
 on conflict do nothing
 
 -- name: drop_other_jobs

@@ -72,6 +72,30 @@ def rooms(connection: Connection, *, owners: Sequence[str]) -> list[Room]:
     return [Room(name=name, drawers=tuple(map(_drawer, of))) for name, of in groupby(rows, key=lambda row: row["room"])]
 
 
+def names(connection: Connection, *, owners: Sequence[str], limit: int) -> list[tuple[str, str]]:
+    """The rooms and drawers by name, (room, drawer), as far as `limit`."""
+    rows = connection.execute(load("places")["names"], {"owners": list(owners), "limit": limit})
+    return [(row["room"], row["drawer"]) for row in rows]
+
+
+def survey(connection: Connection, *, note_owner: str, now: datetime) -> tuple[bool, bool]:
+    """Whether a session has notes, and whether notes of anybody have expired and are still to be hidden."""
+    row = connection.execute(load("places")["survey"], {"note_owner": note_owner, "now": now}).fetchone()
+    assert row is not None  # a select without from has one row
+    return row["notes"], row["expired"]
+
+
+def contradicted(
+    connection: Connection, ids: Sequence[UUID], *, owners: Sequence[str], now: datetime
+) -> dict[str, list[Placed]]:
+    """What is filed and known to contradict each of these nodes, by the node's id."""
+    values = {"nodes": list(ids), "owners": list(owners), "now": now}
+    found: dict[str, list[Placed]] = {}
+    for row in connection.execute(load("places")["contradicted"], values):
+        found.setdefault(str(row["against"]), []).append(_placed(row))
+    return found
+
+
 def move(connection: Connection, mention: UUID, *, owner: str, room: str, drawer: str) -> bool:
     """Move a filed mention to another drawer; False when it is not filed."""
     values = {"mention": mention, "owner": owner, "room": room, "drawer": drawer}

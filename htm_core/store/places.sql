@@ -50,6 +50,42 @@ from places p join mentions m on m.tenant = p.tenant and m.id = p.mention_id
 where p.tenant = this_tenant() and p.owner = any(%(owners)s::text[]) and p.kind = 'filed' and m.forgotten_at is null
 group by p.room, p.drawer order by p.room, p.drawer
 
+-- name: names
+-- The names of rooms and drawers, each found in the index from the one before it: what lies in them is not read.
+with recursive names as (
+  (select p.owner, p.room, p.drawer from places p
+   where p.tenant = this_tenant() and p.owner = any(%(owners)s::text[]) and p.kind = 'filed'
+   order by p.owner, p.room, p.drawer limit 1)
+  union all
+  select next.owner, next.room, next.drawer from names n cross join lateral (
+    select p.owner, p.room, p.drawer from places p
+    where p.tenant = this_tenant() and p.owner = any(%(owners)s::text[]) and p.kind = 'filed'
+      and (p.owner, p.room, p.drawer) > (n.owner, n.room, n.drawer)
+    order by p.owner, p.room, p.drawer limit 1) next)
+select distinct n.room, n.drawer from names n limit %(limit)s
+
+-- name: survey
+-- Which layers have anything, and whether notes have to be swept.
+select exists (select 1 from places p where p.tenant = this_tenant() and p.owner = %(note_owner)s and p.kind = 'note') as notes,
+       exists (select 1 from places p where p.tenant = this_tenant() and p.expires_at <= %(now)s
+               and exists (select 1 from mentions m where m.tenant = p.tenant and m.id = p.mention_id and m.forgotten_at is null)) as expired
+
+-- name: contradicted
+-- What is joined to these nodes by "contradicts", in either direction, with the newest place that each has.
+select distinct on (e.node_id, e.other) e.node_id as against, p.*, m.node_id, m.at, m.robot, n.content, n.tokens, s.importance
+from (
+  select r.source as node_id, r.target as other from relations r
+  where r.tenant = this_tenant() and r.source = any(%(nodes)s::uuid[]) and r.kind = 'contradicts' and r.owner = any(%(owners)s::text[])
+  union
+  select r.target, r.source from relations r
+  where r.tenant = this_tenant() and r.target = any(%(nodes)s::uuid[]) and r.kind = 'contradicts' and r.owner = any(%(owners)s::text[])) e
+join mentions m on m.tenant = this_tenant() and m.node_id = e.other and m.forgotten_at is null
+join places p on p.tenant = m.tenant and p.mention_id = m.id
+join nodes n on n.tenant = m.tenant and n.id = m.node_id
+join node_state s on s.tenant = n.tenant and s.node_id = n.id
+where p.owner = any(%(owners)s::text[]) and p.kind = 'filed' and (p.expires_at is null or p.expires_at > %(now)s)
+order by e.node_id, e.other, p.filed_at desc
+
 -- name: move
 update places set room = %(room)s, drawer = %(drawer)s
 where tenant = this_tenant() and mention_id = %(mention)s and owner = %(owner)s and kind = 'filed'

@@ -50,11 +50,12 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenEntry:
-    """The result of writing one entry."""
+    """The result of writing one entry. `said_again`: its node was known, and this is another mention of it."""
 
     mention: UUID
     node: UUID | None
     is_new: bool
+    said_again: bool
 
 
 def node_of(row: Mapping[str, Any]) -> Node:

@@ -25,6 +25,7 @@ class FactSource:
     owner: str
     robot: str
     session: str
+    role: str | None
     name: str | None
     at: datetime
     source_id: UUID | None

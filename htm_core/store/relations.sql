@@ -94,7 +94,7 @@ where best.weight >= %(min_weight)s order by best.weight desc, best.hops, best.n
 
 -- name: source
 -- The text of a live node from which facts are extracted, and who said it first, when and where.
-select n.content, n.owner, m.robot, m.session, m.name, m.at, m.source_id
+select n.content, n.owner, m.robot, m.session, m.role, m.name, m.at, m.source_id
 from nodes n, lateral (
   select * from mentions m where m.tenant = n.tenant and m.node_id = n.id and m.forgotten_at is null order by m.at, m.id limit 1) m
 where n.tenant = this_tenant() and n.id = %(node)s and n.live

@@ -10,7 +10,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from ..settings import Signals
-from ..types import Hit, Mention, Mode, Window
+from ..types import AppliedTimeframe, Hit, Match, Mention, Mode, Window
 from .connection import HalfVector
 from .database import Connection
 from .queries import load
@@ -47,9 +47,10 @@ class RecallQuery:
     """One recall on its way from the verb to the SQL: checked when it is made, then completed step by step.
 
     `query` is what the caller asked, `text` the same without the time that timeframe="auto" took out of it. `moments` are
-    the times that the text names, `speakers` the speakers. `words` is what the lexical arm searches for, `embedding` what
-    the vector arm compares with; an arm without its part does not run. Each arm brings `pool` candidates, and the vector's
-    score counts for `vector_share` beside the words'.
+    the times that the text names, `speakers` the speakers, `phrases` what it quotes. `timeframe` are the times that it is
+    limited to; `at_any_time` is the same query without them, for when they hold no answer. `words` is what the lexical arm
+    searches for, `embedding` what the vector arm compares with; an arm without its part does not run. Each arm brings `pool`
+    candidates, and the vector's score counts for `vector_share` beside the words'.
     """
 
     query: str
@@ -65,8 +66,11 @@ class RecallQuery:
     vector_share: float = 0.4
     signal_weights: Signals = field(default_factory=Signals)
     moments: Sequence[Window] = ()
+    timeframe: AppliedTimeframe | None = None
+    at_any_time: RecallQuery | None = None
     speakers: Sequence[str] = ()
     words: str | None = None
+    phrases: Sequence[str] = ()
     embedding: Sequence[float] | None = None
     model: str
 
@@ -94,6 +98,7 @@ def recall(connection: Connection, query: RecallQuery) -> list[Hit]:
         "prior_weight": weights.prior,
         "corroboration_weight": weights.corroboration,
         "tags_weight": weights.tags,
+        "phrases": list(query.phrases) or None,
     }
     return [_hit(row) for row in connection.execute(load("search")["recall"], parameters | query.filters.parameters())]
 
@@ -106,6 +111,15 @@ def _hit(row: Mapping[str, Any]) -> Hit:
         vector_rank=row["vector_rank"],
         text_rank=row["text_rank"],
         passage=row["passage"] or row["content"],
+        match=Match(
+            cosine=row["cosine"],
+            word_coverage=row["word_coverage"] or 0.0,
+            strongest_word=row["strongest_word"] or 0.0,
+            matched_words=row["matched_words"] or 0,
+            query_words=row["query_words"] or 0,
+            nearby_coverage=row["nearby_coverage"] or 0.0,
+            passage_length=row["passage_length"] or 0,
+        ),
         mentions=tuple(mentions),
         signals={
             "vector": row["vector_part"],
@@ -117,6 +131,7 @@ def _hit(row: Mapping[str, Any]) -> Hit:
             "time": row["time_part"],
             "prior": row["prior_part"],
             "diversity": 0.0,
+            "echo": 0.0,
         },
     )
 
@@ -132,6 +147,33 @@ def preceding(connection: Connection, ids: Sequence[UUID]) -> dict[str, Mention]
     """The message right before each of these mentions in its session, by the mention's id; none for the first message."""
     rows = connection.execute(load("search")["preceding"], {"ids": list(ids)})
     return {str(row["follower"]): mention_of(row) for row in rows}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """What somebody else said right after a question, and how its nearest passage compares with the query."""
+
+    question: str
+    mention: Mention
+    owner: str
+    passage: str | None
+    match: Match
+
+
+def following(connection: Connection, ids: Sequence[UUID], *, query: RecallQuery) -> list[Answered]:
+    """What was said right after each of these mentions by somebody else; nothing where nobody else spoke."""
+    embedding = None if query.embedding is None else HalfVector(list(query.embedding))
+    parameters = {"ids": list(ids), "embedding": embedding, "model": query.model}
+    return [
+        Answered(
+            question=str(row["question"]),
+            mention=mention_of(row),
+            owner=row["owner"],
+            passage=row["passage"],
+            match=Match(cosine=row["cosine"], passage_length=row["length"] or 0),
+        )
+        for row in connection.execute(load("search")["following"], parameters)
+    ]
 
 
 def count_words(connection: Connection) -> int:

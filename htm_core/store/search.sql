@@ -4,7 +4,7 @@ select * from recall(%(words)s, %(embedding)b::halfvec, %(model)s,
       %(equal)s::jsonb, %(metadata)s::jsonb)::filters,
   %(pool)s, %(limit)s, %(vector_share)s, %(min_score)s, %(speakers)s::text[], %(moments)s::tstzmultirange,
   row(%(context_weight)s, %(session_weight)s, %(speaker_weight)s, %(time_weight)s, %(prior_weight)s,
-      %(corroboration_weight)s, %(tags_weight)s)::signal_weights)
+      %(corroboration_weight)s, %(tags_weight)s)::signal_weights, %(phrases)s::text[])
 
 -- name: speakers
 select matching_speakers(%(forms)s::text[], row(%(owners)s::text[], %(robots)s::text[], %(session)s::text,
@@ -16,6 +16,27 @@ select m.id as follower, b.* from mentions m, lateral (
   where s.tenant = m.tenant and s.owner = m.owner and s.session = m.session and s.seq < m.seq and s.seq >= m.seq - 5
     and s.forgotten_at is null and s.node_id is not null
   order by s.seq desc limit 1) b
+where m.tenant = this_tenant() and m.id = any(%(ids)s::uuid[])
+  and (m.role is not null or m.name is not null or m.session <> '')
+
+-- name: following
+-- What somebody else said right after each of these questions, within the next three messages, with its nearest passage.
+select m.id as question, b.*, near.passage, near.cosine, near.length
+from mentions m
+cross join lateral (
+  select s.* from mentions_with_content s
+  where s.tenant = m.tenant and s.owner = m.owner and s.session = m.session and s.seq > m.seq and s.seq <= m.seq + 3
+    and s.forgotten_at is null and s.node_id is not null
+    and (s.role is distinct from m.role or s.name is distinct from m.name) and s.role is distinct from 'tool'
+  order by s.seq limit 1) b
+left join lateral (
+  select coalesce(p.body, nullif(substr(b.content, p.starts + 1, p.stops - p.starts), '')) as passage, p.length,
+         1 - nullif(v.embedding <=> %(embedding)b::halfvec, 'NaN') as cosine
+  from passages p
+  left join (vectors v join models l on l.space = v.space and l.name = %(model)s)
+    on l.tenant = p.tenant and v.tenant = p.tenant and v.passage_id = p.id
+  where p.tenant = b.tenant and p.node_id = b.node_id and p.live
+  order by 3 desc nulls last limit 1) near on true
 where m.tenant = this_tenant() and m.id = any(%(ids)s::uuid[])
   and (m.role is not null or m.name is not null or m.session <> '')
 

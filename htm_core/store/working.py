@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -96,14 +96,28 @@ def _contents(connection: Connection, ids: Sequence[UUID]) -> dict[str, Row]:
 
 
 def _item(row: Row, words: Row | None) -> Item:
-    return Item(
+    item = Item(
         id=str(row["id"]),
-        content="" if words is None else words["content"],
-        tokens=0 if words is None else words["tokens"],
+        content="",
+        tokens=0,
         importance=row["importance"],
         access_count=row["access_count"],
         added_at=row["added_at"].timestamp(),
         accessed_at=row["accessed_at"].timestamp(),
+    )
+    if words is None:
+        return item
+    return replace(
+        item,
+        content=words["content"],
+        tokens=words["tokens"],
+        name=words["name"],
+        role=words["role"],
+        session=words["session"] or None,
+        said_at=None if words["at"] is None else words["at"].timestamp(),
+        seq=words["seq"] or 0,
+        tags=tuple(words["tags"]),
+        keys=tuple(words["keys"]),
     )
 
 

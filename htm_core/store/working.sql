@@ -17,7 +17,15 @@ join node_state s on s.tenant = w.tenant and s.node_id = w.node_id
 where w.tenant = this_tenant() and w.set_id = %(set)s and w.version > %(since)s
 
 -- name: contents
-select id, content, tokens from nodes where tenant = this_tenant() and live and id = any(%(ids)s::uuid[])
+-- With who said it last, and when and where.
+select n.id, n.content, n.tokens, s.name, s.role, s.session, s.at, s.seq,
+       array(select t.tag from tags t where t.tenant = n.tenant and t.node_id = n.id and t.explicit order by t.tag) as tags,
+       array(select k.key from keys k where k.tenant = n.tenant and k.node_id = n.id and k.current order by k.key) as keys
+from nodes n left join lateral (
+  select m.name, m.role, m.session, m.at, m.seq from mentions m
+  where m.tenant = n.tenant and m.node_id = n.id and m.forgotten_at is null
+  order by m.at desc, m.seq desc limit 1) s on true
+where n.tenant = this_tenant() and n.live and n.id = any(%(ids)s::uuid[])
 
 -- name: change
 select set_id, reached, refused from change_working_set(

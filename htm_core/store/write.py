@@ -11,13 +11,19 @@ from . import forgetting, jobs, keys, mentions, nodes, tags, tenants
 from .database import Connection
 from .records import Entry, WrittenEntry
 
+FEW = 16  # new nodes of one call, and passages of one node, for which somebody may be waiting
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of `write`: one record for each entry, and the nodes that may have become live or hidden."""
+    """The result of `write`: one record for each entry, and the nodes that may have become live or hidden.
+
+    `waiting` are the new nodes whose vectors are made soon, since this was a message or a turn and not a part of an import.
+    """
 
     written: list[WrittenEntry]
     touched: set[UUID]
+    waiting: list[UUID]
 
 
 def write(connection: Connection, entries: Sequence[Entry], *, owner: str, robot: str, model: str) -> Outcome:
@@ -40,9 +46,9 @@ def write(connection: Connection, entries: Sequence[Entry], *, owner: str, robot
     _refresh(connection, said, new=new, touched=touched)
     if left:
         forgetting.delete_unmentioned(connection, sorted(left), owner=owner)  # no mention has this text any more
-    _embed(connection, said, new=new, model=model)
+    waiting = _embed(connection, said, new=new, model=model)
     by_id = {(entry.session, entry.external_id): entry for entry in said}
-    return Outcome([_written(entry, by_id=by_id, known=known, new=new) for entry in entries], touched)
+    return Outcome([_written(entry, by_id=by_id, known=known, new=new) for entry in entries], touched, waiting)
 
 
 def last_said(entries: Sequence[Entry]) -> list[Entry]:
@@ -93,8 +99,11 @@ def _refresh(connection: Connection, said: Sequence[Entry], *, new: set[UUID], t
     )
 
 
-def _embed(connection: Connection, said: Sequence[Entry], *, new: set[UUID], model: str) -> None:
-    """Store given vectors and queue jobs for the others, and for vectors of a model that the tenant no longer has."""
+def _embed(connection: Connection, said: Sequence[Entry], *, new: set[UUID], model: str) -> list[UUID]:
+    """Store given vectors and queue jobs for the others, and for vectors of a model that the tenant no longer has.
+
+    Returns the nodes whose jobs are not bulk, the newest last: few at a time, and none of them a long text.
+    """
     first = {entry.node: entry for entry in reversed(said) if entry.node in new}
     given = {
         piece.id: vector
@@ -106,11 +115,20 @@ def _embed(connection: Connection, said: Sequence[Entry], *, new: set[UUID], mod
     if not stale:
         nodes.insert_vectors(connection, given, model=model)
     pending = [node for node, entry in first.items() if node is not None and (stale or None in entry.vectors)]
-    jobs.enqueue_embedding(connection, pending, model=model)
+    few = len(pending) <= FEW
+    waiting = [node for node in reversed(pending) if few and len(first[node].pieces) <= FEW]
+    jobs.enqueue_embedding(connection, pending, model=model, bulk=set(pending).difference(waiting))
+    return [] if stale else waiting
 
 
 def _written(entry: Entry, *, by_id: dict[tuple[str, str | None], Entry], known: Known, new: set[UUID]) -> WrittenEntry:
+    found = None
     if entry.external_id is not None:
         found = known.get((entry.session, entry.external_id))
         entry = found[0] if found else by_id[entry.session, entry.external_id]
-    return WrittenEntry(mention=entry.mention, node=entry.node, is_new=entry.node in new)
+    return WrittenEntry(
+        mention=entry.mention,
+        node=entry.node,
+        is_new=entry.node in new,
+        said_again=found is None and entry.node is not None and entry.node not in new,
+    )

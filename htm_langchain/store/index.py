@@ -131,6 +131,7 @@ def _run(work: Callable[[list[str]], Any], texts: list[str]) -> Vectors:
     answers: list[Any] = []
 
     def alone() -> None:
+        """Run the coroutine on an event loop of this thread."""
         try:
             answers.append(asyncio.run(work(texts)))
         except BaseException as error:

@@ -89,8 +89,16 @@ class HTMStore(BaseStore):
     ) -> OpenStore:
         """A store at a PostgreSQL DSN, open within a `with` or an `async with`.
 
-        In the latter its own verbs (`setup`, `sweep_ttl`, …) are awaited. `pool_config` may have `min_size` and
-        `max_size`; the other arguments are those of `HTMStore`.
+        In the latter its own verbs (`setup`, `sweep_ttl`, …) are awaited.
+
+        Args:
+            conn_string: The DSN.
+            tenant: The tenant, "default" by default.
+            pool_config: `min_size` and `max_size` of the pool of connections; by default those of `Settings`.
+            index: As for `HTMStore`.
+            ttl: As for `HTMStore`.
+
+        Raises `InvalidInput` for what these cannot be. Nothing is opened before the first operation.
 
             with HTMStore.from_conn_string("postgresql://…") as store:
                 store.setup()
@@ -112,6 +120,10 @@ class HTMStore(BaseStore):
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Do several operations: reads first, then all writes at once. The answers are in the order of the operations.
+
+        Args:
+            ops: `GetOp`, `SearchOp`, `PutOp` and `ListNamespacesOp`. A search without a query answers with what was put last
+                first.
 
         Raises `InvalidInput`, `ModelError`, `DimensionMismatch` and `StorageError`, and has then written nothing.
         """
@@ -166,6 +178,7 @@ class HTMStore(BaseStore):
             limit=op.limit,
             offset=op.offset,
             refresh=bool(op.refresh_ttl),
+            newest_first=True,
         )
         return [found_item(hit) for hit in hits]
 
@@ -198,6 +211,9 @@ class HTMStore(BaseStore):
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
         """Sweep in a thread every so many minutes (default: the configuration's, else 5), until stopped or cancelled.
 
+        Args:
+            sweep_interval_minutes: The time between two sweeps.
+
         Without a `ttl` configuration there is nothing to do, and the returned future is done.
         """
         if not self.ttl_config:
@@ -208,7 +224,11 @@ class HTMStore(BaseStore):
         return self._sweeper.start(minutes(wanted, what="sweep_interval_minutes").total_seconds() / 60)
 
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
-        """Stop sweeping, and return whether it has ended within `timeout` seconds."""
+        """Stop sweeping, and return whether it has ended.
+
+        Args:
+            timeout: Seconds to wait for its end; None waits as long as it takes.
+        """
         return self._sweeper.stop(timeout)
 
     def close(self) -> None:
@@ -223,7 +243,7 @@ class HTMStore(BaseStore):
 
 
 class AsyncHTMStore(HTMStore):
-    """`HTMStore` with its own verbs awaited, like `AsyncPostgresStore`; its arguments are the same.
+    """`HTMStore` with its own verbs awaited, like `AsyncPostgresStore`; arguments and errors are those of `HTMStore`.
 
     async with HTMStore.from_conn_string("postgresql://…") as store:
         await store.setup()

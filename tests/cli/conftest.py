@@ -54,7 +54,7 @@ def models(monkeypatch: pytest.MonkeyPatch) -> dict[str, HashEmbedder]:
     made: dict[str, HashEmbedder] = {}
 
     def stand_in(spec: str | None) -> CheckedEmbedder:
-        name = spec or "hash"
+        name = (spec or "hash").removeprefix("HashEmbedder:")  # the name that is stored with its vectors
         return resolve(made.setdefault(name, HashEmbedder(name=name)))
 
     monkeypatch.setattr(options, "resolve", stand_in)

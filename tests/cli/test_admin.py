@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from htm_core.models import vocabulary
 from htm_core.models.minilm import weights
 from tests.cli.conftest import Htm
 
@@ -37,6 +38,17 @@ def test_reembed_changes_the_model_and_names_both(htm: Htm) -> None:
     assert htm("reembed", "--embedder", "better", "--tenant", "nobody-here").code == 3
 
 
+def test_reindex_says_how_many_passages_it_renewed(htm: Htm) -> None:
+    htm("remember", "We met at the café.")
+    assert htm("reindex", "--json").json == {
+        "tenant": htm("stats", "--json").json["tenant"],
+        "passages": 1,
+        "renewed": 0,
+    }
+    assert "1, of which 0 were renewed" in htm("reindex").out
+    assert htm("reindex", "--tenant", "nobody-here").code == 3
+
+
 def test_migrate_names_what_it_applied_or_says_that_nothing_is_due(htm: Htm) -> None:
     htm("migrate")
     assert htm("migrate", "--json").json == {"applied": []}
@@ -63,10 +75,25 @@ def test_setup_fetches_what_is_missing_and_says_where_it_is(
     monkeypatch.setattr(weights, "find", lambda: tmp_path if fetched else None)
     monkeypatch.setattr(weights, "fetch", fetch)
     told = htm("setup", "--json").json
+    tokenizer = told.pop("tokenizer")
     assert told == {"model": "all-MiniLM-L6-v2", "folder": str(tmp_path), "bytes": 5, "fetched": True}
+    assert set(tokenizer) == {"name", "folder", "fetched"}
     assert htm("setup", "--json").json["fetched"] is False
     assert "htm demo" in htm("setup").out
     assert len(fetched) == 1
+
+
+def test_setup_without_a_network_for_the_vocabulary_says_that_tokens_are_estimated(
+    htm: Htm, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(weights, "find", lambda: tmp_path)
+    monkeypatch.setattr(vocabulary, "find", lambda: None)
+    monkeypatch.setattr(vocabulary, "SOURCE", "http://127.0.0.1:1/")
+    done = htm("setup")
+    assert done.code == 0
+    assert "estimate" in done.out
+    assert "Tokens will be estimated" in done.err
+    assert htm("setup", "--json").json["tokenizer"] == {"name": "estimate", "folder": None, "fetched": False}
 
 
 def test_setup_without_a_network_exits_with_1_and_says_what_to_run(

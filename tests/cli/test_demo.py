@@ -67,6 +67,23 @@ def test_ask_keeps_asking_what_was_imported_last(htm: Htm, tmp_path: Path) -> No
     assert "cashews" in htm("ask", "What is Jonas allergic to, cashews?", "--robot", "sample").out
 
 
+def test_ask_that_finds_nothing_shows_no_context_of_an_earlier_question(htm: Htm) -> None:
+    htm("demo")
+    assert "tokens" in htm("ask", "Where is the spare key?").out
+    nothing = htm("ask", "Where is the spare key?", "--timeframe", "1 January 1999")
+    assert nothing.code == 3
+    assert "Nothing was found." in nothing.out
+    assert "key" not in nothing.out.partition("Nothing was found.")[2]
+    assert htm("ask", "Where is the spare key?", "--timeframe", "1999-01-01", "--json").json["context"]["text"] == ""
+
+
+def test_ask_says_when_the_answer_is_from_another_time_than_the_question_says(htm: Htm) -> None:
+    htm("demo")
+    told = htm("ask", "What was Jonas allergic to in January 1999, cashews?", "--timeframe", "auto")
+    assert "Nothing from \u201cin January 1999\u201d answers this" in told.out
+    assert "cashews" in told.out
+
+
 def test_ask_before_anything_was_imported_says_what_to_run(htm: Htm) -> None:
     done = htm("ask", "Anything?")
     assert done.code == 3

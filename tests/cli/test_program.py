@@ -7,11 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from htm_core.store.database import Database
 from tests.cli.conftest import ROOT, Htm, bare
 
 
@@ -136,6 +138,53 @@ def test_ctrl_c_ends_a_command_with_130_and_no_traceback(environment: None, tmp_
         out, err = running.communicate(timeout=60)
     assert (running.returncode, out) == (130, b"")
     assert b"Traceback" not in err
+
+
+BUSY = """
+import sys, threading
+from htm_core.cli import main, options
+from htm_core.models.embedders import resolve
+
+class Busy:
+    model = "busy"
+    def embed_documents(self, texts):
+        print("embedding", file=sys.stderr, flush=True)
+        threading.Event().wait(60)  # a batch that nobody can stop
+        return [[1.0, 2.0, 3.0] for _ in texts]
+    def embed_query(self, text):
+        return [1.0, 2.0, 3.0]
+
+options.resolve = lambda spec: resolve(Busy())
+main()
+"""
+
+
+def test_ctrl_c_while_it_embeds_ends_it_soon_and_nothing_is_lost(
+    environment: None, database: Database, tenant: str, tmp_path: Path
+) -> None:
+    talk = tmp_path / "talk.jsonl"
+    talk.write_text('{"role": "user", "content": "I like tea."}\n{"role": "user", "content": "I like coffee."}\n')
+    with subprocess.Popen(
+        [sys.executable, "-c", BUSY, "import", str(talk), "--tenant", tenant],
+        cwd=ROOT, env=bare(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as running:  # fmt: skip
+        assert running.stderr is not None
+        while "embedding" not in running.stderr.readline():
+            assert running.poll() is None
+        interrupted = time.monotonic()
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=60)
+        took = time.monotonic() - interrupted
+    assert running.returncode == 130
+    assert took < 5
+    assert "Traceback" not in err
+    assert "terminate called" not in err
+    with database.transaction(tenant) as connection:
+        said = connection.execute("select content from nodes where tenant = this_tenant()").fetchall()
+        jobs = connection.execute("select 1 from jobs where tenant = this_tenant() and kind = 'embed'").fetchall()
+    assert sorted(row["content"] for row in said) == ["I like coffee.", "I like tea."]
+    assert len(jobs) == 2
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])

@@ -448,3 +448,37 @@ def test_a_group_is_awaited_as_it_is_called(make: Make) -> None:
     with make("a") as a, make("b") as b:
         assert asyncio.run(both(a, b)) == ("b", "active")
         assert a._engine.group is None
+
+
+def test_a_heartbeat_never_waits_for_a_change_of_roles_and_beats_for_the_others(make: Make, database: Database) -> None:
+    """A heartbeat that waited while it holds another member's lock would be in a deadlock with whoever wants that one next."""
+    with make("one") as one, make("two") as two, make("three") as three:
+        for memory in (one, two, three):
+            memory.group("crew", role="active")
+        heartbeat = one._runtime.heartbeat
+        heartbeat.stop()
+        beats = "select robot, heartbeat_at from group_members where group_name = 'crew'"
+        with database.transaction(one.tenant) as connection:
+            before = {row["robot"]: row["heartbeat_at"] for row in connection.execute(beats)}
+            groups.set_roles(connection, "crew", {"two": "passive"})
+            with database.transaction(one.tenant) as other:
+                groups.heartbeat(other, instance=heartbeat.instance)
+            after = {row["robot"]: row["heartbeat_at"] for row in connection.execute(beats)}
+        assert {robot for robot in after if after[robot] > before[robot]} == {"one", "three"}
+
+
+def test_leaving_all_groups_is_tried_again_after_a_deadlock(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    with make("one") as one:
+        one.group("crew", role="active")
+        leave, failures = groups.leave, [psycopg.errors.DeadlockDetected("deadlock detected")]
+
+        def unlucky(connection: Any, group: str, *, robot: str) -> None:
+            if failures:
+                raise failures.pop()
+            leave(connection, group, robot=robot)
+
+        monkeypatch.setattr(groups, "leave", unlucky)
+        leave_all(one._runtime.heartbeat, one._engine.database)
+        assert not failures
+        assert one.group("crew", role="active").status().members[0].role == "active"
+        assert len(one.group("crew").status().members) == 1

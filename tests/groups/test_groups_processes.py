@@ -144,7 +144,7 @@ def test_eight_processes_say_the_same_and_different_things_at_once(start: Start,
         mentions = memory.timeline(limit=1_000)
         assert len(mentions) == 8 * 12, "every mention is there"
         assert {m.robot for m in memory.who_said("everybody says thing0")} == {f"robot-{n}" for n in range(8)}
-        assert [nodes[text].access_count for text in same] == [8] * 6, "and the access counts add up"
+        assert [nodes[text].access_count for text in same] == [8 + 7] * 6, "every recall and every repetition counts"
         assert all(node.access_count == 1 for text, node in nodes.items() if text.startswith("only"))
         assert {r.name: r.mentions for r in memory.robots() if r.name != "observer"} == {
             f"robot-{n}": 12 for n in range(8)

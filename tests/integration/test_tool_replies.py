@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import pytest
 
-from htm_core import HTMError, InvalidInput, NotFound, StorageError
-from htm_core.integration.tool_replies import allowed_limit, reply_to_errors, without_brackets
+from htm_core import AppliedTimeframe, HTMError, InvalidInput, NotFound, Recall, StorageError
+from htm_core.integration.tool_replies import NOTHING, allowed_limit, recalled, reply_to_errors, without_brackets
 
 replying = reply_to_errors(lambda reply, error: reply, log=logging.getLogger("htm.test"), unreachable="not now")
 
@@ -38,3 +39,13 @@ def test_any_other_error_is_logged_by_its_class_and_not_shown(caplog: pytest.Log
 def test_a_model_may_want_too_much_and_give_an_id_with_its_brackets() -> None:
     assert [allowed_limit(each) for each in (-3, 5, 1_000)] == [1, 5, 20]
     assert without_brackets(" [4711] ") == without_brackets("4711") == "4711"
+
+
+def test_a_model_reads_that_the_memories_are_from_other_times_than_it_asked_for() -> None:
+    applied = AppliedTimeframe(windows=(), words="last week", outside=True)
+    assert recalled(Recall(query="?", timeframe=applied)) == f"{NOTHING}\n({applied.note})"
+    strictly = recalled(Recall(query="?", timeframe=replace(applied, outside=False)))
+    assert strictly.splitlines() == [
+        NOTHING, "(Only \u201clast week\u201d was searched; leave out the timeframe to search all times.)"
+    ]  # fmt: skip
+    assert recalled(Recall(query="?", timeframe=replace(applied, outside=False, words=None))) == NOTHING

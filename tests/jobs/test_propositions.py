@@ -70,6 +70,27 @@ def test_facts_are_said_by_who_said_their_source_when_and_where(make: Make, sent
         assert [m.content for m in make(user="ben").timeline()] == []
 
 
+def test_a_propositioner_is_told_who_said_a_text_and_on_which_day_of_theirs(make: Make) -> None:
+    told: list[tuple[str, str | None, datetime | None]] = []
+
+    class Told:
+        model = f"told-{uuid.uuid4().hex[:8]}"
+
+        def propose(self, text: str, *, speaker: str | None = None, at: datetime | None = None) -> Sequence[str]:
+            told.append((text, speaker, at))
+            return ["Ann moved to Oslo on 2026-05-04."]
+
+    late = datetime(2026, 5, 4, 23, 30, tzinfo=UTC)
+    with make(propositioner=Told(), settings=IDLE.model_copy(update={"timezone": "Europe/Oslo"})) as memory:
+        memory.remember("I moved to Oslo yesterday.", role="user", name="Ann", at=late)
+        memory.remember("I like tea.", role="user", at=late)
+        assert memory.flush(timeout=30)
+    assert {(text, speaker, at and at.isoformat()) for text, speaker, at in told} == {
+        ("I moved to Oslo yesterday.", "Ann", "2026-05-05T01:30:00+02:00"),
+        ("I like tea.", "user", "2026-05-05T01:30:00+02:00"),
+    }
+
+
 def test_facts_and_known_texts_are_not_taken_apart_again(make: Make, sentences: Sentences) -> None:
     with make(propositioner=sentences, settings=IDLE) as memory:
         memory.remember(TEXT)

@@ -11,6 +11,7 @@ import pytest
 
 from htm_core import Settings
 from htm_core.engine.access_counts import AccessCounts
+from htm_core.engine.fresh_nodes import FreshNodes
 from htm_core.errors import DimensionMismatch, InvalidInput
 from htm_core.jobs.reembed import reembed
 from htm_core.jobs.worker import MOST_TRIES, Worker
@@ -45,7 +46,7 @@ def idle_database(url: str | None) -> Database:
 
 
 def worker_for(database: Database, *embedders: HashEmbedder) -> Worker:
-    worker = Worker(database, AccessCounts(database))
+    worker = Worker(database, AccessCounts(database), FreshNodes())
     for embedder in embedders:
         worker.add_embedder(resolve(embedder))
     return worker

@@ -13,9 +13,9 @@ from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
-from htm_core import Memory
+from htm_core import InvalidInput, Memory
 from htm_core.operations import recall
-from htm_langchain import HTMChatMessageHistory
+from htm_langchain import HTMChatMessageHistory, with_memory
 from htm_langchain.tokens import count
 from tests.conftest import Make
 from tests.langchain.models import scripted, texts
@@ -292,3 +292,67 @@ def test_many_writers_of_one_session_lose_nothing(memory: Memory) -> None:
     found = texts(HTMChatMessageHistory("s", memory).messages)
     assert sorted(found[::2]) == sorted(f"{writer}-{number}" for writer in range(4) for number in range(10))
     assert found[1::2] == ["ok"] * 40  # what was said together stands together
+
+
+PLACES = {"The key of the shed hangs behind the clock.": "Where is the key of the shed?",
+          "Clara is allergic to peanuts.": "What is Clara allergic to?",
+          "The train to Porto leaves at nine.": "When does the train to Porto leave?"}  # fmt: skip
+
+
+def as_messages(question: str) -> Any:
+    return [HumanMessage(question)]
+
+
+def as_mapping(question: str) -> Any:
+    return {"question": question, "past": [], "number": 7}
+
+
+@pytest.mark.parametrize("colour", ["invoke", "ainvoke"])
+@pytest.mark.parametrize("given", [as_messages, as_mapping], ids=["messages", "mapping"])
+def test_with_recall_a_chain_is_shown_what_memory_knows_of_this_question(make: Make, colour: str, given: Any) -> None:
+    memory, model = make(user="ann"), scripted()
+    for at, fact in enumerate(PLACES):
+        memory.remember(fact, session=f"old {at}")
+    prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("past"), ("human", "{question}")])
+    keys = {"input_messages_key": "question", "history_messages_key": "past"} if given is as_mapping else {}
+    chain = RunnableWithMessageHistory(
+        prompt | model if keys else model, lambda name: HTMChatMessageHistory(name, memory, recall=True), **keys
+    )
+
+    for fact, question in PLACES.items():
+        if colour == "invoke":
+            chain.invoke(given(question), CONFIG)
+        else:
+            asyncio.run(chain.ainvoke(given(question), CONFIG))
+        assert fact in str(model.seen[-1][0].text)
+        assert [text for text in texts(model.seen[-1]) if fact in text or text == question][1:] == [question]
+
+
+def test_with_recall_an_input_of_which_the_question_is_not_known_is_refused_with_the_line_that_does_it(
+    make: Make,
+) -> None:
+    prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("past"), ("human", "{question} ({language})")])
+    keys = {"input_messages_key": "question", "history_messages_key": "past"}
+    given = {"question": QUESTION, "language": "English"}
+    memory, model = make(user="ann"), scripted()
+    memory.remember(FACT)
+
+    def chain(**options: Any) -> Any:
+        return RunnableWithMessageHistory(
+            prompt | model, lambda name: HTMChatMessageHistory(name, memory, recall=True, **options), **keys
+        )
+
+    with pytest.raises(InvalidInput, match=r"'question', 'language'.*with_memory\(chain, memory, input_key="):
+        chain().invoke(given, CONFIG)
+    chain(input_key="question").invoke(given, CONFIG)
+    assert FACT in str(model.seen[-1][0].text)
+
+
+def test_with_recall_a_chain_that_streams_is_refused_with_the_line_that_does_it(make: Make) -> None:
+    memory, model = make(user="ann"), scripted()
+    memory.remember(FACT)
+    chain = RunnableWithMessageHistory(model, lambda name: HTMChatMessageHistory(name, memory, recall=True))
+    with pytest.raises(InvalidInput, match=r"with_memory\(chain, memory, input_key=\.\.\.\)\.stream"):
+        list(chain.stream([HumanMessage(QUESTION)], CONFIG))
+    assert list(with_memory(model, memory, session="s").stream(QUESTION))
+    assert FACT in str(model.seen[-1][0].text)

@@ -51,9 +51,9 @@ def test_types_are_never_mixed(store: HTMStore) -> None:
     for key, value in {"true": True, "one": 1, "text": "1", "null": None, "float": 1.0, "list": [1]}.items():
         store.put(NS, key, {"v": value})
     assert keys(store.search(NS, filter={"v": True})) == ["true"]
-    assert keys(store.search(NS, filter={"v": 1})) == ["one", "float"]
+    assert keys(store.search(NS, filter={"v": 1})) == ["float", "one"]
     assert keys(store.search(NS, filter={"v": "1"})) == ["text"]
-    assert keys(store.search(NS, filter={"v": {"$ne": 1}})) == ["true", "text", "null", "list"]
+    assert keys(store.search(NS, filter={"v": {"$ne": 1}})) == ["list", "null", "text", "true"]
     assert keys(store.search(NS, filter={"v": [1]})) == ["list"]
 
 
@@ -235,7 +235,7 @@ def test_without_an_index_nothing_is_embedded_and_queries_are_not_looked_at(make
     store.setup()
     store.put(NS, "1", {"text": "hens"}, index=["text"])
     store.put(NS, "2", {"text": "ships"})
-    assert [(item.key, item.score) for item in store.search(NS, query="ships")] == [("1", None), ("2", None)]
+    assert [(item.key, item.score) for item in store.search(NS, query="ships")] == [("2", None), ("1", None)]
     assert embedder.calls == 0
 
 
@@ -513,3 +513,26 @@ def test_operations_that_cannot_be_meant_are_refused(store: HTMStore) -> None:
     with pytest.raises(InvalidInput, match="unknown operator 'name'"):
         store.search(NS, filter={"by": {"$gt": 1, "name": "Ann"}})
     assert keys(store.search(NS, filter={"$or": [{"a": {"b": 1}}, {"$not": {"c": 1}}]})) == []
+
+
+def test_without_a_query_what_was_put_last_comes_first(memory: Memory) -> None:
+    store = HTMStore(memory=memory, index=False)
+    for key in ("a", "b", "c"):
+        store.put(("notes",), key, {"text": key})
+    store.put(("notes", "more"), "d", {"text": "d"})
+    assert [item.key for item in store.search(("notes",))] == ["d", "c", "b", "a"]
+    store.put(("notes",), "a", {"text": "changed"})
+    assert [item.key for item in store.search(("notes",))] == ["a", "d", "c", "b"]
+    assert [item.key for item in asyncio.run(store.asearch(("notes",), limit=2, offset=1))] == ["d", "c"]
+    assert [item.key for item in store.search(("notes",), filter={"text": {"$in": ["b", "d"]}})] == ["d", "b"]
+    store.batch([PutOp(("batch",), key, {"text": key}) for key in ("x", "y", "z")])
+    assert [item.key for item in store.search(("batch",))] == ["x", "y", "z"]  # put at once
+
+
+def test_reading_an_item_does_not_move_it_up(memory: Memory) -> None:
+    store = HTMStore(memory=memory, index=False, ttl={"default_ttl": 60, "refresh_on_read": True})
+    for key in ("a", "b"):
+        store.put(("notes",), key, {"text": key})
+    store.get(("notes",), "a")
+    store.search(("notes",), filter={"text": "a"})
+    assert [item.key for item in store.search(("notes",))] == ["b", "a"]

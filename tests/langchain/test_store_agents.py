@@ -81,7 +81,7 @@ def test_an_agent_awaits_the_store_on_any_loop(store: HTMStore) -> None:
         agent = create_agent(model, tools=[anote], store=store)
         answer = asyncio.run(agent.ainvoke({"messages": [("user", "note it")]}, of("ann")))
         assert tool_texts(answer) == ["noted"]
-    assert [item.key for item in store.search(("notes",))] == ["The hens like rain.", "The train leaves at nine."]
+    assert [item.key for item in store.search(("notes",))] == ["The train leaves at nine.", "The hens like rain."]
 
 
 class State(TypedDict):

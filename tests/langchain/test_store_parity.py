@@ -137,12 +137,13 @@ def test_a_prefix_is_of_whole_labels(library: BaseStore) -> None:
 
 def test_pages_follow_one_another_after_the_filter(library: BaseStore) -> None:
     whole = keys(library.search(("lib", "a"), limit=100))
-    assert whole == [f"k{n}" for n in range(10)]
+    assert sorted(whole) == [f"k{n}" for n in range(10)]
     assert [
         key for page in range(0, 12, 3) for key in keys(library.search(("lib", "a"), limit=3, offset=page))
     ] == whole
     odd = [library.search(("lib", "a"), filter={"kind": "odd"}, limit=2, offset=at) for at in (0, 2, 4, 6)]
-    assert [keys(page) for page in odd] == [["k1", "k3"], ["k5", "k7"], ["k9"], []]
+    wanted = [key for key in whole if int(key[1:]) % 2]
+    assert [keys(page) for page in odd] == [wanted[:2], wanted[2:4], wanted[4:], []]
     assert library.search(("lib", "a"), limit=0) == []
 
 
@@ -178,7 +179,7 @@ def test_pages_follow_one_another_after_the_filter(library: BaseStore) -> None:
     ids=repr,
 )
 def test_a_filter_finds_what_it_describes(library: BaseStore, filter: Any, found: Any) -> None:
-    assert keys(library.search(("lib", "a"), filter=filter, limit=100)) == [f"k{n}" for n in found]
+    assert sorted(keys(library.search(("lib", "a"), filter=filter, limit=100))) == [f"k{n}" for n in found]
 
 
 def test_an_operator_that_nobody_knows_is_refused(library: BaseStore) -> None:
@@ -197,7 +198,7 @@ def test_a_query_finds_the_nearest_first_with_a_score_and_a_list_has_none(store:
     assert keys(store.search(NOTES, query="eggs of hens", limit=1)) == ["hens"]
     assert keys(store.search(NOTES, query="eggs of hens", limit=1, offset=1)) == ["trains"]
     assert keys(store.search(NOTES, query="eggs of hens", filter={"text": "trains run late on Sundays"})) == ["trains"]
-    assert keys(store.search(NOTES, query="")) == ["hens", "trains"]
+    assert keys(store.search(NOTES, query="")) == keys(store.search(NOTES))
 
 
 def test_the_fields_of_a_put_are_what_it_is_found_by(store: BaseStore) -> None:
@@ -212,7 +213,7 @@ def test_the_fields_of_a_put_are_what_it_is_found_by(store: BaseStore) -> None:
 def test_an_unindexed_item_is_listed_but_never_ranked(store: BaseStore) -> None:
     store.put(NOTES, "1", {"text": "hens"}, index=False)
     store.put(NOTES, "2", {"text": "ships"})
-    assert keys(store.search(NOTES)) == ["1", "2"]
+    assert sorted(keys(store.search(NOTES))) == ["1", "2"]
     assert [item.key for item in store.search(NOTES, query="hens") if item.score is not None] == ["2"]
 
 
@@ -301,7 +302,7 @@ def test_a_batch_reads_before_it_writes_and_the_last_put_counts(store: BaseStore
     assert answers[5] is None
     assert answers[8] == [NOTES]
     assert [answers[at] for at in (0, 2, 4, 6, 7, 9, 10)] == [None] * 7
-    assert [(item.key, item.value) for item in store.search(NOTES)] == [
+    assert sorted((item.key, item.value) for item in store.search(NOTES)) == [
         ("1", {"n": 3}),
         ("2", {"n": 5}),
         ("4", {"n": 4}),
@@ -418,6 +419,11 @@ def test_after_any_operations_both_answer_alike(lasting: HTMStore, batches: Any)
         for op, our, their in zip(asked, ours, theirs, strict=True):
             if isinstance(op, ListNamespacesOp):
                 assert our == before.batch([op])[0]
+            elif isinstance(op, SearchOp) and op.query is None:
+                # Ours come newest first, as PostgresStore's do; the twin has them as they were put.
+                every = plain(before.batch([op._replace(limit=1_000, offset=0)])[0], op=op._replace(limit=1_000))
+                assert all(each in every for each in plain(our, op=op)), op
+                assert len(our) == len(their), op
             else:
                 assert plain(our, op=op) == plain(their, op=op), op
     whole = SearchOp((root,), limit=1000)

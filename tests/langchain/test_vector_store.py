@@ -511,8 +511,10 @@ def test_what_cannot_be_meant_is_refused_by_name(library: HTMVectorStore) -> Non
         ({"filter": {"year": {"$regex": "x"}}}, r"unknown operator '\$regex'; known are"),
         ({"filter": {"$nor": []}}, r"unknown operator '\$nor'"),
         ({"filter": lambda document: True}, "expected filter to be a mapping"),
-        ({"strategy": "sideways"}, "expected strategy to be one of hybrid, vector, text, got 'sideways'"),
-        ({"filters": {}}, "expected options of filter, strategy, score_threshold; got filters"),
+        ({"strategy": "sideways"}, "expected mode to be one of 'hybrid', 'vector', 'text', got 'sideways'"),
+        ({"mode": "sideways"}, "expected mode to be one of 'hybrid', 'vector', 'text', got 'sideways'"),
+        ({"mode": "text", "strategy": "text"}, "two names of one option"),
+        ({"filters": {}}, "expected options of filter, mode, score_threshold; got filters"),
         ({"score_threshold": 2}, "expected min_score to be a number from 0 to 1, got 2"),
         ({"k": -1}, "expected limit"),
     ):
@@ -659,3 +661,75 @@ def test_many_tasks_and_threads_may_add_the_same_at_once(make: Make) -> None:
     assert store.client.count() == 20
     assert ids(store.similarity_search("text 7", k=1)) == ["7"]
     assert len(store.similarity_search("text", k=100)) == 20
+
+
+# -- vectors that are there already, and scores -----------------------------------------------------------------------
+
+
+def test_texts_with_their_vectors_are_put_without_calling_the_model(make: Make, embedder: HashEmbedder) -> None:
+    store = HTMVectorStore(embedder, memory=make(), collection="given")  # type: ignore[arg-type]
+    words = ["The harbour opens at six.", "A pump is blocked."]
+    vectors = embedder.embed_documents(words)
+    calls = embedder.calls
+    assert store.add_embeddings(words, vectors, [{"year": 1}, {"year": 2}], ids=["harbour", "pump"]) == [
+        "harbour",
+        "pump",
+    ]
+    assert asyncio.run(store.aadd_embeddings(["A lamp."], embedder.embed_documents(["A lamp."]), ids=["lamp"])) == [
+        "lamp"
+    ]
+    assert embedder.calls == calls + 1
+    assert ids(store.similarity_search("When does the harbour open?", k=1, mode="vector")) == ["harbour"]
+    assert ids(store.similarity_search("pump", k=1, filter={"year": 2}, mode="text")) == ["pump"]
+    with pytest.raises(InvalidInput, match="one embedding for each of the 2 texts, got 1"):
+        store.add_embeddings(words, vectors[:1])
+    with pytest.raises(DimensionMismatch):
+        store.add_embeddings(["short"], [[1.0, 2.0]])
+
+
+def test_a_store_is_made_of_pairs_of_text_and_vector(make: Make, embedder: HashEmbedder) -> None:
+    pairs = list(zip(["red", "blue"], embedder.embed_documents(["red", "blue"]), strict=True))
+    made: Any = {"embedding": embedder, "memory": make(), "collection": "pairs", "ids": ["r", "b"]}
+    assert ids(HTMVectorStore.from_embeddings(pairs, **made).similarity_search("blue", k=1)) == ["b"]
+    awaited = asyncio.run(HTMVectorStore.afrom_embeddings(pairs, **made))
+    assert {document.id for document in awaited.get_by_ids(["r", "b"])} == {"r", "b"}
+
+
+def test_every_search_says_its_scores_when_asked(library: HTMVectorStore) -> None:
+    vector = library.embeddings.embed_query("harbour")
+    for search, asked in (
+        ("similarity_search", "harbour"),
+        ("similarity_search_by_vector", vector),
+        ("max_marginal_relevance_search", "harbour"),
+        ("max_marginal_relevance_search_by_vector", vector),
+    ):
+        scored = search.replace("_by_vector", "_with_score_by_vector") if "vector" in search else f"{search}_with_score"
+        plain = getattr(library, search)(asked, k=3)
+        pairs = getattr(library, scored)(asked, k=3)
+        assert [document.id for document, _ in pairs] == ids(plain)
+        assert all(0 <= score <= 1 for _, score in pairs)
+        assert max(score for _, score in pairs) > 0
+        assert asyncio.run(getattr(library, f"a{scored}")(asked, k=3)) == pairs
+        assert getattr(library, scored)(asked, k=3, score_threshold=1.0) == [pair for pair in pairs if pair[1] == 1.0]
+
+
+def test_a_text_that_is_not_indexed_is_found_by_id_and_filter_alone(make: Make, embedder: HashEmbedder) -> None:
+    store = HTMVectorStore(embedder, memory=make(), collection="unindexed")  # type: ignore[arg-type]
+    calls = embedder.calls
+    store.add_texts(["The harbour opens at six."], [{"kind": "raw"}], ids=["raw"], index=False)
+    asyncio.run(
+        store.aadd_documents([Document(id="more", page_content="More.", metadata={"kind": "raw"})], index=False)
+    )
+    assert embedder.calls == calls
+    assert store.similarity_search("harbour") == []
+    assert ids(store.similarity_search("", filter={"kind": "raw"})) == ["raw", "more"]
+    assert store.get_by_ids(["raw"])[0].page_content == "The harbour opens at six."
+    with pytest.raises(InvalidInput, match="expected index to be True or False"):
+        store.add_texts(["x"], index="hnsw")  # type: ignore[arg-type]
+
+
+def test_the_older_name_of_the_mode_still_works(memory: Memory) -> None:
+    store = HTMVectorStore(memory=memory, strategy="text")
+    assert (store.mode, store.strategy) == ("text", "text")
+    with pytest.raises(InvalidInput, match="two names of one option"):
+        HTMVectorStore(memory=memory, mode="text", strategy="vector")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,9 +40,9 @@ def calls(name: str, *, id: str | None = "call-1", **arguments: Any) -> ChatMess
     return ChatMessage(role="assistant", blocks=[TextBlock(text=""), block])
 
 
-def calls_legacy(name: str, *, id: str = "call-1") -> ChatMessage:
+def calls_legacy(name: str, *, id: str = "call-1", **arguments: Any) -> ChatMessage:
     """The same in the older encoding."""
-    call = {"id": id, "type": "function", "function": {"name": name, "arguments": "{}"}}
+    call = {"id": id, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
     return ChatMessage(role="assistant", content="", additional_kwargs={"tool_calls": [call]})
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import copy
 import pickle
+import time
+from typing import Any
 
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock, ThinkingBlock
@@ -12,7 +14,8 @@ from llama_index.core.memory import Memory as TheirMemory
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
 
-from htm_core import InvalidInput, Memory
+from htm_core import InvalidInput, Log, Memory, StorageError
+from htm_core.integration.deadline import forget_failures
 from htm_llamaindex import HTMChatStore
 from tests.conftest import SETTINGS, Make
 from tests.llamaindex.models import calls, result, said
@@ -147,6 +150,40 @@ def test_of_two_that_archive_at_once_each_message_has_one(store: HTMChatStore) -
         assert await store.count_messages("k", status=ARCHIVED) == len(taken) >= 5
 
     asyncio.run(both())
+
+
+@pytest.mark.parametrize("status", [ACTIVE, ARCHIVED])
+def test_messages_added_again_after_an_outcome_that_is_not_known_are_stored_once(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, status: MessageStatus
+) -> None:
+    store, append = HTMChatStore(memory, timeout=1.0), Log.append
+
+    def slow(self: Log, *given: Any, **more: Any) -> Any:
+        said = append(self, *given, **more)
+        time.sleep(1.5)
+        return said
+
+    async def add() -> None:
+        await store.add_messages("k", lines(0, 2), status)
+
+    monkeypatch.setattr(Log, "append", slow)
+    with pytest.raises(StorageError, match="put them again: each is stored once"):
+        asyncio.run(add())
+    monkeypatch.undo()
+    forget_failures()
+    asyncio.run(add())
+    assert asyncio.run(store.get_messages("k", status=status)) == lines(0, 2)
+    asyncio.run(add())
+    assert [mention.content for mention in memory.timeline(session="k")] == ["line 0", "line 1"] * 2
+
+
+def test_a_chat_store_keeps_track_of_a_bounded_number_of_sessions(
+    store: HTMChatStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("htm_llamaindex.chat_store.MAX_SESSIONS", 2)
+    for key in ("a", "b", "a", "c"):
+        asyncio.run(store.add_message(key, said("hello", "user")))
+    assert list(store._turns) == ["a", "c"]
 
 
 def opened(store: HTMChatStore, session: str) -> TheirMemory:

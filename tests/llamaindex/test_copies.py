@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,6 +46,20 @@ CONFIGURED: dict[str, Callable[[Memory], Any]] = {
 }
 
 
+# The same, made without memory= and url=.
+BY_ENVIRONMENT: dict[str, Callable[[], Any]] = {
+    "memory": lambda: HTMMemory.from_defaults("s", user="ann"),
+    "chat store": HTMChatStore,
+    "block": HTMMemoryBlock,
+    "vector store": HTMVectorStore,
+}
+
+
+def opened(held: Any) -> Any:
+    """What a holder works with; nothing is read or written."""
+    return held.client if isinstance(held, HTMVectorStore) else held.memory
+
+
 @pytest.mark.parametrize("hold", (HOLDERS | CONFIGURED).values(), ids=(HOLDERS | CONFIGURED))
 def test_what_holds_a_memory_can_be_copied_deeply_and_shallowly(memory: Memory, hold: Callable[[Memory], Any]) -> None:
     held = hold(memory)
@@ -66,6 +82,27 @@ def test_pickling_what_is_configuration_keeps_no_address(tenant: str, hold: Call
     pickled = pickle.dumps(held)
     assert b"sesame" not in pickled
     assert type(pickle.loads(pickled)) is type(held)
+
+
+@pytest.mark.skipif("HTM_TEST_URL" in os.environ, reason="the private server is tested")
+@pytest.mark.parametrize("make", BY_ENVIRONMENT.values(), ids=BY_ENVIRONMENT)
+def test_what_the_environment_led_to_is_not_taken_for_another_place(
+    make: Callable[[], Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("HTM_DATABASE_URL", raising=False)
+    monkeypatch.setenv("HTM_HOME", str(tmp_path / "one"))
+    held, served = pickle.dumps(make()), make().model_dump()
+    assert opened(pickle.loads(held)) is not None
+    assert pickle.loads(held).model_dump() == served
+    monkeypatch.setenv("HTM_HOME", str(tmp_path / "two"))
+    with pytest.raises(InvalidInput, match="this process has another HTM_HOME"):
+        opened(pickle.loads(held))
+    monkeypatch.setenv("HTM_DATABASE_URL", "postgresql://ann:sesame@db.example/x")
+    by_url = pickle.dumps(make())
+    assert b"sesame" not in by_url
+    monkeypatch.delenv("HTM_DATABASE_URL")
+    with pytest.raises(InvalidInput, match="set HTM_DATABASE_URL"):
+        opened(pickle.loads(by_url))
 
 
 def test_deep_copies_know_what_the_originals_know(memory: Memory) -> None:

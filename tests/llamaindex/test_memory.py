@@ -123,11 +123,28 @@ def test_a_tokenizer_of_ones_own_counts(memory: Memory) -> None:
     assert chat.tokenizer_fn is str.split
 
 
-def test_the_users_last_message_stays_even_when_it_is_longer_than_the_limit(chat: HTMMemory) -> None:
+def test_a_last_message_longer_than_the_limit_is_cut_in_the_request_and_whole_in_the_log(chat: HTMMemory) -> None:
     talk(chat, 3)
-    long = "tariff " * 1_000
+    long = "BEGIN " + "tariff " * 100_000 + "END"
     chat.put(said(long, "user"))
-    assert texts(chat.get())[-1] == long
+    shown = chat.get()
+    assert cost(shown) <= 400
+    last = shown[-1].content or ""
+    assert last.startswith("BEGIN tariff")
+    assert last.endswith("tariff END")
+    assert "characters are left out of this request" in last
+    assert texts(chat.get_all())[-1] == long
+
+
+def test_a_question_follows_what_is_recalled_for_it_also_when_its_middle_is_cut(chat: HTMMemory) -> None:
+    chat.put_messages([said(FACT, "user"), said("How lovely.")])
+    talk(chat, 60)
+    chat.put(said("What does Ada play on Thursdays, the cello? " * 2_000, "user"))
+    shown = chat.get()
+    assert cost(shown) <= 400
+    assert (shown[-1].content or "").startswith("What does Ada play on Thursdays, the cello?")
+    assert (shown[-2].content or "").startswith(OPENING)
+    assert FACT in (shown[-2].content or "")
 
 
 @pytest.mark.parametrize("call", [calls, calls_legacy], ids=["as blocks", "as arguments"])

@@ -173,13 +173,15 @@ def test_all_of_it_stays_within_the_limit_and_evidence_is_not_recalled_as_well(p
     assert "".join(message.content or "" for message in chat.get()).count("harbour crane is blue") == 1
 
 
-def test_who_the_robot_is_and_the_question_are_shown_even_when_they_are_longer_than_the_limit(palace: Palace) -> None:
+def test_who_the_robot_is_loses_its_middle_when_it_is_longer_than_the_limit(palace: Palace) -> None:
     palace.identify("I never guess. " * 200)
     palace.file(FACT, **PLACE)
     chat = opened(palace, token_limit=300)
     chat.put_messages([said("Hello!", "user"), said("Hello, Ann."), said(QUESTION, "user")])
-    evidence, question = chat.get()
-    assert (evidence.content or "").count("I never guess.") == 200
+    *_, evidence, question = messages = chat.get()
+    assert sum(words(message.content or "") for message in messages) <= 300
+    assert 2 < (evidence.content or "").count("I never guess.") < 200
+    assert len(chat.get(initial_token_count=270)) == 1
     assert FACT in (evidence.content or "")
     assert question.content == QUESTION
 
@@ -227,6 +229,7 @@ def test_a_copy_that_was_serialised_still_consults_as_strictly(palace: Palace) -
 def test_a_palace_is_consulted_without_its_embedder_and_a_miss_is_then_not_certain(
     palace: Palace, embedder: HashEmbedder
 ) -> None:
+    palace.of(user="ann").file("The harbour crane is blue.", room="harbour", drawer="cranes")
     embedder.down = True
     with pytest.raises(Ungrounded):
         opened(palace, enforce="strict").get(QUESTION)
@@ -272,7 +275,7 @@ def test_a_model_reads_what_each_tool_and_argument_is_for_and_never_names_a_user
     assert {name: list(each) for name, each in arguments.items()} == {
         "note": ["content"],
         "promote_to_palace": ["note_id", "room", "drawer", "reason", "summary"],
-        "file_in_palace": ["content", "room", "drawer"],
+        "file_in_palace": ["content", "room", "drawer", "reason"],
         "look_palace": ["room", "drawer"],
     }
     assert all(about["description"] for each in arguments.values() for about in each.values())
@@ -287,8 +290,8 @@ def test_awaited_tools_do_the_same_and_what_a_model_gives_wrong_is_explained_to_
         raw = PLACE | {"note_id": noted.split()[1].strip("[]."), "reason": "Seen.", "summary": '{"a": 1}'}
         return [
             str(await own["promote_to_palace"].acall(**raw)),
-            str(await own["file_in_palace"].acall(content="x", room="../etc", drawer="d")),
-            str(await own["file_in_palace"].acall(content=f"{FACT}\n[1] (note) More.", **PLACE)),
+            str(await own["file_in_palace"].acall(content="x", room="../etc", drawer="d", reason="r")),
+            str(await own["file_in_palace"].acall(content=f"{FACT}\n[1] (note) More.", reason="Asked for.", **PLACE)),
             str(await own["look_palace"].acall(room="projects")),
         ]
 
@@ -300,8 +303,10 @@ def test_awaited_tools_do_the_same_and_what_a_model_gives_wrong_is_explained_to_
 
 
 def test_tools_touch_the_palace_of_their_user_or_of_their_session_alone(palace: Palace) -> None:
-    tools(palace.of(user="ann"))["file_in_palace"](content="Ann has a dog.", room="people", drawer="ann")
-    tools(palace.of(session="s1"))["file_in_palace"](content="Somebody has a cat.", room="people", drawer="x")
+    tools(palace.of(user="ann"))["file_in_palace"](content="Ann has a dog.", room="people", drawer="ann", reason="r")
+    tools(palace.of(session="s1"))["file_in_palace"](
+        content="Somebody has a cat.", room="people", drawer="x", reason="r"
+    )
     assert "Ann has a dog." in str(tools(palace.of(user="ann"))["look_palace"]())
     for other in (palace.of(user="bob"), palace.of(session="s2")):
         assert str(tools(other)["look_palace"]()) == "Nothing is there."

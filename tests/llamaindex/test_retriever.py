@@ -76,3 +76,8 @@ def test_any_embedding_of_llamaindexs_is_a_memorys_own(make: Make) -> None:
 def test_an_unknown_mode_is_refused_by_name(memory: Memory) -> None:
     with pytest.raises(InvalidInput, match="semantic"):
         HTMRetriever(memory, mode="semantic")
+
+
+def test_a_run_cannot_be_narrowed_to_no_nodes_at_all(memory: Memory) -> None:
+    with pytest.raises(InvalidInput, match="limit to be a whole number from 1 to 1,000, got 0"):
+        HTMRetriever(memory).narrowed(limit=0)

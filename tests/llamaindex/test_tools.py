@@ -84,6 +84,10 @@ def test_a_time_narrows_what_is_recalled(memory: Memory) -> None:
     own["remember"](content=FACT)
     assert FACT in str(own["recall"](query="Ada's boat", timeframe="today"))
     assert "Nothing" in str(own["recall"](query="Ada's boat", timeframe="last year"))
+    assert "leave out the timeframe" in str(own["recall"](query="Ada's boat", timeframe="last year"))
+    told = str(own["recall"](query="What did Ada's boat cost in March 1999?", timeframe="auto"))
+    assert FACT in told
+    assert "(Nothing from \u201cin March 1999\u201d answers this; these memories are from all times.)" in told
 
 
 @pytest.mark.parametrize(

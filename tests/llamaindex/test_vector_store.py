@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import math
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -357,3 +358,25 @@ def test_a_copy_is_the_same_store_and_a_restored_one_has_the_same_nodes(store: H
 def test_a_memory_and_what_would_make_another_are_refused_together(memory: Memory, given: dict[str, str]) -> None:
     with pytest.raises(InvalidInput, match="memory= alone"):
         HTMVectorStore(memory=memory, **given)  # type: ignore[arg-type]
+
+
+def test_odd_metadata_of_one_node_costs_no_other_and_comes_back(memory: Memory) -> None:
+    """PostgreSQL's `jsonb` has no NUL and no NaN, and LlamaIndex writes null for NaN."""
+    odd = {"nul": "a\x00b", "deep": {"list": [1.5, float("inf")]}, "big": 1e300}
+    nodes = [TextNode(id_=f"n{at}", text=f"text {at}", embedding=[1.0, at]) for at in range(5)]
+    nodes[2].metadata = odd
+    store = HTMVectorStore(memory=memory, dim=2)
+    assert store.add(nodes) == [f"n{at}" for at in range(5)]
+    assert store.get_nodes(["n2"])[0].metadata == odd
+    nodes[3].metadata = {"n": float("nan")}
+    store.add(nodes[3:4])
+    assert math.isnan(store.get_nodes(["n3"])[0].metadata["n"])
+
+
+def test_a_users_memory_makes_no_private_collection_and_says_so_once(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("htm_llamaindex.vector_store._warned_of_user", False)
+    for user in ("ann", "bob"):
+        HTMVectorStore(memory=memory.of(user=user))
+    assert [record.message.split(":")[0] for record in caplog.records] == ["a collection belongs to the tenant"]

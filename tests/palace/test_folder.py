@@ -225,3 +225,112 @@ def test_a_folder_that_is_none_and_a_register_that_is_broken_are_refused(palace:
     (folder / "palace.yaml").write_text("- a list\n", encoding="utf-8")
     with pytest.raises(InvalidInput, match=r"as Palace\.export writes it"):
         palace.load(str(folder))
+
+
+def shelf(palace: Palace) -> list[tuple[str, str, str]]:
+    return sorted((each.room, each.drawer, each.content) for each in palace.look())
+
+
+def test_a_folder_that_is_loaded_a_second_time_changes_nothing(palace: Palace, folder: Path) -> None:
+    edit(folder / "identity.txt", "I am Atlas.", "I am Atlas, edited.")
+    edit(folder / "rooms/projects/api.md", "The API is up.", "The API is down.")
+    edit(folder / "rooms/people/ann.md", "<!-- htm", "Ann has a dog.\n\n<!-- htm")
+    (folder / "rooms/people/bob.md").write_text("Bob is new.\n", encoding="utf-8")
+    first = palace.load(str(folder))
+    assert (len(first.added), len(first.edited), first.identity) == (2, 1, True)
+    before = palace.look()
+    again = palace.load(str(folder))
+    assert (again.added, again.edited, again.moved, again.conflicts, again.identity) == ([], [], [], [], False)
+    assert (again.unchanged, palace.look()) == (5, before)
+
+
+def test_a_text_that_was_moved_and_edited_stays_so_when_the_folder_is_loaded_again(
+    palace: Palace, folder: Path
+) -> None:
+    text = (folder / "rooms/people/ann.md").read_text(encoding="utf-8")
+    carry(folder, edited=text.replace("likes rivers", "likes lakes"))
+    palace.load(str(folder))
+    before = palace.look()
+    again = palace.load(str(folder))
+    assert (again.added, again.edited, again.moved, again.conflicts) == ([], [], [], [])
+    assert palace.look() == before
+
+
+def test_an_edit_into_what_the_drawer_says_already_leaves_one_of_the_two(palace: Palace, folder: Path) -> None:
+    edit(folder / "rooms/projects/api.md", "It listens on\nport 8080.", "The API is up.")
+    assert len(palace.load(str(folder)).edited) == 1
+    assert {each.content for each in palace.look(room="projects")} == {"The API is up."}
+
+
+def test_a_folder_of_mempalace_is_loaded_any_number_of_times_and_an_edited_file_replaces_what_it_held(
+    palace: Palace, tmp_path: Path
+) -> None:
+    root = tmp_path / ".mempalace"
+    texts = {
+        "identity.txt": "I am Timmy.\n",
+        "rooms/projects/timmy-config.md": "# timmy-config\n\n- lives in Gitea\n- deploys by hand\n",
+        "rooms/people/alexander.md": "Prefers short answers.\n",
+        "config/mempalace.yaml": "version: 1\n",
+    }
+    for path, text in texts.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8")
+    assert len(palace.load(str(root)).added) == 2
+    before = shelf(palace)
+    for _ in range(2):
+        again = palace.load(str(root))
+        assert (again.added, again.edited, again.conflicts, again.unchanged) == ([], [], [], 2)
+        assert shelf(palace) == before
+    assert palace.identity() == "I am Timmy."
+    edit(root / "rooms/people/alexander.md", "short answers", "short answers, and tea")
+    done = palace.load(str(root))
+    assert (len(done.edited), done.added) == (1, [])
+    assert [each.content for each in palace.look(room="people")] == ["Prefers short answers, and tea."]
+    palace.file("Alexander is on holiday.", room="people", drawer="alexander")
+    assert palace.load(str(root)).unchanged == 2
+    assert len(palace.look(room="people")) == 2
+
+
+def test_an_edited_identity_of_mempalace_replaces_what_was_loaded_and_nothing_that_was_set_since(
+    palace: Palace, tmp_path: Path
+) -> None:
+    file = tmp_path / "identity.txt"
+    file.write_text("I am A.\n", encoding="utf-8")
+    assert palace.load(str(tmp_path)).identity
+    for name in "BCB":
+        file.write_text(f"I am {name}.\n", encoding="utf-8")
+        done = palace.load(str(tmp_path))
+        assert (done.identity, done.conflicts, palace.identity()) == (True, [], f"I am {name}.")
+        assert not palace.load(str(tmp_path)).identity
+    palace.identify("I am set by hand.")
+    file.write_text("I am D.\n", encoding="utf-8")
+    assert [each.path for each in palace.load(str(tmp_path)).conflicts] == ["identity.txt"]
+    assert palace.identity() == "I am set by hand."
+
+
+def test_a_file_of_mempalace_edited_into_what_its_drawer_says_already_leaves_one_text(
+    palace: Palace, tmp_path: Path
+) -> None:
+    file = tmp_path / "rooms/projects/billing.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("Port 8080.\n", encoding="utf-8")
+    palace.load(str(tmp_path))
+    palace.file("Port 7070.", room="projects", drawer="billing")
+    file.write_text("Port 7070.\n", encoding="utf-8")
+    assert [each.content for each in palace.load(str(tmp_path)).edited] == ["Port 7070."]
+    assert [each.content for each in palace.look(room="projects")] == ["Port 7070."]
+    again = palace.load(str(tmp_path))
+    assert (again.edited, again.unchanged) == ([], 1)
+
+
+def test_a_file_with_a_nul_is_refused_by_its_name(palace: Palace, tmp_path: Path) -> None:
+    file = tmp_path / "rooms/projects/broken.md"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"Same text\x00 nul")
+    with pytest.raises(InvalidInput, match=r"broken\.md, got a NUL"):
+        palace.load(str(tmp_path))
+
+
+def test_a_name_that_ends_with_another_sign_is_told_how_a_name_ends(palace: Palace) -> None:
+    with pytest.raises(InvalidInput, match="ending with one"):
+        palace.file("C++ is used.", room="tech", drawer="c++")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +14,8 @@ from hypothesis import strategies as st
 
 from htm_core import InvalidInput, ModelError, NotFound
 from htm_core.palace import ChatJudge, Conflict, Duplicate, Palace, Promoted, by_rules
-from htm_core.rules.promotion import compare, raw_output
+from htm_core.rules.promotion import compare
+from htm_core.rules.raw_output import raw_output
 from tests.palace.conftest import Build, Clock
 from tests.stand_ins import StandInChat
 
@@ -64,6 +67,32 @@ def test_the_rules_see_denials_numbers_dates_and_changed_values(one: str, other:
 def test_the_rules_see_no_contradiction_between_different_things(one: str, other: str) -> None:
     assert by_rules(one, other) is None
     assert by_rules(other, one) is None
+
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+
+
+def labelled(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (FIXTURES / name).read_text("utf-8").splitlines()]
+
+
+@pytest.mark.parametrize(("part", "least", "most"), [("a", 15, 0), ("b", 16, 1)])
+def test_of_twenty_contradictions_the_rules_find_so_many_and_of_twenty_others_they_suspect_so_few(
+    part: str, least: int, most: int
+) -> None:
+    """The rules were made with part a in view, and never with part b."""
+    pairs = [each for each in labelled("contradictions.jsonl") if each["part"] == part]
+    seen = [each for each in pairs if by_rules(each["one"], each["other"])]
+    assert sum(each["contradicts"] for each in pairs) == len(pairs) / 2 == 20
+    assert sum(each["contradicts"] for each in seen) >= least
+    assert sum(not each["contradicts"] for each in seen) <= most
+    assert all(bool(by_rules(each["other"], each["one"])) == (each in seen) for each in pairs)
+
+
+def test_a_contradiction_is_found_in_one_of_several_sentences_and_what_both_say_is_none() -> None:
+    both = "The office is in Graz. Parking costs nothing."
+    assert by_rules(f"{both} The lease ends in June 2027.", f"The lease ends in May 2026. {both}")
+    assert by_rules(f"{both} The lift is new.", both) is None
 
 
 @given(st.text(max_size=200))
@@ -146,6 +175,13 @@ def test_raw_tool_output_is_refused(palace: Palace, raw: str) -> None:
 )
 def test_a_sentence_about_tool_output_is_no_tool_output(words: str) -> None:
     assert raw_output(words) is None
+
+
+def test_raw_output_of_fifty_tools_is_known_and_no_note_of_forty_eight_is_taken_for_it() -> None:
+    samples = labelled("raw_output.jsonl")
+    assert (sum(each["raw"] for each in samples), sum(not each["raw"] for each in samples)) == (52, 48)
+    assert [each["what"] for each in samples if each["raw"] and raw_output(each["text"]) is None] == []
+    assert [each["text"] for each in samples if not each["raw"] and raw_output(each["text"])] == []
 
 
 def test_a_summary_is_short(palace: Palace) -> None:

@@ -36,11 +36,29 @@ def test_a_model_is_told_what_was_wrong(palace: Palace) -> None:
     id = re.findall(r"\[(.+)\]", used(palace, "note", content="Something."))[0]
     raw = PLACE | {"note_id": id, "reason": "Seen.", "summary": '{"a": 1}'}
     assert "looks like JSON" in used(palace, "promote_to_palace", **raw)
-    assert "That did not work" in used(palace, "file_in_palace", content="x", room="../etc", drawer="d")
+    assert "That did not work" in used(palace, "file_in_palace", content="x", room="../etc", drawer="d", reason="r")
+
+
+def test_a_fact_that_is_filed_passes_the_checks_of_a_promotion(palace: Palace) -> None:
+    fact = PLACE | {"reason": "Asked for often."}
+    assert "Filed in" in used(palace, "file_in_palace", content="The heron project ships in May.", **fact)
+    assert "known already" in used(palace, "file_in_palace", content="The heron project ships in May!", **fact)
+    assert "looks like" in used(palace, "file_in_palace", content="id,name\n1,ann\n2,bob\n3,cleo", **fact)
+    blank = PLACE | {"reason": " "}
+    assert "expected a reason" in used(palace, "file_in_palace", content="Another one.", **blank)
+    elsewhere = fact | {"drawer": "dates"}
+    reply = used(palace, "file_in_palace", content="The heron project ships in June.", **elsewhere)
+    assert "it contradicts: The heron project ships in May." in reply
+    assert "projects/heron" in reply
+    decisions = palace.of(user="ann").decisions()
+    assert [(each.outcome, each.note_id) for each in decisions] == [
+        ("conflict", None), ("duplicate", None), ("promoted", None),
+    ]  # fmt: skip
+    assert used(palace, "look_palace").count("ships in") == 2
 
 
 def test_a_model_touches_the_palace_of_its_user_alone(palace: Palace) -> None:
-    used(palace, "file_in_palace", content="Ann has a dog.", **PLACE)
+    used(palace, "file_in_palace", content="Ann has a dog.", reason="Asked for.", **PLACE)
     assert "Ann has a dog." in used(palace, "look_palace")
     assert used(palace, "look_palace", user="bob") == "Nothing is there."
 

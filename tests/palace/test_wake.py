@@ -10,6 +10,7 @@ from htm_core import InvalidInput
 from htm_core.models.tokenizers import resolve_tokenizer
 from htm_core.palace import Palace
 from tests.palace.conftest import Build, Clock
+from tests.stand_ins import HashEmbedder
 
 
 def furnished(palace: Palace, *, facts: int) -> None:
@@ -84,6 +85,72 @@ def test_a_note_is_in_the_text_even_when_the_palace_would_fill_the_budget(palace
     furnished(palace, facts=500)
     note = palace.note("The build is red.")
     assert [each.id for each in palace.wake_up(budget=100).notes] == [note.id]
+
+
+def topics(palace: Palace) -> None:
+    for at in range(20):
+        palace.file(f"Harbour crane {at} lifts {at} tons.", room="harbour", drawer=f"crane {at}")
+    palace.file("The billing service listens on port 8080.", room="projects", drawer="billing")
+    palace.file("Invoices of the billing service are sent on Mondays.", room="projects", drawer="invoices")
+    for at in range(20):
+        palace.file(f"Ferry {at} sails at {at} o'clock.", room="harbour", drawer=f"ferry {at}")
+
+
+def test_a_second_wake_up_holds_facts_too_the_most_important_ones(palace: Palace) -> None:
+    topics(palace)
+    palace.file("Nobody deploys on Fridays.", room="rules", drawer="deploys", importance=9)
+    palace.wake_up()
+    woken = palace.wake_up()
+    assert woken.new == ()
+    assert woken.facts[0].content == "Nobody deploys on Fridays."
+    assert len(woken.facts) == 12
+    assert "# What matters now\n" in woken.text
+    assert "- Nobody deploys on Fridays. [rules/deploys]" in woken.text
+    assert woken.tokens <= 900
+
+
+def test_facts_have_to_do_with_what_the_session_talks_about(build: Build) -> None:
+    palace = build()
+    topics(palace)
+    palace.wake_up()
+    palace.memory.remember("The billing service does not answer on its port.", role="user")
+    billing = {each.content for each in palace.wake_up().facts}
+    assert {
+        "The billing service listens on port 8080.",
+        "Invoices of the billing service are sent on Mondays.",
+    } <= billing
+    elsewhere = build(session="tomorrow").wake_up()
+    assert "The billing service listens on port 8080." not in {each.content for each in elsewhere.facts}
+
+
+def test_notes_and_a_given_topic_say_what_a_session_is_about_as_well(build: Build) -> None:
+    palace = build()
+    topics(palace)
+    palace.wake_up()
+    fact = "The billing service listens on port 8080."
+    assert fact in {each.content for each in palace.wake_up(topic="the port of the billing service").facts}
+    palace.note("The billing service was restarted; its port is the same.")
+    assert palace.wake_up().facts[0].content == fact
+    with pytest.raises(InvalidInput, match="leave topic out"):
+        palace.wake_up(topic=" ")
+
+
+def test_what_is_new_is_not_said_twice_and_facts_stand_by_their_place(palace: Palace) -> None:
+    palace.file_many(["Zinc is kept in B.", "Iron is kept in A."], room="store", drawer="metals")
+    first = palace.wake_up()
+    assert (len(first.new), first.facts) == (2, ())
+    second = palace.wake_up(topic="Where is zinc kept?")
+    assert second.facts[0].content.startswith("Zinc")
+    assert second.text.index("Iron") < second.text.index("Zinc")
+    assert second.text == palace.wake_up(topic="Where is iron kept?").text
+
+
+def test_without_the_embedder_words_still_find_what_matters(build: Build, embedder: HashEmbedder) -> None:
+    palace = build()
+    topics(palace)
+    palace.wake_up()
+    embedder.down = True
+    assert "8080" in palace.wake_up(topic="billing service port").facts[0].content
 
 
 @pytest.mark.parametrize("budget", [-1, 1.5, True, "900"])

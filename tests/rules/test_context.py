@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from datetime import timedelta, timezone
 from typing import Any
 
 import pytest
@@ -210,3 +211,91 @@ def test_an_order_that_answers_no_number_is_refused(answer: Any) -> None:
 def test_a_tokenizer_that_answers_no_number_of_tokens_is_refused(answer: Any) -> None:
     with pytest.raises(InvalidInput, match="the tokenizer must return a whole number of tokens"):
         context(item("a"), budget=5, count=lambda text: answer)
+
+
+def said(id: str, name: str | None, session: str | None, *, day: float = 0.0, seq: int = 0, **known: float) -> Item:
+    """An item that was said on a day of January 1970."""
+    return replace(item(id, **known), name=name, session=session, said_at=day * DAY, seq=seq)  # type: ignore[arg-type]
+
+
+def test_a_transcript_says_who_and_when_once_per_change() -> None:
+    made = context(
+        said("I moved.", "ann", "a", seq=1, importance=1), said("To Oslo.", "ann", "a", seq=2, importance=3),
+        said("Nice!", "ben", "a", seq=3, importance=2), said("Thanks.", "ann", "a", day=1, seq=4, importance=9),
+        transcript=True, separator="\n",
+    )  # fmt: skip
+    assert made.text == "[1970-01-01 ann] I moved.\nTo Oslo.\n[ben] Nice!\n[1970-01-02 ann] Thanks."
+    assert ids(made) == ["I moved.", "To Oslo.", "Nice!", "Thanks."]
+    assert made.tokens == words(made.text)
+
+
+def test_the_messages_of_a_session_stand_together_where_the_best_of_them_stands() -> None:
+    items = [
+        said("b2", "ann", "b", seq=2, importance=8), said("b1", "ann", "b", seq=1, importance=1),
+        said("a1", "ann", "a", seq=1, importance=9), said("a2", "ann", "a", seq=2, importance=2),
+        said("alone", "ann", None, importance=5),
+    ]  # fmt: skip
+    assert ids(context(*items, transcript=True)) == ["a1", "a2", "b1", "b2", "alone"]
+    assert ids(context(*items, transcript=False)) == ["a1", "b2", "alone", "a2", "b1"]
+
+
+def test_what_nobody_is_known_to_have_said_stands_as_it_is_and_is_not_taken_for_a_speakers_words() -> None:
+    facts = [replace(item("fact one", importance=9), session="a"), replace(item("fact two", importance=8), session="a")]
+    assert context(*facts, transcript=True).text == "fact one\n\nfact two"
+    talk = [said("Hello.", "ann", "a", importance=5), replace(item("fact three", importance=4), said_at=0.0)]
+    text = context(*facts, *talk, transcript=True, separator="\n").text
+    assert text == "fact one\nfact two\n[1970-01-01 ann] Hello.\n[1970-01-01] fact three"
+    assert (
+        context(talk[0], item("x", importance=4), transcript=True, separator="|").text
+        == "[1970-01-01 ann] Hello.|[note] x"
+    )
+
+
+def test_a_role_stands_for_a_name_and_no_name_can_end_its_label() -> None:
+    assert context(replace(item("Hi."), role="user", said_at=0.0), transcript=True).text == "[1970-01-01 user] Hi."
+    assert context(said("Hi.", "a]\n[b", None), transcript=True).text == "[1970-01-01 a) (b] Hi."
+
+
+def test_the_day_is_that_of_the_time_zone() -> None:
+    late = replace(said("Hi.", "ann", None), said_at=23.5 * HOUR)
+    assert context(late, transcript=True, timezone=timezone(timedelta(hours=1))).text == "[1970-01-02 ann] Hi."
+
+
+TALK = st.lists(
+    st.builds(
+        said, st.text("ab. ", min_size=1, max_size=12), st.sampled_from([None, "ann", "b]"]),
+        st.sampled_from([None, "s", "t"]), day=st.integers(0, 2), seq=st.integers(0, 5), importance=st.integers(0, 3),
+    ),
+    max_size=12,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [words, merging, swelling, framing, len])
+@given(items=TALK, budget=st.integers(0, 120), separator=st.sampled_from(["\n\n", "", " "]))
+def test_a_transcript_never_exceeds_its_budget_and_its_count_is_exact(
+    count: Any, items: list[Item], budget: int, separator: str
+) -> None:
+    items = [replace(each, id=str(place), tokens=count(each.content)) for place, each in enumerate(items)]
+    made = context(*items, budget=budget, count=count, separator=separator, transcript=True)
+    assert made.tokens <= budget
+    assert made.tokens == (count(made.text) if made.items else 0)
+    assert len(set(ids(made))) == len(made.items)
+    for session in ("s", "t"):
+        talk = [each for each in made.items if each.name and each.session == session]
+        assert talk == sorted(talk, key=lambda each: (each.said_at, each.seq))  # in order of time
+        places = [place for place, each in enumerate(made.items) if each in talk]
+        assert places == list(range(places[0], places[0] + len(places))) if places else True  # and together
+
+
+@given(items=TALK)
+def test_without_a_budget_a_transcript_has_all_items(items: list[Item]) -> None:
+    items = [replace(each, id=str(place)) for place, each in enumerate(items)]
+    assert sorted(ids(context(*items, transcript=True))) == sorted(each.id for each in items)
+
+
+def test_room_that_labels_do_not_need_is_used() -> None:
+    """A run by one speaker has one label, so about as many messages fit as without labels."""
+    talk = [said(f"message number {n}", "ann", "s", seq=n, importance=50 - n) for n in range(50)]
+    made = context(*talk, budget=102, count=words, transcript=True, separator="\n")
+    assert len(made.items) == 25
+    assert made.tokens == 101

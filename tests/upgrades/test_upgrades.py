@@ -108,13 +108,24 @@ def test_the_snapshot_of_a_release_has_the_migrations_of_that_release(release: s
 # -- (b) and (c): a database of every release, with data ------------------------------------------------------------------
 
 
+def assert_answers(open: Callable[..., Memory], release: str) -> None:
+    """Everything can be seen as at the release. Recall may rank better by now, and find more: what it found it still finds."""
+    now = json.loads(json.dumps(answers(open)))
+    then = json.loads((RELEASES / release / "answers.json").read_text("utf-8"))
+    for user, seen in then.items():
+        for found_then, found_now in zip(seen.pop("recalls", []), now[user].pop("recalls", []), strict=True):
+            known = [[content, names] for content, _, names in found_now]
+            assert [each for each in found_then if [each[0], each[2]] not in known] == []
+    assert now == then
+
+
 @pytest.mark.parametrize("release", VERSIONS)
 def test_a_database_of_a_release_is_upgraded_and_answers_as_before(
     release: str, admin: Admin, schema: str, url: str | None, database_url: str
 ) -> None:
     load(admin, release, schema)
     open = opened(url, in_schema(schema))
-    assert json.loads(json.dumps(answers(open))) == json.loads((RELEASES / release / "answers.json").read_text("utf-8"))
+    assert_answers(open, release)
     migrate.migrate(database_url, schema=f"{schema}_b")
     assert catalogue(admin, schema) == catalogue(admin, f"{schema}_b")
 
@@ -145,8 +156,7 @@ def test_a_later_version_upgrades_a_release_and_both_roads_end_at_the_same_schem
     assert upgrade(f"{schema}_b", version)
     assert catalogue(admin, schema) == catalogue(admin, f"{schema}_b")
     assert upgrade(schema, version) == []
-    expected = json.loads((RELEASES / release / "answers.json").read_text("utf-8"))
-    assert json.loads(json.dumps(answers(opened(url, in_schema(schema))))) == expected
+    assert_answers(opened(url, in_schema(schema)), release)
 
 
 # -- functions --------------------------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ APART = {
     "groups": {"id"},
     "working_sets": {"version", "pruned"},
     "working_items": {"version"},
-    "jobs": {"id", "claimed_until"},
+    "jobs": {"id", "claimed_until", "owner", "bulk"},  # the owner is the node's; what is restored is bulk
     "nodes": {"xid"},
     "mentions": {"xid"},
     "collections": {"id", "config", "space"},

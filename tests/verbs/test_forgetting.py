@@ -134,6 +134,42 @@ def test_a_lost_race_is_a_value_with_what_the_key_holds_now(memory: Memory) -> N
     assert len(memory.history("k")) == 2
 
 
+def test_a_revision_can_forget_the_value_before_it_and_restore_brings_that_back(memory: Memory) -> None:
+    first = memory.remember("I live in Oslo", key="home", session="s", role="user")
+    assert isinstance(memory.revise("home", "I live in Rome", if_version=7, forget=True), Conflict)
+    assert [node.id for node in memory.history("home")] == [first.id]
+    memory.revise("home", "I live in Rome", forget=True)
+    assert [node.content for node in memory.history("home")] == ["I live in Rome"]
+    assert memory.who_said("Oslo") == []
+    assert "Oslo" not in memory.context().text
+    memory.revise("home", "I live in Rome", forget=True)  # the same value forgets nothing
+    assert memory.get("home").content == "I live in Rome"
+    memory.restore(first.id)
+    assert [node.content for node in memory.history("home")] == ["I live in Oslo", "I live in Rome"]
+
+
+def test_a_revision_forgets_only_what_its_own_key_said(memory: Memory) -> None:
+    """Another key with the same value, and a chat in which the same words were said, lose nothing."""
+    memory.remember("dark", key="theme")
+    shared = memory.remember("dark", key="chocolate")
+    chat = memory.log("chat")
+    chat.append([{"content": "Porto", "role": "user"}, {"content": "Ok", "role": "assistant"}])
+    memory.remember("Porto", key="home")
+    memory.revise("theme", "light", forget=True)
+    memory.revise("home", "Lisbon", forget=True)
+    assert memory.get("chocolate").content == "dark"
+    assert [node.content for node in memory.history("chocolate")] == ["dark"]
+    assert [mention.content for mention in chat.tail()] == ["Porto", "Ok"]
+    assert "dark" in memory.context().text
+    assert [node.content for node in memory.history("theme")] == ["light"]
+    assert [node.content for node in memory.history("home")] == ["Lisbon"]
+    assert len(memory.timeline(forgotten=True)) == len(memory.timeline()) + 2
+    memory.restore(shared.id)
+    assert [node.content for node in memory.history("theme")] == ["dark", "light"]
+    assert memory.get("theme").content == "light"
+    assert memory.get("chocolate").content == "dark"
+
+
 def test_a_key_that_holds_nothing_is_at_version_zero(memory: Memory) -> None:
     """Not yet, or not any more: who believes it at another version has lost a race to whoever forgot."""
     nothing = memory.revise("k", "a", if_version=3)

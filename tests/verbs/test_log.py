@@ -1,4 +1,4 @@
-"""A session's log is exact and in order; clearing or replacing it never touches long-term memory."""
+"""A session's log is exact and in order; clearing or replacing it never touches long-term memory, unless it is told to forget."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from htm_core import InvalidInput, Memory, anonymous
+from tests.conftest import Make
 
 
 def talk(n: int) -> list[dict[str, object]]:
@@ -119,6 +120,50 @@ def test_removed_messages_leave_the_log_and_stay_in_long_term_memory(memory: Mem
     assert memory.timeline(session="s") == said
 
 
+def test_an_edit_can_forget_what_it_replaces_in_the_same_transaction(memory: Memory) -> None:
+    log = memory.log("s")
+    log.append([{"content": "The code is 1234.", "role": "user"}, {"content": "Noted.", "role": "assistant"}])
+    log.replace(
+        [{"content": "The code is 9876.", "role": "user"}, {"content": "Noted.", "role": "assistant"}], forget=True
+    )
+    assert [m.content for m in log.tail()] == ["The code is 9876.", "Noted."]
+    assert "The code is 1234." not in [hit.content for hit in memory.recall("what is the code?")]
+    assert memory.who_said("1234") == []
+    assert "1234" not in memory.context().text
+    assert [m.content for m in memory.timeline(session="s", forgotten=True)].count("The code is 1234.") == 1
+    old = next(m for m in memory.timeline(session="s", forgotten=True) if "1234" in m.content)
+    memory.restore(str(old.node_id))
+    assert memory.who_said("1234") == [old]
+
+
+def test_words_that_an_edit_forgets_stay_where_they_were_said_elsewhere(memory: Memory) -> None:
+    memory.log("other").append([{"content": "yes, the blue one", "role": "user"}])
+    log = memory.log("s")
+    log.append([{"content": "yes, the blue one", "role": "user"}, {"content": "ok", "role": "assistant"}])
+    log.replace([{"content": "no, the red one", "role": "user"}], forget=True)
+    assert [m.session for m in memory.who_said("blue one")] == ["other"]
+    assert memory.timeline(session="s", forgotten=False)[-1].content == "no, the red one"
+
+
+def test_a_message_can_be_removed_and_forgotten_at_once_and_only_ones_own(memory: Memory, make: Make) -> None:
+    log = memory.log("s")
+    said = log.append(talk(3))
+    assert make("robot", user="bob").log("s").remove(said, forget=True) == []
+    assert log.remove(said[:1], forget=True) == said[:1]
+    assert [m.content for m in memory.timeline(session="s")] == ["message 1", "message 2"]
+    assert len(memory.working) == 2
+
+
+def test_an_awaited_edit_forgets_too(memory: Memory) -> None:
+    async def edit() -> None:
+        log = memory.aio.log("s")
+        await log.append([{"content": "I drink tea.", "role": "user", "id": "1"}])
+        await log.replace([{"content": "I drink coffee.", "role": "user", "id": "2"}], forget=True)
+
+    asyncio.run(edit())
+    assert [m.content for m in memory.timeline(session="s")] == ["I drink coffee."]
+
+
 def test_a_log_that_is_replaced_has_nothing_archived(memory: Memory) -> None:
     log = memory.log("s")
     log.archive(log.append(talk(3)))
@@ -145,3 +190,19 @@ def test_the_conversations_with_a_log_are_listed_and_only_ones_own(memory: Memor
     assert memory.sessions() == ["everyones", "strangers"]
     ada.log("a").clear()
     assert ada.sessions() == ["b"]
+
+
+def test_an_edit_that_forgot_is_undone_by_the_same_messages_with_their_ids(memory: Memory) -> None:
+    log = memory.log("s")
+    first = [
+        {"content": "The code is 1234.", "role": "user", "id": "1"},
+        {"content": "Noted.", "role": "assistant", "id": "2"},
+    ]
+    said = log.replace(first)
+    log.replace([{"content": "The code is 9876.", "role": "user", "id": "3"}], forget=True)
+    assert log.replace(first, forget=True) == log.tail() == said
+    assert memory.who_said("1234") == said[:1]
+    assert memory.who_said("9876") == []
+    log.replace([], forget=True)
+    log.append(first)  # a message that is sent again is not said again
+    assert log.tail() == []

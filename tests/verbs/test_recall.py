@@ -115,6 +115,7 @@ def test_what_waits_for_its_vector_scores_by_its_words_alone(make: Make) -> None
         memory.remember("Something else with a vector.")
         memory.flush()
         memory.remember("The pin of Ann is 1111.")
+        memory._runtime.fresh_nodes.renew()  # as if another process had said it
         waiting = memory.recall("What is the pin? asks Ann", hold=False)[0]
         by_words = memory.recall("What is the pin? asks Ann", mode="text", hold=False)[0]
         assert (waiting.content, waiting.vector_rank) == ("The pin of Ann is 1111.", None)

@@ -46,7 +46,8 @@ def test_a_message_that_is_a_hit_itself_is_paid_for_once(make: Make) -> None:
 def test_what_was_forgotten_or_said_elsewhere_is_not_shown_before(make: Make) -> None:
     with make() as memory:
         talk(memory)
-        memory.forget(memory.recall("which colour", limit=1)[0].node.id)
+        question = next(hit for hit in memory.recall("which colour") if hit.content == "Which colour is it?")
+        memory.forget(question.node.id)
         [hit] = memory.recall("bicycle", limit=1, budget=1_000)
         assert hit.before is not None
         assert hit.before.content == "Shall we talk about lunch?"

@@ -12,7 +12,7 @@ from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
 
 NOW = datetime(2026, 5, 14, 12, tzinfo=UTC)
-PARTS = {"vector", "words", "context", "tags", "session", "speaker", "time", "prior", "diversity"}
+PARTS = {"vector", "words", "context", "tags", "session", "speaker", "time", "prior", "diversity", "echo"}
 
 
 def without(*names: str) -> Settings:
@@ -45,7 +45,7 @@ def test_the_parts_of_a_score_add_up_to_it(make: Make) -> None:
             assert hits
             for hit in hits:
                 assert set(hit.signals) == PARTS
-                assert all(part >= 0 for part in hit.signals.values())
+                assert all(part >= 0 for name, part in hit.signals.items() if name != "echo")
                 assert sum(hit.signals.values()) == pytest.approx(hit.score)
                 assert 0 < hit.score <= 1
             assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
@@ -61,10 +61,10 @@ def test_an_answer_is_found_by_the_words_of_its_question(make: Make) -> None:
         talk(memory, "s1", "Which colour did you choose for the bicycle in the end?", "Blue, like the old one.")
         talk(memory, "s2", "Shall we cook?", "Pasta, please.")
         assert contents(memory, "colour of the bicycle", mode="text")[:2] == [
-            "Which colour did you choose for the bicycle in the end?",
             "Blue, like the old one.",
+            "Which colour did you choose for the bicycle in the end?",
         ]
-    with make(settings=without("context")) as memory:
+    with make(settings=without("context", "echo")) as memory:
         assert "Blue, like the old one." not in contents(memory, "colour of the bicycle", mode="text")
 
 
@@ -80,10 +80,10 @@ def test_context_does_not_cross_sessions_nor_owners(make: Make) -> None:
 def test_what_was_forgotten_is_no_context_any_more(make: Make) -> None:
     with make() as memory:
         talk(memory, "s1", "Which colour did you choose for the bicycle?", "Blue, like the old one.")
-        [first, second] = memory.recall("colour of the bicycle", mode="text")
-        memory.forget(first.node.id)
+        [answer, question] = memory.recall("colour of the bicycle", mode="text")
+        memory.forget(question.node.id)
         assert contents(memory, "colour of the bicycle", mode="text") == []
-        assert contents(memory, "blue", mode="text") == [second.content]
+        assert contents(memory, "blue", mode="text") == [answer.content]
 
 
 def test_facts_outside_of_any_conversation_have_no_context(memory: Memory) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import builtins
+import inspect
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -15,8 +17,14 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from htm_core import Settings, telemetry
+from htm_core import Collection, CollectionItem, Memory, NotFound, Settings, telemetry
 from htm_core.errors import ModelError
+from htm_core.groups.group import Group
+from htm_core.handles.jobs import Jobs
+from htm_core.handles.log import Log
+from htm_core.handles.tags import Tags
+from htm_core.operations.backup import Backup
+from htm_core.palace import Palace
 from tests.conftest import Make
 from tests.stand_ins import HashEmbedder
 
@@ -55,11 +63,57 @@ def test_verbs_and_jobs_have_spans_and_events_are_counted(make: Make, told: Any)
         memory.flush()
         memory.recall("marzipan")
     names = [span.name for span in spans.get_finished_spans()]
-    assert [name for name in names if name != "htm.job"] == ["htm.remember", "htm.recall"]
+    assert [name for name in names if name != "htm.job"] == [
+        "htm.remember_many",
+        "htm.flush",
+        "htm.recall",
+        "htm.close",
+    ]
     assert "htm.job" in names
     assert counted(figures, "htm.events")["remember"].value == 1
     assert counted(figures, "htm.duration")["htm.recall"].count == 1
     assert "marzipan" not in "".join(span.to_json() for span in spans.get_finished_spans())
+
+
+def test_every_verb_has_a_span_with_numbers_and_names_and_without_content(make: Make, told: Any) -> None:
+    spans, _ = told
+    settings = Settings(worker="off", telemetry=True)
+    with make(settings=settings, session="s") as memory:
+        memory.remember("The secret is marzipan.", key="marzipan", tags=["marzipan"], name="marzipan", importance=7)
+        memory.log("marzipan").append([{"content": "marzipan", "role": "user"}])
+        memory.recall("marzipan", mode="text", limit=3, robot="marzipan")
+        memory.context(order="recent", budget=100)
+        memory.revise("marzipan", "marzipan!", forget=True)
+        memory.tags.add(memory.get("marzipan").id, ["marzipan:white"])
+        memory.collection("marzipan").put([CollectionItem(id="marzipan", content="marzipan")])
+        Palace(memory).note("marzipan", ttl=60.0)
+        with pytest.raises(NotFound):
+            memory.forget("no marzipan")
+    finished = {span.name: dict(span.attributes or {}) for span in spans.get_finished_spans()}
+    assert [name for name in finished if name != "htm.job"] == [
+        "htm.remember", "htm.log.append", "htm.recall", "htm.context", "htm.revise", "htm.get", "htm.tags.add",
+        "htm.collection.put", "htm.palace.note", "htm.forget", "htm.close",
+    ]  # fmt: skip
+    assert finished["htm.recall"] == {"htm.mode": "text", "htm.limit": 3, "htm.count": 0, "htm.outcome": "ok"}
+    assert finished["htm.remember"] == {"htm.importance": 7, "htm.outcome": "ok"}
+    assert finished["htm.log.append"]["htm.count"] == 1
+    assert finished["htm.forget"]["htm.outcome"] == "NotFound"
+    assert "marzipan" not in "".join(span.to_json() for span in spans.get_finished_spans())
+
+
+@pytest.mark.parametrize("kind", [Memory, Log, Tags, Jobs, Collection, Backup, Group, Palace])
+def test_no_verb_of_a_class_is_without_a_span(kind: type) -> None:
+    no_work = {"of", "log", "collection", "checked_room", "scratchpad"}
+    methods = {name for name, verb in vars(kind).items() if inspect.isfunction(verb) and not name.startswith("_")}
+    assert {name for name in methods if not hasattr(getattr(kind, name), "__wrapped__")} <= no_work
+    assert methods - no_work
+
+
+def test_an_awaited_verb_has_the_same_span(make: Make, told: Any) -> None:
+    spans, _ = told
+    with make(settings=Settings(worker="off", telemetry=True)) as memory:
+        asyncio.run(memory.aio.recall("marzipan", mode="text"))
+    assert "htm.recall" in [span.name for span in spans.get_finished_spans()]
 
 
 def test_a_failure_is_told_by_its_kind_and_not_by_its_words(make: Make, embedder: HashEmbedder, told: Any) -> None:

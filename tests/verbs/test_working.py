@@ -324,7 +324,7 @@ def test_accesses_survive_a_restart_and_add_up_between_processes(make: Make) -> 
         assert [item.access_count for item in known if item] == [6, 6]
 
 
-def test_remembering_again_counts_no_access_twice(make: Make) -> None:
+def test_a_recall_and_each_saying_again_count_as_one_use_each(make: Make) -> None:
     with make(tokenizer=count) as memory:
         node = memory.remember("said again")
         memory.recall("said again", mode="text")
@@ -336,7 +336,7 @@ def test_remembering_again_counts_no_access_twice(make: Make) -> None:
     with make(tokenizer=count) as again:
         item = again.working.get(node.id)
         assert item is not None
-        assert item.access_count == 1
+        assert item.access_count == 3
 
 
 def test_what_was_forgotten_before_it_could_be_held_is_not_held(make: Make) -> None:

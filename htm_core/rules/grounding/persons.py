@@ -57,7 +57,7 @@ def person_without_evidence(question: str, found: Sequence[FoundText]) -> str | 
     if len(named) != 1:
         return None
     person = named.pop()
-    wanted = _content(question) - {_stem(person)}
+    wanted = content_words(question) - {_stem(person)}
     if len(wanted) < MIN_WORDS:
         return None
     speakers = {name for each in found if (name := _speaker(each.text))}
@@ -72,7 +72,7 @@ def person_without_evidence(question: str, found: Sequence[FoundText]) -> str | 
 
 def _words_by_person(found: FoundText, person: str, speakers: set[str]) -> tuple[set[str], set[str]]:
     """The words of a text that are about a person, and those that are about others."""
-    words_of_text = _content(found.text)
+    words_of_text = content_words(found.text)
     if person in _words(found.names):
         return words_of_text, set()
     speaker = _speaker(found.text)
@@ -82,7 +82,7 @@ def _words_by_person(found: FoundText, person: str, speakers: set[str]) -> tuple
         return set(), words_of_text if _names(found.text) else set()
     of_person, of_others = set[str](), set[str]()
     for sentence, about_person in _sentences(found.text, person, speaker, speakers):
-        (of_person if about_person else of_others).update(_content(sentence))
+        (of_person if about_person else of_others).update(content_words(sentence))
     return of_person, of_others
 
 
@@ -125,7 +125,8 @@ def _names(text: str) -> set[str]:
     return found
 
 
-def _content(text: str) -> set[str]:
+def content_words(text: str) -> set[str]:
+    """The words that say what a text is about, without their endings."""
     return {_stem(word) for word in map(_bare, _WORD.findall(text)) if word not in _STOP}
 
 

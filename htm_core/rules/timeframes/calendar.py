@@ -11,12 +11,12 @@ from typing import Literal, Protocol
 from ...types import Window
 
 WeekStart = Literal["monday", "sunday"]
-Unit = Literal["second", "minute", "hour", "day", "week", "weekend", "month", "quarter", "year"]
+Unit = Literal["second", "minute", "hour", "day", "week", "weekend", "month", "quarter", "year", "decade"]
 
 ONE_DAY = timedelta(days=1)
 # A window that includes "now" stops this much later: PostgreSQL and Python both count microseconds.
 INSTANT = timedelta(microseconds=1)
-MONTHS: dict[Unit, int] = {"month": 1, "quarter": 3, "year": 12}
+MONTHS: dict[Unit, int] = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 CLOCK: dict[Unit, int] = {"second": 1, "minute": 60, "hour": 3600}
 
 
@@ -80,6 +80,15 @@ class Calendar:
     def window(self, days: Days) -> Window:
         """The window of whole days, which have 23 or 25 hours when the clocks change."""
         return Window(start=self.at(days.first), stop=self.at(days.stop))
+
+    def minutes(self, day: date, first: int, stop: int) -> Window:
+        """The window between two times of a day in minutes after midnight, by the local clock."""
+        return Window(start=self.minute(day, first), stop=self.minute(day, stop))
+
+    def minute(self, day: date, minute: int) -> datetime:
+        """The moment when the local clock shows a time, in minutes after midnight; later ones belong to the next day."""
+        day += timedelta(days=minute // 1440)
+        return datetime.combine(day, time(minute % 1440 // 60, minute % 60), self.zone).astimezone(UTC)
 
     def hours(self, day: date, first: int, stop: int) -> Window:
         """The window of some hours of a day, by the local clock."""
@@ -178,6 +187,54 @@ class Yearly:
                 yield days
 
 
+@dataclass(frozen=True, slots=True)
+class Feast:
+    """A feast: `length` days from a day of the year on, or for Easter (without a month) from Good Friday on.
+
+    With a `weekday` it is the `day`-th such weekday of the month.
+    """
+
+    month: int | None
+    day: int = 1
+    length: int = 1
+    weekday: int | None = None
+
+    def of(self, year: int) -> Days:
+        """The one of a year."""
+        if self.month is None:
+            first = _easter(year) - 2 * ONE_DAY
+        else:
+            first = date(year, self.month, 1 if self.weekday is not None else self.day)
+        if self.weekday is not None:
+            first += ((self.weekday - first.weekday()) % 7 + 7 * (self.day - 1)) * ONE_DAY
+        return Days(first, first + self.length * ONE_DAY)
+
+    def around(self, day: date) -> Iterator[Days]:
+        """The repetitions within two years."""
+        for year in range(max(1, day.year - 2), min(9998, day.year + 2) + 1):
+            yield self.of(year)
+
+
+@dataclass(frozen=True, slots=True)
+class WeekdayOfMonth:
+    """A day of the month that is a certain weekday, such as Friday the 13th."""
+
+    weekday: int
+    day: int
+
+    def around(self, day: date) -> Iterator[Days]:
+        """The repetitions within twelve years: none is rarer, except on a 29th or later."""
+        for months in range(-144, 145):
+            index = day.year * 12 + day.month - 1 + months
+            if not 12 <= index < 12 * 9999:
+                continue
+            month = _month(index)
+            if 1 <= self.day <= monthrange(month.year, month.month)[1]:
+                first = month.replace(day=self.day)
+                if first.weekday() == self.weekday:
+                    yield Days(first, first + ONE_DAY)
+
+
 def latest_begun(cycle: Cycle, day: date) -> Days | None:
     """The latest repetition that begins on a day or earlier."""
     return max((days for days in cycle.around(day) if days.first <= day), key=_first_day, default=None)
@@ -191,6 +248,18 @@ def latest_ended(cycle: Cycle, day: date) -> Days | None:
 def earliest_from(cycle: Cycle, day: date) -> Days | None:
     """The earliest repetition that begins on a day or later."""
     return next((days for days in cycle.around(day) if days.first >= day), None)
+
+
+def _easter(year: int) -> date:
+    """Easter Sunday of the Gregorian calendar, by the algorithm of Meeus, Jones and Butcher."""
+    century, of_century = divmod(year, 100)
+    leap, rest = divmod(century, 4)
+    correction = (century - (century + 8) // 25 + 1) // 3
+    epact = (19 * (year % 19) + century - leap - correction + 15) % 30
+    weekday = (32 + 2 * rest + 2 * (of_century // 4) - epact - of_century % 4) % 7
+    late = (year % 19 + 11 * epact + 22 * weekday) // 451
+    month, day = divmod(epact + weekday - 7 * late + 114, 31)
+    return date(year, month, day + 1)
 
 
 def _first_day(days: Days) -> date:

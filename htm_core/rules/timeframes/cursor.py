@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import cache
 from typing import TypeVar
 
 from ...types import Window
 from .calendar import Calendar, Cycle, Days, Unit
-from .words import FEW, NUMBERS, ORDINALS, UNITS, Kind, Token
+from .words import ORDINALS, UNITS, Kind, Token
 
 T = TypeVar("T")
 NEVER: frozenset[str] = frozenset()
@@ -47,12 +48,14 @@ class ParsedTime:
 class Cursor:
     """A place in the words of a timeframe. Methods that take words move it forward, or do nothing if the words do not fit."""
 
-    __slots__ = ("_tokens", "calendar", "place", "times")
+    __slots__ = ("_tokens", "calendar", "in_sentence", "place", "times")
 
-    def __init__(self, tokens: Sequence[Token], *, calendar: Calendar, place: int = 0) -> None:
+    def __init__(self, tokens: Sequence[Token], *, calendar: Calendar, in_sentence: bool = False) -> None:
         self._tokens = tokens
         self.calendar = calendar
-        self.place = place
+        self.place = 0
+        # In a sentence, what would be refused in a timeframe is left as it is, and a moment of a day is its whole day.
+        self.in_sentence = in_sentence
         # Single times that were read already, by where they begin: what was found, and where it ends.
         self.times: dict[int, tuple[ParsedTime | None, int]] = {}
 
@@ -63,8 +66,10 @@ class Cursor:
 
     def next(self, kind: Kind) -> Token | None:
         """Look at the next word, if it is of a kind."""
-        token = None if self.at_end else self._tokens[self.place]
-        return token if token is not None and token.kind == kind else None
+        if self.place >= len(self._tokens):
+            return None
+        token = self._tokens[self.place]
+        return token if token.kind == kind else None
 
     def last(self) -> Token:
         """The word that was taken last."""
@@ -72,18 +77,29 @@ class Cursor:
 
     def take(self, *phrases: str) -> str:
         """Take and return the first of these phrases that comes next; "" if none does."""
-        if self.at_end:
+        if self.place >= len(self._tokens):
             return ""
-        first = self._tokens[self.place].text
-        for phrase in phrases:
-            if not phrase.startswith(first):
-                continue
-            words = phrase.split()
-            next_tokens = self._tokens[self.place : self.place + len(words)]
-            if [token.text for token in next_tokens] == words:
-                self.place += len(words)
+        for phrase, words in _by_first_word(phrases).get(self._tokens[self.place].text, ()):
+            end = self.place + len(words)
+            if len(words) == 1 or [token.text for token in self._tokens[self.place : end]] == words:
+                self.place = end
                 return phrase
         return ""
+
+    @property
+    def after_possessive(self) -> bool:
+        """Whether the word taken last has a possessive 's: "last week's"."""
+        return self.place > 0 and self.last().stop - self.last().start > len(self.last().raw)
+
+    def joined(self, *signs: str) -> str:
+        """Take one of these signs if no space is around it; "" if none comes next."""
+        if not 0 < self.place < len(self._tokens) - 1:
+            return ""
+        before, sign, after = self._tokens[self.place - 1 : self.place + 2]
+        if sign.text not in signs or before.stop != sign.start or sign.stop != after.start:
+            return ""
+        self.place += 1
+        return sign.text
 
     def sees(self, word: str) -> bool:
         """Whether a word comes next, without taking it."""
@@ -127,6 +143,16 @@ class Cursor:
         return self.lookup(UNITS)
 
 
+@cache
+def _by_first_word(phrases: tuple[str, ...]) -> Mapping[str, Sequence[tuple[str, list[str]]]]:
+    """The phrases of a rule with their words, by the first word, so that most are told apart by one look."""
+    found: dict[str, list[tuple[str, list[str]]]] = {}
+    for phrase in phrases:
+        words = phrase.split()
+        found.setdefault(words[0], []).append((phrase, words))
+    return found
+
+
 def first_fitting(cursor: Cursor, *rules: Callable[[Cursor], T | None]) -> T | None:
     """Try rules in order, each from the same place, and return the result of the first that fits."""
     place = cursor.place
@@ -137,27 +163,6 @@ def first_fitting(cursor: Cursor, *rules: Callable[[Cursor], T | None]) -> T | N
             return found
     cursor.place = place
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """How many, and whether the number is approximate."""
-
-    count: int
-    about: bool = False
-
-
-def amount(cursor: Cursor) -> Amount | None:
-    """Read how many: 5, five, a, a couple of, a few."""
-    if cursor.take("a few", "few", "several"):
-        return Amount(FEW, about=True)
-    if cursor.take("a couple of", "a couple", "couple of", "couple"):
-        return Amount(2)
-    if cursor.take("a", "an"):
-        return Amount(1)
-    count = cursor.lookup(NUMBERS)
-    count = cursor.number() if count is None else count
-    return None if count is None else Amount(count)
 
 
 def whole_days(

@@ -15,6 +15,7 @@ from ...types import Window
 from .calendar import ONE_DAY, Calendar, Days, WeekStart
 from .cursor import Cursor
 from .phrases import phrase
+from .questions import asked_time
 from .sentences import find_time
 from .words import tokens
 
@@ -59,6 +60,16 @@ def extract(
     if not isinstance(question, str):
         raise InvalidInput(f"question must be a text; got {type(question).__name__}. Pass the question as a str.")
     found = find_time(question, calendar)
+    if found is None:
+        return question, (), None
+    return found.rest, _united(found.windows), found.expression
+
+
+def extract_filter(
+    question: str, *, now: datetime, week_start: WeekStart = "monday", timezone: tzinfo | None = None
+) -> tuple[str, tuple[Window, ...], str | None]:
+    """Like `extract`, but only a time at which what is asked for was said or happened (see `asked_time`)."""
+    found = asked_time(question, _calendar(now, week_start=week_start, timezone=timezone))
     if found is None:
         return question, (), None
     return found.rest, _united(found.windows), found.expression
@@ -112,13 +123,19 @@ def _read(text: str, calendar: Calendar) -> Sequence[Window]:
     if len(text) > LONGEST:
         raise _refusal(text, f"it has more than {LONGEST} characters")
     try:
-        words = Cursor(tokens(text), calendar=calendar)
+        words = Cursor(tokens(_bare(text)), calendar=calendar)
         found = phrase(words)
     except ValueError as reason:  # InvalidInput from the grammar, or a date that Python's own calendar refuses
         raise _refusal(text, str(reason)) from reason
     if found is None or not words.at_end:
         raise _refusal(text, "it is not understood" if text.strip() else "it is empty; None searches all of time")
     return found.windows
+
+
+def _bare(text: str) -> str:
+    """A text without quotation marks around it, and without a sign that ends a sentence."""
+    text = text.strip().strip('"\u201c\u201d').rstrip("?!,;")
+    return text[:-1] if text.endswith(".") and not text.endswith("..") else text
 
 
 def _is_pair(timeframe: Sequence[object]) -> bool:

@@ -7,18 +7,40 @@ from datetime import datetime
 
 from ...errors import InvalidInput
 from ...types import Window
-from .calendar import INSTANT, Yearly, earliest_from, latest_begun
+from .calendar import CLOCK, INSTANT, ONE_DAY, Yearly, earliest_from, latest_begun
 from .counted import rolling_window
 from .cursor import Cursor, ParsedTime, first_day, first_fitting, whole_days
 from .dates import day_of_month, impossible, month_name, year_number
+from .hours import hours
 from .iso import duration
-from .relative import now, relative
+from .lengths import length
+from .relative import all_of_a_unit, now, relative
 from .words import MONTH_NAMES
 
 PREPOSITIONS = ("in", "on", "at", "over", "during", "within", "from", "for", "of", "throughout")
-SINCE = ("since", "ever since")
+# What may stand before a preposition, or in its place, and changes nothing.
+FILLERS = (  # longer ones first
+    "sometime", "some time", "at some point", "back", "all of", "all through", "all day", "all", "the whole of", "whole of",
+    "the whole", "the entirety of", "the entire", "most of", "first thing", "one day",
+)  # fmt: skip
+SINCE = (
+    "since",
+    "ever since",
+    "starting",
+    "starting on",
+    "starting from",
+    "starting in",
+    "beginning on",
+    "beginning in",
+)
 AFTER = ("after", "later than")
-UNTIL = ("until", "till", "up until", "up to", "by")
+UNTIL = ("until", "till", "up until", "up to and including", "up to", "by", "no later than", "as of")
+MORE = ("more than", "over", "longer than", "upwards of", "older than")
+LEAST = ("at least", "no less than", "not less than", "a minimum of")
+LESS = ("less than", "under", "fewer than", "newer than", "younger than", "more recent than")
+MOST = ("at most", "no more than", "not more than", "a maximum of")
+AGES = ("older than", "newer than", "younger than", "more recent than")  # these need no "ago"
+COMPARISONS = (*MORE, *LEAST, *LESS, *MOST)
 BEFORE = ("before", "prior to", "earlier than")
 TO = ("to", "until", "till", "through", "thru", "up to", "-", "\u2013", "\u2014", "/", "..")
 
@@ -33,7 +55,18 @@ class Phrase:
 
 def phrase(cursor: Cursor) -> Phrase | None:
     """Read a timeframe from the cursor on, as many words as belong to it."""
-    return first_fitting(cursor, _interval, _days_of_one_month, _between, _from_to, _bounded, _listed)
+    return first_fitting(
+        cursor,
+        _interval,
+        _days_of_one_month,
+        _by_the_clock,
+        _between,
+        _from_to,
+        _long_ago,
+        _bounded,
+        _listed,
+        _bare_length,
+    )
 
 
 def window(start: datetime | None, stop: datetime | None) -> Window:
@@ -114,6 +147,14 @@ def _within_month(cursor: Cursor, month: int, first: int, last: int) -> Phrase:
     return Phrase((window(cursor.calendar.at(left.first), cursor.calendar.at(right.stop)),))
 
 
+def _by_the_clock(cursor: Cursor) -> Phrase | None:
+    found = hours(cursor)
+    # "3pm yesterday" may be an end of a range, which is read as one.
+    if found is None or cursor.take(*TO):
+        return None
+    return Phrase((found[0].window,), plain=found[1])
+
+
 def _between(cursor: Cursor) -> Phrase | None:
     left = _endpoint(cursor) if cursor.take("between") else None
     right = _endpoint(cursor) if left is not None and cursor.take("and", *TO) else None
@@ -121,12 +162,52 @@ def _between(cursor: Cursor) -> Phrase | None:
 
 
 def _from_to(cursor: Cursor) -> Phrase | None:
-    word = cursor.take(*PREPOSITIONS)
+    word = _preposition(cursor)
     left = _endpoint(cursor)
     right = _endpoint(cursor) if left is not None and cursor.take(*TO) else None
     if left is None or right is None:
         return None
     return Phrase((_joined(cursor, left, right),), plain=word == "from" or (left.plain(word) and right.plain(word)))
+
+
+def _preposition(cursor: Cursor) -> str:
+    """Take a preposition, with "sometime" or the like before it; "all of March" is like "throughout March"."""
+    if cursor.take("on or"):  # on or around a day
+        return "on"
+    place = cursor.place
+    filler = cursor.take(*FILLERS)
+    if cursor.sees("ago") or cursor.sees("back"):  # some time ago
+        cursor.place, filler = place, ""
+    return cursor.take(*PREPOSITIONS) or ("throughout" if filler else "")
+
+
+def _long_ago(cursor: Cursor) -> Phrase | None:
+    """Read more than a month ago, at least two weeks ago, less than an hour ago, older than 30 days.
+
+    "More" and "less" are exact; "at least" and "at most" include the whole day so long ago.
+    """
+    word = cursor.take(*COMPARISONS)
+    found = length(cursor) if word else None
+    age = word in AGES
+    if found is None or not (cursor.take("ago", "back", "old") or age):
+        return None
+    calendar = cursor.calendar
+    moment = calendar.shift(calendar.now, -found.duration)
+    if found.unit not in CLOCK and word in (*LEAST, *MOST):
+        day = calendar.day(moment)
+        moment = calendar.at(day + ONE_DAY if word in LEAST else day)
+    if word in MORE or word in LEAST:
+        return Phrase((Window(start=None, stop=moment),))
+    return Phrase((Window(start=moment, stop=calendar.now + INSTANT),))
+
+
+def _bare_length(cursor: Cursor) -> Phrase | None:
+    """Read 7 days, 30d or within a week as the time until now; in a sentence that is no time."""
+    cursor.take("within", "in under")
+    found = length(cursor)
+    if found is None or cursor.in_sentence or not cursor.at_end or not found.most or found.unit == "weekend":
+        return None
+    return Phrase((rolling_window(cursor.calendar, found.duration),), plain=False)
 
 
 def _endpoint(cursor: Cursor) -> ParsedTime | None:
@@ -178,8 +259,8 @@ def _from_a_time(cursor: Cursor) -> Phrase | None:
 
 def _since(cursor: Cursor) -> Phrase | None:
     word = cursor.take(*SINCE, "from")
-    time = _endpoint(cursor) if word else None
-    if time is None or (word == "from" and not cursor.take("onwards", "onward", "on")):
+    time = _endpoint(cursor)
+    if time is None or (word in ("from", "") and not cursor.take("onwards", "onward", *(["on"] if word else []))):
         return None
     found = Window(start=time.start, stop=cursor.calendar.now + INSTANT)
     return Phrase((found,), plain=word == "from" or time.plain("since"))
@@ -202,11 +283,13 @@ def _up_to_a_time(cursor: Cursor) -> Phrase | None:
 
 def _listed(cursor: Cursor) -> Phrase | None:
     """Read one time, or several joined by "or" or "and"."""
-    word = cursor.take(*PREPOSITIONS)
-    first = relative(cursor)
+    word = _preposition(cursor)
+    first = first_fitting(cursor, relative, all_of_a_unit) if word == "throughout" else relative(cursor)
     if first is None:
         return None
-    windows, plain = [first.window], first.plain(word)
+    # "What did we agree on last week?" has "agree on".
+    days = cursor.calendar.days(first.window) if word == "on" else None
+    windows, plain = [first.window], first.plain(word) and (days is None or days.stop - days.first <= 2 * ONE_DAY)
     while True:
         place = cursor.place
         if not cursor.take("or", "and"):

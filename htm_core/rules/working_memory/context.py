@@ -1,9 +1,14 @@
-"""The context: the text of working memory that a model is given, in an order, within a budget of tokens."""
+"""The context: the text of working memory that a model is given, in an order, within a budget of tokens.
+
+What was said in conversations is written as a transcript: the messages of a session together, in order of time, each change of
+day or speaker with a label.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log1p
+from datetime import UTC, datetime, tzinfo
+from math import ceil, log1p
 
 from ...errors import InvalidInput
 from ...types import Context, Item, TokenCounter
@@ -32,6 +37,8 @@ def assemble(
     count: TokenCounter,
     now: float,
     separator: str = "\n\n",
+    transcript: bool = False,
+    timezone: tzinfo = UTC,
 ) -> Context:
     """Join as many items as the budget holds, highest first; an item that does not fit is left out, smaller ones follow.
 
@@ -41,15 +48,20 @@ def assemble(
     holds exactly, whatever the tokenizer does where texts meet. Without a budget all items are joined. Cost: O(n log n),
     and a few counts of the text, not one per item. An unknown order, a negative or fractional budget, and a callable
     that returns no number raise `InvalidInput`.
+
+    With `transcript` the items of a conversation stand together, where its best item stands, in order of time, and labels say
+    who spoke and on which day in `timezone`. Labels count.
     """
     room = None if budget is None else check_budget(budget, least=0)
     best = ranked(items, order=order, now=check_epoch_seconds(now))
-    selection = _Selection(best, count=count, separator=separator)
+    layout = _Transcript(best, timezone) if transcript else _Layout(best)
+    selection = _Selection(best, count=count, separator=separator, layout=layout)
     if room is None:
         selection.take(range(len(best)))
     else:
         selection.pack(room)
-    return Context(text=selection.text, items=tuple(best[at] for at in selection.chosen), tokens=selection.tokens)
+    items = tuple(best[at] for at in layout.arranged(selection.chosen))
+    return Context(text=selection.text, items=items, tokens=selection.tokens)
 
 
 def ranked(items: Sequence[Item], *, order: str | Order, now: float) -> list[Item]:
@@ -72,10 +84,82 @@ def ordering(order: str | Order) -> Order:
     )
 
 
+class _Layout:
+    """How chosen items stand in the text: as they are, the best first."""
+
+    def __init__(self, best: Sequence[Item]) -> None:
+        self._best = best
+
+    def arranged(self, chosen: Sequence[int]) -> list[int]:
+        """Chosen ranks, sorted, in the order of the text."""
+        return list(chosen)
+
+    def texts(self, chosen: Sequence[int]) -> list[str]:
+        """The text of each, in the order of the text."""
+        return [self._best[at].content for at in chosen]
+
+    def extra(self, count: TokenCounter) -> list[int]:  # noqa: ARG002 - there are no labels to count
+        """About how many tokens each item needs beside its content."""
+        return [0] * len(self._best)
+
+
+class _Transcript(_Layout):
+    """As a transcript: conversations in order of time, and labels that say who and when."""
+
+    def __init__(self, best: Sequence[Item], timezone: tzinfo) -> None:
+        super().__init__(best)
+        self._speakers = [_speaker(item) for item in best]
+        self._days = [
+            None if item.said_at is None else datetime.fromtimestamp(item.said_at, timezone).date().isoformat()
+            for item in best
+        ]
+
+    def arranged(self, chosen: Sequence[int]) -> list[int]:
+        """Chosen ranks, each conversation together and in order of time."""
+        conversations: dict[str | int, list[int]] = {}
+        for at in chosen:
+            session = self._best[at].session if self._speakers[at] is not None else None
+            conversations.setdefault(at if session is None else session, []).append(at)
+        return [at for group in conversations.values() for at in sorted(group, key=self._when)]
+
+    def texts(self, chosen: Sequence[int]) -> list[str]:
+        """Each with a label where day or speaker changes. Nothing is labelled before the first message."""
+        last: tuple[str | None, str | None] = (None, None)  # the day and the speaker that the last label named
+        texts = []
+        for at in self.arranged(chosen):
+            day, speaker, text = self._days[at], self._speakers[at], self._best[at].content
+            if (day, speaker) != last and (speaker is not None or last != (None, None)):
+                shown = [day if day != last[0] or speaker is None else None, speaker]
+                text = f"[{' '.join(part for part in shown if part) or 'note'}] {text}"
+                last = (day, speaker)
+            texts.append(text)
+        return texts
+
+    def extra(self, count: TokenCounter) -> list[int]:
+        """The mean of all labels, for each message: of a run by one speaker only the first has one, which `pack` makes use of."""
+        labels = {
+            f"[{day} {speaker}] "
+            for day, speaker in zip(self._days, self._speakers, strict=True)
+            if speaker is not None
+        }
+        mean = ceil(count_tokens(count, "".join(sorted(labels))) / len(labels)) if labels else 0
+        return [0 if speaker is None else mean for speaker in self._speakers]
+
+    def _when(self, at: int) -> tuple[float, int, int]:
+        item = self._best[at]
+        return (item.added_at if item.said_at is None else item.said_at, item.seq, at)
+
+
+def _speaker(item: Item) -> str | None:
+    """Who said it, as a label shows it: on one line, and without a bracket that could end the label."""
+    name = " ".join((item.name or item.role or "").split())
+    return name.replace("[", "(").replace("]", ")") or None
+
+
 class _Selection:
     """Ranked items, the ranks that are chosen, their text and its tokens."""
 
-    def __init__(self, best: Sequence[Item], *, count: TokenCounter, separator: str) -> None:
+    def __init__(self, best: Sequence[Item], *, count: TokenCounter, separator: str, layout: _Layout) -> None:
         self.chosen: list[int] = []
         self.text = ""
         self.tokens = 0  # an empty selection is 0 tokens, also where a tokenizer adds some to every text
@@ -83,13 +167,15 @@ class _Selection:
         self._separator = separator
         self._count = count
         self._joint = count_tokens(count, separator)
-        self._sizes = [item.tokens for item in best]
+        self._layout = layout
+        self._extra = layout.extra(count)
+        self._sizes = [item.tokens + extra for item, extra in zip(best, self._extra, strict=True)]
         self._measured = False
 
     def take(self, ranks: Sequence[int], *, budget: int | None = None) -> int:
         """Add these ranks, unless the whole then exceeds the budget; returns by how many tokens it would."""
         chosen = sorted([*self.chosen, *ranks])
-        text = self._separator.join(self._best[at].content for at in chosen)
+        text = self._separator.join(self._layout.texts(chosen))
         tokens = count_tokens(self._count, text) if chosen else 0
         if budget is not None and tokens > budget:
             return tokens - budget
@@ -134,7 +220,9 @@ class _Selection:
         if self._measured:
             return False
         sizes, self._measured = self._sizes, True
-        self._sizes = [count_tokens(self._count, item.content) for item in self._best]
+        self._sizes = [
+            count_tokens(self._count, item.content) + extra for item, extra in zip(self._best, self._extra, strict=True)
+        ]
         return self._sizes != sizes
 
     def _without(self, more: list[int], excess: int, *, least: int) -> list[int]:

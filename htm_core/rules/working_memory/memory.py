@@ -174,8 +174,8 @@ class WorkingMemory:
             for item in items:
                 known = self._held.get(item.id)
                 if known is not None:
-                    renew = renewed(known, replace(item, content=known.content, tokens=known.tokens))
-                    self._put(replace(renew, added_at=item.added_at))
+                    renew = renewed(item, replace(known, importance=item.importance))
+                    self._put(renew)
 
     def leave(self, ids: Iterable[str]) -> bool:
         """Drop what storage has dropped, except what outstanding plans are moving; returns whether there was none of these."""

@@ -88,6 +88,20 @@ begin
     order by d.created_at, d.place, d.uid limit max_documents offset skip) x;
 end $$;
 
+-- Documents, the one that was put last first; those of one batch in its order.
+create or replace function list_latest_documents(f document_filters, max_documents bigint, skip bigint)
+returns table (uid uuid, place bigint)
+language plpgsql stable security definer rows 10
+set search_path from current set plan_cache_mode = force_custom_plan set jit = off as $$
+declare me constant text := this_tenant();
+begin
+  return query
+  select x.uid, row_number() over () from (
+    select d.uid from documents d
+    where d.tenant = me and d.collection = f.collection and document_matches(d, f)
+    order by d.updated_at desc, d.created_at desc, d.place, d.uid limit max_documents offset skip) x;
+end $$;
+
 create or replace function count_documents(f document_filters) returns bigint
 language plpgsql stable security definer
 set search_path from current set plan_cache_mode = force_custom_plan set jit = off as $$
@@ -125,12 +139,14 @@ language plpgsql stable set search_path from current set plan_cache_mode = force
 declare
   few constant integer := 2000; sampled constant integer := 1000; known constant integer := 20;
   most_words constant integer := 64; prefix constant text := c.id || ':';
-  total bigint; seen bigint; words text[]; counts bigint[]; answer weighted_query;
+  total bigint; seen bigint; terms text[]; words text[]; counts bigint[]; answer weighted_query;
 begin
   select count(*) into total from (select 1 from document_passages p where p.collection = c.id limit few + 1) x;
   if total > few then total := greatest(total, estimated_passages(c)); end if;
-  select array_agg(x.lexeme) into words from (
-    select u.lexeme from unnest(to_lexemes(c.config, query_text)) u order by coalesce(u.positions[1], 1), u.lexeme limit most_words) x;
+  -- Each word without its accents, and as it is written with them.
+  select array_agg(x.lexeme), array_agg(l) into terms, words from (
+    select q.lexeme, q.as_written from query_lexemes(c.config, query_text) q order by q.place, q.lexeme limit most_words) x,
+    unnest(array_remove(array[x.lexeme, x.as_written], null)) l;
   if total > few then
     with sample as materialized (
       select p.lexemes from document_passages p
@@ -147,14 +163,17 @@ begin
       counts[i] := seen;
     end if;
   end loop;
-  with terms as (
-    select w as word, n, ln(1 + (greatest(total, n) - n + 0.5::float8) / (n + 0.5::float8)) as idf
-    from unnest(words, counts) u(w, n)),
-  entries as (select lexeme_dimension(t.word) as d, max(idf)::real as w from terms t group by 1)
-  select array_agg(prefix || t.word order by t.n, t.word), array_agg(t.n order by t.n, t.word),
+  with counted as (select t as term, w as word, n from unnest(terms, words, counts) u(t, w, n)),
+  weighted as (
+    select k.term, ln(1 + (greatest(total, sum(k.n)) - sum(k.n) + 0.5::float8) / (sum(k.n) + 0.5::float8)) as idf
+    from counted k group by k.term),
+  entries as (
+    select lexeme_dimension(k.word) as d, max(w.idf)::real as w from weighted w join counted k on k.term = w.term group by 1)
+  select (select array_agg(prefix || k.word order by k.n, k.word) from counted k),
+         (select array_agg(k.n order by k.n, k.word) from counted k),
          (select ('{' || string_agg(d || ':' || w, ',') || '}/268435456')::sparsevec from entries),
-         sum(t.idf) * (0.9::float8 + 1)
-    into answer from terms t;
+         (select sum(w.idf) * (0.9::float8 + 1) from weighted w)
+    into answer;
   return answer;
 end $$;
 

@@ -5,17 +5,19 @@
 -- from 0.8, words count against the best score that any passage could have for this query.
 --
 -- `words` is what words are found by, `embedding` the vector; either may be null. `vector_share` is the weight of the vector beside
--- the words. `speakers` and `moments` are the speakers and the times that the query names. The parts of a hit add up to its score,
+-- the words. `speakers` and `moments` are the speakers and the times that the query names, `phrases` what it quotes: where some
+-- passage has a phrase, all phrases count as much as all words. The parts of a hit add up to its score,
 -- which is in [0, 1]: (vector + text + context + tags + sum of weight * signal) / (1 + sum of weights), over the signals that this
 -- query can have.
 create or replace function recall(
   words text, embedding halfvec, model text, f filters, pool integer, max_hits integer, vector_share float8, min_score float8,
-  speakers text[], moments tstzmultirange, signals signal_weights)
+  speakers text[], moments tstzmultirange, signals signal_weights, phrases text[] default null)
 returns table (
   id uuid, score float8, vector_rank bigint, text_rank bigint, vector_part float8, text_part float8, context_part float8,
   tags_part float8, session_part float8, speaker_part float8, time_part float8, prior_part float8, content text, tokens integer,
   created_at timestamptz, owner text, importance float8, metadata jsonb, access_count bigint, accessed_at timestamptz,
-  passage text, tags text[], keys text[], version integer, mentions jsonb)
+  passage text, tags text[], keys text[], version integer, mentions jsonb, cosine float8, word_coverage float8,
+  strongest_word float8, matched_words bigint, query_words bigint, nearby_coverage float8, passage_length integer)
 language plpgsql stable security definer rows 10 set search_path from current
 set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_memoize = off as $$
 #variable_conflict use_column
@@ -45,6 +47,9 @@ declare
   top_terms sparsevec[];
   vector_hits vector_matches;
   text_hits uuid[];
+  phrase_nodes uuid[];
+  phrase_passages uuid[];
+  phrase_shares float8[];
   lex lexicon;
   tag_patterns text[];
 begin
@@ -62,6 +67,14 @@ begin
   allowed_nodes := plan.node_ids;
   if space_id is not null then vector_hits := vector_search(query_vector, space, f, plan, pool); end if;
   if query_weights is not null then text_hits := text_search(query_terms, f, plan, pool); end if;
+  if cardinality(phrases) > 0 and query_weights is not null then
+    select array_agg(p.node_id), array_agg(p.passage_id), array_agg(p.share) into phrase_nodes, phrase_passages, phrase_shares
+    from phrase_search(phrases, f, plan, coalesce(vector_hits.nodes, '{}') || coalesce(text_hits, '{}')) p;
+    if phrase_nodes is not null then
+      best_score := 2 * best_score;
+      text_hits := text_hits || array(select distinct n from unnest(phrase_nodes) n where (n = any(text_hits)) is not true);
+    end if;
+  end if;
   return query
   with
   -- The nodes that either search found, with their rank there, and the passage that was nearest to the vector.
@@ -72,9 +85,10 @@ begin
     full join unnest(text_hits) with ordinality t(node_id, rank) on t.node_id = v.node_id),
   -- Every passage of the candidates, scored by its vector and by its words, each in [0, 1].
   candidate_passages as (
-    select c.node_id, c.vector_rank, c.text_rank, p.id as passage_id, p.weights, w.text_score,
+    select c.node_id, c.vector_rank, c.text_rank, p.id as passage_id, p.weights, p.length, w.text_score,
+           1 - nullif(case when p.id is distinct from c.passage_id then v.distance else c.distance end, 'NaN') as cosine,
            case when p.id is distinct from c.passage_id and v.distance is null
-                then w.text_score               -- it still waits for its vector: its words count for both
+                then least(1, w.text_score / 0.75)  -- it still waits for its vector: words that cover all stand for a cosine of about 0.5
                 else coalesce(least(1, greatest(0, 1 - nullif(coalesce(v.distance, c.distance), 'NaN')) / 0.8), 0)  -- NaN: a vector of zeroes
            end as vector_score,
            sum(p.length) over (partition by c.node_id) as node_length
@@ -84,7 +98,9 @@ begin
       select e.embedding <=> query_vector as distance from vectors e
       where e.tenant = me and e.space = space_id and e.passage_id = p.id and p.id is distinct from c.passage_id offset 0) v on true
     cross join lateral (
-      select coalesce(greatest(0, least(1, -(p.weights <#> query_weights) / best_score)), 0) as text_score) w),
+      select coalesce(greatest(0, least(1, -(p.weights <#> query_weights) / best_score)), 0)
+             + case when phrase_passages is null then 0 else coalesce((
+                 select x.share / 2 from unnest(phrase_passages, phrase_shares) x(id, share) where x.id = p.id), 0) end as text_score) w),
   -- Each candidate with the best of its passages, and its place among all.
   ranked_candidates as materialized (
     select b.*, row_number() over (order by b.fused_score desc, b.node_id) as place from (
@@ -126,7 +142,7 @@ begin
     where not c.is_candidate and not exists (select 1 from ranked_candidates r where r.node_id = c.node_id)),
   -- Their passages, scored like those of candidates.
   neighbour_passages as (
-    select n.node_id, p.id as passage_id, p.weights,
+    select n.node_id, p.id as passage_id, p.weights, p.length, 1 - nullif(v.distance, 'NaN') as cosine,
            coalesce(least(1, greatest(0, 1 - nullif(v.distance, 'NaN')) / 0.8), 0) as vector_score,
            coalesce(least(1, -(p.weights <#> query_weights) / best_score), 0) as text_score,
            sum(p.length) over (partition by n.node_id) as node_length
@@ -137,24 +153,31 @@ begin
       where e.tenant = me and e.space = space_id and e.passage_id = p.id offset 0) v on true),
   -- Each node with the best of its passages, and how much it takes from and gives to what stands around it.
   best_passages as materialized (
-    select r.node_id, r.passage_id, r.vector_rank, r.text_rank, r.vector_score, r.text_score, r.weights,
+    select r.node_id, r.passage_id, r.vector_rank, r.text_rank, r.vector_score, r.text_score, r.weights, r.length, r.cosine,
            context_share(r.node_length) as context_share, true as was_found
     from ranked_candidates r
     where r.node_id in (select c.node_id from considered c)
     union all
     select b.* from (
       select distinct on (p.node_id) p.node_id, p.passage_id, null::bigint, null::bigint, p.vector_score, p.text_score, p.weights,
-             context_share(p.node_length), false
+             p.length, p.cosine, context_share(p.node_length), false
       from neighbour_passages p
       order by p.node_id, vector_weight * p.vector_score + (1 - vector_weight) * p.text_score desc, p.passage_id) b),
   -- How much each of the query's heaviest terms counts in the best passage of each node, as a share of the best score.
   node_terms as materialized (
-    select b.node_id, b.context_share, t.term, -(b.weights <#> t.vector) / best_score as weight
+    select b.node_id, b.context_share, query_vector is not null and b.cosine is null as by_words_alone, t.term,
+           -(b.weights <#> t.vector) / best_score as weight
     from best_passages b, unnest(top_terms) with ordinality t(vector, term)
-    where b.text_score > 0 and b.weights <#> t.vector < 0),
-  -- How much of the query the words of a node cover.
+    where b.text_score > 0 and b.weights <#> t.vector < 0
+    union all
+    select b.node_id, b.context_share, query_vector is not null and b.cosine is null, 0,
+           x.share / 2                                               -- the phrases, as one more term
+    from unnest(phrase_passages, phrase_shares) x(id, share) join best_passages b on b.passage_id = x.id),
+  -- How much of the query the words of a node cover. Where there is no vector, nothing else can corroborate a lone word: it counts.
   node_coverage as (
-    select t.node_id, corroborated_coverage(sum(t.weight), max(t.weight), signals.corroboration) as covered
+    select t.node_id, corroborated_coverage(sum(t.weight), max(t.weight),
+                                            case when bool_or(t.by_words_alone) then 0 else signals.corroboration end) as covered,
+           max(t.weight) filter (where t.term > 0) as strongest, count(*) filter (where t.term > 0) as matched
     from node_terms t group by 1),
   -- The terms at each position of a conversation: as said there, and as said up to two messages before or one after, a little lower.
   position_terms as (
@@ -187,8 +210,8 @@ begin
     from ranked_candidates r
     cross join lateral (
       select string_agg(translate(t.tag, ':-_', '   '), ' ') as text from tags t
-      where t.tenant = me and t.node_id = r.node_id and t.explicit and t.tag like any(tag_patterns) offset 0) tag
-    cross join lateral unnest(to_tsvector(lex.config, tag.text)) u
+      where t.tenant = me and t.node_id = r.node_id and t.explicit and fold_accents(t.tag) like any(tag_patterns) offset 0) tag
+    cross join lateral unnest(to_lexemes(lex.config, tag.text)) u
     join query_words w on w.word = u.lexeme join considered c on c.node_id = r.node_id
     where tag_patterns is not null and r.place <= with_context),
   -- How much of the query a mention covers together with its surroundings and the tags of its node.
@@ -205,7 +228,8 @@ begin
     where tag_patterns is not null group by 1),
   -- Each mention with the parts of its score that come from the vector, its words, what stands around it, and its tags.
   mention_parts as materialized (
-    select c.*, b.passage_id, b.vector_rank, b.text_rank, b.was_found, vector_weight * b.vector_score as vector_part,
+    select c.*, b.passage_id, b.vector_rank, b.text_rank, b.was_found, b.cosine, b.text_score as word_coverage, b.length,
+           n.strongest, n.matched, greatest(0, coalesce(x.covered, 0) - coalesce(n.covered, 0)) as nearby_coverage, vector_weight * b.vector_score as vector_part,
            (1 - vector_weight) * coalesce(n.covered, 0) as text_part,
            (1 - vector_weight) * greatest(0, coalesce(x.covered, 0) - coalesce(n.covered, 0)) as context_part,
            (1 - vector_weight) * greatest(0, coalesce(t.covered, 0) - greatest(x.covered, n.covered, 0)) as tags_part
@@ -227,7 +251,7 @@ begin
              s.score * sqrt(least(1, (p.vector_part + p.text_part + p.context_part + p.tags_part) / nullif(s.score, 0))),
              p.vector_part + p.text_part + p.context_part + p.tags_part) as session_part,
            case when p.name = one_speaker or starts_with(p.name, one_speaker || ' ') then signals.speaker else 0 end as speaker_part,
-           case when moments is not null then signals.time * exp(-days_outside(p.at, moments) / 7) else 0 end as time_part
+           case when moments is not null then signals.time * exp(-least(days_outside(p.at, moments) / 7, 100)) else 0 end as time_part
     from mention_parts p left join session_scores s on s.owner = p.owner and s.session = p.session),
   -- Each node by the best of its mentions.
   best_mentions as (
@@ -265,7 +289,9 @@ begin
             select m.* from mentions m
             where m.tenant = me and m.node_id = h.node_id
               and mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter)
-            order by m.at desc, m.seq desc limit 20) m)
+            order by m.at desc, m.seq desc limit 20) m),
+         h.cosine, h.word_coverage, coalesce(h.strongest, 0) * coalesce(best_score, 0), coalesce(h.matched, 0),
+         cardinality(query_terms.lexemes)::bigint, h.nearby_coverage, h.length::integer
   from hits h
   cross join lateral (
     select n.content, n.tokens, n.created_at, n.owner from nodes n where n.tenant = me and n.id = h.node_id offset 0) n

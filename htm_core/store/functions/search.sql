@@ -19,32 +19,40 @@ begin
     select greatest(count(*), total) into total from (select 1 from passages p where p.tenant = lex.tenant limit few) x;
   end if;
   with
-  -- Each lexeme of the query, and in how many passages it occurs.
+  -- Each lexeme of the query, also as it is written with its accents, and in how many passages it occurs.
+  written as (
+    select q.lexeme as term, unnest(array_remove(array[q.lexeme, q.as_written], null)) as lexeme
+    from query_lexemes(lex.config, words) q),
   counted as (
-    select lexeme, coalesce(
+    select term, lexeme, coalesce(
              (select c.documents from lexeme_counts c
               where lex.documents >= few and c.tenant = lex.tenant and c.lexeme = u.lexeme),
              (select count(*) from (
                 select 1 from (
                   select p.tenant from passages p where p.lexemes @@ quote_lexeme(lex.prefix || lexeme)::tsquery offset 0) p
                 where p.tenant = lex.tenant limit case when lex.documents >= few then rare else few end) x)) as documents
-    from unnest(tsvector_to_array(to_lexemes(lex.config, words))) u(lexeme)),
-  -- Inverse document frequency as in Lucene: ln(1 + (N - n + 0.5) / (n + 0.5)).
+    from written u),
+  -- Inverse document frequency as in Lucene: ln(1 + (N - n + 0.5) / (n + 0.5)). Both ways to write a term share one.
   terms as materialized (
-    select c.lexeme, c.documents, lexeme_dimension(c.lexeme) as dimension,
-           ln(1 + (greatest(total, c.documents) - c.documents + 0.5::float8) / (c.documents + 0.5::float8)) as idf
-    from counted c),
-  -- The entries of the sparse vector, the heaviest first.
+    select c.term, sum(c.documents)::bigint as documents,
+           ln(1 + (greatest(total, sum(c.documents)::bigint) - sum(c.documents)::bigint + 0.5::float8)
+              / (sum(c.documents)::bigint + 0.5::float8)) as idf
+    from counted c group by c.term),
+  dimensions as materialized (
+    select distinct t.term, t.idf::real as weight, lexeme_dimension(c.lexeme) as dimension
+    from terms t join counted c on c.term = t.term),
+  -- The sparse vector of each term, the heaviest first.
   entries as (
-    select e.dimension || ':' || e.weight as entry, row_number() over (order by e.weight desc, e.dimension) as place
-    from (select t.dimension, max(t.idf)::real as weight from terms t group by t.dimension) e),
-  vectors as materialized (
-    select ('{' || string_agg(e.entry, ',') || '}/268435456')::sparsevec as weights,
-           array_agg(('{' || e.entry || '}/268435456')::sparsevec order by e.place) filter (where e.place <= compared) as top_terms
-    from entries e)
-  select array_agg(lex.prefix || t.lexeme order by t.documents, t.lexeme), array_agg(t.documents order by t.documents, t.lexeme),
-         (select v.weights from vectors v), sum(t.idf) * (lex.k1 + 1), (select v.top_terms from vectors v)
-    into answer from terms t;
+    select '{' || string_agg(d.dimension || ':' || d.weight, ',') || '}/268435456' as entry,
+           row_number() over (order by d.weight desc, min(d.dimension)) as place
+    from dimensions d group by d.term, d.weight)
+  select (select array_agg(lex.prefix || c.lexeme order by c.documents, c.lexeme) from counted c),
+         (select array_agg(c.documents order by c.documents, c.lexeme) from counted c),
+         (select ('{' || string_agg(d.dimension || ':' || d.weight, ',') || '}/268435456')::sparsevec
+          from (select x.dimension, max(x.weight) as weight from dimensions x group by x.dimension) d),
+         (select sum(t.idf) * (lex.k1 + 1) from terms t),
+         (select array_agg(e.entry::sparsevec order by e.place) from entries e where e.place <= compared)
+    into answer;
   return answer;
 end $$;
 
@@ -180,4 +188,47 @@ begin
     exit when cardinality(found) >= pool / 2;
   end loop;
   return found;
+end $$;
+
+-- A phrase as a pattern: its words in this order, with any white space between them, and not as a part of longer words.
+create or replace function phrase_pattern(phrase text) returns text language sql immutable strict parallel safe as $$
+  select case when p ~ '^[A-Za-z0-9]' then '(?<![A-Za-z0-9])' else '' end
+         || regexp_replace(regexp_replace(p, '([^\w\s])', '\\\1', 'g'), '\s+', '\\s+', 'g')
+         || case when p ~ '[A-Za-z0-9]$' then '(?![A-Za-z0-9])' else '' end
+  from translate(fold_accents(phrase), '‘’', '''''') p
+$$;
+
+-- The passages that have some of these phrases, and which share of them: among the nodes that the searches found, and among at most a
+-- thousand others that have all words of a phrase.
+create or replace function phrase_search(phrases text[], f filters, plan search_plan, found_nodes uuid[])
+returns table (node_id uuid, passage_id uuid, share float8)
+language plpgsql stable rows 10 set search_path from current set plan_cache_mode = force_custom_plan as $$
+#variable_conflict use_column
+declare
+  me constant text := this_tenant(); most constant integer := 1000;
+  check_each constant boolean := plan.filtered and plan.node_ids is null;
+  lex lexicon; with_all_words tsquery; patterns text[];
+begin
+  select * into lex from lexicon l where l.tenant = me;
+  select array_agg(phrase_pattern(p)) into patterns from unnest(phrases) p;
+  select string_agg('(' || w.lexemes || ')', '|')::tsquery into with_all_words
+  from unnest(phrases) p, lateral (
+    select string_agg('(' || concat_ws('|', quote_lexeme(lex.prefix || q.lexeme), quote_lexeme(lex.prefix || q.as_written)) || ')', '&')
+    from query_lexemes(lex.config, p) q) w(lexemes);
+  return query
+  with considered as materialized (
+    select p.id, p.node_id, p.body, p.starts, p.stops from passages p
+    where p.tenant = me and p.node_id = any(found_nodes)
+    union all
+    select w.* from (
+      select x.id, x.node_id, x.body, x.starts, x.stops from (
+        select q.* from passages q where q.lexemes @@ with_all_words offset 0) x
+      where x.tenant = me and x.live and owner_is_visible(f.owners, x.owner) and (x.node_id = any(found_nodes)) is not true
+        and (plan.node_ids is null or x.node_id = any(plan.node_ids)) limit most) w)
+  select c.node_id, c.id, m.share
+  from considered c join nodes n on n.tenant = me and n.id = c.node_id
+  cross join lateral (
+    select count(*)::float8 / cardinality(patterns) as share from unnest(patterns) pattern
+    where translate(fold_accents(coalesce(c.body, substr(n.content, c.starts + 1, c.stops - c.starts))), '‘’', '''''') ~* pattern) m
+  where m.share > 0 and (not check_each or node_matches(c.node_id, f));
 end $$;

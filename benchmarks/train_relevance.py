@@ -1,0 +1,169 @@
+"""Fit the weights of relevance (htm_core/rules/relevance.py), and print how reliable it is.
+
+    python -m benchmarks.train_relevance --longmemeval PATH [--locomo PATH] [--cache FILE]
+
+Fitted on this project's own facts (by group, and eight groups in one memory), on the paraphrases, and on LongMemEval's
+development questions when their path is given. LoCoMo (CC BY-NC) and the evaluators' dialogues are only measured on. The
+weights are printed as the two tables of the module. Each set weighs by the root of its right hits.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import retrieval_sets
+from benchmarks.recalled import ANSWERABLE, FOREIGN_KIND, Recalled, evaluator, facts, paraphrases, published, recalled
+from benchmarks.retrieval import home
+from benchmarks.retrieval_systems import CachedEmbedder
+from htm_core.rules.relevance import features, relevance
+from htm_core.types import Match
+
+WITH_VECTOR_FEATURES = (
+    "cosine", "high_cosine", "low_cosine", "coverage", "share", "several_words", "cosine_coverage", "cosine_share",
+    "only_asks", "short", "name_missing", "time_missing", "number_missing", "place_missing", "first_person",
+)  # fmt: skip
+WORDS_ALONE_FEATURES = (
+    "coverage", "several_words", "only_asks", "short", "name_missing", "name_found", "time_missing",
+    "number_missing", "place_missing", "first_person",
+)  # fmt: skip
+RIDGE = 1.0
+Floats = NDArray[np.float64]
+
+
+def main() -> None:
+    """Recall every question of every set, fit, and print weights, separation and reliability."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--longmemeval", type=Path, metavar="PATH")
+    parser.add_argument("--locomo", type=Path, metavar="PATH")
+    parser.add_argument("--limit", type=int, default=30, help="questions of LongMemEval at most")
+    parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
+    given = parser.parse_args()
+    with home(None):
+        embedder = CachedEmbedder(given.cache) if given.cache else None
+        fitted = {
+            "facts, one group": list(recalled(list(facts()), embedder=embedder)),
+            "facts, eight groups": list(recalled(list(facts(groups_in_one=8)), embedder=embedder)),
+            "paraphrases": list(recalled(list(paraphrases()), embedder=embedder)),
+        }
+        if given.longmemeval:
+            cases = list(islice(published(retrieval_sets.longmemeval(given.longmemeval)), given.limit))
+            fitted["LongMemEval"] = list(recalled(cases, embedder=embedder))
+        measured = {
+            "paraphrases, 21 sessions": list(recalled(list(paraphrases(sessions=21)), embedder=embedder)),
+            "evaluator one": list(recalled(list(evaluator("evaluator_one")), embedder=embedder)),
+            "evaluator two": list(recalled(list(evaluator("evaluator_two")), embedder=embedder)),
+        }
+        if given.locomo:
+            cases = list(published(retrieval_sets.locomo(given.locomo)))
+            measured["LoCoMo"] = list(recalled(cases, embedder=embedder))
+    sets = list(fitted.values())
+    print("WITH_VECTOR:", fit(sets, WITH_VECTOR_FEATURES, alone=False))
+    print("WORDS_ALONE:", fit(sets, WORDS_ALONE_FEATURES, alone=True))
+    for title, alone in (("with vectors", False), ("by words alone", True)):
+        print(
+            f"\nThe module's present weights, {title}. AUC of hits; of the right hit of a question against the best of"
+        )
+        print("a foreign one, and of a near miss; mean estimate (share that is right) of hits by estimate:\n")
+        for name, found in (fitted | measured).items():
+            print(f"| {name:<24} | {separation(found, alone=alone)} | {reliability(found, alone=alone)} |")
+
+
+def fit(sets: Sequence[Sequence[Recalled]], names: Sequence[str], *, alone: bool) -> dict[str, float]:
+    """Fit a logistic regression by Newton's method, with a ridge on standardised features, and give its weights."""
+    inputs, labels, weights = [], [], []
+    for found in sets:
+        x, y = table(found, names, alone=alone)
+        inputs.append(x)
+        labels.append(y)
+        weights.append(np.full(len(y), 1 / np.sqrt(max(1.0, y.sum()))))
+    x, y, w = np.vstack(inputs), np.concatenate(labels), np.concatenate(weights)
+    w *= len(w) / w.sum()
+    centre, spread = x.mean(axis=0), np.maximum(x.std(axis=0), 1e-9)
+    z = np.column_stack([np.ones(len(x)), (x - centre) / spread])
+    ridge = np.diag([0.0, *[RIDGE] * len(names)])
+    beta = np.zeros(z.shape[1])
+    for _ in range(50):
+        p = 1 / (1 + np.exp(-z @ beta))
+        step = np.linalg.solve((z * (w * p * (1 - p))[:, None]).T @ z + ridge, z.T @ (w * (y - p)) - ridge @ beta)
+        beta += step
+        if np.abs(step).max() < 1e-8:
+            break
+    slopes = beta[1:] / spread
+    constant = beta[0] - float(slopes @ centre)
+    return {"": round(float(constant), 3)} | {
+        name: round(float(value), 3) for name, value in zip(names, slopes, strict=True)
+    }
+
+
+def table(found: Sequence[Recalled], names: Sequence[str], *, alone: bool) -> tuple[Floats, Floats]:
+    """Give the features of all hits, and whether each is right; `alone` leaves out hits that no word found."""
+    x, y = [], []
+    for row in found:
+        for place, hit in enumerate(row.recall):
+            if alone and not hit.match.matched_words:
+                continue
+            values = features(row.question, hit.match, hit.passage)
+            x.append([values[name] for name in names])
+            y.append(float(row.right(place)))
+    return np.array(x), np.array(y)
+
+
+def estimates(row: Recalled, *, alone: bool) -> list[float]:
+    """Give the estimate for each hit, without its vector when `alone`."""
+    found = []
+    for hit in row.recall:
+        match = hit.match
+        if alone:
+            match = Match(
+                word_coverage=match.word_coverage, strongest_word=match.strongest_word,
+                matched_words=match.matched_words, query_words=match.query_words, passage_length=match.passage_length,
+            )  # fmt: skip
+        found.append(0.0 if alone and not match.matched_words else relevance(row.question, match, hit.passage))
+    return found
+
+
+def separation(found: Sequence[Recalled], *, alone: bool) -> str:
+    """Give the AUC of hits, of answerable against foreign questions, and against near misses."""
+    right: list[float] = []
+    best: dict[str, list[float]] = {}
+    hits: list[tuple[float, bool]] = []
+    for row in found:
+        guesses = estimates(row, alone=alone)
+        hits += [(guess, row.right(place)) for place, guess in enumerate(guesses)]
+        if row.kind == ANSWERABLE:
+            right += [max((guess for place, guess in enumerate(guesses[:8]) if row.right(place)), default=0.0)]
+        else:
+            best.setdefault(row.kind, []).append(max(guesses, default=0.0))
+    parts = [auc([g for g, y in hits if y], [g for g, y in hits if not y])]
+    parts += [auc(right, best.get(kind, [])) for kind in (FOREIGN_KIND, "near_miss")]
+    return " | ".join("  -  " if part is None else f"{part:.3f}" for part in parts)
+
+
+def auc(high: Sequence[float], low: Sequence[float]) -> float | None:
+    """The chance that one of the first is above one of the second; None without both."""
+    if not high or not low:
+        return None
+    below = np.sort(np.array(low))
+    left, right = np.searchsorted(below, high, "left"), np.searchsorted(below, high, "right")
+    return float((left + right).mean() / 2 / len(below))
+
+
+def reliability(found: Sequence[Recalled], *, alone: bool) -> str:
+    """Give for each tenth of the estimates their mean, and the share of hits that are right."""
+    pairs = [(g, row.right(place)) for row in found for place, g in enumerate(estimates(row, alone=alone))]
+    parts = []
+    for low, high in ((0, 0.05), (0.05, 0.15), (0.15, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.01)):
+        some = [(g, y) for g, y in pairs if low <= g < high]
+        if some:
+            parts.append(f"{np.mean([g for g, _ in some]):.2f} ({np.mean([y for _, y in some]):.2f}, {len(some)})")
+    return "  ".join(parts)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""Verdicts of a palace over facts that were filed and facts that never were: `python -m benchmarks.grounding verdicts`."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from htm_core import Memory, Settings
+from htm_core.palace import Enforcer, Palace
+from tests.palace.labelled_prompts import share
+
+HERE = Path(__file__).parent
+FIXTURES = HERE.parent / "tests" / "fixtures" / "evaluators"
+EVALUATORS = ("evaluator_one.jsonl", "evaluator_two.jsonl")
+SESSIONS = 21
+AMONG = 3  # pieces of evidence among which the right one counts
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A text to be filed, and where."""
+
+    text: str
+    room: str
+    drawer: str
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question, and the texts that answer it; none when it was never said."""
+
+    question: str
+    gold: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Verdicts:
+    """What a palace said to questions of one kind."""
+
+    of: Counter[str] = field(default_factory=Counter)
+    shown: int = 0  # the right evidence is among all that is shown
+    first: int = 0  # and among the first three
+    asked: int = 0
+    milliseconds: list[float] = field(default_factory=list)
+    each: dict[str, str] = field(default_factory=dict)  # the verdict of each question
+    scores: list[tuple[str, str, float, bool]] = field(default_factory=list)
+
+
+def consult(enforcer: Enforcer, asks: Iterable[Ask]) -> Verdicts:
+    """Put each question to a palace."""
+    found = Verdicts()
+    for ask in asks:
+        started = time.perf_counter()
+        grounding = enforcer.consult(ask.question)
+        found.milliseconds.append((time.perf_counter() - started) * 1e3)
+        texts = [each.content for each in grounding.evidence]
+        found.asked += 1
+        found.of[grounding.verdict] += 1
+        found.each[ask.question] = grounding.verdict
+        found.shown += any(text in ask.gold for text in texts)
+        found.first += any(text in ask.gold for text in texts[:AMONG])
+        found.scores += [
+            (ask.question, each.content, each.score, each.content in ask.gold) for each in grounding.evidence
+        ]
+    return found
+
+
+def in_palace(facts: Sequence[Fact], read: Callable[[Enforcer], Any], **options: Any) -> Any:
+    """A palace with these facts, read by a function."""
+    tenant = f"verdicts-{uuid.uuid4().hex[:8]}"
+    with Memory("bench", tenant=tenant, embed="now", settings=Settings(worker="off")) as memory:
+        places = dict.fromkeys((each.session, each.room, each.drawer) for each in facts)
+        for session, room, drawer in places:
+            texts = [each.text for each in facts if (each.session, each.room, each.drawer) == (session, room, drawer)]
+            Palace(memory.of(session=session)).file_many(texts, room=room, drawer=drawer)
+        return read(Enforcer(Palace(memory.of(session="asking")), **options))
+
+
+def paraphrases() -> list[tuple[str, str]]:
+    """The paraphrases: a fact, and a question about it that shares hardly a word with it."""
+    rows = (json.loads(line) for line in (HERE / "paraphrases.jsonl").read_text("utf-8").splitlines() if line.strip())
+    return [(row["fact"], row["question"]) for row in rows]
+
+
+def dialogues(path: Path) -> list[tuple[list[Fact], list[Ask], list[Ask]]]:
+    """An evaluator's dialogues: what the user said, the questions that it answers, and those that it does not.
+
+    A row has `id`, `turns` (`role`, `content`) and `questions` (`question`, `answer`, `evidence`). Evidence is a number of a
+    turn, a text of one, or a list of these; a question without evidence was never answered. No file is no dialogue.
+    """
+    if not path.exists():
+        return []
+    read = []
+    for number, line in enumerate(path.read_text("utf-8").splitlines()):
+        if not line.strip():
+            continue
+        row = json.loads(line)
+        said = [str(turn.get("content", "")) for turn in row.get("turns", ())]
+        session = str(row.get("id", number))
+        heard = [str(turn.get("content", "")) for turn in row.get("turns", ()) if turn.get("role") != "assistant"]
+        facts = [Fact(text, "dialogues", session, session) for text in dict.fromkeys(heard) if text.strip()]
+        answered, never = list[Ask](), list[Ask]()
+        for asked in row.get("questions", ()):
+            gold = frozenset(text for each in _listed(asked.get("evidence")) for text in _turns(each, said))
+            (answered if gold else never).append(Ask(str(asked["question"]), gold))
+        read.append((facts, answered, never))
+    return read
+
+
+def _listed(evidence: Any) -> list[Any]:
+    if evidence is None:
+        return []
+    return list(evidence) if isinstance(evidence, list | tuple) else [evidence]
+
+
+def _turns(evidence: Any, said: Sequence[str]) -> list[str]:
+    """The turns that a piece of evidence means: by number, or by words."""
+    if isinstance(evidence, dict):
+        evidence = evidence.get("turn", evidence.get("content"))
+    if isinstance(evidence, int) and not isinstance(evidence, bool):
+        return [said[evidence]] if 0 <= evidence < len(said) else []
+    words = str(evidence or "").strip()
+    return [text for text in said if words and (words in text or text in words) and text.strip()]
+
+
+def main(**options: Any) -> None:
+    """Print the verdicts of each set."""
+    pairs = paraphrases()
+    print(
+        f"{'questions':<52}{'asked':>6}  {'grounded':<24}{'uncertain':>10}{'miss':>6}{'free':>6}{'shown':>8}  {'among three':<24}ms"
+    )
+    alone = [Fact(fact, "facts", f"drawer {at}", "one") for at, (fact, _) in enumerate(pairs)]
+    asks = [Ask(question, frozenset([fact])) for fact, question in pairs]
+    one = in_palace(alone, lambda enforcer: consult(enforcer, asks), **options)
+    _print("205 paraphrases, a drawer each, one session", one)
+    spread = [Fact(each.text, each.room, each.drawer, f"s{at % SESSIONS}") for at, each in enumerate(alone)]
+    many = in_palace(spread, lambda enforcer: consult(enforcer, asks), **options)
+    _print(f"the same over {SESSIONS} sessions", many)
+    changed = [question for question, said in one.each.items() if many.each[question] != said]
+    print(f"{'verdicts that differ between the two':<52}{len(changed):>6}")
+    for part in (0, 1):
+        kept = [each for at, each in enumerate(alone) if at % 2 == part]
+        others = [Ask(question) for at, (_, question) in enumerate(pairs) if at % 2 != part]
+        _print(
+            f"never said: half {part} asked of the other",
+            in_palace(kept, lambda enforcer, o=others: consult(enforcer, o), **options),
+        )
+    given = json.loads((HERE / "palace_questions.json").read_text("utf-8"))
+    facts = [Fact(each["fact"], each["room"], each["drawer"], "one") for each in given["facts"]]
+    answerable = [Ask(asked, frozenset([each["fact"]])) for each in given["facts"] for asked in each["asked"]]
+    never = [Ask(asked) for asked in given["never_said"]]
+    _print("a working palace: answerable", in_palace(facts, lambda enforcer: consult(enforcer, answerable), **options))
+    _print("a working palace: never said", in_palace(facts, lambda enforcer: consult(enforcer, never), **options))
+    for name in EVALUATORS:
+        _evaluator(name, **options)
+
+
+def _evaluator(name: str, **options: Any) -> None:
+    """The questions of each dialogue to the palace of its own, and to one palace with all dialogues."""
+    read = dialogues(FIXTURES / name)
+    if not read:
+        print(f"{name}: not there")
+        return
+    own: list[tuple[Verdicts, Verdicts]] = [
+        in_palace(facts, lambda enforcer, a=answered, n=never: (consult(enforcer, a), consult(enforcer, n)), **options)
+        for facts, answered, never in read
+    ]
+    _print(f"{name}: answerable, own dialogue", _sum(each for each, _ in own))
+    _print(f"{name}: never said, own dialogue", _sum(each for _, each in own))
+
+
+def _sum(parts: Iterable[Verdicts]) -> Verdicts:
+    whole = Verdicts()
+    for each in parts:
+        whole.of += each.of
+        whole.shown, whole.first, whole.asked = (
+            whole.shown + each.shown,
+            whole.first + each.first,
+            whole.asked + each.asked,
+        )
+        whole.milliseconds += each.milliseconds
+        whole.each |= each.each
+        whole.scores += each.scores
+    return whole
+
+
+def _print(name: str, found: Verdicts) -> None:
+    of, asked = found.of, found.asked
+    print(
+        f"{name:<52}{asked:>6}  {share(of['grounded'], asked):<24}{of['uncertain'] / asked:>10.3f}{of['miss'] / asked:>6.2f}"
+        f"{of['free'] / asked:>6.2f}{found.shown / asked:>8.3f}  {share(found.first, asked):<24}"
+        f"{statistics.median(found.milliseconds):.1f}"
+    )

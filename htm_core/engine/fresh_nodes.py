@@ -1,0 +1,102 @@
+"""Fresh nodes: what this process has just written, and whose vectors are made before those of everything else."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from ..fork import renewed_after_fork
+
+OWNERS = 1_000  # that are kept in mind; the jobs of the others wait for their turn in the table
+NODES = 64  # of one owner
+
+
+@dataclass(frozen=True, slots=True)
+class FreshNode:
+    """A node that waits for its vectors, and the model that makes them."""
+
+    tenant: str
+    owner: str
+    id: UUID
+    model: str
+
+
+class FreshNodes:
+    """The nodes that this process wrote a moment ago and that have no vectors yet, as far as it knows.
+
+    A hint, never the truth: the truth is the table of jobs, and what is forgotten here is done in its turn. The worker
+    takes each node once. A node stays visible to `recall` until somebody says that it has its vectors.
+    """
+
+    def __init__(self) -> None:
+        self.renew()
+        renewed_after_fork(self)
+
+    def renew(self) -> None:
+        """Start empty in a forked child: the nodes are the parent's."""
+        self._lock = threading.Lock()
+        self._serial = itertools.count()
+        # By tenant and owner: the nodes without vectors with their place in time, and those that no worker has taken yet.
+        self._waiting: OrderedDict[tuple[str, str], dict[UUID, tuple[int, FreshNode]]] = OrderedDict()
+        self._untaken: OrderedDict[tuple[str, str], list[FreshNode]] = OrderedDict()
+
+    def __bool__(self) -> bool:
+        return bool(self._untaken)
+
+    def add(self, tenant: str, owner: str, ids: Iterable[UUID], *, model: str) -> None:
+        """Note nodes that were just written, the newest last."""
+        key, nodes = (tenant, owner), [FreshNode(tenant, owner, id, model) for id in ids][-NODES:]
+        if not nodes:
+            return
+        with self._lock:
+            waiting = self._waiting.setdefault(key, {})
+            waiting.update((node.id, (next(self._serial), node)) for node in nodes)
+            for id in list(waiting)[:-NODES]:
+                del waiting[id]
+            self._waiting.move_to_end(key)
+            self._untaken[key] = (self._untaken.get(key, []) + nodes)[-NODES:]
+            while len(self._waiting) > OWNERS:
+                oldest, _ = self._waiting.popitem(last=False)
+                self._untaken.pop(oldest, None)
+
+    def take(self, limit: int) -> list[FreshNode]:
+        """Up to `limit` nodes that nobody has taken yet: the owners take turns, and of each the newest comes first."""
+        taken: list[FreshNode] = []
+        with self._lock:
+            while self._untaken and len(taken) < limit:
+                key, nodes = self._untaken.popitem(last=False)
+                taken.append(nodes.pop())
+                if nodes:
+                    self._untaken[key] = nodes
+        return taken
+
+    def visible(self, tenant: str, owners: Sequence[str] | None, *, model: str, limit: int) -> list[FreshNode]:
+        """The newest nodes of these owners, or of the whole tenant, that have no vectors yet, taken or not; newest first."""
+        if not self._waiting:  # without the lock: nearly always there is nothing
+            return []
+        with self._lock:
+            found = [
+                each
+                for key, nodes in self._waiting.items()
+                if key[0] == tenant and (owners is None or key[1] in owners)
+                for each in nodes.values()
+                if each[1].model == model
+            ]
+        return [node for _, node in sorted(found, key=lambda each: -each[0])[:limit]]
+
+    def done(self, tenant: str, ids: Iterable[UUID]) -> None:
+        """Forget nodes that have their vectors, or that have no need of them."""
+        if not self._waiting:
+            return
+        gone = set(ids)
+        with self._lock:
+            for key in [key for key in self._waiting if key[0] == tenant]:
+                nodes = self._waiting[key]
+                for id in gone & nodes.keys():
+                    del nodes[id]
+                if not nodes:
+                    del self._waiting[key]

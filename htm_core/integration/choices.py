@@ -1,0 +1,104 @@
+"""What recall is narrowed to: by whoever makes a component, and for one of its runs.
+
+A run can only narrow what the component was made with. Its `where` holds beside the component's, and so do its tags; its
+timeframe and its limit take the place of the component's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from ..errors import InvalidInput
+from ..rules.filters.filters import compile_where
+from ..rules.text.tags import normalize_all
+from ..rules.timeframes.parse import TimeframeLike, parse
+from .messages import safe_repr
+
+__all__ = ["LARGEST_LIMIT", "NAMES", "Choices", "TimeframeLike", "check_choices"]
+
+# What a run may choose, by the names that it has everywhere.
+NAMES = ("limit", "where", "tags", "timeframe")
+# Recall answers with no more hits.
+LARGEST_LIMIT = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """What recall is narrowed to; the fields are the arguments of `Memory.recall`. Make one with `check_choices`."""
+
+    limit: int
+    where: Mapping[str, Any] | None = None
+    tags: tuple[str, ...] | None = None
+    timeframe: TimeframeLike = None
+
+    def narrowed(self, run: Mapping[str, Any]) -> Self:
+        """These choices, narrowed by those of a run; what it leaves out, or has as None, stays.
+
+        Raises `InvalidInput` for what recall would refuse.
+        """
+        given = {name: run[name] for name in NAMES if run.get(name) is not None}
+        if not given:
+            return self
+        checked = check_choices(**{"limit": self.limit, **given})
+        return replace(
+            self,
+            limit=checked.limit,
+            where=_both(self.where, checked.where),
+            tags=tuple(dict.fromkeys([*(self.tags or ()), *(checked.tags or ())])) or None,
+            timeframe=self.timeframe if checked.timeframe is None else checked.timeframe,
+        )
+
+    def filters(self) -> dict[str, Any]:
+        """All but the limit, as arguments of `Memory.recall`."""
+        return {"where": self.where, "tags": self.tags, "timeframe": self.timeframe}
+
+
+def check_choices(
+    *,
+    limit: int,
+    where: Mapping[str, Any] | None = None,
+    tags: Sequence[str] | None = None,
+    timeframe: TimeframeLike = None,
+    least: int = 0,
+) -> Choices:
+    """The choices, checked where they are given rather than when somebody asks something.
+
+    Args:
+        limit: Hits at most, from `least` to 1,000.
+        where: A filter on metadata; an empty one is none.
+        tags: Tags that a memory must have, all of them; an empty list is none.
+        timeframe: When it must have been said; "auto" reads it from the question.
+        least: The smallest limit.
+
+    Raises `InvalidInput` for what recall would refuse. Relative times are read anew by each recall.
+    """
+    if isinstance(limit, bool) or not isinstance(limit, int) or not least <= limit <= LARGEST_LIMIT:
+        raise InvalidInput(
+            f"expected limit to be a whole number from {least} to {LARGEST_LIMIT:,}, got {safe_repr(limit):.80}"
+        )
+    compile_where(where)
+    if timeframe != "auto":
+        parse(timeframe, now=datetime.now(UTC))
+    return Choices(limit=limit, where=where or None, tags=_checked_tags(tags), timeframe=timeframe)
+
+
+def _checked_tags(tags: Sequence[str] | None) -> tuple[str, ...] | None:
+    if tags is None:
+        return None
+    if isinstance(tags, str | bytes) or not isinstance(tags, Sequence | set | frozenset):
+        raise InvalidInput(f"expected tags to be a list of tags such as ['work:api'], got {safe_repr(tags):.80}")
+    return normalize_all(list(_texts(tags))) or None
+
+
+def _texts(tags: Sequence[Any]) -> Iterator[str]:
+    for tag in tags:
+        if not isinstance(tag, str):
+            raise InvalidInput(f"expected every tag to be a text, got {safe_repr(tag):.80}")
+        yield tag
+
+
+def _both(first: Mapping[str, Any] | None, second: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    return {"$and": [first, second]} if first and second else first or second

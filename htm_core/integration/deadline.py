@@ -1,0 +1,266 @@
+"""How long memory may keep a turn waiting, and when it is left out of turns for a while.
+
+A turn reads and writes its memory in several steps. All of them together have one deadline. After a failure by time or
+connection a breaker opens: the next turns do without memory at once, until one step is let through and finds it well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from typing import Literal, TypeVar
+
+from ..errors import DatabaseUnavailable, HTMError, QueryTimeout
+from ..fork import renewed_after_fork
+from ..memory import Memory
+
+T = TypeVar("T")
+Clock = Callable[[], float]
+# What a step does: "log" reads or writes what was said; "recall" also needs the embedding model.
+Step = Literal["log", "recall"]
+
+_log = logging.getLogger("htm.deadline")
+
+# Seconds that all steps of a turn have together.
+TIMEOUT = 10.0
+# Seconds for which memory is left out after a failure.
+PAUSE = 30.0
+# The share of a turn's time that recall leaves to the log, so that a slow model costs no message.
+LOG_SHARE = 0.2
+# A step that takes no longer than this is free: a run with hundreds of steps keeps its memory while the database is well.
+FREE = 0.25
+# A step that was given less time than this says nothing about the database, unless half of the turn's time is even less.
+TELLING = 1.0
+# Steps that are past their time but still at work. When there are so many, the next ones fail at once.
+MAX_LATE = 32
+
+
+class MemorySkipped(HTMError):
+    """Memory was not asked in this turn: it did not answer a moment ago, or the turn has no time left."""
+
+
+class Breaker:
+    """Leaves something out for a while after it failed by time or connection. Safe for threads.
+
+    Args:
+        what: What it guards, as a subject for its messages.
+        pause: Seconds for which it is left out. After them one caller is let through, and the others wait for its outcome.
+        clock: Gives the present time in seconds.
+    """
+
+    def __init__(self, what: str, *, pause: float = PAUSE, clock: Clock = time.monotonic) -> None:
+        self._what, self._pause, self._clock = what, pause, clock
+        self._until: float | None = None
+        self._reason = ""
+        self.renew()
+        renewed_after_fork(self)
+
+    def renew(self) -> None:
+        """Start again in a forked child."""
+        self._lock = threading.Lock()
+
+    def check(self) -> None:
+        """Let the caller through, or raise `MemorySkipped` during the pause."""
+        with self._lock:
+            if self._until is None:
+                return
+            left = self._until - self._clock()
+            if left > 0:
+                raise MemorySkipped(
+                    f"expected {self._what} to answer, but it failed a moment ago ({self._reason}); it is left out for "
+                    f"{left:.0f} s more"
+                )
+            self._until = self._clock() + self._pause  # this caller finds out for all
+
+    def failed(self, error: Exception) -> None:
+        """Begin a pause, and log the first one."""
+        with self._lock:
+            is_first = self._until is None
+            self._reason = str(error) or type(error).__name__
+            self._until = self._clock() + self._pause
+        if is_first:
+            _log.warning(
+                "%s does not answer (%s); turns go on without it for %g s at a time, and what is said is kept afterwards",
+                self._what, self._reason, self._pause,
+            )  # fmt: skip
+
+    def worked(self) -> None:
+        """End the pause."""
+        with self._lock:
+            was_open, self._until = self._until is not None, None
+        if was_open:
+            _log.warning("%s answers again", self._what)
+
+
+_breakers: dict[tuple[object, Step], Breaker] = {}
+
+
+def breaker_of(memory: Memory, step: Step) -> Breaker:
+    """The breaker of a memory's database for a kind of step; one for each in a process."""
+    what = "the database" if step == "log" else "recall"
+    return _breakers.setdefault((memory._engine.database.place, step), Breaker(what))
+
+
+def forget_failures() -> None:
+    """Close all breakers of this process, as after a repair."""
+    _breakers.clear()
+
+
+class Deadline:
+    """The time that memory has in one turn, over all of its steps. Safe for threads.
+
+    Args:
+        memory: The memory. All memories of one database share its breakers.
+        timeout: Seconds for all steps together; None waits as long as it takes.
+        clock: Gives the present time in seconds.
+        spent: Seconds that steps of this turn took before it was known to be one; 0 by default.
+
+    A step that fails raises what its work raised, `TimeoutError` when it was past its time, or `MemorySkipped` when it was
+    not begun. Work that is past its time goes on in its own thread and ends by itself, so it must be work that may be
+    done again. The time in which a private PostgreSQL starts does not count.
+
+        deadline = Deadline(memory)
+        hits = deadline.run(lambda: memory.recall(question), step="recall")
+    """
+
+    def __init__(
+        self, memory: Memory, *, timeout: float | None = TIMEOUT, clock: Clock = time.monotonic, spent: float = 0.0
+    ) -> None:
+        self._memory, self._timeout, self._clock = memory, timeout, clock
+        self._spent = spent
+
+    @property
+    def spent(self) -> float:
+        """Seconds that the steps took so far."""
+        return self._spent
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that are left; None when there is no limit."""
+        return None if self._timeout is None else max(0.0, self._timeout - self._spent)
+
+    def run(self, work: Callable[[], T], *, step: Step = "log", at_most: float | None = None) -> T:
+        """Do a step's work in the time that is left, and in `at_most` seconds."""
+        seconds = self._admitted(step, at_most)
+        with self._watched(step, seconds):
+            return within(seconds, work)
+
+    async def arun(self, work: Callable[[], T], *, step: Step = "log", at_most: float | None = None) -> T:
+        """`run`, awaited; the work is done in a thread."""
+        seconds = self._admitted(step, at_most)
+        with self._watched(step, seconds):
+            return await awithin(seconds, work)
+
+    def _admitted(self, step: Step, at_most: float | None) -> float | None:
+        """The seconds for a step; raises `MemorySkipped` when it has none."""
+        breaker_of(self._memory, "log").check()
+        if step == "recall":
+            breaker_of(self._memory, "recall").check()
+        left = self.left
+        if left is None or self._timeout is None or self._is_starting():
+            return at_most
+        if step == "recall":
+            left -= LOG_SHARE * self._timeout
+        if left <= 0:
+            raise MemorySkipped(
+                f"expected memory to need no more than {self._timeout:g} s in a turn, and they are used up; look at the "
+                "database and the embedding model, or raise timeout="
+            )
+        return left if at_most is None else min(left, at_most)
+
+    @contextlib.contextmanager
+    def _watched(self, step: Step, seconds: float | None) -> Iterator[None]:
+        """Count the time of a step, and tell the breakers how it ended."""
+        is_starting, began = self._is_starting(), self._clock()
+        try:
+            yield
+        except Exception as error:
+            self._failed(step, error, seconds)
+            raise
+        else:
+            self._worked(step)
+        finally:
+            took = self._clock() - began
+            if took > FREE and not is_starting:
+                self._spent += took
+
+    def _failed(self, step: Step, error: Exception, seconds: float | None) -> None:
+        if isinstance(error, DatabaseUnavailable):
+            breaker_of(self._memory, "log").failed(error)
+        elif isinstance(error, QueryTimeout) or (isinstance(error, TimeoutError) and self._is_telling(seconds)):
+            breaker_of(self._memory, step).failed(error)
+        elif not isinstance(error, TimeoutError):  # another failure is an answer
+            self._worked(step)
+
+    def _is_telling(self, seconds: float | None) -> bool:
+        return seconds is None or self._timeout is None or seconds >= min(TELLING, self._timeout / 2)
+
+    def _worked(self, step: Step) -> None:
+        breaker_of(self._memory, "log").worked()
+        breaker_of(self._memory, step).worked()
+
+    def _is_starting(self) -> bool:
+        """Whether the first use will start a private server, which takes its time once and says nothing of its health."""
+        database = self._memory._engine.database
+        return database.is_embedded and not database.opened
+
+
+_late: set[threading.Thread] = set()
+
+
+def within(seconds: float | None, work: Callable[[], T]) -> T:
+    """Do work within so many seconds; after that raise `TimeoutError`, while the work goes on in its own thread."""
+    if seconds is None:
+        return work()
+    thread, done = _start(work)
+    try:
+        return done.result(timeout=seconds)
+    except TimeoutError as error:
+        if done.done():
+            raise
+        raise _too_late(thread, seconds) from error
+
+
+async def awithin(seconds: float | None, work: Callable[[], T]) -> T:
+    """`within`, awaited: the work is done in a thread, whether there is a limit or not."""
+    if seconds is None:
+        return await asyncio.to_thread(work)
+    thread, done = _start(work)
+    try:
+        return await asyncio.wait_for(asyncio.wrap_future(done), seconds)
+    except TimeoutError as error:
+        if done.done():
+            raise
+        raise _too_late(thread, seconds) from error
+
+
+def _start(work: Callable[[], T]) -> tuple[threading.Thread, Future[T]]:
+    """Begin work in a thread that no exit of the process and no event loop waits for."""
+    _late.difference_update([each for each in list(_late) if not each.is_alive()])
+    if len(_late) >= MAX_LATE:
+        raise TimeoutError(f"expected earlier work to have ended, but {len(_late)} steps are past their time still")
+    done: Future[T] = Future()
+    done.set_running_or_notify_cancel()  # whoever waits may leave; the work goes on
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:
+            done.set_exception(error)
+
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(run,), name="htm-turn", daemon=True)
+    thread.start()
+    return thread, done
+
+
+def _too_late(thread: threading.Thread, seconds: float) -> TimeoutError:
+    _late.add(thread)
+    return TimeoutError(
+        f"expected memory to answer within {seconds:.3g} s; look at the database and the embedding model, or raise timeout="
+    )

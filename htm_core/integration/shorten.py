@@ -1,0 +1,115 @@
+"""Messages that are too long for a request lose their middle. The log keeps them whole.
+
+A framework's adapter says which texts of a message may be cut and what a message costs. Here it is decided how much of each
+is shown: short texts stay whole, and all that are cut are equally long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+M = TypeVar("M")
+
+# What stands in the place of the middle, and the short form where a text has little room. `{}` is the number of characters.
+NOTICE = (
+    "\n[… {:,} characters are left out of this request. The log of this conversation has the whole message, and recall finds "
+    "passages of it. …]\n"
+)
+SHORT_NOTICE = "[… {:,} characters left out …]"
+# What stands for pictures, files and the like that have no room.
+ATTACHMENTS_LEFT_OUT = "[Attachments of this message are left out of this request, which has no room for them.]"
+# A notice takes at most this share of what is shown of a text.
+NOTICE_SHARE = 0.5
+# No text is tried with more characters than this for each token of the room.
+MOST_CHARACTERS_PER_TOKEN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Parts(Generic[M]):
+    """What of a message can be cut.
+
+    `texts` are those that may lose their middle, and `rebuilt` makes the message with others in their places. `plain` makes
+    one of a single text, without the pictures, calls of tools and whatever else it had.
+    """
+
+    texts: Sequence[str]
+    rebuilt: Callable[[Sequence[str]], M]
+    plain: Callable[[str], M]
+
+
+@dataclass(frozen=True, slots=True)
+class Shortener(Generic[M]):
+    """How an adapter's messages are shortened: `count` says what one costs, `parts` what of it can be cut."""
+
+    count: Callable[[M], int]
+    parts: Callable[[M], Parts[M]]
+
+    def shorten(self, messages: Sequence[M], *, room: int, least: int = 0) -> list[M] | None:
+        """Messages in at most `room` tokens, the longest texts cut to one length of `least` characters or more.
+
+        Returns None when that does not suffice. A message of which nothing is cut is the one that was given.
+        """
+        if sum(map(self.count, messages)) <= room:
+            return list(messages)
+        return self._cut(messages, [self.parts(message) for message in messages], room=room, least=least)
+
+    def shorten_to_words(self, message: M, *, room: int) -> M:
+        """As many of a message's words as fit `room` tokens, without what cannot be cut; without any words at worst."""
+        parts = self.parts(message)
+        text = "\n".join([*filter(None, parts.texts), ATTACHMENTS_LEFT_OUT])
+        words: Parts[M] = Parts([text], lambda texts: parts.plain(texts[0]), parts.plain)
+        found = self._cut([parts.plain(text)], [words], room=room)
+        return parts.plain("") if found is None else found[0]
+
+    def _cut(
+        self, messages: Sequence[M], all_parts: Sequence[Parts[M]], *, room: int, least: int = 0
+    ) -> list[M] | None:
+        """Find the length to which texts are cut, from above: in each step what is too much is shared by those that are cut."""
+        longest = max((len(text) for parts in all_parts for text in parts.texts), default=0)
+        limit = min(longest, max(0, room) * MOST_CHARACTERS_PER_TOKEN)
+        while True:
+            is_cut = [any(len(text) > limit for text in parts.texts) for parts in all_parts]
+            found = [
+                parts.rebuilt([cut_middle(text, limit) for text in parts.texts]) if cut else message
+                for message, parts, cut in zip(messages, all_parts, is_cut, strict=True)
+            ]
+            costs = [self.count(message) for message in found]
+            if sum(costs) <= room:
+                return found
+            if limit <= least:
+                return None
+            of_cut = sum(cost for cost, cut in zip(costs, is_cut, strict=True) if cut)
+            share = (room - sum(costs) + of_cut) / of_cut if of_cut else 0.0
+            limit = max(least, int(limit * (min(0.95, share) if share > 0 else 0.5)))
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """A text in at most `limit` characters: its beginning and its end, and between them how much is left out."""
+    if len(text) <= limit:
+        return text
+    notice = next(
+        (each for each in (NOTICE, SHORT_NOTICE) if len(each.format(len(text))) <= limit * NOTICE_SHARE), None
+    )
+    if notice is None:
+        return text[:limit]
+    kept = limit - len(notice.format(len(text)))
+    return text[: kept - kept // 2] + notice.format(len(text) - kept) + text[len(text) - kept // 2 :]
+
+
+def texts_within(value: Any) -> list[str]:
+    """The texts in a value of JSON's types, in their order; names of fields are none."""
+    if isinstance(value, str):
+        return [value]
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return [text for part in parts for text in texts_within(part)]
+
+
+def with_texts_within(value: Any, texts: Iterator[str]) -> Any:
+    """A value with other texts in the places of those that `texts_within` found."""
+    if isinstance(value, str):
+        return next(texts)
+    if isinstance(value, dict):
+        return {key: with_texts_within(part, texts) for key, part in value.items()}
+    return [with_texts_within(part, texts) for part in value] if isinstance(value, list | tuple) else value

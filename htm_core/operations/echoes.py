@@ -1,0 +1,131 @@
+"""Facts before echoes: what only asks, or only stands beside a fact, yields its place to what answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from ..rules.grounding.questions import about_questions, only_asks
+from ..store import nodes, search
+from ..store.database import Connection
+from ..store.search import RecallQuery
+from ..types import Hit, Mention
+
+# What is left of the score of a text that only asks: where it asks the same, and where it asks something else. The second keeps
+# questions that are needed to read what was answered; measured in docs/why/recall.md.
+SAME_QUESTION, OTHER_QUESTION = 0.3, 0.8
+# From this cosine, or this share of the query's words, on it asks the same.
+SAME_COSINE, SAME_WORDS = 0.5, 0.6
+# A message of less than this relevance says nothing itself. It stays below one up to two messages away that is so many times
+# as relevant.
+EMPTY, TIMES, NEAR = 0.01, 30, 2
+
+
+def repeated_questions(query: RecallQuery, hits: Sequence[Hit]) -> int:
+    """How many hits only ask what the query asks."""
+    if not query.signal_weights.echo or about_questions(query.text):
+        return 0
+    return sum(_asks_the_same(hit) and only_asks(hit.content) for hit in hits)
+
+
+def answers_first(connection: Connection, query: RecallQuery, hits: Sequence[Hit]) -> list[Hit]:
+    """The hits with those that only ask further down, and with the answers that these got in their place.
+
+    A query that is about questions, such as "What did I ask about the visa?", is left alone. One more small search is made
+    only when the same question was asked before.
+    """
+    weight = query.signal_weights.echo
+    if not weight or about_questions(query.text):
+        return list(hits)
+    asking = [hit for hit in hits if only_asks(hit.content)]
+    if not asking:
+        return list(hits)
+    best = {hit.node.id: hit for hit in hits}
+    for hit, answer in _answers(connection, query, [hit for hit in asking if _asks_the_same(hit)]):
+        known = best.get(answer.node.id)
+        if known is None or known.score < hit.score:
+            gain = hit.score - (0.0 if known is None else known.score)
+            found = known or answer
+            best[answer.node.id] = replace(found, score=hit.score, signals={**found.signals, "echo": gain})
+    for hit in asking:
+        loss = weight * (1 - (SAME_QUESTION if _asks_the_same(hit) else OTHER_QUESTION)) * hit.score
+        hit = best[hit.node.id]
+        best[hit.node.id] = replace(hit, score=hit.score - loss, signals={**hit.signals, "echo": -loss})
+    return sorted(best.values(), key=lambda hit: -hit.score)  # hits of equal score stay in their order
+
+
+def facts_before_neighbours(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits with those that say nothing, such as "Noted.", below the fact beside which they were said.
+
+    A message is found by what was said around it, too. That must not lift it above what has the words itself.
+    """
+    scores = {hit.node.id: hit.score for hit in hits}
+    for hit in hits:
+        brought = hit.signals["echo"] > 0
+        if hit.relevance < EMPTY and hit.mention is not None and not brought:
+            beside = [
+                other.score
+                for other in hits
+                if other.relevance > TIMES * hit.relevance
+                and _are_near(hit.mention, other.mention)
+                and not only_asks(other.content)
+            ]
+            scores[hit.node.id] = min([hit.score, *beside])
+    lowered = [
+        hit
+        if scores[hit.node.id] == hit.score
+        else replace(
+            hit,
+            score=scores[hit.node.id],
+            signals={**hit.signals, "echo": hit.signals["echo"] + scores[hit.node.id] - hit.score},
+        )
+        for hit in hits
+    ]
+    return sorted(lowered, key=lambda hit: (-hit.score, -hit.relevance if hit.relevance >= EMPTY else 0.0))
+
+
+def _are_near(one: Mention, other: Mention | None) -> bool:
+    return (
+        other is not None
+        and one.session is not None
+        and one.session == other.session
+        and abs(one.seq - other.seq) <= NEAR
+    )
+
+
+def _asks_the_same(hit: Hit) -> bool:
+    match = hit.match
+    if match.cosine is not None:
+        return match.cosine >= SAME_COSINE
+    return match.matched_words >= SAME_WORDS * max(1, match.query_words)
+
+
+def _answers(connection: Connection, query: RecallQuery, asking: Sequence[Hit]) -> list[tuple[Hit, Hit]]:
+    """Each question that was answered, with the answer as a hit. Filters on a mention are not checked, so there must be none."""
+    filters = query.filters
+    filtered = filters.windows or filters.tags or filters.equal or filters.metadata or filters.robots is not None
+    said = {hit.mentions[0].id: hit for hit in asking if hit.mentions}
+    if filtered or not said:
+        return []
+    rows = search.following(connection, [UUID(id) for id in said], query=query)
+    rows = [row for row in rows if not only_asks(row.mention.content)]
+    owners = sorted({row.owner for row in rows})
+    known = nodes.read(connection, [UUID(row.mention.node_id) for row in rows if row.mention.node_id], owners=owners)
+    found = []
+    for row in rows:
+        node = known.get(UUID(row.mention.node_id)) if row.mention.node_id else None
+        if node is not None:
+            hit = said[row.question]
+            answer = Hit(
+                node=node,
+                score=hit.score,
+                vector_rank=None,
+                text_rank=None,
+                passage=row.passage or node.content,
+                match=row.match,
+                mentions=(row.mention,),
+                signals=dict.fromkeys(hit.signals, 0.0),
+            )
+            found.append((hit, answer))
+    return found

@@ -1,0 +1,60 @@
+"""Vectors that a recall makes itself: of what this process has just written, so that the next call finds it by meaning."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from ..engine.engine import Engine
+from ..errors import HTMError, ModelError
+from ..rules.identity import node_id
+from ..store import jobs, nodes
+from ..store.errors import retry_transaction
+from ..store.search import RecallQuery
+
+_log = logging.getLogger("htm.recall")
+
+NODES = 8  # the newest that a recall looks after; what is more has jobs, and is found by its words until then
+PASSAGES = 8
+
+
+def make_fresh_vectors(engine: Engine, query: RecallQuery) -> None:
+    """Make the vectors that are still missing of the newest memories of this process, where they are few.
+
+    Where this process has nothing pending that the query may see, this is one look into memory. Else it is one call of the
+    embedder and two transactions. The query's own text is left out: a question that was just said is no answer to itself.
+    What fails here is left to the worker.
+    """
+    model, owners = engine.embedder.name, query.filters.owners
+    fresh = engine.fresh_nodes.visible(engine.tenant, owners, model=model, limit=NODES + 1)
+    ids = [node.id for node in fresh if node.id != node_id(node.owner, query.query)][:NODES]
+    if not ids:
+        return
+    try:
+        engine.fresh_nodes.done(engine.tenant, _make_vectors(engine, ids))
+    except ModelError:
+        engine.fresh_nodes.done(engine.tenant, ids)  # a text that the model cannot take would fail each recall
+    except HTMError as error:
+        _log.warning("the vectors of new memories are left to the worker: %s", error)
+
+
+def _make_vectors(engine: Engine, ids: list[UUID]) -> set[UUID]:
+    """Make up to `PASSAGES` vectors of these nodes, and give the nodes that have all of theirs."""
+    model = engine.embedder.name
+    with engine.transaction() as connection:
+        missing = jobs.missing_texts(connection, ids, model=model, limit=PASSAGES)
+    if not missing:
+        return set(ids)
+    answers = engine.embedder.documents([text.body for text in missing])
+    vectors = dict(zip([text.id for text in missing], answers, strict=True))
+    made = {text.node_id for text in missing} - jobs.nodes_left(missing, vectors)
+    retry_transaction(lambda: _store(engine, vectors, sorted(made)))
+    return made
+
+
+def _store(engine: Engine, vectors: Mapping[UUID, Sequence[float]], complete: Sequence[UUID]) -> None:
+    model = engine.embedder.name
+    with engine.transaction() as connection:
+        nodes.insert_vectors(connection, vectors, model=model)
+        jobs.finish_embedding(connection, complete, model=model)

@@ -1,0 +1,88 @@
+"""`keep=` says which messages recall may find. All of them are in the log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from htm_core import Draft, InvalidInput, Memory
+from htm_core.integration.keep import check_keep, keep_draft
+
+KEY = "The production key is seagull-42."
+
+
+def draft(role: str | None = "tool") -> Draft:
+    return Draft(content=KEY, id="m1", role=role, payload=b"the exact message")
+
+
+def test_without_a_rule_every_message_is_kept() -> None:
+    assert check_keep(None) is None
+    assert keep_draft(draft(), "message", None) == draft()
+
+
+def test_roles_are_known_by_the_names_that_frameworks_give_them() -> None:
+    assert check_keep(["human", "ai"]) == check_keep({"user", "assistant"}) == check_keep(("user", "model"))
+    assert check_keep("user") == frozenset({"user"})
+    kept = check_keep(["user", "assistant"])
+    assert keep_draft(draft("user"), "message", kept).content == KEY
+    assert keep_draft(draft("tool"), "message", kept).content == keep_draft(draft(None), "message", kept).content == ""
+    assert keep_draft(draft(), "message", check_keep([])).content == ""
+
+
+def test_a_message_that_is_not_kept_still_has_everything_else() -> None:
+    gone = keep_draft(draft(), "message", lambda message: False)
+    assert (gone.content, gone.id, gone.role, gone.payload) == ("", "m1", "tool", b"the exact message")
+
+
+def test_a_callable_decides_by_the_frameworks_own_message() -> None:
+    seen: list[object] = []
+
+    def keep(message: str) -> bool:
+        seen.append(message)
+        return "public" in message
+
+    assert keep_draft(draft(), "a public one", keep).content == KEY
+    assert keep_draft(draft(), "a secret one", keep).content == ""
+    assert seen == ["a public one", "a secret one"]
+
+
+@pytest.mark.parametrize("keep", [lambda _: 1 / 0, lambda _: None], ids=["raises", "answers nothing"])
+def test_a_callable_that_fails_keeps_the_message_out_of_recall_and_says_so(
+    keep: Callable[[Any], bool], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, logger="htm.integration"):
+        assert keep_draft(draft(), "message", keep).content == ""
+    assert "the message is in the log alone" in caplog.text
+    assert KEY not in caplog.text
+
+
+async def _awaited(message: object) -> bool:
+    return True
+
+
+@pytest.mark.parametrize(
+    "given", [["person"], 5, True, {"user": True}, _awaited, str, b"user"], ids=lambda given: type(given).__name__
+)
+def test_what_cannot_be_a_rule_is_refused(given: Any) -> None:
+    with pytest.raises(InvalidInput, match="expected keep"):
+        check_keep(given)
+
+
+def test_recall_does_not_find_what_was_not_kept_and_the_log_has_it(memory: Memory) -> None:
+    log = memory.of(user="ann").log("s")
+    kept = check_keep(["user"])
+    log.append(
+        [
+            keep_draft(draft("tool"), "message", kept),
+            keep_draft(Draft(content="The key hangs in the hall.", role="user"), "m", kept),
+        ]
+    )
+    memory.flush()
+    assert [hit.content for hit in memory.of(user="ann").recall("Where is the production key?")] == [
+        "The key hangs in the hall."
+    ]
+    first = log.tail()[0]
+    assert (first.role, first.node_id, first.payload) == ("tool", None, b"the exact message")

@@ -1,0 +1,68 @@
+"""A stand-in for the network between a program and its database, which can stop forwarding without closing anything."""
+
+from __future__ import annotations
+
+import contextlib
+import selectors
+import socket
+import threading
+from typing import Self
+
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+
+class Proxy:
+    """Forwards a database's connections until `hang`, and again after `resume`. Nothing is lost in between."""
+
+    def __init__(self, dsn: str) -> None:
+        known = conninfo_to_dict(dsn)
+        host, self._port = str(known["host"]), int(known.get("port") or 5432)
+        self._path = f"{host}/.s.PGSQL.{self._port}" if host.startswith("/") else None
+        self._host = host
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._flows, self._ended = threading.Event(), threading.Event()
+        self._flows.set()
+        self.dsn = make_conninfo(dsn, host="127.0.0.1", port=self._listener.getsockname()[1])
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._flows.set()
+        self._listener.close()
+
+    def hang(self) -> None:
+        """Forward nothing, and let connections open that never get an answer."""
+        self._flows.clear()
+
+    def resume(self) -> None:
+        """Forward everything, also what has waited."""
+        self._flows.set()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):  # closed
+            while True:
+                client, _ = self._listener.accept()
+                threading.Thread(target=self._forward, args=(client,), daemon=True).start()
+
+    def _forward(self, client: socket.socket) -> None:
+        self._flows.wait()
+        with client, self._server() as server, selectors.DefaultSelector() as ready, contextlib.suppress(OSError):
+            for here, there in ((client, server), (server, client)):
+                ready.register(here, selectors.EVENT_READ, there)
+            while not self._ended.is_set():
+                for key, _ in ready.select(timeout=0.2):
+                    self._flows.wait()
+                    sent = key.fileobj.recv(65_536)  # type: ignore[union-attr]  # sockets alone are registered
+                    if not sent:
+                        return
+                    key.data.sendall(sent)
+
+    def _server(self) -> socket.socket:
+        if self._path is None:
+            return socket.create_connection((self._host, self._port))
+        found = socket.socket(socket.AF_UNIX)
+        found.connect(self._path)
+        return found
