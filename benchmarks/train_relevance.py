@@ -121,9 +121,11 @@ def estimates(row: Recalled, *, alone: bool) -> list[float]:
         match = hit.match
         if alone:
             match = Match(
-                word_coverage=match.word_coverage, strongest_word=match.strongest_word,
-                matched_words=match.matched_words, query_words=match.query_words, passage_length=match.passage_length,
-            )  # fmt: skip
+                word_coverage=match.word_coverage,
+                matched_words=match.matched_words,
+                query_words=match.query_words,
+                passage_length=match.passage_length,
+            )
         found.append(0.0 if alone and not match.matched_words else relevance(row.question, match, hit.passage))
     return found
 

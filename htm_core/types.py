@@ -96,17 +96,14 @@ class Match:
     """What a query and the best passage of a hit have in common, before anything around the hit counts.
 
     `cosine` is the similarity of their vectors; None where the passage has no vector yet, or no vector was searched for.
-    `word_coverage`, from 0 to 1, is the share of the query's word weights that the passage has. `strongest_word` is the weight
-    (inverse document frequency) of the heaviest word in common. `matched_words` of the `query_words` occur. `nearby_coverage` is
-    what the messages around it cover beyond that. `passage_length` is in words.
+    `word_coverage`, from 0 to 1, is the share of the query's word weights that the passage has. `matched_words` of the
+    `query_words` occur. `passage_length` is in words.
     """
 
     cosine: float | None = None
     word_coverage: float = 0.0
-    strongest_word: float = 0.0
     matched_words: int = 0
     query_words: int = 0
-    nearby_coverage: float = 0.0
     passage_length: int = 0
 
 

@@ -114,10 +114,8 @@ def _hit(row: Mapping[str, Any]) -> Hit:
         match=Match(
             cosine=row["cosine"],
             word_coverage=row["word_coverage"] or 0.0,
-            strongest_word=row["strongest_word"] or 0.0,
             matched_words=row["matched_words"] or 0,
             query_words=row["query_words"] or 0,
-            nearby_coverage=row["nearby_coverage"] or 0.0,
             passage_length=row["passage_length"] or 0,
         ),
         mentions=tuple(mentions),

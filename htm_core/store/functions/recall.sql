@@ -17,7 +17,7 @@ returns table (
   tags_part float8, session_part float8, speaker_part float8, time_part float8, prior_part float8, content text, tokens integer,
   created_at timestamptz, owner text, importance float8, metadata jsonb, access_count bigint, accessed_at timestamptz,
   passage text, tags text[], keys text[], version integer, mentions jsonb, cosine float8, word_coverage float8,
-  strongest_word float8, matched_words bigint, query_words bigint, nearby_coverage float8, passage_length integer)
+  matched_words bigint, query_words bigint, passage_length integer)
 language plpgsql stable security definer rows 10 set search_path from current
 set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_memoize = off as $$
 #variable_conflict use_column
@@ -177,7 +177,7 @@ begin
   node_coverage as (
     select t.node_id, corroborated_coverage(sum(t.weight), max(t.weight),
                                             case when bool_or(t.by_words_alone) then 0 else signals.corroboration end) as covered,
-           max(t.weight) filter (where t.term > 0) as strongest, count(*) filter (where t.term > 0) as matched
+           count(*) filter (where t.term > 0) as matched
     from node_terms t group by 1),
   -- The terms at each position of a conversation: as said there, and as said up to two messages before or one after, a little lower.
   position_terms as (
@@ -229,7 +229,7 @@ begin
   -- Each mention with the parts of its score that come from the vector, its words, what stands around it, and its tags.
   mention_parts as materialized (
     select c.*, b.passage_id, b.vector_rank, b.text_rank, b.was_found, b.cosine, b.text_score as word_coverage, b.length,
-           n.strongest, n.matched, greatest(0, coalesce(x.covered, 0) - coalesce(n.covered, 0)) as nearby_coverage, vector_weight * b.vector_score as vector_part,
+           n.matched, vector_weight * b.vector_score as vector_part,
            (1 - vector_weight) * coalesce(n.covered, 0) as text_part,
            (1 - vector_weight) * greatest(0, coalesce(x.covered, 0) - coalesce(n.covered, 0)) as context_part,
            (1 - vector_weight) * greatest(0, coalesce(t.covered, 0) - greatest(x.covered, n.covered, 0)) as tags_part
@@ -290,8 +290,7 @@ begin
             where m.tenant = me and m.node_id = h.node_id
               and mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter)
             order by m.at desc, m.seq desc limit 20) m),
-         h.cosine, h.word_coverage, coalesce(h.strongest, 0) * coalesce(best_score, 0), coalesce(h.matched, 0),
-         cardinality(query_terms.lexemes)::bigint, h.nearby_coverage, h.length::integer
+         h.cosine, h.word_coverage, coalesce(h.matched, 0), cardinality(query_terms.lexemes)::bigint, h.length::integer
   from hits h
   cross join lateral (
     select n.content, n.tokens, n.created_at, n.owner from nodes n where n.tenant = me and n.id = h.node_id offset 0) n
