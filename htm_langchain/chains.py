@@ -33,7 +33,16 @@ from .options import (
 from .persist import apersist, persist
 from .retrieval import PromptRecall, last_question, recalled_message, shown_texts
 from .rewriting import Rewrite
-from .scope import NameSource, TenantSource, check_not_reserved, in_tenant, run_of, tenant_of, text_or_none
+from .scope import (
+    NameSource,
+    TenantSource,
+    check_same_session,
+    in_tenant,
+    run_of,
+    tenant_of,
+    text_or_none,
+    user_of,
+)
 from .tokens import count
 from .window import fit
 
@@ -66,6 +75,7 @@ def with_memory(
     keep: Keep[BaseMessage] | None = None,
     rewrite: Rewrite | None = None,
     tenant: TenantSource = None,
+    trust_context: bool = False,
 ) -> Runnable[Any, Any]:
     """Give a chain a memory: a runnable that recalls for its input, adds its history, runs, and keeps both sides.
 
@@ -75,9 +85,10 @@ def with_memory(
         input_key: Where an input that is a mapping has the question; by default "input", else its only key.
         history_key: Where the chain expects the history. What was recalled is the last message of it. With None, and for
             an input that is a text, a message or a list of messages, history and recall come before the question itself.
-        session: A name, or a callable of the run's configuration. By default the configuration's `session_id` or
-            `thread_id`, else the memory's own session, else a new session for each run.
-        user: Likewise. By default the configuration's `user_id`, else the memory's own user.
+        session: A name, or a callable of the run's configuration. By default the thread of the graph that runs the chain,
+            the memory's own session, the configuration's `session_id` or `thread_id`, or a new session for each run.
+        user: Likewise. By default the user that LangGraph Server has authenticated, the memory's own user, or else the
+            configuration's `user_id`.
         output_key: Where an output that is a mapping has the answer; by default the first of "output", "answer",
             "result", "text" and "messages" that it has.
         budget: Tokens of history and recall together; 16,000 by default.
@@ -99,6 +110,8 @@ def with_memory(
         tenant: Whose tenant a call is about: a name, a callable of the configuration, or a list of the names that the
             configuration's `tenant` may choose from, and then has to name. By default the memory's own, whatever a configuration
             says.
+        trust_context: Whether a call's configuration may name another user and session than the server's, as for
+            `HTMMemoryMiddleware`; False by default.
 
     Recalled are the user's memories and what the tenant shares; without a user, the session's own and what the tenant
     shares. The question is kept before the chain runs, and the answer after it. When a stream breaks, the answer so far is
@@ -122,6 +135,7 @@ def with_memory(
             check_name_source(user, what="user"),
             check_tenant(tenant),
             check_keep(keep),
+            trust_context,
         ),
         PromptRecall(
             choices=check_choices(
@@ -188,31 +202,39 @@ class ChainScope:
     user: NameSource
     tenant: TenantSource
     keep: Kept
+    trust_context: bool
 
     def conversation(self, memory: Memory, config: RunnableConfig, conversations: Conversations) -> Conversation:
         """The conversation of a call; without a session, a new one."""
-        configurable = config.get("configurable") or {}
-        session = (
-            text_or_none(self.session(config) if callable(self.session) else self.session)
-            or text_or_none(configurable.get("session_id"))
-            or text_or_none(configurable.get("thread_id"))
-            or memory.session
-        )
+        run = run_of(config)
+        session = self._session_of(memory, run)
         if session is None:
             _log.warning(
                 "no session: this call is one of its own; give session= or config['configurable']['session_id']"
             )
             session = f"run-{uuid4()}"
-        user = text_or_none(self.user(config) if callable(self.user) else self.user)
-        user = check_not_reserved(user or text_or_none(configurable.get("user_id"))) or memory.user
-
-        tenant = tenant_of(run_of(config), given=self._tenant_of(config), default=memory.tenant, is_required=True)
+        given = text_or_none(self.user(config) if callable(self.user) else self.user)
+        user = user_of(run, given=given, own=memory.user, trust_context=self.trust_context)
+        tenant = tenant_of(run, given=self._tenant_of(config), default=memory.tenant, is_required=True)
 
         def open() -> Conversation:
             theirs = memory_for(in_tenant(memory, tenant), user=user, session=session)
             return Conversation(theirs, log=session, keep=self.keep)
 
         return conversations.of((tenant, user, session), open)
+
+    def _session_of(self, memory: Memory, run: Any) -> str | None:
+        """`session=`, else the thread of the graph around the chain or the memory's own, else what the call names."""
+        given = text_or_none(self.session(run.config) if callable(self.session) else self.session)
+        if given is not None:
+            return given
+        configurable = run.config.get("configurable") or {}
+        session, thread = (text_or_none(configurable.get(name)) for name in ("session_id", "thread_id"))
+        verified = text_or_none(getattr(run.execution_info, "thread_id", None)) or memory.session
+        if verified is None or self.trust_context:
+            return session or thread or verified
+        check_same_session(verified, session, thread)
+        return verified
 
     def _tenant_of(self, config: RunnableConfig) -> TenantSource:
         return self.tenant(config) or "" if callable(self.tenant) else self.tenant

@@ -129,10 +129,10 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
 
     Args:
         memory: The memory. Each run works on it as the run's user and session.
-        user: A name, or a callable of the runtime. By default the context's `user_id`, the server's identity, the
-            config's `user_id`, or the memory's own user. Without any, memories belong to the session alone.
-        session: Likewise. By default the context's `session_id`, the thread, the memory's own session, or a new session
-            for each run.
+        user: A name, or a callable of the runtime. By default the server's authenticated user, the memory's own user, or
+            else the `user_id` of the run's context or config. Without any, memories belong to the session alone.
+        session: Likewise. By default the run's thread, the memory's own session, the context's `session_id`, or a new
+            session for each run.
         scope: What is recalled: "user", "session" or "tenant". By default all of a known user's memories, and only the
             session's where no user is known.
         budget: Tokens of a request, with system prompt, tools and recall. By default 0.7 of the input that the model's
@@ -155,6 +155,9 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
             text, a list of texts, or None for the question itself, which is also asked when the callable fails.
         tenant: Whose tenant a run is about: a name, a callable of the runtime, or a list of the names that the context's or
             the config's `tenant` may choose from. By default the memory's own, whatever a run says.
+        trust_context: Whether the context and the config of a run may name another user and session than the server's.
+            False by default, since a client may have written them: a run that names another user logs an error, and works
+            for the server's. True where your own code alone writes them.
         inject: Where the recalled passages go: "human" (the default), in a message before the question, or "system", at the
             end of the system prompt, which costs the provider's cache of the prefix.
         tools: Which of "recall", "remember" and "forget" the model may use by itself; none by default.
@@ -203,6 +206,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         keep: Keep[AnyMessage] | None = None,
         rewrite: Rewrite | None = None,
         tenant: TenantSource = None,
+        trust_context: bool = False,
         inject: Literal["human", "system"] = "human",
         tools: Sequence[str] = (),
         restore: bool = True,
@@ -219,6 +223,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         self._budget = None if budget is None else check_whole(budget, least=1, what="budget")
         self._recall_budget = check_whole(recall_budget, least=0, what="recall_budget")
         self._tenant = check_tenant(tenant)
+        self._trust_context = trust_context
         if tenant is not None and palace is not None:
             raise InvalidInput(
                 "expected palace= or tenant=, since a palace is of one tenant; make a middleware for each"
@@ -238,7 +243,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         self._inject = check_choice(inject, ("human", "system"), what="inject")
         self._subagents = subagents
         self._name = check_name(name)
-        self.tools = _tools(tools, memory, ToolOptions(user, session, self._tenant, scope, choices))
+        self.tools = _tools(tools, memory, ToolOptions(user, session, self._tenant, trust_context, scope, choices))
         note_inputs()
         self._conversations = Conversations()
         self._counters = Counters()
@@ -345,8 +350,12 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
     # -- inside -------------------------------------------------------------------------------------------------------
 
     def _user_of(self, runtime: Runtime[Any] | None) -> str | None:
-        """The user that the run names; None when it names none."""
-        return user_of(runtime, given=self._user, default=None)
+        """The user that the server knows, else the one that the run names; None where neither says who it is."""
+        own = None if self._user is not None or self._trust_context else self.memory.user
+        return user_of(runtime, given=self._user, own=own, trust_context=self._trust_context)
+
+    def _session_of(self, runtime: Runtime[Any] | None) -> str | None:
+        return session_of(runtime, given=self._session, default=self.memory.session, trust_context=self._trust_context)
 
     def _may_have_had_user(self, state: HTMState) -> bool:
         """Whether the thread may have had a user before a run that names none."""
@@ -371,7 +380,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         self, state: HTMState, runtime: Runtime[Any], user: str | None, saver: Any, *, tenant: str | None = None
     ) -> dict[str, Any] | None:
         """What a run adds to the state when it begins: its session, and its thread's note where that changes."""
-        named = session_of(runtime, given=self._session, default=self.memory.session)
+        named = self._session_of(runtime)
         session = named or f"run-{uuid4()}"
         self._warn(has_session=named is not None, has_user=user is not None)
         known: Any = state if tenant is None else {**state, "htm_tenant": tenant}
@@ -416,7 +425,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
 
     def _run(self, state: Any, runtime: Runtime[Any] | None) -> _Run:
         note, saver, nested = note_of(state), checkpointer(), is_nested(runtime)
-        found = session_of(runtime, given=self._session, default=self.memory.session)
+        found = self._session_of(runtime)
         session = found or state.get("htm_session") or f"run-{uuid4()}"
         user = self._user_of(runtime) or (note.user if note else None) or self.memory.user
         conversation = self._conversation(user, session, runtime, state)
@@ -512,6 +521,7 @@ class ToolOptions:
     user: NameSource
     session: NameSource
     tenant: TenantSource
+    trust_context: bool
     scope: Scope | None
     choices: Choices
 
@@ -522,7 +532,12 @@ def _tools(names: Sequence[str], memory: Memory, options: ToolOptions) -> list[B
         check_choice(each, TOOLS, what="tools")
     if len(set(given)) < len(given):
         raise InvalidInput(f"expected each of tools once, got {', '.join(given)}")
-    whose: dict[str, Any] = {"user": options.user, "session": options.session, "tenant": options.tenant}
+    whose: dict[str, Any] = {
+        "user": options.user,
+        "session": options.session,
+        "tenant": options.tenant,
+        "trust_context": options.trust_context,
+    }
     made = {
         "recall": lambda: create_recall_tool(memory, **whose, scope=options.scope, **options.choices.filters()),
         "remember": lambda: create_remember_tool(memory, **whose),

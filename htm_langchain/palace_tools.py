@@ -54,21 +54,24 @@ class LookArguments(BaseModel):
     drawer: str | None = Field(default=None, description=_ARGUMENTS["only_drawer"])
 
 
-def create_palace_tools(palace: Palace, *, user: NameSource = None, session: NameSource = None) -> list[BaseTool]:
+def create_palace_tools(
+    palace: Palace, *, user: NameSource = None, session: NameSource = None, trust_context: bool = False
+) -> list[BaseTool]:
     """The tools `note`, `promote_to_palace`, `file_in_palace` and `look_palace` over a palace.
 
     Args:
         palace: The palace, of the same tenant as those who use the tools: user and session are found for each run.
         user: A name, or a callable that takes the runtime; by default found as `HTMMemoryMiddleware` does.
         session: Likewise.
+        trust_context: Whether a run's context and configuration may name another user and session than the server's, as for
+            `HTMMemoryMiddleware`; False by default.
 
-    A model can set neither. Raises `InvalidInput` for anything
-    but a `htm_core.palace.Palace`.
+    A model can set none of these. Raises `InvalidInput` for anything but a `htm_core.palace.Palace`.
 
         agent = create_agent(model, tools=create_palace_tools(Palace(memory)))
     """
     shared = checked_palace(palace, instead="create_palace_tools(Palace(memory))")
-    run_scope = ToolScope(shared.memory, user, session)
+    run_scope = ToolScope(shared.memory, user, session, trust_context=trust_context)
 
     def hands(runtime: Any, config: RunnableConfig) -> Hands:
         memory = run_scope.memory(runtime, config)

@@ -45,6 +45,8 @@ class HTMRetriever(BaseRetriever):
         budget: Tokens of the best whole hits at most; None, the default, is no limit.
         hold: Whether hits go into working memory, and count as used. False by default.
         tenant: Another tenant than the memory's own, as for `HTMMemoryMiddleware`. By default a run cannot choose one.
+        trust_context: Whether a run's context and configuration may name another user and session than the server's, as for
+            `HTMMemoryMiddleware`; False by default.
         only: Keeps the hits of which it is true.
 
     `invoke` takes `where`, `tags`, `timeframe` and `limit` (or `k`) for one call, and so does the run's context or
@@ -81,6 +83,9 @@ class HTMRetriever(BaseRetriever):
     )
     hold: bool = False
     tenant: Any = Field(default=None, exclude=True, description="another tenant than the memory's, where it is allowed")
+    trust_context: bool = Field(
+        default=False, description="whether a run may name another user and session than the server's"
+    )
     only: Callable[[Hit], bool] | None = Field(
         default=None, exclude=True, description="keep only hits of which this is true"
     )
@@ -127,7 +132,7 @@ class HTMRetriever(BaseRetriever):
         arguments = self._recall_arguments(run, given)
         if not arguments["limit"]:
             return []
-        return self._documents(memory_of(self.memory, run, tenant=self.tenant).recall(query, **arguments))
+        return self._documents(self._memory_of(run).recall(query, **arguments))
 
     async def _aget_relevant_documents(
         self,
@@ -140,8 +145,11 @@ class HTMRetriever(BaseRetriever):
         arguments = self._recall_arguments(run, given)
         if not arguments["limit"]:
             return []
-        found = await memory_of(self.memory, run, tenant=self.tenant).aio.recall(query, **arguments)
+        found = await self._memory_of(run).aio.recall(query, **arguments)
         return self._documents(found)
+
+    def _memory_of(self, run: Any) -> Memory:
+        return memory_of(self.memory, run, tenant=self.tenant, trust_context=self.trust_context)
 
     def _choices(self) -> Choices:
         return check_choices(limit=self.k, where=self.where, tags=self.tagged, timeframe=self.timeframe, least=1)

@@ -1,11 +1,17 @@
-"""Which user and which session a run of LangChain is about."""
+"""Which user and which session a run of LangChain is about.
+
+What the server knows outranks what a caller says. The server knows the user that LangGraph Server has authenticated, the user
+of the memory itself, and the thread that the run is in. A context and a configuration say what their writer likes: they count
+where the server knows nothing, or where the developer trusts them.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import logging
 import sys
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -24,26 +30,47 @@ NameSource = str | Callable[[Any], str | None] | None
 # A name, what finds one, or the names that a run may choose from.
 TenantSource = NameSource | Collection[str]
 
+# For so many of the server's users and sessions it is remembered here that a mismatch was logged.
+MAX_LOGGED = 10_000
+# Where LangGraph Server puts the user that it has authenticated.
+AUTHENTICATED, AUTHENTICATED_ID = "langgraph_auth_user", "langgraph_auth_user_id"
+
 # The node of `create_agent` that runs tools. An agent that is called within it was called by another agent.
 TOOLS_NODE = "tools"
 
 
-def user_of(runtime: Any, *, given: NameSource, default: str | None) -> str | None:
-    """The user of a run: `given`, else the context's `user_id`, the server's identity, the config's `user_id`, `default`.
+def user_of(
+    runtime: Any, *, given: NameSource, own: str | None, noted: str | None = None, trust_context: bool = False
+) -> str | None:
+    """The user of a run: `given`, else who the server says it is, else whom the run names, else `noted`.
 
-    `runtime` is LangGraph's `Runtime`, anything like it, or None. Raises `InvalidInput` for a name that is reserved for
-    sessions without a user.
+    The server says it by the user that it has authenticated, or by the memory's `own` user. A run that names another one, in
+    its context or its configuration, is that user's only with `trust_context`; else an error is logged. `runtime` is
+    LangGraph's `Runtime`, anything like it, or None. Raises `InvalidInput` for a name that is reserved for sessions without
+    a user.
     """
     if given is not None:
-        user = text_or_none(given(runtime) if callable(given) else given)
-    else:
-        server = getattr(runtime, "server_info", None)
-        user = (
-            _field(getattr(runtime, "context", None), "user_id")
-            or _field(getattr(server, "user", None), "identity")
-            or _field(_configurable(runtime), "user_id")
-        )
-    return check_not_reserved(user) or default
+        return check_not_reserved(text_or_none(given(runtime) if callable(given) else given)) or own
+    in_context = _field(getattr(runtime, "context", None), "user_id")
+    in_config = _field(_configurable(runtime), "user_id")
+    authenticated = check_not_reserved(authenticated_user(runtime))
+    if trust_context:
+        return check_not_reserved(in_context or authenticated or in_config) or noted or own
+    verified = authenticated or (None if own is None or is_anonymous(own) else own)
+    if verified is None:
+        return check_not_reserved(in_context or in_config) or noted or own
+    _check_same("user", verified, in_context, in_config)
+    return verified
+
+
+def authenticated_user(runtime: Any) -> str | None:
+    """The identity of the user that LangGraph Server has authenticated; None where it has none."""
+    configurable = _configurable(runtime)
+    for user in (getattr(getattr(runtime, "server_info", None), "user", None), configurable.get(AUTHENTICATED)):
+        found = text_or_none(_part(user, "identity"))
+        if found is not None:
+            return found
+    return _field(configurable, AUTHENTICATED_ID)
 
 
 def may_choose_tenant(given: TenantSource) -> bool:
@@ -55,7 +82,7 @@ def tenant_of(runtime: Any, *, given: TenantSource, default: str, is_required: b
     """The tenant of a run: `default`, unless whoever made the component allows another one.
 
     `given` is a name, a callable that finds one, or a collection of the names that a context or a configuration may choose
-    from. What these say without that has no effect, since a client may have written it: a warning says so. Raises
+    from. What these say without that has no effect, since a client may have written it: an error is logged. Raises
     `InvalidInput` for a name that is not in the collection, and where one `is_required` and a run that may choose has none.
     """
     if isinstance(given, str) or callable(given):
@@ -69,7 +96,12 @@ def tenant_of(runtime: Any, *, given: TenantSource, default: str, is_required: b
     if asked is None or asked == default:
         return default
     if given is None:
-        _warn_of_tenant()
+        _log_mismatch(
+            "tenant",
+            default,
+            asked,
+            instead="give tenant= a callable, or the names that a run may choose from, if a run may choose",
+        )
         return default
     if asked not in given:
         raise InvalidInput(
@@ -78,22 +110,35 @@ def tenant_of(runtime: Any, *, given: TenantSource, default: str, is_required: b
     return asked
 
 
-def session_of(runtime: Any, *, given: NameSource, default: str | None) -> str | None:
-    """The session of a run: `given`, else the context's `session_id` or `thread_id`, the run's thread, `default`."""
+def session_of(runtime: Any, *, given: NameSource, default: str | None, trust_context: bool = False) -> str | None:
+    """The session of a run: `given`, else the run's thread, else `default`, the memory's own, else what the context names.
+
+    A context that names another one than the thread's, or than the memory's own, counts only with `trust_context`; else an
+    error is logged.
+    """
     if given is not None:
         return text_or_none(given(runtime) if callable(given) else given) or default
     context = getattr(runtime, "context", None)
-    return (
-        _field(context, "session_id")
-        or _field(context, "thread_id")
-        or _field(getattr(runtime, "execution_info", None), "thread_id")
+    named = _field(context, "session_id") or _field(context, "thread_id")
+    verified = (
+        _field(getattr(runtime, "execution_info", None), "thread_id")
         or _field(_configurable(runtime), "thread_id")
         or default
     )
+    if trust_context or verified is None:
+        return named or verified
+    _check_same("session", verified, named)
+    return verified
 
 
 def memory_of(
-    memory: Memory, runtime: Any, *, user: NameSource = None, session: NameSource = None, tenant: TenantSource = None
+    memory: Memory,
+    runtime: Any,
+    *,
+    user: NameSource = None,
+    session: NameSource = None,
+    tenant: TenantSource = None,
+    trust_context: bool = False,
 ) -> Memory:
     """The memory of whoever is speaking in a run; where no user is known, that of the session alone.
 
@@ -103,10 +148,11 @@ def memory_of(
     """
     state = getattr(runtime, "state", None)
     noted = _field(state, "htm_tenant") if tenant is not None else None
+    found = session_of(runtime, given=session, default=memory.session, trust_context=trust_context)
     return memory_for(
         in_tenant(memory, tenant_of_thread(runtime, given=tenant, default=memory.tenant, noted=noted)),
-        user=user_of(runtime, given=user, default=(_speaker(state) if user is None else None) or memory.user),
-        session=session_of(runtime, given=session, default=memory.session) or _field(state, "htm_session"),
+        user=user_of(runtime, given=user, own=memory.user, noted=_speaker(state), trust_context=trust_context),
+        session=found or _field(state, "htm_session"),
     )
 
 
@@ -186,12 +232,43 @@ def text_or_none(value: object) -> str | None:
     return text if text.strip() else None
 
 
-@functools.cache  # once in a process
-def _warn_of_tenant() -> None:
-    _log.warning(
-        "a run names a tenant, and tenant= allows none: it works for the memory's own tenant; give tenant= a callable, or "
-        "the names that a run may choose from"
-    )
+# What was logged: whether it is a user, a session or a tenant, and the server's own name of it.
+_logged: OrderedDict[tuple[str, str], None] = OrderedDict()
+_logging = threading.Lock()
+
+
+def check_same_session(verified: str, *named: str | None) -> None:
+    """Log an error for a run that names another session than the server's."""
+    _check_same("session", verified, *named)
+
+
+def _check_same(what: str, verified: str, *named: str | None) -> None:
+    other = next((each for each in named if each is not None and each != verified), None)
+    if other is not None:
+        _log_mismatch(what, verified, other, instead="pass trust_context=True if nobody but the server writes them")
+
+
+def _log_mismatch(what: str, verified: str, other: str, *, instead: str) -> None:
+    """Log that a run named somebody else: once for each name of the server's, so that a caller cannot fill the log."""
+    with _logging:
+        is_known = (what, verified) in _logged
+        _logged[what, verified] = None
+        while len(_logged) > MAX_LOGGED:
+            _logged.popitem(last=False)
+    if not is_known:
+        _log.error(
+            "a run names the %s %.80r in its context or its configuration, and the server says %.80r: it works for the "
+            "server's; what a caller writes there is not trusted; %s", what, other, verified, instead,
+        )  # fmt: skip
+
+
+def _part(source: Any, name: str) -> Any:
+    """An attribute or an entry of the server's user; None where it has none."""
+    if isinstance(source, Mapping):
+        return source.get(name)
+    with contextlib.suppress(AttributeError, NotImplementedError, KeyError):  # Starlette's user without a name
+        return getattr(source, name)
+    return None
 
 
 def _configurable(runtime: Any) -> Mapping[str, Any]:

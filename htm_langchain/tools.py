@@ -57,6 +57,7 @@ def create_recall_tool(
     user: NameSource = None,
     session: NameSource = None,
     tenant: TenantSource = None,
+    trust_context: bool = False,
     scope: Scope | None = None,
     min_score: float = 0.0,
     where: Mapping[str, Any] | None = None,
@@ -73,6 +74,8 @@ def create_recall_tool(
         session: Likewise.
         tenant: Another tenant than the memory's own: a name, a callable of the runtime, or a list of the names that a run
             may choose from. By default a run cannot choose one.
+        trust_context: Whether a run's context and configuration may name another user and session than the server's, as for
+            `HTMMemoryMiddleware`; False by default.
         scope: "user", "session" or "tenant" (everybody's). By default all of a known user's memories, and only the
             session's where no user is known.
         min_score: From 0 to 1; what scores less is not shown. 0 by default.
@@ -86,7 +89,7 @@ def create_recall_tool(
 
         agent = create_agent(model, tools=[create_recall_tool(memory), create_remember_tool(memory)])
     """
-    run_scope = ToolScope(check_memory(memory), user, session, tenant)
+    run_scope = ToolScope(check_memory(memory), user, session, tenant, trust_context)
     check_choice(scope, SCOPES, what="scope")
     least = check_score(min_score)
     choices = check_choices(limit=tool_replies.allowed_limit(5), where=where, tags=tags, timeframe=timeframe)
@@ -117,6 +120,7 @@ def create_remember_tool(
     user: NameSource = None,
     session: NameSource = None,
     tenant: TenantSource = None,
+    trust_context: bool = False,
     name: str = "remember",
     description: str = _TOOLS["remember"],
 ) -> BaseTool:
@@ -127,6 +131,7 @@ def create_remember_tool(
         user: A name, or a callable that takes the runtime; by default found as `HTMMemoryMiddleware` does.
         session: Likewise.
         tenant: Another tenant than the memory's own, as for `create_recall_tool`; by default a run cannot choose one.
+        trust_context: As for `create_recall_tool`; False by default.
         name: The tool's name; "remember" by default.
         description: What the model reads about the tool.
 
@@ -134,7 +139,7 @@ def create_remember_tool(
 
         agent = create_agent(model, tools=[create_remember_tool(memory, user="ann")])
     """
-    run_scope = ToolScope(check_memory(memory), user, session, tenant)
+    run_scope = ToolScope(check_memory(memory), user, session, tenant, trust_context)
 
     @reply_to_errors
     def remember(
@@ -158,6 +163,7 @@ def create_forget_tool(
     user: NameSource = None,
     session: NameSource = None,
     tenant: TenantSource = None,
+    trust_context: bool = False,
     name: str = "forget",
     description: str = _TOOLS["forget"],
 ) -> BaseTool:
@@ -168,6 +174,7 @@ def create_forget_tool(
         user: A name, or a callable that takes the runtime; by default found as `HTMMemoryMiddleware` does.
         session: Likewise.
         tenant: Another tenant than the memory's own, as for `create_recall_tool`; by default a run cannot choose one.
+        trust_context: As for `create_recall_tool`; False by default.
         name: The tool's name; "forget" by default.
         description: What the model reads about the tool.
 
@@ -175,7 +182,7 @@ def create_forget_tool(
 
         agent = create_agent(model, tools=[create_recall_tool(memory), create_forget_tool(memory)])
     """
-    run_scope = ToolScope(check_memory(memory), user, session, tenant)
+    run_scope = ToolScope(check_memory(memory), user, session, tenant, trust_context)
 
     @reply_to_errors
     def forget(memory_id: str, *, runtime: Hidden = None, config: RunnableConfig) -> str:
@@ -194,6 +201,7 @@ class ToolScope:
     user: NameSource
     session: NameSource
     tenant: TenantSource = None
+    trust_context: bool = False
 
     def __post_init__(self) -> None:
         check_name_source(self.user, what="user")
@@ -203,7 +211,14 @@ class ToolScope:
     def memory(self, runtime: Any, config: RunnableConfig) -> Memory:
         """The memory of whoever is speaking."""
         run = self.trusted(runtime, config)
-        return memory_of(self.base, run, user=self.user, session=self.session, tenant=self.tenant)
+        return memory_of(
+            self.base,
+            run,
+            user=self.user,
+            session=self.session,
+            tenant=self.tenant,
+            trust_context=self.trust_context,
+        )
 
     @staticmethod
     def trusted(runtime: Any, config: RunnableConfig) -> Any:

@@ -28,7 +28,6 @@ from htm_langchain import (
     with_memory,
 )
 from htm_langchain.retrieval import OPENING
-from htm_langchain.scope import _warn_of_tenant
 from tests.conftest import Make
 from tests.langchain.models import Scripted, scripted, texts
 
@@ -323,7 +322,6 @@ def other(make: Make, tenant: str) -> Memory:
 
 
 def test_a_run_cannot_choose_a_tenant_by_itself(make: Make, other: Memory, caplog: pytest.LogCaptureFixture) -> None:
-    _warn_of_tenant.cache_clear()
     model = scripted()
     agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), min_score=0.0, tools=["recall"])])
     with caplog.at_level(logging.WARNING, "htm.langchain"):
@@ -333,7 +331,7 @@ def test_a_run_cannot_choose_a_tenant_by_itself(make: Make, other: Memory, caplo
     found = HTMRetriever(memory=make()).invoke("pin", config(tenant=other.tenant))
     assert "1234" not in "".join(document.page_content for document in found)
     assert create_recall_tool(make()).invoke({"query": "pin"}, config(tenant=other.tenant)).count("1234") == 0
-    assert "tenant= allows none" in caplog.text
+    assert "a run names the tenant" in caplog.text
     assert [each.content for each in other.timeline(limit=9)] == ["The other tenant's pin is 1234."]
 
 

@@ -25,30 +25,47 @@ def runtime(**parts: Any) -> Any:
 SERVER = SimpleNamespace(user=SimpleNamespace(identity="served"))
 
 
-def test_the_user_is_the_one_given_then_the_contexts_then_the_servers_then_the_memorys() -> None:
+def test_the_user_is_the_one_given_then_the_servers_then_the_memorys_then_the_one_that_the_run_names() -> None:
     everywhere = runtime(context={"user_id": "told"}, server_info=SERVER)
-    assert user_of(everywhere, given="fixed", default="own") == "fixed"
-    assert user_of(everywhere, given=lambda run: run.context["user_id"].upper(), default="own") == "TOLD"
-    assert user_of(everywhere, given=lambda run: None, default="own") == "own"
-    assert user_of(everywhere, given=None, default="own") == "told"
-    assert user_of(runtime(server_info=SERVER), given=None, default="own") == "served"
-    assert user_of(runtime(), given=None, default="own") == "own"
-    assert user_of(runtime(context={"user_id": "  "}), given=None, default=None) is None
-    assert user_of(runtime(context=SimpleNamespace(user_id=42)), given=None, default=None) == "42"
-    assert user_of(None, given=None, default=None) is None
+    assert user_of(everywhere, given="fixed", own="own") == "fixed"
+    assert user_of(everywhere, given=lambda run: run.context["user_id"].upper(), own="own") == "TOLD"
+    assert user_of(everywhere, given=lambda run: None, own="own") == "own"
+    assert user_of(everywhere, given=None, own="own") == "served"
+    assert user_of(runtime(server_info=SERVER), given=None, own="own") == "served"
+    assert user_of(runtime(context={"user_id": "told"}), given=None, own="own") == "own"
+    assert user_of(runtime(context={"user_id": "told"}), given=None, own=None, noted="noted") == "told"
+    assert user_of(runtime(context={"user_id": "told"}), given=None, own=anonymous("t")) == "told"
+    assert user_of(runtime(), given=None, own=None, noted="noted") == "noted"
+    assert user_of(runtime(), given=None, own="own", noted="noted") == "own"
+    assert user_of(runtime(context={"user_id": "  "}), given=None, own=None) is None
+    assert user_of(runtime(context=SimpleNamespace(user_id=42)), given=None, own=None) == "42"
+    assert user_of(None, given=None, own=None) is None
 
 
-def test_the_session_is_the_one_given_then_the_contexts_then_the_thread_then_the_memorys() -> None:
+def test_with_trust_a_context_goes_before_the_server_and_all_of_a_run_before_the_memory() -> None:
+    everywhere = runtime(context={"user_id": "told"}, server_info=SERVER)
+    assert user_of(everywhere, given=None, own="own", trust_context=True) == "told"
+    assert user_of(runtime(server_info=SERVER), given=None, own="own", trust_context=True) == "served"
+    configured = runtime(config={"configurable": {"user_id": "ann"}})
+    assert user_of(configured, given=None, own="own", trust_context=True) == "ann"
+    assert user_of(runtime(), given=None, own="own", trust_context=True) == "own"
+    assert session_of(runtime(context={"session_id": "s"}), given=None, default="own", trust_context=True) == "s"
+
+
+def test_the_session_is_the_one_given_then_the_thread_then_the_memorys_then_the_contexts() -> None:
     thread = SimpleNamespace(thread_id="t")
     everywhere = runtime(context={"session_id": "s"}, execution_info=thread)
     assert session_of(everywhere, given="fixed", default="own") == "fixed"
     assert session_of(everywhere, given=lambda run: None, default="own") == "own"
-    assert session_of(everywhere, given=None, default="own") == "s"
+    assert session_of(everywhere, given=None, default="own") == "t"
     configured = {"configurable": {"thread_id": "configured"}}
     assert session_of(runtime(execution_info=thread, config=configured), given=None, default="own") == "t"
-    assert session_of(runtime(context={"session_id": "s"}, config=configured), given=None, default="own") == "s"
+    assert (
+        session_of(runtime(context={"session_id": "s"}, config=configured), given=None, default="own") == "configured"
+    )
     assert session_of(runtime(config=configured), given=None, default="own") == "configured"
-    assert session_of(runtime(context=SimpleNamespace(thread_id="c")), given=None, default="own") == "c"
+    assert session_of(runtime(context=SimpleNamespace(thread_id="c")), given=None, default=None) == "c"
+    assert session_of(runtime(context=SimpleNamespace(thread_id="c")), given=None, default="own") == "own"
     assert session_of(runtime(execution_info=thread), given=None, default="own") == "t"
     assert session_of(runtime(), given=None, default="own") == "own"
     assert session_of(runtime(), given=None, default=None) is None
@@ -74,8 +91,12 @@ class Served:
 
 @pytest.mark.parametrize(
     ("context", "told", "whose"),
-    [(None, {}, "served"), (None, {"user_id": "told"}, "served"), (Context("cleo", "t1"), {"user_id": "told"}, "cleo")],
-    ids=["the server's alone", "the server's before the config's", "the context's before the server's"],
+    [
+        (None, {}, "served"),
+        (None, {"user_id": "told"}, "served"),
+        (Context("cleo", "t1"), {"user_id": "told"}, "served"),
+    ],
+    ids=["the server's alone", "the server's before the config's", "the server's before the context's"],
 )
 def test_an_agent_on_a_server_is_its_authenticated_users(
     make: Make, context: Context | None, told: dict[str, str], whose: str
@@ -94,7 +115,7 @@ def test_a_memory_of_one_user_is_that_users_without_further_words(make: Make) ->
 
 def test_the_config_that_a_tool_has_at_hand_is_looked_at_as_well() -> None:
     held = runtime(config={"configurable": {"user_id": "ann", "thread_id": "t1"}})
-    assert user_of(held, given=None, default="own") == "ann"
+    assert user_of(held, given=None, own=None) == "ann"
     assert session_of(held, given=None, default="own") == "t1"
 
 
@@ -104,7 +125,10 @@ def test_the_memory_of_a_run_is_the_users_or_the_sessions_alone_or_the_one_given
     nobody = runtime(context={"thread_id": "t1"})
     assert (memory_of(plain, known).user, memory_of(plain, known).session) == ("bob", "t1")
     assert (memory_of(plain, nobody).user, memory_of(plain, nobody).session) == (anonymous("t1"), "t1")
-    assert (memory_of(own, nobody).user, memory_of(own, nobody).session) == ("ann", "t1")
+    assert (memory_of(own, nobody).user, memory_of(own, nobody).session) == ("ann", "s")
+    assert memory_of(own, known).user == "ann"
+    trusted = memory_of(own, known, trust_context=True)
+    assert (trusted.user, trusted.session) == ("bob", "t1")
     assert memory_of(plain, runtime(state={"htm_session": "run-1"})).user == anonymous("run-1")
     assert memory_of(plain, runtime(), user="cleo").user == "cleo"
     assert memory_of(plain, runtime()) is plain
@@ -133,4 +157,4 @@ def test_a_user_from_outside_cannot_be_a_session_without_a_user() -> None:
         runtime(config={"configurable": {"user_id": anonymous("t")}}),
     ):
         with pytest.raises(InvalidInput, match="a user's own name"):
-            user_of(source, given=None, default=None)
+            user_of(source, given=None, own=None)
