@@ -19,6 +19,7 @@ from ..models.embedders import resolve
 from ..rules import validation
 from ..rules.fusion import VECTOR_WEIGHT
 from ..rules.identity import document_id, moment_id
+from ..rules.limits import DIMENSIONS
 from ..store import collections as store
 from ..store import jobs
 from ..store.collections import CollectionState, Document, DocumentFilters, DocumentQuery, Page
@@ -73,11 +74,7 @@ class Collection(Handle):
         self.tenant = validation.check_name(tenant, what="tenant")
         self.name = validation.check_name(name, what="name")
         self.embedder = embedder
-        self.dim = (
-            None
-            if dim is None
-            else validation.check_whole(dim, what="dim", least=1, most=items_module.LARGEST_DIMENSION)
-        )
+        self.dim = None if dim is None else validation.check_whole(dim, what="dim", least=1, most=DIMENSIONS)
         self._clock = clock
         self._new_id = new_id
 
@@ -116,6 +113,7 @@ class Collection(Handle):
             raise InvalidInput(f"expected at most {most:,} items, got {len(listed):,}; put them in batches")
         now = self._clock()
         put = [self._document(item, now) for item in listed]
+        items_module.check_size(put)
         last = vector_spaces.with_vectors(list({document.uid: document for document in put}.values()), self.embedder)
         gone = self._uids(remove, ())
         if last or gone:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from ..errors import InvalidInput
 from ..rules import validation
-from ..rules.filters.json_values import plain, plain_text
+from ..rules.filters.json_values import json_bytes, plain, plain_text
 from ..rules.identity import document_id
+from ..rules.limits import CALL_BYTES, ITEM_ID_LENGTH, NAMESPACE_BYTES, VALUE_BYTES, VALUE_VALUES
 from ..rules.text.passages import lexical_text, split
 from ..store.collections import Document, DocumentPassage
 from ..types import CollectionItem
 
-LARGEST_DIMENSION = 16_000
-LONGEST_NAMESPACE = 1_500  # bytes that an index entry has room for
-LONGEST_ID = 10_000
 # A half holds magnitudes from 6e-8 to 65,504, and three digits from 6e-5 on. Only the direction counts for a cosine.
 SMALLEST, LARGEST = 1e-3, 65_504.0
 Place = tuple[tuple[str, ...], str]
@@ -52,10 +50,10 @@ def document(
     item = replace(
         item,
         content=_text(item.content, what="content", longest=longest),
-        value=_mapping(item.value, what="value"),
-        metadata=_mapping(item.metadata, what="metadata"),
+        value=_value(item.value),
+        metadata=validation.check_metadata(item.metadata),
         namespace=namespace,
-        payload=_bytes(item.payload),
+        payload=validation.check_payload(item.payload),
         reference=None if item.reference is None else check_id(item.reference, what="reference"),
         ttl=_duration(item.ttl),
     )
@@ -68,19 +66,36 @@ def document(
     )
 
 
+def check_size(documents: Iterable[Document]) -> None:
+    """Refuse documents that together are too much for one call."""
+    size = 0
+    for each in documents:
+        item = each.item
+        size += (
+            len(item.content.encode()) + json_bytes(item.value) + json_bytes(item.metadata) + len(item.payload or b"")
+        )
+        if size > CALL_BYTES:
+            raise InvalidInput(
+                f"expected contents, values, metadata and payloads of at most {CALL_BYTES:,} bytes in one call, got more; "
+                "put the items in batches"
+            )
+
+
 def check_id(id: object, *, what: str = "id") -> str:
     """A text that is not empty. "1" and 1 are different, so only text is accepted."""
     if not isinstance(id, str) or not id:
         raise InvalidInput(
             f"expected {what} to be a text that is not empty, got {id!r:.80}; use str(…), or None for none"
         )
-    if len(id) > LONGEST_ID:
-        raise InvalidInput(f"expected {what} of at most {LONGEST_ID:,} characters, got {len(id):,}; hash it")
+    if len(id) > ITEM_ID_LENGTH:
+        raise InvalidInput(f"expected {what} of at most {ITEM_ID_LENGTH:,} characters, got {len(id):,}; hash it")
     return plain_text(id, at=what)
 
 
 def check_places(ids: Sequence[str | tuple[Sequence[str], str]], namespace: tuple[str, ...]) -> list[Place]:
     """Namespaces and ids, each pair once: all in this namespace, or given as `(namespace, id)`."""
+    if isinstance(ids, Sequence):
+        validation.check_count(ids, what="ids")
     pairs = [id for id in ids if isinstance(id, tuple | list) and len(id) == 2] if isinstance(ids, Sequence) else []
     if pairs and len(pairs) == len(ids):
         return list(dict.fromkeys((check_namespace(labels), check_id(id)) for labels, id in pairs))
@@ -93,7 +108,7 @@ def check_ids(ids: Sequence[str] | None, *, what: str = "ids") -> list[str] | No
         return None
     if isinstance(ids, str | bytes) or not isinstance(ids, Sequence | set | frozenset):
         raise InvalidInput(f"expected {what} to be a list of texts, got {ids!r:.80}; write [{ids!r:.40}]")
-    return list(dict.fromkeys(check_id(id, what=what) for id in ids))
+    return list(dict.fromkeys(check_id(id, what=what) for id in validation.check_count(list(ids), what=what)))
 
 
 def check_namespace(namespace: Sequence[str] | None, *, what: str = "namespace") -> tuple[str, ...]:
@@ -106,9 +121,9 @@ def check_namespace(namespace: Sequence[str] | None, *, what: str = "namespace")
         )
     labels = tuple(validation.check_name(label, what=f"a label of {what}") for label in namespace)
     size = sum(len(label.encode()) + 8 for label in labels)
-    if size > LONGEST_NAMESPACE:
+    if size > NAMESPACE_BYTES:
         raise InvalidInput(
-            f"expected {what} of at most {LONGEST_NAMESPACE:,} bytes, got {size:,}; use fewer, shorter labels"
+            f"expected {what} of at most {NAMESPACE_BYTES:,} bytes, got {size:,}; use fewer, shorter labels"
         )
     return labels
 
@@ -116,8 +131,6 @@ def check_namespace(namespace: Sequence[str] | None, *, what: str = "namespace")
 def check_vector(vector: Sequence[float]) -> list[float]:
     """A vector of 1 to 16,000 finite numbers, scaled to unit length where halves could not hold its magnitude."""
     numbers = validation.check_numbers(vector)
-    if len(numbers) > LARGEST_DIMENSION:
-        raise InvalidInput(f"expected a vector of at most {LARGEST_DIMENSION:,} numbers, got {len(numbers):,}")
     largest = max(map(abs, numbers))
     if largest == 0 or SMALLEST <= largest <= LARGEST:
         return numbers
@@ -164,20 +177,10 @@ def _text(text: object, *, what: str, longest: int) -> str:
     return validation.check_characters(text, what=what)
 
 
-def _mapping(given: object, *, what: str) -> dict[str, Any]:
+def _value(given: object) -> dict[str, Any]:
     if not isinstance(given, Mapping):
-        raise InvalidInput(
-            f"expected {what} to be a mapping, got {type(given).__name__}; keep other things in payload="
-        )
-    return dict(plain(given, at=what))
-
-
-def _bytes(payload: object) -> bytes | None:
-    if payload is None or isinstance(payload, bytes):
-        return payload
-    raise InvalidInput(
-        f"expected payload to be bytes, got {type(payload).__name__}; encode it, as in json.dumps(x).encode()"
-    )
+        raise InvalidInput(f"expected value to be a mapping, got {type(given).__name__}; keep other things in payload=")
+    return dict(plain(given, at="value", values=VALUE_VALUES, size=VALUE_BYTES))
 
 
 def _duration(ttl: object) -> timedelta | None:

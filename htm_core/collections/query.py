@@ -9,12 +9,12 @@ from typing import Any, get_args
 from ..errors import InvalidInput
 from ..rules import validation
 from ..rules.filters.filters import compile_where
+from ..rules.limits import RANKED
 from ..rules.text.passages import lexical_query
 from ..store.collections import DocumentFilters, Page
 from ..types import FilterTarget, Mode
 from .items import check_vector
 
-DEEPEST = 10_000  # hits; beyond them nothing is ranked
 SMALLEST_POOL = 128
 
 
@@ -42,8 +42,8 @@ def depth(page: Page) -> int:
             "expected a limit along with a question, got None; only a list by filters can be read as a whole"
         )
     last = page.limit + page.offset
-    if last > DEEPEST:
-        raise InvalidInput(f"expected limit + offset of at most {DEEPEST:,}, got {last:,}; list by filters instead")
+    if last > RANKED:
+        raise InvalidInput(f"expected limit + offset of at most {RANKED:,}, got {last:,}; list by filters instead")
     return last
 
 

@@ -201,7 +201,7 @@ class Engine:
         """
         now = self.clock()
         seconds = now.timestamp()
-        entries = [self._preparer.entry(draft, now=now, wordless=wordless) for draft in drafts]
+        entries = self._preparer.entries(drafts, now=now, wordless=wordless)
         if self._embed_now:
             entries = self._with_vectors(entries)
         working = self.working  # the same to the end, even if the robot joins a group meanwhile

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,9 @@ from uuid import UUID
 
 from ..errors import InvalidInput
 from ..rules import validation
+from ..rules.filters.json_values import json_bytes
 from ..rules.identity import node_id
+from ..rules.limits import CALL_BYTES, TAGS_PER_CALL
 from ..rules.text import tags
 from ..rules.text.passages import lexical_text, split
 from ..store.records import Entry, PassageDraft
@@ -26,6 +28,26 @@ class Preparer:
     longest: int
     count: TokenCounter
     new_id: Callable[[], UUID]
+
+    def entries(
+        self, values: Iterable[Draft | Mapping[str, Any]], *, now: datetime, wordless: bool = False
+    ) -> list[Entry]:
+        """The entries of one call's drafts; raises `InvalidInput`, also when together they are too much for one call."""
+        made: list[Entry] = []
+        size = labels = 0
+        for value in values:
+            entry = self.entry(value, now=now, wordless=wordless)
+            size += len(entry.content.encode()) + json_bytes(entry.metadata) + len(entry.payload or b"")
+            labels += len(entry.tags)
+            if size > CALL_BYTES:
+                raise InvalidInput(
+                    f"expected contents, metadata and payloads of at most {CALL_BYTES:,} bytes in one call, got more; "
+                    "use batches"
+                )
+            if labels > TAGS_PER_CALL:
+                raise InvalidInput(f"expected at most {TAGS_PER_CALL:,} tags in one call, got more; use batches")
+            made.append(entry)
+        return made
 
     def entry(self, value: Draft | Mapping[str, Any], *, now: datetime, wordless: bool = False) -> Entry:
         """The entry of a draft; raises `InvalidInput`. With `wordless`, as in a log, it may have nothing to search in it."""
@@ -49,7 +71,7 @@ class Preparer:
             role=None if draft.role is None else validation.check_role(draft.role),
             name=None if draft.name is None else validation.check_name(draft.name, what="name"),
             at=now if draft.at is None else validation.check_time(draft.at),
-            payload=_bytes(draft.payload),
+            payload=validation.check_payload(draft.payload),
             pieces=pieces,
             vectors=(given + (None,) * len(pieces))[: len(pieces)],
             logged=wordless or draft.role is not None or draft.payload is not None,
@@ -69,11 +91,3 @@ class Preparer:
 
 def _blank(content: object) -> str:
     return content if isinstance(content, str) and "\x00" not in content else ""
-
-
-def _bytes(payload: object) -> bytes | None:
-    if payload is None or isinstance(payload, bytes):
-        return payload
-    raise InvalidInput(
-        f"expected payload to be bytes, got {type(payload).__name__}; encode it, as in json.dumps(x).encode()"
-    )

@@ -43,7 +43,7 @@ class Jobs:
             raise InvalidInput(
                 f"expected ids to be a list of ids as in Job.id, got the string {ids!r}; write [{ids!r}]"
             )
-        wanted = None if ids is None else [validation.check_id(id, what="ids") for id in ids]
+        wanted = None if ids is None else validation.check_ids(ids, what="ids")
         with self._engine.transaction() as connection:
             again = jobs.retry(connection, owners=self._engine.owners, ids=wanted, kind=_checked(kind))
         self._engine.wake()

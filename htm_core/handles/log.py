@@ -120,12 +120,16 @@ class Log(Handle):
         with self._engine.transaction() as connection:
             mentions.clear_log(connection, owner=self._engine.owner, session=self.session)
 
+    def _checked(self, messages: Sequence[Message]) -> Sequence[Message]:
+        return validation.check_count(messages, what="messages", most=self._engine.settings.max_drafts)
+
     def _say(self, messages: Sequence[Message], said: list[UUID]) -> None:
         def note(_: Connection, written: list[WrittenEntry]) -> None:
             said[:] = [each.mention for each in written]
 
         if messages:
-            self._engine.write([self._here(message) for message in messages], wordless=True, after=note)
+            here = [self._here(message) for message in self._checked(messages)]
+            self._engine.write(here, wordless=True, after=note)
 
     def _here(self, message: Message) -> Draft:
         draft = validation.as_draft(message)
@@ -140,12 +144,13 @@ class Log(Handle):
             if name is None:
                 kept[mention.role, mention.name, mention.content, mention.payload].append(UUID(mention.id))
         places: list[UUID | Draft] = []
-        for draft in map(self._here, messages):
+        for draft in map(self._here, self._checked(messages)):
             known = kept[draft.role, draft.name, draft.content, draft.payload] if draft.id is None else None
             places.append(known.popleft() if known else draft)
         return places
 
     def _marked(self, mark: Callable[..., set[UUID]], messages: Sequence[Mention]) -> list[Mention]:
+        validation.check_count(messages, what="messages")
         with self._engine.transaction() as connection:
             done = mark(
                 connection, [UUID(each.id) for each in messages], owner=self._engine.owner, session=self.session

@@ -32,9 +32,9 @@ class Tags:
         self._engine = engine
 
     def add(self, id_or_key: str, tags: Sequence[str]) -> Node:
-        """Add tags to a node; it keeps those it has. Raises `InvalidInput` and `NotFound`."""
+        """Add tags to a node; it keeps those it has, up to 1,000 of them. Raises `InvalidInput` and `NotFound`."""
         given = rules.normalize_all(tags)
-        return self._changed(id_or_key, lambda connection, node: store.add(connection, [(node, given)]))
+        return self._changed(id_or_key, lambda connection, node: store.add_to(connection, node, given))
 
     def remove(self, id_or_key: str, tags: Sequence[str]) -> Node:
         """Remove tags from a node; tags that it does not have are ignored.

@@ -146,7 +146,7 @@ class TagHandler:
             with self._database.transaction(tenant, role="htm_worker") as connection:
                 # Lock the node first, then the job: erasing locks them in this order, so that neither waits for the other.
                 if tags.lock_existing(connection, node) and jobs.finish(connection, [job]):
-                    tags.add(connection, [(node, made)])
+                    tags.add_from_model(connection, node, made)
 
     def answers(self) -> bool:
         """Send a short text to the tagger, and say whether it answered."""

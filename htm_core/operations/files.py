@@ -19,7 +19,7 @@ from uuid import UUID
 from ..engine.engine import Engine
 from ..errors import HTMError, InvalidInput, NotFound
 from ..rules import validation
-from ..rules.filters.json_values import MAX_DEPTH
+from ..rules.limits import FILE_BYTES, NAME_LENGTH, YAML_LEVELS, YAML_VALUES
 from ..rules.text.markdown import Chunk, chunks, front_matter, plain_chunks
 from ..rules.text.tags import normalize, normalize_all
 from ..store import files
@@ -29,8 +29,6 @@ from ..store.records import WrittenEntry
 from ..types import Draft, Metadata
 
 MARKDOWN = frozenset({".md", ".markdown", ".mdown", ".mdx", ".qmd", ".rmd"})
-LARGEST = 32 << 20  # bytes
-MOST_VALUES = 10_000  # of front matter, whose aliases can say the same thing any number of times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,9 +138,9 @@ def _load(engine: Engine, place: str, file: Path, *, given: tuple[Sequence[str],
 
 def _bytes(file: Path) -> bytes:
     with file.open("rb") as opened:
-        said = opened.read(LARGEST + 1)
-    if len(said) > LARGEST:
-        raise InvalidInput(f"expected a file of at most {LARGEST >> 20} MB, got more; split it")
+        said = opened.read(FILE_BYTES + 1)
+    if len(said) > FILE_BYTES:
+        raise InvalidInput(f"expected a file of at most {FILE_BYTES >> 20} MB, got more; split it")
     return said
 
 
@@ -154,7 +152,7 @@ def _read(place: str, said: bytes, digest: bytes, *, given: tuple[Sequence[str],
     is_markdown = Path(place).suffix.lower() in MARKDOWN
     front, start = front_matter(text) if is_markdown else ({}, 0)
     cut = chunks(text, start=start) if is_markdown else plain_chunks(text)
-    front = validation.check_metadata(_plain(front, [MOST_VALUES], depth=MAX_DEPTH + 1))
+    front = validation.check_metadata(_plain(front, [YAML_VALUES], depth=YAML_LEVELS + 1))
     labels = [*given[0], *_labels(front.get("tags"))]
     about = {**{name: value for name, value in front.items() if name != "tags"}, **given[1], "file": place}
     seen: Counter[str] = Counter()
@@ -277,7 +275,7 @@ def _place(path: Path) -> str:
 
 def _session(place: str) -> str:
     name = f"file:{place}"
-    return name if len(name) <= validation.LONGEST_NAME else f"file:{hashlib.sha256(place.encode()).hexdigest()}"
+    return name if len(name) <= NAME_LENGTH else f"file:{hashlib.sha256(place.encode()).hexdigest()}"
 
 
 def _labels(said: object) -> list[str]:
@@ -297,7 +295,7 @@ def _plain(value: Any, left: list[int], *, depth: int) -> Any:
     left[0] -= 1
     if left[0] < 0 or depth < 0:
         raise InvalidInput(
-            f"expected front matter of at most {MOST_VALUES:,} values and {MAX_DEPTH} levels, got more; shorten it"
+            f"expected front matter of at most {YAML_VALUES:,} values and {YAML_LEVELS} levels, got more; shorten it"
         )
     if isinstance(value, dict):
         return {str(name): _plain(each, left, depth=depth - 1) for name, each in value.items()}

@@ -14,6 +14,7 @@ from ..errors import DimensionMismatch, InvalidInput, ModelError
 from ..rules import validation
 from ..rules.filters.filters import compile_where
 from ..rules.fusion import reciprocal_rank
+from ..rules.limits import RESULTS
 from ..rules.relevance import relevance
 from ..rules.text import query_signals
 from ..rules.text.near_duplicates import copies
@@ -60,7 +61,7 @@ def prepare(
     explain: bool,
 ) -> RecallQuery:
     """Check what `Memory.recall` was given; raises `InvalidInput`, and nothing is searched or embedded then."""
-    text = validation.check_query(query)
+    text = whole = validation.check_query(query)
     validation.check_choice(mode, get_args(Mode), what="mode")
     if scope is not None:
         validation.check_choice(scope, get_args(Scope), what="scope")
@@ -91,9 +92,9 @@ def prepare(
         return prepared
     at_any_time = replace(
         prepared,
-        text=query,
+        text=whole,
         filters=replace(filters, windows=()),
-        moments=_moments(engine, query),
+        moments=_moments(engine, whole),
         timeframe=replace(applied, outside=True),
     )
     return replace(prepared, at_any_time=at_any_time)
@@ -219,11 +220,10 @@ def _filters(
         owners = None
     elif session is not None:
         owners = list(dict.fromkeys([*engine.owners, *engine.owners_of(session)]))
-    robots = [robot] if isinstance(robot, str) else robot
     conditions = compile_where(where)
     return Filters(
         owners=owners,
-        robots=None if robots is None else [validation.check_name(name, what="robot") for name in robots],
+        robots=validation.check_robots(robot),
         session=session,
         windows=windows,
         tags=None if tags is None else normalize_all(tags) or None,
@@ -270,9 +270,9 @@ def _search(engine: Engine, query: RecallQuery) -> list[Hit]:
             )
             copy_of = copies([hit.passage for hit in hits], voices=[_speaker(hit) for hit in hits]) if weight else []
             yielding = sum(original is not None for original in copy_of) + repeated_questions(query, hits)
-            if len(hits) - yielding >= query.limit or len(hits) < limit or limit >= validation.LARGEST_LIMIT:
+            if len(hits) - yielding >= query.limit or len(hits) < limit or limit >= RESULTS:
                 break
-            limit = min(validation.LARGEST_LIMIT, MORE * limit)
+            limit = min(RESULTS, MORE * limit)
         hits = _copies_last(hits, copy_of, weight=weight)
         hits = answers_first(connection, query, hits)
     hits = [

@@ -6,9 +6,10 @@ import hashlib
 from collections.abc import Sequence
 from uuid import UUID
 
-# The prefix of the users of sessions without a known user, and the most characters of a name.
+from .limits import NAME_LENGTH
+
+# The prefix of the users of sessions without a known user.
 ANONYMOUS = "htm:session:"
-LONGEST = 255
 
 
 def node_id(owner: str, content: str) -> UUID:
@@ -36,7 +37,9 @@ def anonymous(session: str) -> str:
     What a memory without a user holds is shared by everyone in the tenant, so an unknown user's words do not belong there.
     """
     name = ANONYMOUS + session
-    return name if len(name) <= LONGEST else ANONYMOUS + hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()
+    return (
+        name if len(name) <= NAME_LENGTH else ANONYMOUS + hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()
+    )
 
 
 def is_anonymous(user: str) -> bool:

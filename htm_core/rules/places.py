@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from ..errors import InvalidInput
-from .identity import LONGEST
+from .limits import NAME_LENGTH
 from .validation import check_name
 
 PlaceKind = Literal["identity", "filed", "note", "artifact", "procedure"]
@@ -110,7 +110,7 @@ def note_owner_prefix(user: str) -> str:
 def note_owner(user: str, session: str) -> str:
     """The owner of a session's notes: a different one for each user and session, so that nobody else sees them."""
     prefix = note_owner_prefix(user)
-    if len(prefix + session) <= LONGEST:
+    if len(prefix + session) <= NAME_LENGTH:
         return prefix + session
     return prefix + hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()
 

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import fields
 from datetime import datetime
 from numbers import Real
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 from uuid import UUID
 
 from ..errors import InvalidInput
 from ..types import Draft, Metadata, Role
 from .filters.json_values import plain
 from .identity import looks_like_id
+from .limits import (
+    DIMENSIONS,
+    IDS_PER_CALL,
+    NAME_LENGTH,
+    PAYLOAD_BYTES,
+    QUERY_LENGTH,
+    RESULTS,
+    ROBOTS_PER_QUERY,
+)
+
+T = TypeVar("T")
 
 ROLES = get_args(Role)
-LONGEST_NAME = 255
 LARGEST_COMPONENT = 65504.0  # of a vector, which is stored in half precision
 SHORTEST_LEASE, LONGEST_LEASE = 0.2, 86_400.0  # seconds until a group replaces an active robot that was lost
-LONGEST_QUERY = 8_000  # characters
-LARGEST_LIMIT = 1_000
 LARGEST_WHOLE = 2**31 - 1
 _FIELDS = tuple(field.name for field in fields(Draft))
 
@@ -78,9 +86,11 @@ def check_characters(text: str, *, what: str) -> str:
 def check_name(name: object, *, what: str) -> str:
     """A tenant, user, session, robot, key or id: a text of 1 to 255 characters that is not blank."""
     if not isinstance(name, str) or not name.strip():
-        raise InvalidInput(f"expected {what} to be a text that is not empty, got {name!r}")
-    if len(name) > LONGEST_NAME:
-        raise InvalidInput(f"expected {what} of at most {LONGEST_NAME} characters, got {len(name)}; shorten or hash it")
+        raise InvalidInput(f"expected {what} to be a text that is not empty, got {name!r:.80}")
+    if len(name) > NAME_LENGTH:
+        raise InvalidInput(
+            f"expected {what} of at most {NAME_LENGTH} characters, got {len(name):,}; shorten or hash it"
+        )
     return check_characters(name, what=what)
 
 
@@ -99,7 +109,43 @@ def check_whole(value: object, *, what: str, least: int = 0, most: int = LARGEST
 
 def check_limit(limit: object) -> int:
     """How many answers a verb gives at most: from 1 to 1,000."""
-    return check_whole(limit, what="limit", least=1, most=LARGEST_LIMIT)
+    return check_whole(limit, what="limit", least=1, most=RESULTS)
+
+
+def check_ids(values: Sequence[object], *, what: str) -> list[UUID]:
+    """Ids that this package gave, as text: at most 100,000 in one call."""
+    return [check_id(value, what=what) for value in check_count(values, what=what)]
+
+
+def check_count(values: Sequence[T], *, what: str, most: int = IDS_PER_CALL) -> Sequence[T]:
+    """Refuse more values than one call takes."""
+    if len(values) > most:
+        raise InvalidInput(f"expected at most {most:,} {what}, got {len(values):,}; make several calls")
+    return values
+
+
+def check_robots(robot: str | Sequence[str] | None) -> list[str] | None:
+    """The names of the robots whose mentions count: at most 1,000. None is no condition."""
+    if robot is None:
+        return None
+    names = check_count([robot] if isinstance(robot, str) else robot, what="robots", most=ROBOTS_PER_QUERY)
+    return [check_name(name, what="robot") for name in names]
+
+
+def check_payload(payload: object) -> bytes | None:
+    """Bytes, at most 64 MB of them, or None."""
+    if payload is None:
+        return None
+    if not isinstance(payload, bytes):
+        raise InvalidInput(
+            f"expected payload to be bytes, got {type(payload).__name__}; encode it, as in json.dumps(x).encode()"
+        )
+    if len(payload) > PAYLOAD_BYTES:
+        raise InvalidInput(
+            f"expected a payload of at most {PAYLOAD_BYTES:,} bytes, got {len(payload):,}; keep it in a file or an object "
+            "store, and remember where"
+        )
+    return payload
 
 
 def check_fraction(value: object, *, what: str) -> float:
@@ -117,7 +163,8 @@ def check_query(query: object, *, instead: str = "to list memories use Memory.li
     """
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput(f"expected a question with some text, got {query!r:.80}; {instead}")
-    return query.replace("\x00", " ").encode("utf-8", "replace").decode().strip()[:LONGEST_QUERY]
+    beginning = query.lstrip()[:QUERY_LENGTH]  # cut first: a query may be of any length
+    return beginning.replace("\x00", " ").encode("utf-8", "replace").decode().strip()
 
 
 def check_id(value: object, *, what: str) -> UUID:
@@ -176,6 +223,8 @@ def check_metadata(metadata: Metadata | None) -> dict[str, Any]:
 
 def check_numbers(vector: Sequence[float]) -> list[float]:
     """A vector of finite numbers, of any length but 0."""
+    if isinstance(vector, Sized) and len(vector) > DIMENSIONS:
+        raise InvalidInput(f"expected a vector of at most {DIMENSIONS:,} numbers, got {len(vector):,}")
     try:
         numbers = [float(number) for number in vector]
     except (TypeError, ValueError, OverflowError):

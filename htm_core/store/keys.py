@@ -28,10 +28,13 @@ def lock_all(connection: Connection, names: Sequence[str], *, owner: str) -> Non
 def assign(connection: Connection, entries: Sequence[Entry], *, owner: str, robot: str) -> set[UUID]:
     """Give keys their new values, in order; returns the nodes that may have become live or hidden."""
     changed: set[UUID] = set()
-    keyed = [(entry.key, entry.node, entry.at) for entry in entries if entry.key is not None and entry.node is not None]
-    for key in sorted({key for key, _, _ in keyed}):  # one order for all writers: no deadlock
+    values: dict[str, list[tuple[UUID, datetime]]] = {}
+    for entry in entries:
+        if entry.key is not None and entry.node is not None:
+            values.setdefault(entry.key, []).append((entry.node, entry.at))
+    for key in sorted(values):  # one order for all writers: no deadlock
         current = lock(connection, key, owner=owner)
-        for _, node, at in (each for each in keyed if each[0] == key):
+        for node, at in values[key]:
             if current is None or current[0] != node:
                 changed |= {node} | ({current[0]} if current else set())
                 current = (node, _advance(connection, key, node, at, owner=owner, robot=robot))

@@ -3,21 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from uuid import UUID
 
-from ..rules.text.tags import closure
+from ..rules.limits import TAGS_PER_MEMORY
+from ..rules.text.tags import closure, too_many
 from ..types import TagCount, TagRelated, Window
 from . import jobs
 from .database import Connection
 from .queries import load
 from .records import Entry, multirange
 
-Given = tuple[UUID, Sequence[str]]
+Given = tuple[UUID, AbstractSet[str]]
 
 
-def insert(connection: Connection, entries: Sequence[Entry]) -> None:
-    """Add the tags of entries to their nodes."""
-    add(connection, [(entry.node, entry.tags) for entry in entries if entry.node is not None and entry.tags])
+def insert(connection: Connection, entries: Sequence[Entry], *, new: set[UUID]) -> None:
+    """Add the tags of entries to their nodes, of which some are new; see `add`."""
+    given: dict[UUID, set[str]] = {}
+    for entry in entries:
+        if entry.node is not None and entry.tags:
+            given.setdefault(entry.node, set()).update(entry.tags)
+    add(connection, list(given.items()))
+    # A new node has the tags of this call and no others.
+    if any(len(tags) > TAGS_PER_MEMORY for tags in given.values()):
+        raise too_many("of one memory, with those of other drafts that say the same")
+    _check_room(connection, [node for node in given if node not in new])
+
+
+def add_to(connection: Connection, node: UUID, tags: Sequence[str]) -> None:
+    """Add tags to a node that exists; see `add`. Raises `InvalidInput` when it would have more than 1,000."""
+    add(connection, [(node, set(tags))])
+    _check_room(connection, [node])
+
+
+def add_from_model(connection: Connection, node: UUID, tags: Sequence[str]) -> None:
+    """Add as many of the tags that a model found as the node has room for."""
+    row = connection.execute(load("tags")["count_explicit"], {"nodes": [node]}).fetchone()
+    add(connection, [(node, set(tags[: max(0, TAGS_PER_MEMORY - (row["tags"] if row else 0))]))])
+
+
+def _check_room(connection: Connection, nodes: Sequence[UUID]) -> None:
+    """Raise `InvalidInput` when one of these nodes has too many tags by now; that undoes the transaction."""
+    if not nodes:
+        return
+    for row in connection.execute(load("tags")["count_explicit"], {"nodes": list(nodes)}):
+        if row["tags"] > TAGS_PER_MEMORY:
+            raise too_many(f"of one memory, with the ones that {row['node_id']} has already")
 
 
 def add(connection: Connection, given: Sequence[Given]) -> None:
@@ -42,12 +73,14 @@ def lock_existing(connection: Connection, node: UUID) -> bool:
 def remove(connection: Connection, node: UUID, tags: Sequence[str]) -> int:
     """Remove normalized tags from a node, and ancestors that no other tag implies; returns how many tags were removed."""
     statements = load("tags")
-    connection.execute(
-        statements["lock_tags"], {"node": node}
-    )  # the next statements see what other writers were adding
+    # The next statement sees what other writers were adding.
+    connection.execute(statements["lock_tags"], {"node": node})
     taken = connection.execute(statements["unmark_explicit"], {"node": node, "tags": list(tags)}).rowcount
     if taken:
-        connection.execute(statements["delete_implied"], {"node": node})
+        rows = connection.execute(statements["tags_of_node"], {"node": node}).fetchall()
+        implied = closure(row["tag"] for row in rows if row["explicit"])
+        unneeded = [row["tag"] for row in rows if row["tag"] not in implied]
+        connection.execute(statements["delete_implied"], {"node": node, "tags": unneeded})
         jobs.enqueue(connection, [node], kind="relate")
     return taken
 

@@ -18,9 +18,16 @@ select 1 from tags where tenant = this_tenant() and node_id = %(node)s order by 
 update tags set explicit = false where tenant = this_tenant() and node_id = %(node)s and tag = any(%(tags)s::text[]) and explicit
 
 -- name: delete_implied
--- Deletes the ancestors that no explicit tag implies any more.
-delete from tags t where t.tenant = this_tenant() and t.node_id = %(node)s and not t.explicit and not exists (
-  select 1 from tags e where e.tenant = t.tenant and e.node_id = t.node_id and e.explicit and starts_with(e.tag, t.tag || ':'))
+-- Deletes ancestors that no explicit tag implies any more.
+delete from tags where tenant = this_tenant() and node_id = %(node)s and tag = any(%(tags)s::text[]) and not explicit
+
+-- name: tags_of_node
+select tag, explicit from tags where tenant = this_tenant() and node_id = %(node)s
+
+-- name: count_explicit
+-- How many given tags nodes have; those without any are left out.
+select node_id, count(*) as tags from tags
+where tenant = this_tenant() and node_id = any(%(nodes)s::uuid[]) and explicit group by node_id
 
 -- name: counts
 select t.tag, count(*) as nodes

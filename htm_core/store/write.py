@@ -40,7 +40,7 @@ def write(connection: Connection, entries: Sequence[Entry], *, owner: str, robot
     new = nodes.insert(connection, said, owner=owner)
     mentions.insert(connection, fresh, owner=owner, robot=robot)
     mentions.replace(connection, changed)
-    tags.insert(connection, said)
+    tags.insert(connection, said, new=new)
     left = _left(known)
     touched = keys.assign(connection, said, owner=owner, robot=robot) | left
     _refresh(connection, said, new=new, touched=touched)

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from htm_core.errors import InvalidInput
+from htm_core.rules.limits import MODEL_TAG_LEVELS
 from htm_core.rules.text.tags import (
-    MODEL_DEPTH,
     ancestors,
     closure,
     from_model,
@@ -142,7 +142,7 @@ def test_whatever_a_model_says_is_a_tag_or_refused(text: str) -> None:
     except InvalidInput:
         return
     assert normalize(tag) == tag
-    assert tag.count(":") < MODEL_DEPTH
+    assert tag.count(":") < MODEL_TAG_LEVELS
     assert from_model(from_model(tag)) == from_model(tag)
     if text == text.lower():  # what stands in capitals may be an acronym, which a tag's small letters do not tell
         assert from_model(tag) == tag

@@ -22,13 +22,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InvalidInput
+from ..limits import (
+    SUBSTRING_ANY_CASE_LENGTH,
+    SUBSTRING_LENGTH,
+    WHERE_BYTES,
+    WHERE_CONDITIONS,
+    WHERE_LEVELS,
+    WHERE_PATH_LENGTH,
+)
 from .conditions import And, Comparison, Condition, Has, Not, Operator, Or
-from .json_values import MAX_DEPTH, kind, plain, plain_key
+from .json_values import json_bytes, kind, plain, plain_key
 from .jsonpath import json_path, pattern_parts
-
-MAX_PATH = 100_000
-MAX_SUBSTRING = 10_000
-MAX_SUBSTRING_ANY_CASE = 2_000
 
 KNOWN = "$eq $ne $gt $gte $lt $lte $between $in $nin $contains $icontains $like $ilike $exists $has on a key, and $and $or $not"
 
@@ -52,21 +56,40 @@ def compile_where(where: Mapping[str, Any] | None) -> Filter:
 
     Raises `InvalidInput` naming the place, what came and what is known. None and {} let everything pass.
     """
-    condition = _all_of(where, "where", MAX_DEPTH) if where is not None else And(())
-    json = json_path(condition) if condition != And(()) else {}
-    if len(json.get("path", "")) > MAX_PATH:
+    condition = _all_of(where, "where", WHERE_LEVELS) if where is not None else And(())
+    if _count(condition) > WHERE_CONDITIONS:
         raise InvalidInput(
-            f"where: expected a filter of at most {MAX_PATH:,} characters as a JSON path, got {len(json['path']):,}; "
-            'for many values of one key use {"key": {"$in": [...]}}.'
+            f"where: expected at most {WHERE_CONDITIONS:,} conditions, got more (one on a dotted key counts twice, and inside "
+            'of $has again); for many values of one key use {"key": {"$in": [...]}}.'
+        )
+    json = json_path(condition) if condition != And(()) else {}
+    if len(json.get("path", "")) > WHERE_PATH_LENGTH:
+        raise InvalidInput(
+            f"where: expected a filter of at most {WHERE_PATH_LENGTH:,} characters as a JSON path, got "
+            f'{len(json["path"]):,}; for many values of one key use {{"key": {{"$in": [...]}}}}.'
+        )
+    if json_bytes(json.get("values")) > WHERE_BYTES:
+        raise InvalidInput(
+            f"where: expected values of at most {WHERE_BYTES:,} bytes as JSON, got {json_bytes(json['values']):,}; compare "
+            "with fewer or shorter ones."
         )
     return Filter(condition=condition, json=json, equalities=_equalities(condition))
+
+
+def _count(condition: Condition) -> int:
+    """How many conditions PostgreSQL reads: those on a dotted key are written twice, with all that they hold."""
+    if isinstance(condition, Not):
+        return _count(condition.part)
+    if isinstance(condition, And | Or):
+        return sum(map(_count, condition.parts))
+    return (2 if "." in condition.key else 1) * (_count(condition.part) if isinstance(condition, Has) else 1)
 
 
 def _all_of(where: Any, at: str, depth: int) -> Condition:
     if not isinstance(where, Mapping):
         raise InvalidInput(f'{at}: expected a mapping such as {{"key": value}}, got {type(where).__name__}.')
     if depth == 0:
-        raise InvalidInput(f"{at}: nested deeper than {MAX_DEPTH} levels; flatten the filter.")
+        raise InvalidInput(f"{at}: nested deeper than {WHERE_LEVELS} levels; flatten the filter.")
     return _and([_entry(key, value, at, depth - 1) for key, value in where.items()])
 
 
@@ -94,7 +117,7 @@ def _entry(key: Any, value: Any, at: str, depth: int) -> Condition:
 
 def _operators(key: str, operators: Mapping[Any, Any], at: str, depth: int) -> Condition:
     if depth == 0:
-        raise InvalidInput(f"{at}: nested deeper than {MAX_DEPTH} levels; flatten the filter.")
+        raise InvalidInput(f"{at}: nested deeper than {WHERE_LEVELS} levels; flatten the filter.")
     return _and([_operator(name, key, value, f"{at}.{name}", depth - 1) for name, value in operators.items()])
 
 
@@ -124,12 +147,12 @@ def _operator(name: Any, key: str, value: Any, at: str, depth: int) -> Condition
             return And((Comparison("gte", key, low), Comparison("lte", key, high)))
         case "$contains":
             if isinstance(value, str):
-                _check_length(value, at, longest=MAX_SUBSTRING)
+                _check_length(value, at, longest=SUBSTRING_LENGTH)
             return Comparison("contains", key, plain(value, at=at))
         case "$icontains":
             if not isinstance(value, str):
                 raise InvalidInput(f"{at}: expected a text, got {value!r}; for other values use $contains.")
-            _check_length(value, at, longest=MAX_SUBSTRING_ANY_CASE)
+            _check_length(value, at, longest=SUBSTRING_ANY_CASE_LENGTH)
             return Comparison("icontains", key, plain(value, at=at))
         case "$like" | "$ilike":
             if not isinstance(value, str):

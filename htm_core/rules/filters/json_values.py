@@ -7,6 +7,7 @@ point.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -14,19 +15,77 @@ from math import isfinite
 from typing import Any
 
 from ...errors import InvalidInput
+from ..limits import INTEGER_DIGITS, METADATA_BYTES, METADATA_LEVELS, METADATA_VALUES
 
-MAX_DEPTH = 64
-MAX_BITS = 3_321  # integers of up to a thousand digits
+_LARGEST_INTEGER = 10**INTEGER_DIGITS
+_LARGEST_BITS = _LARGEST_INTEGER.bit_length()  # compared first, since it costs nothing
 
 _KINDS = {bool: "boolean", int: "number", float: "number", str: "string", list: "array", tuple: "array"}
 
 
-def plain(value: Any, *, at: str, depth: int = MAX_DEPTH) -> Any:
+def plain(value: Any, *, at: str, values: int = METADATA_VALUES, size: int = METADATA_BYTES) -> Any:
     """Convert a value to plain JSON: None, bool, int, float, str, list and dict.
 
-    Aware datetimes become ISO strings in UTC, so that they sort by time; dates become ISO strings. Anything else, and
-    nesting deeper than `depth` levels, raises `InvalidInput`; `at` names the value in its message.
+    Aware datetimes become ISO strings in UTC, so that they sort by time; dates become ISO strings. Anything else raises
+    `InvalidInput`, and so do nesting deeper than 64 levels, more than `values` values (one that stands in two places counts
+    twice), and more than `size` bytes as JSON; `at` names the value in its message.
     """
+    found = _Plain(at=at, values=values, size=size).of(value, at=at, depth=METADATA_LEVELS)
+    if not isinstance(found, dict | list):
+        return found
+    written = json_bytes(found)
+    if written > size:
+        raise InvalidInput(f"{at}: expected at most {size:,} bytes of JSON, got {written:,}; keep it in payload=.")
+    return found
+
+
+def json_bytes(value: Any) -> int:
+    """The size of plain JSON in bytes, as it is sent to PostgreSQL."""
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()) if value else 2
+
+
+class _Plain:
+    """One conversion: how many values and characters it may still have. It stops before it grows."""
+
+    __slots__ = ("_at", "_room", "_size", "_values", "_values_left")
+
+    def __init__(self, *, at: str, values: int, size: int) -> None:
+        self._at, self._values, self._size = at, values, size
+        self._values_left, self._room = values, size
+
+    def of(self, value: Any, *, at: str, depth: int) -> Any:
+        """The value as plain JSON."""
+        self._values_left -= 1
+        if self._values_left < 0:
+            raise InvalidInput(
+                f"{self._at}: expected at most {self._values:,} values, got more; keep large data in payload=."
+            )
+        found = _scalar(value, at=at)
+        if isinstance(found, str):
+            self._take(len(found))
+        if found is not None or value is None:
+            return found
+        if depth == 0:
+            raise InvalidInput(f"{at[:200]}: nested deeper than {METADATA_LEVELS} levels; flatten it.")
+        if isinstance(value, Mapping):
+            return {self._key(key, at): self.of(part, at=f"{at}.{key}", depth=depth - 1) for key, part in value.items()}
+        return [self.of(part, at=f"{at}[{place}]", depth=depth - 1) for place, part in enumerate(value)]
+
+    def _key(self, key: Any, at: str) -> str:
+        found = plain_key(key, at=at)
+        self._take(len(found))
+        return found
+
+    def _take(self, characters: int) -> None:
+        self._room -= characters
+        if self._room < 0:
+            raise InvalidInput(
+                f"{self._at}: expected at most {self._size:,} bytes of JSON, got more; keep it in payload=."
+            )
+
+
+def _scalar(value: Any, *, at: str) -> Any:
+    """A value without parts; None for null, and for a list or a mapping. Other types raise `InvalidInput`."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -36,8 +95,10 @@ def plain(value: Any, *, at: str, depth: int = MAX_DEPTH) -> Any:
             raise InvalidInput(f"{at}: expected a finite number, got {float(value)!r}; JSON has no such value.")
         return float(value)
     if isinstance(value, int):
-        if value.bit_length() > MAX_BITS:
-            raise InvalidInput(f"{at}: expected at most 1,000 digits, got a larger integer; keep it as a string.")
+        if value.bit_length() > _LARGEST_BITS or abs(value) >= _LARGEST_INTEGER:
+            raise InvalidInput(
+                f"{at}: expected at most {INTEGER_DIGITS:,} digits, got a larger integer; keep it as a string."
+            )
         return int(value)
     if isinstance(value, datetime):
         if value.utcoffset() is None:
@@ -53,11 +114,7 @@ def plain(value: Any, *, at: str, depth: int = MAX_DEPTH) -> Any:
             f"{at}: expected a JSON value (None, bool, number, string, list, mapping) or an aware datetime, "
             f"got {type(value).__name__}; convert it first."
         )
-    if depth == 0:
-        raise InvalidInput(f"{at}: nested deeper than {MAX_DEPTH} levels; flatten it.")
-    if isinstance(value, Mapping):
-        return {plain_key(key, at=at): plain(part, at=f"{at}.{key}", depth=depth - 1) for key, part in value.items()}
-    return [plain(part, at=f"{at}[{place}]", depth=depth - 1) for place, part in enumerate(value)]
+    return None
 
 
 def plain_text(text: str, *, at: str) -> str:

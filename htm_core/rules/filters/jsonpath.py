@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import InvalidInput
+from ..limits import LIKE_LENGTH, LIKE_WILDCARDS
 from .conditions import And, Comparison, Condition, Has, Not, path
 from .json_values import kind, number
 from .letter_case import any_case, escaped
@@ -25,10 +26,6 @@ _ALWAYS = "(1 == 1)"
 _FEW = 16
 _BRANCHES = 256
 _ORDER = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
-
-MAX_PATTERN = 1_000
-# PostgreSQL takes seconds over a pattern of nothing but hundreds of wildcards.
-MAX_WILDCARDS = 50
 ANY_TEXT, ANY_CHARACTER = "%", "_"
 
 
@@ -168,8 +165,8 @@ def _contains(place: str, value: Any, values: dict[str, Any]) -> str:
 
 def pattern_parts(pattern: str, *, at: str) -> list[tuple[str, bool]]:
     """The characters of a `$like` pattern, each with whether it is a wildcard; `at` names the place in errors."""
-    if len(pattern) > MAX_PATTERN:
-        raise InvalidInput(f"{at}: expected a pattern of at most {MAX_PATTERN:,} characters, got {len(pattern):,}.")
+    if len(pattern) > LIKE_LENGTH:
+        raise InvalidInput(f"{at}: expected a pattern of at most {LIKE_LENGTH:,} characters, got {len(pattern):,}.")
     found: list[tuple[str, bool]] = []
     characters = iter(pattern)
     for character in characters:
@@ -183,9 +180,9 @@ def pattern_parts(pattern: str, *, at: str) -> list[tuple[str, bool]]:
         elif character != ANY_TEXT or not found or found[-1] != (ANY_TEXT, True):  # two "%" in a row are one
             found.append((character, character in (ANY_TEXT, ANY_CHARACTER)))
     wildcards = sum(is_wildcard for _, is_wildcard in found)
-    if wildcards > MAX_WILDCARDS:
+    if wildcards > LIKE_WILDCARDS:
         raise InvalidInput(
-            f'{at}: expected at most {MAX_WILDCARDS} of "%" and "_" in a pattern, got {wildcards}; leave some out.'
+            f'{at}: expected at most {LIKE_WILDCARDS} of "%" and "_" in a pattern, got {wildcards}; leave some out.'
         )
     return found
 

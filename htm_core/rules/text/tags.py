@@ -10,12 +10,11 @@ from collections.abc import Iterable
 from unicodedata import category
 
 from ...errors import InvalidInput
+from ..limits import MODEL_TAG_LEVELS, TAG_LENGTH, TAG_LEVELS, TAGS_PER_MEMORY
 from .folding import fold
 from .singular import singular
 
-MAX_LENGTH = 255
-MAX_DEPTH = 8
-MODEL_DEPTH = 4  # levels of a tag that a model wrote
+_LONGEST_WRITTEN = 4 * TAG_LENGTH  # characters before white space is trimmed, which nothing of more is read for
 
 _SIGNS = frozenset("_.+#&-")
 _AROUND = re.compile(r"""^[\s"'`.,;\-*•#]+|[\s"'`.,;]+$""")  # what a model writes around a tag: quotes, list marks
@@ -29,23 +28,37 @@ def normalize(tag: str) -> str:
     """
     if not isinstance(tag, str):
         raise InvalidInput(f'a tag: expected a string such as "user:preference", got {type(tag).__name__}.')
-    levels = [_level(level, tag) for level in fold(tag).split(":")]
-    if len(levels) > MAX_DEPTH:
-        raise InvalidInput(f"tag {tag!r}: expected at most {MAX_DEPTH} levels, got {len(levels)}; use fewer.")
-    name = ":".join(levels)
-    if len(name) > MAX_LENGTH:
-        raise InvalidInput(f"tag {tag[:40]!r}…: expected at most {MAX_LENGTH} characters, got {len(name)}; shorten it.")
+    _check_written(tag)
+    parts = fold(tag).split(":")
+    if len(parts) > TAG_LEVELS:
+        raise InvalidInput(f"tag {_shown(tag)}: expected at most {TAG_LEVELS} levels, got {len(parts)}; use fewer.")
+    name = ":".join(_level(part, tag) for part in parts)
+    if len(name) > TAG_LENGTH:
+        raise InvalidInput(f"tag {_shown(tag)}: expected at most {TAG_LENGTH} characters, got {len(name)}; shorten it.")
     return name
 
 
 def normalize_all(tags: Iterable[str]) -> tuple[str, ...]:
     """Spell several tags as they are stored, each once, in the order given.
 
-    A single string is refused, since it would be read as a list of characters.
+    A single string is refused, since it would be read as a list of characters, and so are more than 1,000 tags.
     """
     if isinstance(tags, str):
-        raise InvalidInput(f"tags: expected a list of tags, got the string {tags!r}; write [{tags!r}].")
-    return tuple(dict.fromkeys(normalize(tag) for tag in tags))
+        raise InvalidInput(f"tags: expected a list of tags, got the string {_shown(tags)}; write [{_shown(tags)}].")
+    named: dict[str, None] = {}
+    for tag in tags:
+        named[normalize(tag)] = None
+        if len(named) > TAGS_PER_MEMORY:
+            raise too_many("of one memory")
+    return tuple(named)
+
+
+def too_many(where: str) -> InvalidInput:
+    """The error for more tags than a memory may have."""
+    return InvalidInput(
+        f"tags: expected at most {TAGS_PER_MEMORY:,} tags {where}, got more; keep what says how the memory is found, "
+        "and put the rest into metadata."
+    )
 
 
 def ancestors(tag: str) -> tuple[str, ...]:
@@ -62,12 +75,13 @@ def from_model(tag: str) -> str:
     """
     if not isinstance(tag, str):
         raise InvalidInput(f'a tag: expected a string such as "user:preference", got {type(tag).__name__}.')
+    _check_written(tag)
     bare = _AROUND.sub("", tag)
     levels = [singular("-".join(level.split())) for level in bare.split(":")]
     name = normalize(":".join(levels))
     levels = name.split(":")
-    if len(levels) > MODEL_DEPTH or len(set(levels)) < len(levels):
-        raise InvalidInput(f"tag {tag!r}: expected at most {MODEL_DEPTH} levels, each once; leave some out.")
+    if len(levels) > MODEL_TAG_LEVELS or len(set(levels)) < len(levels):
+        raise InvalidInput(f"tag {_shown(tag)}: expected at most {MODEL_TAG_LEVELS} levels, each once; leave some out.")
     return name
 
 
@@ -107,16 +121,28 @@ def _trigrams(text: str) -> frozenset[str]:
     return frozenset(padded[at : at + 3] for at in range(len(padded) - 2))
 
 
+def _check_written(tag: str) -> None:
+    if len(tag) > _LONGEST_WRITTEN:
+        raise InvalidInput(
+            f"tag {_shown(tag)}: expected at most {TAG_LENGTH} characters, got {len(tag):,}; shorten it."
+        )
+
+
+def _shown(text: str) -> str:
+    """The beginning of a text, for an error that a person or a model reads."""
+    return repr(text) if len(text) <= 80 else f"{text[:40]!r}…"
+
+
 def _level(text: str, tag: str) -> str:
     level = "-".join(text.split())
     for character in level:
         if character not in _SIGNS and category(character)[0] not in "LMN":
             raise InvalidInput(
-                f"tag {tag!r}: expected letters, digits and {' '.join(sorted(_SIGNS))} between colons, "
+                f"tag {_shown(tag)}: expected letters, digits and {' '.join(sorted(_SIGNS))} between colons, "
                 f"got {character!r}; leave it out."
             )
     if not any(category(character)[0] in "LN" for character in level):
         raise InvalidInput(
-            f'tag {tag!r}: expected a letter or a digit in every level, got {level!r}; write it like "user:preference".'
+            f'tag {_shown(tag)}: expected a letter or a digit in every level, got {_shown(level)}; write it like "user:preference".'
         )
     return level

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from ...errors import InvalidInput
 from ...types import Window
+from ..limits import TIMEFRAME_LENGTH, TIMEFRAMES
 from .calendar import ONE_DAY, Calendar, Days, WeekStart
 from .cursor import Cursor
 from .phrases import phrase
@@ -23,7 +24,6 @@ Moment: TypeAlias = date | datetime | None
 OneTimeframe: TypeAlias = str | date | datetime | Window | tuple[Moment, Moment]
 TimeframeLike: TypeAlias = OneTimeframe | Sequence[OneTimeframe] | None
 
-LONGEST = 200
 EXAMPLES = (
     '"last week", "5 days ago", "since Monday", "between 1 and 15 January", "last 30 days", "Q3 2025", "2026-01-15", '
     '"2026-01-01/2026-01-15"'
@@ -103,6 +103,10 @@ def _several(timeframes: Sequence[object], calendar: Calendar) -> list[Window]:
         raise _refusal(
             timeframes, "with texts it could be a range or two windows: write one text, or a list of windows"
         )
+    if len(timeframes) > TIMEFRAMES:
+        raise InvalidInput(
+            f"expected at most {TIMEFRAMES:,} timeframes in a list, got {len(timeframes):,}; unite them, or ask several times"
+        )
     return [window for timeframe in timeframes for window in _one(timeframe, calendar)]
 
 
@@ -120,8 +124,8 @@ def _one(timeframe: object, calendar: Calendar) -> Sequence[Window]:
 
 
 def _read(text: str, calendar: Calendar) -> Sequence[Window]:
-    if len(text) > LONGEST:
-        raise _refusal(text, f"it has more than {LONGEST} characters")
+    if len(text) > TIMEFRAME_LENGTH:
+        raise _refusal(text, f"it has more than {TIMEFRAME_LENGTH} characters")
     try:
         words = Cursor(tokens(_bare(text)), calendar=calendar)
         found = phrase(words)
