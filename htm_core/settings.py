@@ -48,6 +48,11 @@ class Settings(BaseModel):
     schema_: str = Field(
         default="htm", alias="schema", pattern=r"^[a-z_][a-z0-9_]{0,40}$", description="the PostgreSQL schema"
     )
+    roles: str | None = Field(
+        default=None,
+        pattern=r"^[a-z_][a-z0-9_]{0,55}$",
+        description="what the names of its three roles begin with; None: those that the schema has, SCHEMA_DATABASE for a new one",
+    )
     auto_migrate: bool = Field(
         default=True, description="bring the schema up to date on first use, where the login may"
     )

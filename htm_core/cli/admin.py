@@ -13,14 +13,18 @@ from typing import Annotated
 
 import typer
 
+from ..errors import InvalidInput, SchemaOutdated
 from ..jobs.reembed import reembed as fill_and_change
 from ..jobs.reindex import reindex as renew_words
 from ..models.propositioners import CheckedPropositioner, resolve_propositioner
 from ..models.taggers import CheckedTagger, resolve_tagger
 from ..models.tokenizers import resolve_tokenizer
 from ..runtime.open import add_model_handlers
-from ..runtime.process import Runtime
+from ..runtime.process import Runtime, runtime, url_or_environment
+from ..settings import Settings
 from ..store.migrate import script
+from ..store.role_change import move
+from ..store.roles import Roles, database_name, own_prefix
 from .json_output import print_json
 from .options import CommonOptions, make_embedder
 from .rendering import key_value_table, progress_bar, stderr_console, stdout_console
@@ -55,6 +59,11 @@ def worker(
         runtime.worker.add_embedder(model)
     _chat_models(runtime, taggers=tagger or [], propositioners=propositioner or [])
     runtime.database.open()
+    if not runtime.database.may_work:
+        raise SchemaOutdated(
+            f"expected a login that is a member of {runtime.database.roles.worker}, got one that serves verbs only; use another "
+            f"--url, or ask an administrator to run: grant {runtime.database.roles.worker} to LOGIN;"
+        )
     names = [model for _, model in runtime.worker.lanes if model]
     if once:
         taken = runtime.worker.drain()
@@ -148,15 +157,51 @@ def reindex(common: CommonOptions) -> None:
 def migrate(
     common: CommonOptions,
     sql: Annotated[
-        bool, typer.Option("--sql", help="Print what an administrator would run, and change nothing.")
+        bool,
+        typer.Option(
+            "--sql", help="Print what an administrator would run in the database of --url, and change nothing."
+        ),
     ] = False,
+    roles: Annotated[
+        str | None,
+        typer.Option(
+            "--roles", show_default="SCHEMA_DATABASE", help="What the names of a new schema's roles begin with."
+        ),
+    ] = None,
+    move_roles: Annotated[
+        bool, typer.Option("--move-roles", help="Move a schema that shares its roles with other databases to its own.")
+    ] = False,
+    login: Annotated[
+        list[str] | None,
+        typer.Option("--login", help="With --move-roles: a login that this database is for; may be repeated."),
+    ] = None,
 ) -> None:
     """Bring the schema up to date, as its owner (--url), and name the steps that were applied."""
+    settings = common.settings().model_copy(update={"roles": roles})
+    schema, url = settings.schema_, url_or_environment(common.url)
     if sql:
-        typer.echo(script(common.settings().schema_))
-        return
-    steps = common.runtime().database.migrate()
-    if common.json:
-        print_json({"applied": steps})
+        database = None if roles else database_name(url)
+        typer.echo(script(schema, roles=Roles.of(roles or own_prefix(str(database), schema)), database=database))
+    elif move_roles:
+        _move_roles(common, settings, url, login or [])
     else:
-        stdout_console().print("\n".join(f"applied {step}" for step in steps) or "The schema is up to date.")
+        steps = runtime(common.url, settings).database.migrate()
+        if common.json:
+            print_json({"applied": steps})
+        else:
+            stdout_console().print("\n".join(f"applied {step}" for step in steps) or "The schema is up to date.")
+
+
+def _move_roles(common: CommonOptions, settings: Settings, url: str | None, logins: Sequence[str]) -> None:
+    if url is None:
+        raise InvalidInput(
+            "expected --url with a superuser's DSN, got none; the embedded server's roles are its own already"
+        )
+    done = move(url, schema=settings.schema_, prefix=settings.roles, logins=logins)
+    if common.json:
+        print_json(done)
+        return
+    rows = [("roles", f"{done.now} (before: {done.before})")]
+    rows += [("logins", ", ".join(done.moved) or "none")]
+    rows += [("without access now", ", ".join(done.left))] if done.left else []
+    stdout_console().print(key_value_table(rows))

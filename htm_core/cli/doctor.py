@@ -68,6 +68,7 @@ def _database(common: CommonOptions) -> list[Finding]:
         tenant=common.tenant,
         model=make_embedder(common.embedder).name,
         embedded=database.is_embedded,
+        roles="htm" if database.is_embedded else database.settings.roles,
     )
 
 

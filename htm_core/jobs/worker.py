@@ -64,6 +64,7 @@ class Worker:
         self._rate_limits = RateLimits(rates=database.settings.model_rates, jitter=random.random)
         self._turns: defaultdict[Lane, Turns] = defaultdict(Turns)
         self._counts_checked: float | None = None
+        self._told = False
         self._stopping = threading.Event()
         self._wanted = {pace: threading.Event() for pace in Pace}
         self._lock = threading.Lock()
@@ -91,23 +92,38 @@ class Worker:
         return list(self._handlers)
 
     def available_lanes(self) -> list[Lane]:
-        """Give the lanes whose model's breaker is not open."""
+        """Give the lanes whose model's breaker is not open; none when this process's login may do no jobs."""
+        if not self._database.may_work:
+            return []
         breakers = self.breakers()
         return [lane for lane in self.lanes if breakers.get(lane[1]) != OPEN]
 
     def breakers(self) -> dict[str, str]:
-        """Give each model's breaker: "closed", "open" while the model is away, "half-open" while it is tried again."""
+        """Give each model's breaker: "closed", "open" while the model is away, "half-open" while it is tried again.
+
+        Empty when this process's login may do no jobs: it calls no model for them, and may not see who does.
+        """
+        if not self._database.may_work:
+            return {}
         models = [model for _, model in self.lanes if model]
         with self._database.transaction("", role="htm_worker") as connection:
             return self._rate_limits.breaker_states(connection, models)
 
     def retry_models_now(self) -> None:
         """End the pauses of open breakers, so that models that were away are tried at once: somebody is waiting."""
+        if not self._database.may_work:
+            return
         with self._database.transaction("", role="htm_worker") as connection:
             model_status.make_due(connection, [model for _, model in self.lanes if model])
 
     def wake(self) -> None:
-        """Look for jobs now; starts the threads the first time, and again after a fork."""
+        """Look for jobs now; starts the threads the first time, and again after a fork.
+
+        When this process's login may do no jobs, the log says so once, and they wait for a worker of another login.
+        """
+        if not self._database.may_work:
+            self._say_that_jobs_wait()
+            return
         needed = {Pace.FRESH: bool(self._fresh_nodes), Pace.QUICK: True, Pace.SLOW: bool(self._lanes(Pace.SLOW))}
         for pace in (pace for pace in Pace if needed[pace]):
             self._wanted[pace].set()
@@ -129,6 +145,9 @@ class Worker:
 
     def drain(self, *, until: Callable[[], bool] = lambda: False) -> int:
         """Do all jobs that are due, in the calling thread, and give how many were claimed."""
+        if not self._database.may_work:
+            self._say_that_jobs_wait()
+            return 0
         total = 0
         while not until():
             quick = self._drain(Pace.FRESH, until) + self._drain(Pace.QUICK, until)
@@ -143,6 +162,14 @@ class Worker:
         self._lock, self._stopping, self._threads = threading.Lock(), threading.Event(), {}
         self._wanted = {pace: threading.Event() for pace in Pace}
         self._rate_limits.renew()
+
+    def _say_that_jobs_wait(self) -> None:
+        if not self._told:
+            self._told = True
+            _log.warning(
+                "this login is no member of %s: jobs wait for a process of one that is, such as htm worker",
+                self._database.roles.worker,
+            )
 
     # -- threads ---------------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@ select current_setting('server_version_num')::int as server,
        (select extversion from pg_extension where extname = 'vector') as vector,
        (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector') as home,
        (select count(*) from pg_roles where rolname in ('htm_owner', 'htm_app', 'htm_worker')) as roles,
+       (select bool_and(rolcanlogin) from pg_roles where rolname in ('htm_owner', 'htm_app', 'htm_worker')) as log_in,
        to_regnamespace(%(schema)s) is not null as has_schema,
        (select rolsuper from pg_roles where rolname = current_user) as superuser,
        case when exists (select from pg_roles where rolname = 'htm_owner')
@@ -10,6 +11,7 @@ select current_setting('server_version_num')::int as server,
        current_user as login, current_database() as database
 
 -- name: roles
+-- Their members may connect also where an administrator has taken that right from everybody else.
 do $$
 declare wanted text;
 begin
@@ -23,7 +25,25 @@ begin
     if not pg_has_role(current_user, wanted, 'member') then
       execute format('grant %I to %I', wanted, current_user);
     end if;
+    if has_database_privilege(current_database(), 'connect with grant option') then
+      execute format('grant connect on database %I to %I', current_database(), wanted);
+    end if;
   end loop;
+end $$
+
+-- name: only_members_connect
+-- Without this every login of the server may connect here. Where another application uses the same database, grant connect to its
+-- logins as well.
+do $$ begin execute format('revoke connect on database %I from public', current_database()); end $$
+
+-- name: right_database
+do $$
+begin
+  if current_database() <> current_setting('htm.database') then
+    raise exception 'this script is for the database %, after which its roles are named; this one is %',
+      current_setting('htm.database'), current_database()
+      using hint = 'print one for this database: htm migrate --sql --url, or with --roles PREFIX';
+  end if;
 end $$
 
 -- name: extension
@@ -46,7 +66,9 @@ create table if not exists migrations (
 );
 create table if not exists function_files (
   name text primary key, digest text not null, release text not null, applied_at timestamptz not null default now()
-);
+)
+
+-- name: history_rights
 grant select on migrations, function_files to htm_app, htm_worker
 
 -- name: applied
@@ -65,11 +87,13 @@ insert into function_files (name, digest, release) values (%(name)s, %(digest)s,
 on conflict (name) do update set digest = excluded.digest, release = excluded.release, applied_at = now()
 
 -- name: older_clients
--- Connections to this schema of processes that know only an older version of it: each pool says which it knows.
+-- Connections to this schema of processes that know only an older version of it: each pool says which it knows. What other logins
+-- call themselves counts for nothing.
 select a.pid, coalesce(a.usename, '') as login, coalesce(host(a.client_addr), 'this machine') as address, c.client
 from pg_stat_activity a, lateral (
   select substring(a.application_name from '^htm/' || %(schema)s || '/(\d+)$')::integer as client) c
 where a.datname = current_database() and a.pid <> pg_backend_pid() and c.client < %(oldest)s
+  and (pg_has_role(a.usesysid, 'htm_app', 'member') or pg_has_role(a.usesysid, 'htm_worker', 'member'))
 order by a.pid
 
 -- name: rights
@@ -81,7 +105,8 @@ begin
 end $$
 
 -- name: lock
-select pg_advisory_xact_lock(hashtext('htm-memory migrations'), hashtext(%(schema)s))
+-- Whoever may read the table can go on reading it, and whoever may not can lock nothing.
+lock table migrations in share row exclusive mode
 
 -- name: enter
 select set_config('htm.schema', %(schema)s, true), set_config('lock_timeout', '30s', true)

@@ -22,10 +22,17 @@ from .embedded import server
 from .errors import detect_lost_session, translated
 from .migrate import client_name, migrate, pending_steps, read_applied, schema_files, search_path
 from .queries import load
+from .roles import EMBEDDED, Roles, choose, find, rights
 
 __all__ = ["Connection", "Database", "Row", "close_all", "database"]
 
 _log = logging.getLogger("htm.database")
+
+# Who may not take a role is told so, and who may not use a schema finds nothing in it.
+REFUSALS = (
+    psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidParameterValue, psycopg.errors.UndefinedFunction,
+    psycopg.errors.UndefinedTable,
+)  # fmt: skip
 
 FIRST_COUNT = 500  # new nodes of a tenant, after which its words are counted for the first time
 
@@ -73,6 +80,9 @@ class Database:
         self._inherited += self._pools.values()
         self._pools = {}
         self._path: str | None = None
+        self._roles = EMBEDDED
+        self._may_work = True
+        self._refused = False
         self.settled: set[tuple[str, str, str]] = set()  # tenant, robot and model whose rows are known to be there
         self.growth = Growth()
 
@@ -94,15 +104,30 @@ class Database:
         """Whether this process has reached the server."""
         return self._path is not None
 
+    @property
+    def may_work(self) -> bool:
+        """Whether this process's login may do jobs: whether it is a member of the workers' role. Connects the first time."""
+        self.open()
+        return self._may_work
+
+    @property
+    def roles(self) -> Roles:
+        """The roles of this installation. Connects the first time."""
+        self.open()
+        return self._roles
+
     @contextlib.contextmanager
     def transaction(self, tenant: str, *, role: str = "htm_app") -> Iterator[Connection]:
         """A transaction as `role` that sees one tenant; committed at the end, rolled back on any error.
+
+        `role` is `htm_app` or `htm_worker`, by whatever name this installation has it.
 
         Raises `DatabaseUnavailable`, `QueryTimeout`, `SchemaOutdated`, `StorageError`.
         """
         self.open()
         with (
             translated(),
+            self._looking_again_when_refused(),
             self._begun(role, tenant) as connection,
             detect_lost_session(connection, committing=True),
             _concluded(connection),
@@ -113,7 +138,7 @@ class Database:
     def _opening(self, connection: Connection, role: str, tenant: str) -> bytes:
         """The statements that begin a transaction, in one message, which takes literals but no parameters."""
         settings = {
-            "role": role,
+            "role": self._roles.name(role),
             "path": self._path,
             "tenant": tenant,
             "timeout": str(int(self.settings.statement_timeout * 1000)),
@@ -131,18 +156,19 @@ class Database:
         self.open()
         with translated(), connect(self._owner_dsn("htm_owner"), patience=self.settings.pool_timeout) as connection:
             refuse_pooler(connection)
-            connection.execute(load("bootstrap")["become_owner"].replace("local ", ""))
+            connection.execute(self._roles.statements("bootstrap")["become_owner"].replace("local ", ""))
             connection.execute(load("database")["search_path"], {"path": self._path})
             register_vector(connection)
             yield connection
 
     def open(self) -> None:
         """Connect to the server and check its schema; does so once, and again after a fork."""
-        if self.opened:
+        if self.opened and not self._refused:
             return
         with self._lock:
-            if self._path is None:
+            if self._path is None or self._refused:
                 self._path = self._ensure_schema()
+                self._refused = False
 
     def close(self) -> None:
         """Close every connection; a later use opens new ones."""
@@ -156,15 +182,29 @@ class Database:
     def migrate(self) -> list[str]:
         """Bring the schema up to date as the owner, and name the steps that were applied."""
         dsn = self._owner_dsn("htm_root")
-        return migrate(dsn, schema=self.settings.schema_, logins=self.is_embedded).names
+        return migrate(dsn, schema=self.settings.schema_, logins=self.is_embedded, roles=self._prefix).names
 
     def dsn(self, role: str) -> str:
         """The connection string for a role; the embedded server is found or started."""
         return self._url if self._url is not None else server.start(self._home).dsn(role)
 
+    @property
+    def _prefix(self) -> str | None:
+        """What the names of the roles are asked to begin with. On the embedded server they are logins with fixed names."""
+        return "htm" if self.is_embedded else self.settings.roles
+
     def _owner_dsn(self, role: str) -> str:
         secret = self.settings.migrate_url
         return secret.get_secret_value() if secret is not None else self.dsn(role)
+
+    @contextlib.contextmanager
+    def _looking_again_when_refused(self) -> Iterator[None]:
+        """After a refusal the next call looks which roles the installation has now, and what its login may."""
+        try:
+            yield
+        except REFUSALS:
+            self._refused = True
+            raise
 
     @contextlib.contextmanager
     def _begun(self, role: str, tenant: str) -> Iterator[Connection]:
@@ -246,6 +286,8 @@ class Database:
             raise SchemaOutdated(f"expected this version's schema, but {behind}; run `htm migrate` as the owner")
         with translated(), connect(self.dsn("htm_app"), patience=self.settings.pool_timeout) as connection:
             row = connection.execute(load("database")["vector_home"]).fetchone()
+            self._roles = choose(connection, schema, prefix=self._prefix)
+            self._may_work = self.is_embedded or bool(rights(connection, self._roles)["worker"])
         if row is None:
             raise SchemaOutdated("expected the extension pgvector, got none; run `htm migrate` as a superuser")
         return search_path(schema, row["nspname"])
@@ -281,11 +323,14 @@ def _concluded(connection: Connection) -> Iterator[None]:
 
 def _refuse_outsider(connection: Connection, schema: str) -> None:
     """Raise `SchemaOutdated` with the command when the schema is there and only the login's membership is missing."""
-    row = connection.execute(load("database")["outsider"], {"schema": schema}).fetchone()
-    if row is not None and row["outside"]:
+    roles = find(connection, schema)
+    if roles is None:
+        return
+    held = rights(connection, roles)
+    if not held["app"]:
         raise SchemaOutdated(
-            f"expected a login that is a member of htm_app and htm_worker, got {row['login']}; ask an administrator to "
-            f'run: grant htm_app, htm_worker to "{row["login"]}";'
+            f"expected a login that is a member of {roles.app}, got {held['login']}; ask an administrator to run: "
+            f'grant {roles.app}, {roles.worker} to "{held["login"]}";  (without {roles.worker} it serves verbs and does no jobs)'
         )
 
 

@@ -10,11 +10,6 @@ select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespa
 -- name: look_in
 select set_config('search_path', %(path)s, true)
 
--- name: outsider
-select current_user as login,
-       to_regnamespace(%(schema)s) is not null and count(*) > 0 and not bool_and(pg_has_role(current_user, oid, 'MEMBER')) as outside
-from pg_roles where rolname = 'htm_app'
-
 -- name: backend
 select pg_backend_pid() as pid
 

@@ -12,8 +12,18 @@ import psycopg
 from ..errors import HTMError, SchemaOutdated
 from .connection import Connection, connect
 from .errors import redact, translated
-from .migrate import check_server, check_vector, pending_steps, read_applied, roles_command, schema_files, search_path
+from .migrate import (
+    check_server,
+    check_vector,
+    pending_steps,
+    read_applied,
+    read_state,
+    roles_command,
+    schema_files,
+    search_path,
+)
 from .queries import load
+from .roles import Roles, choose, rights
 
 State = Literal["well", "note", "wrong"]
 MIGRATE = "htm migrate --url OWNER_DSN"
@@ -31,22 +41,37 @@ class Finding:
 
 
 def examine(
-    conninfo: str, *, worker: str, schema: str, tenant: str, model: str, embedded: bool = False
+    conninfo: str,
+    *,
+    worker: str,
+    schema: str,
+    tenant: str,
+    model: str,
+    embedded: bool = False,
+    roles: str | None = None,
 ) -> list[Finding]:
     """Check a database with the logins of the application and of the worker; changes nothing.
 
-    `model` is the model that queries of the tenant will use. On the embedded server each role is a login of its own, and
-    the account that reaches the socket is trusted. Raises `DatabaseUnavailable` when it cannot be reached.
+    `model` is the model that queries of the tenant will use, `roles` what the names of the roles begin with, as in
+    `Settings.roles`. On the embedded server each role is a login of its own, and the account that reaches the socket is
+    trusted. Raises `DatabaseUnavailable` when it cannot be reached.
     """
     with _connected(conninfo) as connection:
-        state = _one(connection, "bootstrap", "state", {"schema": schema})
-        found = [*_server(state), *_login(connection, state, embedded=embedded), *_settings(connection)]
+        named = choose(connection, schema, prefix=roles)
+        state, held = read_state(connection, named, schema), rights(connection, named)
+        found = [*_server(state), *_login(state, named, held, embedded=embedded), *_settings(connection)]
         if state["vector"] is None or not state["has_schema"]:
             return [*found, Finding("schema", "wrong", f"there is no schema {schema} yet", MIGRATE)]
+        if not embedded:
+            found += _reach(connection, named, schema)
         path = search_path(schema, state["home"])
-        found += _stepping_in(connection, path, "htm_app", tenant, lambda: _inside(connection, schema, tenant, model))
+        found += _stepping_in(
+            connection, path, named.app, tenant, lambda: _inside(connection, named, schema, tenant, model)
+        )
+    if not held["worker"] and not embedded:
+        return found
     with _connected(worker) as connection:
-        return found + _stepping_in(connection, path, "htm_worker", "", lambda: _jobs(connection))
+        return found + _stepping_in(connection, path, named.worker, "", lambda: _jobs(connection))
 
 
 @contextlib.contextmanager
@@ -71,10 +96,10 @@ def _stepping_in(
     return found
 
 
-def _inside(connection: Connection, schema: str, tenant: str, model: str) -> Iterator[Finding]:
+def _inside(connection: Connection, roles: Roles, schema: str, tenant: str, model: str) -> Iterator[Finding]:
     yield from _schema(connection, schema)
-    yield from _walls(connection, schema)
-    yield from _indexes(connection, schema)
+    yield from _walls(connection, roles, schema)
+    yield from _indexes(connection, roles, schema)
     yield from _tenant(connection, tenant, model=model)
 
 
@@ -102,30 +127,62 @@ def _checked(about: str, well: str, check: Any) -> Finding:
     return Finding(about, "well", well)
 
 
-def _login(connection: Connection, state: Mapping[str, Any], *, embedded: bool) -> Iterator[Finding]:
+def _login(state: Mapping[str, Any], roles: Roles, held: Mapping[str, Any], *, embedded: bool) -> Iterator[Finding]:
     login = state["login"]
     if state["roles"] < 3:
-        yield Finding("roles", "wrong", f"{state['roles']} of the 3 roles are there", roles_command(login))
+        yield Finding(
+            "roles", "wrong", f"{state['roles']} of the 3 roles {roles} are there", roles_command(roles, state)
+        )
     else:
-        yield Finding("roles", "well", "htm_owner, htm_app and htm_worker")
+        yield Finding("roles", "well", str(roles))
     if embedded:
         yield Finding("login", "well", f"{login}, through a socket that only this account can reach")
-        return
-    rows = connection.execute(load("doctor")["memberships"]).fetchall()
-    outside = sorted(row["role"] for row in rows if not row["member"])
-    if outside:
-        yield Finding("login", "wrong", f"{login} is no member of {', '.join(outside)}", _grant(outside, login))
+    elif not held["app"]:
+        mend = f'grant {roles.app}, {roles.worker} to "{login}";  -- without {roles.worker} it does no jobs'
+        yield Finding("login", "wrong", f"{login} is no member of {roles.app}", mend)
     elif state["superuser"] or state["owner"]:
-        kind = "a superuser" if state["superuser"] else "a member of htm_owner"
+        kind = "a superuser" if state["superuser"] else f"a member of {roles.owner}"
         says = f"{login} is {kind}: row-level security does not bind it"
-        mend = "create role htm_login login password '…' in role htm_app, htm_worker;  -- and use it in the url"
+        mend = f"create role my_login login password '…' in role {roles.app}, {roles.worker};  -- and use it in the url"
         yield Finding("login", "wrong", says, mend)
+    elif not held["worker"]:
+        says = f"{login}, a member of {roles.app} and of nothing more: it does no jobs, which wait for htm worker"
+        yield Finding("login", "well", says)
     else:
-        yield Finding("login", "well", f"{login}, a member of htm_app and htm_worker and of nothing more")
+        yield Finding("login", "well", f"{login}, a member of {roles.app} and {roles.worker} and of nothing more")
 
 
-def _grant(roles: list[str], login: str) -> str:
-    return f'grant {", ".join(roles)} to "{login}";'
+def _reach(connection: Connection, roles: Roles, schema: str) -> Iterator[Finding]:
+    """Who may connect, and what else the members of these roles reach by them."""
+    values = {"roles": roles.names, "schema": schema}
+    row = _one(connection, "doctor", "connect", values)
+    database = f'"{row["database"]}"'
+    if row["everybody"]:
+        mend = (
+            f"revoke connect on database {database} from public; "
+            f"grant connect on database {database} to {', '.join(roles.names)};  -- and to the logins of other applications in it"
+        )
+        yield Finding("connect", "note", f"every login of the server may connect to {row['database']}", mend)
+    elif row["shut_out"]:
+        mend = f"grant connect on database {database} to {', '.join(row['shut_out'])};"
+        yield Finding("connect", "note", f"{', '.join(row['shut_out'])} may not connect to {row['database']}", mend)
+    else:
+        yield Finding("connect", "well", f"only members of its roles may connect to {row['database']}")
+    shared = connection.execute(load("doctor")["shared_roles"], values).fetchall()
+    for other in shared:
+        says = f"{', '.join(other['roles'])} have rights in {other['place']} as well" + (
+            f"; both are open to {', '.join(other['logins'])}" if other["logins"] else ""
+        )
+        mend = f"htm migrate --move-roles --login LOGIN --url OWNER_DSN  # a --login for each that {row['database']} is for"
+        yield Finding("reach", "wrong", says, mend)
+    for login in connection.execute(load("doctor")["far_logins"], values).fetchall():
+        says = (
+            f"the login {login['login']} also reaches the memories in {', '.join(login['databases'])}, by other roles"
+        )
+        mend = (
+            f'revoke {", ".join(login["roles"])} from "{login["login"]}";  -- and give each database a login of its own'
+        )
+        yield Finding("reach", "note", says, mend)
 
 
 def _settings(connection: Connection) -> Iterator[Finding]:
@@ -156,30 +213,31 @@ def _schema(connection: Connection, schema: str) -> Iterator[Finding]:
         yield Finding("schema", "well", f"{schema}, at migration {applied.migrations[-1].version}")
 
 
-def _walls(connection: Connection, schema: str) -> Iterator[Finding]:
+def _walls(connection: Connection, roles: Roles, schema: str) -> Iterator[Finding]:
     tables = connection.execute(load("doctor")["tables"], {"schema": schema}).fetchall()
     for table in tables:
         name = f'"{schema}"."{table["name"]}"'
         if not table["guarded"]:
-            mend = f"alter table {name} enable row level security;  -- as htm_owner"
+            mend = f"alter table {name} enable row level security;  -- as {roles.owner}"
             yield Finding("walls", "wrong", f"{name} is open to every tenant", mend)
         elif not table["policies"]:
-            mend = f"set search_path = \"{schema}\"; call add_tenant_policy('{table['name']}');  -- as htm_owner"
+            mend = f"set search_path = \"{schema}\"; call add_tenant_policy('{table['name']}');  -- as {roles.owner}"
             yield Finding("walls", "wrong", f"{name} has no policy, so nobody sees anything in it", mend)
     guarded = sum(bool(table["guarded"] and table["policies"]) for table in tables)
     if guarded == len(tables):
         yield Finding("walls", "well", f"{guarded} tables, each behind row-level security and a policy")
 
 
-def _indexes(connection: Connection, schema: str) -> Iterator[Finding]:
+def _indexes(connection: Connection, roles: Roles, schema: str) -> Iterator[Finding]:
     broken = [row["name"] for row in connection.execute(load("doctor")["broken_indexes"], {"schema": schema})]
     for name in broken:
         yield Finding(
-            "indexes", "wrong", f"{name} is not valid", f"reindex index concurrently {name};  -- as htm_owner"
+            "indexes", "wrong", f"{name} is not valid", f"reindex index concurrently {name};  -- as {roles.owner}"
         )
     lost = connection.execute(load("doctor")["lost_indexes"], {"schema": schema}).fetchall()
     for row in lost:
-        mend = f'update "{schema}".vector_spaces set indexed = false where id = {row["id"]};  -- as htm_owner; a worker builds it'
+        mend = f'update "{schema}".vector_spaces set indexed = false where id = {row["id"]};'
+        mend += f"  -- as {roles.owner}; a worker builds it"
         yield Finding("indexes", "wrong", f"the index of the vectors of {row['name']} is gone", mend)
     if not broken and not lost:
         yield Finding("indexes", "well", "all are valid")

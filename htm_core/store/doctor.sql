@@ -1,9 +1,39 @@
--- name: memberships
--- From version 16 on, a membership may lack the right to `set role`.
-select r.rolname as role,
-       case when current_setting('server_version_num')::int >= 160000 then pg_has_role(current_user, r.oid, 'SET')
-            else pg_has_role(current_user, r.oid, 'MEMBER') end as member
-from pg_roles r where r.rolname in ('htm_app', 'htm_worker')
+-- name: connect
+-- Who may connect to this database: everybody, or which of these roles may not.
+select current_database() as database,
+       exists (select from pg_database d, aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) a
+               where d.datname = current_database() and a.grantee = 0 and a.privilege_type = 'CONNECT') as everybody,
+       array(select r.rolname::text from pg_roles r where r.rolname = any(%(roles)s::text[])
+             and not has_database_privilege(r.oid, current_database(), 'CONNECT') order by 1) as shut_out
+
+-- name: shared_roles
+-- Other databases and other schemas of this one in which these roles have rights, and the logins that so reach both.
+with ours as (select oid, rolname from pg_roles where rolname = any(%(roles)s::text[])),
+places as (
+  select 'the database ' || d.datname as place, d.oid as database, o.oid, o.rolname
+  from pg_shdepend s join ours o on o.oid = s.refobjid and s.refclassid = 'pg_authid'::regclass
+  join pg_database d on d.oid = s.dbid and d.datname <> current_database()
+  union
+  select 'the schema ' || n.nspname || ' of this database', null, o.oid, o.rolname
+  from pg_policy p join pg_class c on c.oid = p.polrelid join pg_namespace n on n.oid = c.relnamespace and n.nspname <> %(schema)s
+  join ours o on o.oid = any(p.polroles))
+select p.place, array_agg(distinct p.rolname::text) as roles,
+       array(select l.rolname::text from pg_roles l
+             where l.rolcanlogin and not l.rolsuper and exists (select from ours o where pg_has_role(l.oid, o.oid, 'MEMBER'))
+               and has_database_privilege(l.oid, current_database(), 'CONNECT')
+               and (p.database is null or has_database_privilege(l.oid, p.database, 'CONNECT')) order by 1) as logins
+from places p group by p.place, p.database order by p.place
+
+-- name: far_logins
+-- Members of these roles that are members of other roles too, with policies of their own in other databases.
+select l.rolname as login, array_agg(distinct r.rolname::text) as roles, array_agg(distinct d.datname::text) as databases
+from pg_roles l
+join pg_shdepend s on s.refclassid = 'pg_authid'::regclass and s.deptype = 'r'
+join pg_roles r on r.oid = s.refobjid and not r.rolname = any(%(roles)s::text[])
+join pg_database d on d.oid = s.dbid and d.datname <> current_database()
+where l.rolcanlogin and not l.rolsuper and pg_has_role(l.oid, r.oid, 'MEMBER') and has_database_privilege(l.oid, d.oid, 'CONNECT')
+  and exists (select from pg_roles o where o.rolname = any(%(roles)s::text[]) and pg_has_role(l.oid, o.oid, 'MEMBER'))
+group by l.rolname order by l.rolname
 
 -- name: settings
 select name, case when unit in ('kB', '8kB') then pg_size_pretty(setting::bigint * case unit when 'kB' then 1024 else 8192 end)

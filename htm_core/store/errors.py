@@ -116,7 +116,7 @@ def _explain(error: psycopg.Error) -> HTMError:
         return SchemaOutdated(f"expected this version's schema, got: {said}; run `htm migrate` as the owner")
     if isinstance(error, pg.InsufficientPrivilege):
         return SchemaOutdated(
-            f"expected a login that is a member of htm_app, got: {said}; run `htm doctor` for the command"
+            f"expected a login that is a member of the roles of this schema, got: {said}; run `htm doctor` for the command"
         )
     if isinstance(error, pg.DeadlockDetected | pg.SerializationFailure):
         return StorageError(f"another transaction was in the way: {said}; nothing was written; try again")

@@ -10,23 +10,28 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, LiteralString
 
+import psycopg
 from psycopg import errors as pg
-from psycopg import sql
 
 from ..errors import SchemaOutdated
 from .connection import Connection, connect
 from .errors import translated
 from .queries import load, read
+from .roles import EMBEDDED, Roles, choose
 
 _log = logging.getLogger("htm.migrate")
 _FILE = re.compile(r"(\d{3})_(\w+)\.sql")
 _OLDEST_CLIENT = re.compile(r"^-- oldest client: (\d+)$", re.MULTILINE)
+
+MOST_TRIES = 10
+MADE_TWICE = (pg.UniqueViolation, pg.DuplicateObject, pg.DuplicateSchema, pg.DuplicateTable)
 
 OLDEST_SERVER = 150000
 OLDEST_VECTOR = (0, 8)
@@ -213,36 +218,53 @@ def _ordered(release: str) -> tuple[int, ...]:
     return tuple(int(part) for part in found[0].split(".")) if found else ()
 
 
-def migrate(conninfo: str, *, schema: str = "htm", upto: int | None = None, logins: bool = False) -> Steps:
+def migrate(
+    conninfo: str, *, schema: str = "htm", upto: int | None = None, logins: bool = False, roles: str | None = None
+) -> Steps:
     """Apply what is pending and say what it was; safe when many processes start at once.
 
-    `conninfo` is the owner's: a superuser, or a login that is a member of `htm_owner` where the extension, the roles and
-    the schema exist. `upto` stops after the migration of that number; functions come after the last one. `logins` lets the
-    three roles log in (the embedded server, whose socket only its user can reach). Raises `SchemaOutdated` for what is
-    missing, with the command that helps, and when processes of an older version have to stop first.
+    `conninfo` is the owner's: a superuser, or a login that is a member of the owner's role where the extension, the roles and
+    the schema exist. `upto` stops after the migration of that number; functions come after the last one. `roles` is what
+    the names of the roles begin with: by default those of the schema, and for a new one of this database and schema alone.
+    `logins` lets the three roles log in (the embedded server, whose socket only its user can reach). Raises
+    `SchemaOutdated` for what is missing, with the command that helps, and when processes of an older version have to stop first.
     """
-    with translated(), connect(conninfo) as connection, connection.transaction():
-        return _migrate(connection, schema=schema, upto=upto, logins=logins)
+    for attempt in range(MOST_TRIES):
+        try:
+            with connect(conninfo) as connection, connection.transaction():
+                return _migrate(connection, schema=schema, upto=upto, logins=logins, prefix=roles)
+        except (*MADE_TWICE, pg.InternalError_) as error:
+            # Before there is a table to lock, two processes may make the same role, schema or table; the second finds it now.
+            if attempt == MOST_TRIES - 1 or not (isinstance(error, MADE_TWICE) or "concurrently updated" in str(error)):
+                with translated():
+                    raise
+            time.sleep(0.05 * attempt)
+        except psycopg.Error:
+            with translated():
+                raise
+    raise AssertionError("the last attempt returns or raises")
 
 
-def _migrate(connection: Connection, *, schema: str, upto: int | None, logins: bool) -> Steps:
-    boot, wanted = load("bootstrap"), schema_files()
+def _migrate(connection: Connection, *, schema: str, upto: int | None, logins: bool, prefix: str | None) -> Steps:
+    roles, wanted = choose(connection, schema, prefix=prefix), schema_files()
+    boot = roles.statements("bootstrap")
     connection.execute(boot["enter"], {"schema": schema})
-    connection.execute(boot["lock"], {"schema": schema})
-    _prepare(connection, schema=schema, logins=logins)
+    _prepare(connection, roles, schema=schema, logins=logins)
     connection.execute(boot["load_vector"])
     connection.execute(boot["become_owner"])
     connection.execute(boot["history"])
+    connection.execute(boot["lock"])
+    connection.execute(boot["history_rights"])
     steps = pending_steps(read_applied(connection), wanted)
     if upto is not None and upto < wanted.version:
         steps = Steps([step for step in steps.migrations if step.version <= upto])
-    _refuse_older_clients(connection, schema, steps.migrations)
+    _refuse_older_clients(connection, boot["older_clients"], schema, steps.migrations)
     for step in steps.migrations:
-        connection.execute(sql.SQL(step.text))
+        connection.execute(roles.put_into(step.text))
         connection.execute(boot["record"], _row(step))
         _log.info("applied migration %03d %s", step.version, step.name)
     for file in steps.functions:
-        connection.execute(sql.SQL(file.text))
+        connection.execute(roles.put_into(file.text))
         connection.execute(boot["record_functions"], _row(file) | {"release": wanted.release})
         _log.info("applied functions %s", file.name)
     if steps:
@@ -258,10 +280,12 @@ def _row(step: Migration | FunctionFile) -> dict[str, Any]:
     return row
 
 
-def _refuse_older_clients(connection: Connection, schema: str, steps: Sequence[Migration]) -> None:
+def _refuse_older_clients(
+    connection: Connection, statement: LiteralString, schema: str, steps: Sequence[Migration]
+) -> None:
     """Raise `SchemaOutdated` when processes are connected that could not go on after these steps, and name them."""
     oldest = max((step.oldest_client for step in steps), default=0)
-    rows = connection.execute(load("bootstrap")["older_clients"], {"schema": schema, "oldest": oldest}).fetchall()
+    rows = connection.execute(statement, {"schema": schema, "oldest": oldest}).fetchall()
     if rows:
         step = next(step for step in steps if step.oldest_client == oldest)
         named = "; ".join(
@@ -274,30 +298,38 @@ def _refuse_older_clients(connection: Connection, schema: str, steps: Sequence[M
         )
 
 
-def _prepare(connection: Connection, *, schema: str, logins: bool) -> None:
+def _prepare(connection: Connection, roles: Roles, *, schema: str, logins: bool) -> None:
     """Make what only a superuser can make, where it is missing; leave the search path set."""
-    boot = load("bootstrap")
-    state = _state(connection, schema)
+    boot = roles.statements("bootstrap")
+    state = read_state(connection, roles, schema)
     check_server(state)
     if state["vector"] is None:
         _attempt(connection, boot["extension"], "create extension vector;", "the extension pgvector")
     if state["roles"] < 3:
-        _attempt(
-            connection, boot["roles"], roles_command(state["login"]), "the roles htm_owner, htm_app and htm_worker"
-        )
+        make_roles(connection, roles, schema=schema)
     elif not state["owner"]:
-        _attempt(connection, boot["roles"], f'grant htm_owner to "{state["login"]}";', "membership of htm_owner")
+        _attempt(
+            connection, boot["roles"], f'grant {roles.owner} to "{state["login"]}";', f"membership of {roles.owner}"
+        )
     if not state["has_schema"]:
-        _attempt(connection, boot["schema"], schema_command(schema), f"the schema {schema}")
-    if logins:
+        _attempt(connection, boot["schema"], schema_command(roles, schema), f"the schema {schema}")
+    if logins and not state["log_in"]:
         connection.execute(boot["logins"])
-    state = _state(connection, schema)
+    state = read_state(connection, roles, schema)
     check_vector(state)
     connection.execute(boot["settle"], {"path": search_path(schema, state["home"])})
 
 
-def _state(connection: Connection, schema: str) -> dict[str, Any]:
-    row = connection.execute(load("bootstrap")["state"], {"schema": schema}).fetchone()
+def make_roles(connection: Connection, roles: Roles, *, schema: str) -> None:
+    """Make the roles that are missing, with the login as a member; raises `SchemaOutdated` when it may not."""
+    state = read_state(connection, roles, schema)
+    statement = roles.statements("bootstrap")["roles"]
+    _attempt(connection, statement, roles_command(roles, state), f"the roles {roles}")
+
+
+def read_state(connection: Connection, roles: Roles, schema: str) -> dict[str, Any]:
+    """What there is of an installation's extension, roles and schema, and what the login is among them."""
+    row = connection.execute(roles.statements("bootstrap")["state"], {"schema": schema}).fetchone()
     assert row is not None  # a select without from has one row
     return row
 
@@ -322,17 +354,18 @@ def check_vector(state: dict[str, Any]) -> None:
         )
 
 
-def roles_command(login: str) -> str:
+def roles_command(roles: Roles, state: Mapping[str, Any]) -> str:
     """What an administrator runs to make the roles."""
+    made = " ".join(f"create role {name} nologin;" for name in roles.names)
     return (
-        "create role htm_owner nologin; create role htm_app nologin; create role htm_worker nologin; "
-        f'grant htm_owner, htm_app, htm_worker to "{login}";'
+        f'{made} grant connect on database "{state["database"]}" to {", ".join(roles.names)}; '
+        f'grant {", ".join(roles.names)} to "{state["login"]}";'
     )
 
 
-def schema_command(schema: str) -> str:
+def schema_command(roles: Roles, schema: str) -> str:
     """What an administrator runs to make the schema."""
-    return f"create schema {schema} authorization htm_owner; grant usage on schema {schema} to htm_app, htm_worker;"
+    return f"create schema {schema} authorization {roles.owner}; grant usage on schema {schema} to {roles.app}, {roles.worker};"
 
 
 def _attempt(connection: Connection, statement: Any, command: str, what: str) -> None:
@@ -349,29 +382,36 @@ def _attempt(connection: Connection, statement: Any, command: str, what: str) ->
         ) from error
 
 
-def script(schema: str = "htm") -> str:
-    """What an administrator would run with psql for an empty database: roles, extension, schema, migrations and functions."""
-    boot, wanted = load("bootstrap"), schema_files()
-    quoted = schema.replace("'", "''")
+def script(schema: str = "htm", *, roles: Roles = EMBEDDED, database: str | None = None) -> str:
+    """What an administrator would run with psql for an empty database: roles, extension, schema, migrations and functions.
+
+    It stops in another database than `database`, if that is given.
+    """
+    boot, wanted = roles.statements("bootstrap"), schema_files()
+    quoted = {name: value.replace("'", "''") for name, value in {"schema": schema, "database": database or ""}.items()}
+    right = [f"set local htm.database = '{quoted['database']}';", boot["right_database"] + ";"] if database else []
     parts = [
         "-- htm-memory: run with psql as a superuser, in the database that is to hold the memories.",
         "begin;",
-        f"set local htm.schema = '{quoted}';",
-        *(boot[name] + ";" for name in ("extension", "roles", "schema")),
+        *right,
+        f"set local htm.schema = '{quoted['schema']}';",
+        *(boot[name] + ";" for name in ("extension", "roles", "only_members_connect", "schema")),
         boot["script_settle"] + ";",
         boot["load_vector"] + ";",
         boot["become_owner"] + ";",
         boot["history"] + ";",
+        boot["history_rights"] + ";",
     ]
     for step in wanted.migrations:
-        parts += [f"-- migration {step.version:03} {step.name}\n{step.text}", _recorded("record", _row(step))]
+        text = roles.put_into(step.text)
+        parts += [f"-- migration {step.version:03} {step.name}\n{text}", _recorded(boot["record"], _row(step))]
     for file in wanted.functions:
         row = _row(file) | {"release": wanted.release}
-        parts += [f"-- functions {file.name}\n{file.text}", _recorded("record_functions", row)]
+        parts += [f"-- functions {file.name}\n{roles.put_into(file.text)}", _recorded(boot["record_functions"], row)]
     return "\n\n".join([*parts, boot["rights"] + ";", "commit;"]) + "\n"
 
 
 def _recorded(statement: str, row: Mapping[str, Any]) -> str:
     """A statement of the script with its values: numbers, names and digests, none of which has a quote in it."""
     values = {name: f"'{value}'" if isinstance(value, str) else value for name, value in row.items()}
-    return load("bootstrap")[statement] % values + ";"
+    return statement % values + ";"

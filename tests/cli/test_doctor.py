@@ -12,20 +12,24 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from htm_core.runtime.process import runtime
 from htm_core.store.doctor import Finding, examine
 from htm_core.store.migrate import migrate
+from htm_core.store.roles import Roles
 from tests.cli.conftest import Htm
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
 
 SCHEMA = f"doctored_{uuid.uuid4().hex[:8]}"
+OWNER, APP, WORKER = Roles.of(SCHEMA).names
 
 
 @pytest.fixture(scope="module")
 def owned(database_url: str) -> Iterator[str]:
     """A DSN that may change a schema of this module's own, which is there and gone afterwards."""
-    migrate(database_url, schema=SCHEMA)
+    migrate(database_url, schema=SCHEMA, roles=SCHEMA)
     yield database_url
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute(f'drop schema "{SCHEMA}" cascade')
+        for role in (APP, WORKER, OWNER):
+            connection.execute(f"drop owned by {role}; drop role {role}")
 
 
 def run(dsn: str, statement: str) -> None:
@@ -115,20 +119,20 @@ def login(owned: str) -> Iterator[str]:
 
 def test_a_login_of_the_two_roles_and_nothing_more_is_well(owned: str, login: str) -> None:
     name = conninfo_to_dict(login)["user"]
-    run(owned, f"grant htm_app, htm_worker to {name}")
+    run(owned, f"grant {APP}, {WORKER} to {name}")
     assert wrong(look(login, embedded=False)) == {}
 
 
 def test_a_login_without_the_roles_is_found_with_the_grant_that_it_lacks(owned: str, login: str) -> None:
     found = wrong(look(login, embedded=False))
-    assert "as htm_worker" in found["access"].says
+    assert f"no member of {APP}" in found["login"].says
     run(owned, str(found["login"].mend))
     assert wrong(look(login, embedded=False)) == {}
 
 
 def test_a_login_that_is_an_owner_is_refused(owned: str, login: str) -> None:
-    run(owned, f"grant htm_app, htm_worker, htm_owner to {conninfo_to_dict(login)['user']}")
-    assert "member of htm_owner" in wrong(look(login, embedded=False))["login"].says
+    run(owned, f"grant {APP}, {WORKER}, {OWNER} to {conninfo_to_dict(login)['user']}")
+    assert f"member of {OWNER}" in wrong(look(login, embedded=False))["login"].says
 
 
 def test_work_that_was_given_up_is_shown_with_its_error(owned: str) -> None:

@@ -17,6 +17,7 @@ from urllib.parse import quote, urlencode
 import psycopg
 
 from htm_core.store.migrate import roles_command
+from htm_core.store.roles import EMBEDDED
 from tests.servers.authority import Certificate, vouched
 from tests.servers.programs import Programs
 
@@ -123,11 +124,11 @@ class Cluster:
         self.create(database)
         with self.admin(database) as connection:
             connection.execute("create extension vector")
-            for command in roles_command(ADMIN).split(";"):
+            for command in roles_command(EMBEDDED, {"login": ADMIN, "database": database}).split(";"):
                 connection.execute(command)
             connection.execute(f"grant create on database {database} to htm_owner")
         self.logins()
-        done = htm("migrate", url=self.dsn(MIGRATOR, database=database))
+        done = htm("migrate", "--roles", "htm", url=self.dsn(MIGRATOR, database=database))
         assert done.returncode == 0, done.stderr
 
     def logins(self) -> None:

@@ -33,7 +33,7 @@ def empty(cluster: Cluster) -> str:
 def test_what_htm_migrate_sql_prints_makes_a_database_that_serves_a_restricted_login(
     cluster: Cluster, empty: str, memory_at: Open
 ) -> None:
-    printed = htm("migrate", "--sql", url="")
+    printed = htm("migrate", "--sql", "--roles", "htm", url="")
     admin = cluster.dsn(ADMIN, database=empty)
     said = cluster.programs.run("psql", admin, "-X", "-q", "-v", "ON_ERROR_STOP=1", text=printed.stdout)
     assert "ERROR" not in said

@@ -69,7 +69,7 @@ def test_what_a_newcomer_lacks_is_named_command_by_command(new_cluster: NewClust
             pytest.fail(f"still something missing after {told}")
     commands = " ".join(found[1] for found in told if found)
     assert "create extension vector" in commands
-    assert "create role htm_owner" in commands
+    assert "create role htm_fresh_owner" in commands
     assert "create schema htm" in commands
 
 

@@ -24,6 +24,7 @@ from htm_core.store.migrate import (
     schema_files,
     script,
 )
+from htm_core.store.roles import EMBEDDED
 
 CATALOGUE = """
 select 'column', c.table_name::text, c.column_name::text, c.data_type::text, c.column_default::text, c.is_nullable::text from information_schema.columns c
@@ -77,9 +78,9 @@ def test_step_by_step_gives_the_same_schema_as_all_at_once(
         applied = [
             m.version
             for step in migrations()
-            for m in migrate.migrate(database_url, schema=schema, upto=step.version).migrations
+            for m in migrate.migrate(database_url, schema=schema, upto=step.version, roles="htm").migrations
         ]
-        migrate.migrate(database_url, schema=other)
+        migrate.migrate(database_url, schema=other, roles="htm")
         assert applied == [step.version for step in migrations()]
         assert catalogue(admin, schema) == catalogue(admin, other)
         assert len(catalogue(admin, schema)) > 100
@@ -92,7 +93,7 @@ def test_ten_processes_at_once_migrate_once(
 ) -> None:
     code = (
         "import sys; from htm_core.store.migrate import migrate; "
-        "print(len(migrate(sys.argv[1], schema=sys.argv[2]).migrations))"
+        "print(len(migrate(sys.argv[1], schema=sys.argv[2], roles='htm').migrations))"
     )
 
     def start(_: int) -> str:
@@ -108,17 +109,17 @@ def test_ten_processes_at_once_migrate_once(
 
 
 def test_a_second_run_has_nothing_to_do(database_url: str, schema: str) -> None:
-    assert len(migrate.migrate(database_url, schema=schema).migrations) == len(migrations())
-    assert migrate.migrate(database_url, schema=schema).names == []
+    assert len(migrate.migrate(database_url, schema=schema, roles="htm").migrations) == len(migrations())
+    assert migrate.migrate(database_url, schema=schema, roles="htm").names == []
 
 
 def test_edited_history_is_refused(
     admin: psycopg.Connection[tuple[object, ...]], database_url: str, schema: str
 ) -> None:
-    migrate.migrate(database_url, schema=schema)
+    migrate.migrate(database_url, schema=schema, roles="htm")
     admin.execute(f"update {schema}.migrations set digest = 'other' where version = 2")
     with pytest.raises(SchemaOutdated, match=r"002 .* history must not"):
-        migrate.migrate(database_url, schema=schema)
+        migrate.migrate(database_url, schema=schema, roles="htm")
 
 
 def test_a_newer_database_asks_for_a_newer_program() -> None:
@@ -134,7 +135,7 @@ def test_a_step_that_fails_leaves_nothing_behind(
     steps = [replace(step, text="select 1/0") if step.version == 3 else step for step in migrations()]
     monkeypatch.setattr(migrate, "schema_files", lambda: replace(schema_files(), migrations=steps))
     with pytest.raises(Exception, match="division"):
-        migrate.migrate(database_url, schema=schema)
+        migrate.migrate(database_url, schema=schema, roles="htm")
     assert admin.execute("select to_regnamespace(%s)", [schema]).fetchone() == (None,)
 
 
@@ -143,10 +144,13 @@ def test_what_an_administrator_would_run_is_the_whole_of_it(
 ) -> None:
     other = f"{schema}_b"
     try:
-        migrate.migrate(database_url, schema=schema)
-        admin.execute(script(other))
+        migrate.migrate(database_url, schema=schema, roles="htm")
+        admin.execute(script(other, roles=EMBEDDED))
+        admin.execute(
+            "do $$ begin execute format('grant connect on database %I to public', current_database()); end $$"
+        )
         assert catalogue(admin, schema) == catalogue(admin, other)
-        assert migrate.migrate(database_url, schema=other).names == []
+        assert migrate.migrate(database_url, schema=other, roles="htm").names == []
     finally:
         admin.execute(f"drop schema if exists {other} cascade")
 

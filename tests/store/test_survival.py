@@ -83,7 +83,7 @@ MIGRATE = """
 import sys
 from htm_core.store.migrate import migrate
 print("go", flush=True)
-migrate(sys.argv[1], schema=sys.argv[2])
+migrate(sys.argv[1], schema=sys.argv[2], roles="htm")
 """
 
 
@@ -105,7 +105,7 @@ def test_a_migration_that_is_killed_is_done_by_the_next_one(database_url: str) -
             time.sleep(dice.random() * 0.15)
             process.kill()
             process.wait()
-        migrate(database_url, schema=schema)
+        migrate(database_url, schema=schema, roles="htm")
         with psycopg.connect(database_url) as connection:
             row = connection.execute(f"select count(*) from {schema}.migrations").fetchone()
             assert row == (len(migrations()),)

@@ -73,7 +73,7 @@ def upgrade(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[str
     def run(schema: str, version: SchemaFiles) -> list[str]:
         with monkeypatch.context() as patch:
             patch.setattr(migrate, "schema_files", lambda: version)
-            return migrate.migrate(database_url, schema=schema).names
+            return migrate.migrate(database_url, schema=schema, roles="htm").names
 
     return run
 
@@ -126,7 +126,7 @@ def test_a_database_of_a_release_is_upgraded_and_answers_as_before(
     load(admin, release, schema)
     open = opened(url, in_schema(schema))
     assert_answers(open, release)
-    migrate.migrate(database_url, schema=f"{schema}_b")
+    migrate.migrate(database_url, schema=f"{schema}_b", roles="htm")
     assert catalogue(admin, schema) == catalogue(admin, f"{schema}_b")
 
 
@@ -166,7 +166,7 @@ def test_functions_are_applied_again_only_when_their_text_changed(
     admin: Admin, schema: str, database_url: str, upgrade: Callable[[str, SchemaFiles], list[str]]
 ) -> None:
     now = schema_files()
-    migrate.migrate(database_url, schema=schema)
+    migrate.migrate(database_url, schema=schema, roles="htm")
     with_greeting = replace(now, functions=[*now.functions, FunctionFile("greetings", GREET)])
     before = admin.execute(f"select applied_at from {schema}.function_files where name = 'recall'").fetchone()
     assert upgrade(schema, with_greeting) == ["functions"]
@@ -307,7 +307,7 @@ def test_a_database_from_before_the_first_release_is_told_the_way_out(
         )
     before = catalogue(admin, schema)
     with pytest.raises(SchemaOutdated, match=r"before 0\.1\.0.*`htm export FILE`.*`htm import FILE`"):
-        migrate.migrate(database_url, schema=schema)
+        migrate.migrate(database_url, schema=schema, roles="htm")
     with (
         pytest.raises(SchemaOutdated, match=r"before 0\.1\.0.*`htm export FILE`.*`htm import FILE`"),
         opened(url, in_schema(schema, auto_migrate=auto_migrate))("late") as memory,
