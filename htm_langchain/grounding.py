@@ -45,7 +45,7 @@ class PalaceConsultation:
         question = words_of(said[-1]).strip() if said else ""
         if not question:
             return None
-        key = (memory.user, memory.session, len(said), said[-1].id, question)
+        key = (memory.tenant, memory.user, memory.session, len(said), said[-1].id, question)
         with self._lock:
             known = self._known.get(key)
         if known is None:

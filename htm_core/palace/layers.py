@@ -92,7 +92,7 @@ def artifacts(palace: Palace, question: PalaceQuestion) -> LayerAnswer:
     for id in chosen:
         each = registered[id]
         try:
-            content = palace.context.sources.fetch(each.uri or "")
+            content = palace.context.sources.fetch(each.uri or "", owner=(palace.memory.tenant, each.owner))
         except FetchFailed as error:
             failures.append(f"{each.uri}: {error}")
             continue

@@ -87,7 +87,10 @@ class Palace(Handle):
         return AsyncPalace(self, self.context.threads)
 
     def of(self, *, user: str | None = None, session: str | None = None) -> Palace:
-        """The same palace for another user or session, with the same sources, layout and judge. It opens nothing."""
+        """The same palace for another user or session, with the same layout, judge and reader. It opens nothing.
+
+        The artifacts that everyone in the tenant shares have their fetchers here too; those of another user have none.
+        """
         sibling = Palace(
             self.memory.of(user=user, session=session), layout=self.layout, judge=self.judge, reader=self.reader
         )
@@ -144,11 +147,14 @@ class Palace(Handle):
           artifact. It may take `timeout` seconds, and its answer is used again for `cache` seconds.
         - `about` says what the artifact is, for questions that do not contain the uri.
 
-        The register is stored; `fetch` itself lives in this process only, so register it again in another process.
+        The artifact and its fetcher are the palace's user's, and nobody else's question calls it. Of a palace without a user they
+        are for everyone in the tenant, and so is a cached answer. The register is stored; `fetch` itself lives in this process
+        only, so register it again in another process.
         """
         context, about = self.context, about.strip()
-        context.sources.add(uri, fetch, timeout=timeout, cache=cache)
-        known = context.look("artifact", uri=uri, limit=1)
+        owner = context.engine.owner
+        context.sources.add(uri, fetch, owner=(self.memory.tenant, owner), timeout=timeout, cache=cache)
+        known = [each for each in context.look("artifact", uri=uri, limit=None) if each.owner == owner]
         text = f"{about}\n{uri}" if about else uri
         if known and known[0].content == text:
             return known[0]

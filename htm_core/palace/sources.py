@@ -1,10 +1,15 @@
-"""Artifacts: a source is asked for the actual thing within a time limit, and its answer is cached for a while."""
+"""Artifacts: a source is asked for the actual thing within a time limit, and its answer is cached for a while.
+
+A fetcher works for whoever registered it, since it may hold their key: what two users call by one uri are two sources, and the
+answers of one are never the other's.
+"""
 
 from __future__ import annotations
 
 import math
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,6 +18,10 @@ from ..rules.validation import check_characters
 
 Fetch = Callable[[str], str | None]
 MAX_URI_LENGTH = 2_000
+MAX_CACHED = 1_000  # answers that are kept; the one that was fetched longest ago goes first
+
+# Whose source it is, as (tenant, owner), and its uri. The owner "" is what everyone in the tenant shares.
+SourceKey = tuple[tuple[str, str], str]
 
 
 class FetchFailed(Exception):
@@ -27,15 +36,15 @@ class _Source:
 
 
 class Sources:
-    """The fetchers of this process by uri, and their cached answers. Safe for threads."""
+    """The fetchers of this process by owner and uri, and their cached answers. Safe for threads."""
 
     def __init__(self) -> None:
-        self._sources: dict[str, _Source] = {}
-        self._cached: dict[str, tuple[float, str | None]] = {}  # until when, and the answer
+        self._sources: dict[SourceKey, _Source] = {}
+        self._cached: OrderedDict[SourceKey, tuple[float, str | None]] = OrderedDict()  # until when, and the answer
         self._lock = threading.Lock()
 
-    def add(self, uri: str, fetch: Fetch, *, timeout: float, cache: float) -> None:
-        """Add a source. One with the same uri is replaced, and its cached answer is dropped."""
+    def add(self, uri: str, fetch: Fetch, *, owner: tuple[str, str], timeout: float, cache: float) -> None:
+        """Add a source of an owner. One of theirs with the same uri is replaced, and its cached answer is dropped."""
         if not isinstance(uri, str) or not uri.strip() or len(uri) > MAX_URI_LENGTH:
             raise InvalidInput(f"expected uri to be a text of at most {MAX_URI_LENGTH:,} characters, got {uri!r:.80}")
         check_characters(uri, what="uri")
@@ -44,24 +53,28 @@ class Sources:
         _check_seconds(timeout, what="timeout", at_least=1e-3)
         _check_seconds(cache, what="cache", at_least=0.0)
         with self._lock:
-            self._sources[uri] = _Source(fetch, float(timeout), float(cache))
-            self._cached.pop(uri, None)
+            self._sources[owner, uri] = _Source(fetch, float(timeout), float(cache))
+            self._cached.pop((owner, uri), None)
 
-    def fetch(self, uri: str) -> str | None:
-        """What a source answers, maybe from the cache; None when there is no such thing.
+    def fetch(self, uri: str, *, owner: tuple[str, str]) -> str | None:
+        """What an owner's source answers, maybe from the cache; None when there is no such thing.
 
         Raises `FetchFailed` when it has no fetcher in this process, fails, answers no text, or takes longer than its time.
         """
+        key = owner, uri
         with self._lock:
-            source, cached = self._sources.get(uri), self._cached.get(uri)
+            source, cached = self._sources.get(key), self._cached.get(key)
         if source is None:
             raise FetchFailed("it has no fetcher in this process; register it again with Palace.artifact(uri, fetch=…)")
         if cached is not None and time.monotonic() < cached[0]:
             return cached[1]
         answer = _fetch_in_time(source, uri)
         with self._lock:
-            if self._sources.get(uri) is source:
-                self._cached[uri] = (time.monotonic() + source.cache, answer)
+            if self._sources.get(key) is source and source.cache:
+                self._cached[key] = (time.monotonic() + source.cache, answer)
+                self._cached.move_to_end(key)
+                while len(self._cached) > MAX_CACHED:
+                    self._cached.popitem(last=False)
         return answer
 
 

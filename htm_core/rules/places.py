@@ -30,7 +30,8 @@ class Placed:
     `id` is the id of the mention and `node_id` the id of the node. `kind` is "identity", "filed", "note", "artifact" or
     "procedure". Only filed things have a room and a drawer, only notes have `expires_at` and `promoted_at`, only artifacts have
     a `uri`. `facts` holds what else is known: the name, steps and triggers of a procedure, what an artifact is about.
-    `at` is when it was said, `filed_at` when it got its place.
+    `at` is when it was said, `filed_at` when it got its place. `owner` is the user whose it is, "" for what everyone in the tenant
+    shares; of a note, the name under which its session's notes are kept.
     """
 
     id: str
@@ -49,6 +50,7 @@ class Placed:
     promoted_at: datetime | None = None
     uri: str | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

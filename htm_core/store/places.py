@@ -194,4 +194,5 @@ def _placed(row: Row) -> Placed:
         tokens=row["tokens"], importance=row["importance"], room=row["room"], drawer=row["drawer"], robot=row["robot"],
         session=row["session"] or None, at=row["at"], filed_at=row["filed_at"], expires_at=row["expires_at"],
         promoted_at=row["promoted_at"], uri=row["uri"], facts=row["facts"],
+        owner=row["owner"],
     )  # fmt: skip
