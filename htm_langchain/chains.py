@@ -19,7 +19,7 @@ from htm_core.integration.keep import Keep, check_keep
 from htm_core.integration.scope import check_memory, memory_for
 
 from .answers import Answer
-from .conversation import Conversation, Conversations, Kept, TurnContext
+from .conversation import Conversation, Conversations, Kept, Key, TurnContext
 from .messages import leading_system
 from .options import (
     check_name_source,
@@ -221,7 +221,7 @@ class ChainScope:
             theirs = memory_for(in_tenant(memory, tenant), user=user, session=session)
             return Conversation(theirs, log=session, keep=self.keep)
 
-        return conversations.of((tenant, user, session), open)
+        return conversations.of(Key(tenant, user, session), open)
 
     def _session_of(self, memory: Memory, run: Any) -> str | None:
         """`session=`, else the thread of the graph around the chain or the memory's own, else what the call names."""

@@ -1,4 +1,4 @@
-"""One user's conversation, as it is known while the process lives."""
+"""One user's conversation in one thread, as it is known while the process lives."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import contextlib
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 from uuid import uuid4
 
 from langchain_core.documents import Document
@@ -28,6 +29,7 @@ from .messages import (
     leading_system,
     message_of,
     stored_id,
+    thread_of,
     words_of,
 )
 from .tokens import fingerprint
@@ -59,7 +61,9 @@ class TurnContext:
 
 @dataclass(slots=True)
 class Conversation:
-    """The memory of one user and session, with what was saved and recalled so far.
+    """The memory of one user and session in one thread, with what was saved and recalled so far.
+
+    Several threads may share a session, and so its log. Each takes out of the log only what it has put there.
 
     Args:
         memory: The memory of the user and session.
@@ -71,7 +75,10 @@ class Conversation:
         waiting: Messages that could not be kept yet.
         last: The last question, with what memory adds to it.
         before: What the log has from before a boundary, after that boundary.
-        thread: The key of the thread that was seen last, with its checkpointer.
+        thread: The thread of a checkpointer; None without one, where all of a session is one conversation.
+        saver: The checkpointer in which the thread was seen last.
+        lock: Held while a log is written that several threads share.
+        is_first: Whether this process knew no other thread of the session when the thread began.
         is_deleted: Whether the thread was deleted, so that the log is to show no more of it.
         run: What stands for the run in which the turn began.
         deadline: The time that memory has left in this turn.
@@ -87,7 +94,10 @@ class Conversation:
     waiting: dict[str, BaseMessage] = field(default_factory=dict)
     last: tuple[object, TurnContext] | None = None
     before: tuple[frozenset[str], Sequence[AnyMessage]] | None = None
-    thread: tuple[str, weakref.ref[Any]] | None = None
+    thread: str | None = None
+    saver: weakref.ref[Any] | None = None
+    lock: AbstractContextManager[Any] = field(default_factory=threading.Lock)
+    is_first: bool = True
     is_deleted: bool = False
     run: object | None = None
     keep: Kept = None
@@ -108,14 +118,14 @@ class Conversation:
         if run is not None and run is not self.run:
             self.begin_turn(timeout, run=run)
 
-    def saw_thread(self, key: str, saver: object) -> None:
-        """Note that a checkpointer has a thread of this conversation."""
+    def saw_thread_in(self, saver: object) -> None:
+        """Note that a checkpointer has the thread of this conversation."""
         with contextlib.suppress(TypeError):  # of some classes no weak reference can be made
-            self.thread = key, weakref.ref(saver)
+            self.saver = weakref.ref(saver)
 
     def had_thread_in(self, saver: object) -> bool:
-        """Whether a checkpointer had a thread of this conversation, as far as this process knows."""
-        return self.thread is not None and self.thread[1]() is saver
+        """Whether a checkpointer had the thread of this conversation, as far as this process knows."""
+        return self.saver is not None and self.saver() is saver
 
     def known(self, question: object) -> TurnContext | None:
         """What memory adds to a question, if it is still the last one."""
@@ -145,9 +155,13 @@ class Conversation:
         All messages of a thread, and those that a caller brought along, are compared with the log first, unless it is known
         that they go on where the log ends.
         """
+        with self.lock if self._mark is not None else contextlib.nullcontext():
+            self._save(messages, extent)
+
+    def _save(self, messages: Sequence[BaseMessage], extent: Extent) -> None:
         log, here = self.memory.log(self.log), {each.id for each in messages}
         if self.is_deleted:
-            log.clear()
+            self._clear(log)
             self.saved, self.before, self.is_deleted = {}, None, False
         waiting = list(self.waiting.values())
         while waiting and waiting[-1].id in here:
@@ -186,50 +200,67 @@ class Conversation:
         """Find out which messages the log has, and let it go the way that they go."""
         # A client that sends its history again sends what was forgotten, too: it is known, and stays forgotten.
         forgotten = extent == "input"
-        entries, found = self._compared(log, messages, forgotten=forgotten)
+        read, entries, found = self._compared(log, messages, forgotten=forgotten)
         left = set(found.left)
         if extent == "thread" and self.saved and all(place is None for place in found.places):
             left = {at for at, (id, _) in enumerate(entries) if id in self.saved}  # all that the thread had was removed
+        left = {at for at in left if thread_of(entries[at][1]) == self._mark}
         returning = any(
             each.id in self.saved for each, place in zip(messages, found.places, strict=True) if place is None
         )
         for each, place in zip(messages, found.places, strict=True):
             self.saved.pop(str(each.id), None)
-            if place is not None and (extent == "input" or entries[place][1].payload == encode(each)):
+            if place is not None and (extent == "input" or entries[place][1].payload == self._encoded(each)):
                 self.saved[str(each.id)] = fingerprint(each)
-        if left or returning:
-            stay = [entry for at, entry in enumerate(log.entries(forgotten=forgotten)) if at not in left]
+        if left and not returning:
+            log.remove([entries[at][1] for at in left])
+            self.before = None
+        elif returning:
+            gone = {entries[at][1].id for at in left}
+            stay = [entry for entry in log.entries(forgotten=forgotten) if entry[1].id not in gone]
             live = {mention.id for _, mention in log.entries()} if forgotten else None
             kept = [_draft_again(id, each) for id, each in stay if id or live is None or each.id in live]
             new = self.unsaved(messages)
-            log.replace([*kept, *_drafts(new, self.keep)])
+            log.replace([*kept, *self._drafts(new)])
             self._note_saved(new)
             self.before = None
-        self._entries = None if left or returning or forgotten else entries
+        self._entries = None if left or returning or forgotten else read
 
-    def _compared(self, log: Log, messages: Sequence[BaseMessage], *, forgotten: bool) -> tuple[Entries, Recognised]:
+    def _compared(
+        self, log: Log, messages: Sequence[BaseMessage], *, forgotten: bool
+    ) -> tuple[Entries, Entries, Recognised]:
+        """What was read of the log, what of it may be among the messages, and what of that they are."""
         enough = MAX_RESTORED + 2 * len(messages)
-        entries = log.entries(enough, forgotten=forgotten)
+        read = log.entries(enough, forgotten=forgotten)
+        entries = self._of_thread(read, messages)
         found = _recognised(messages, entries)
-        if len(entries) == enough and (found.left or all(place is None for place in found.places)):
-            entries = log.entries(forgotten=forgotten)
+        if len(read) == enough and (found.left or all(place is None for place in found.places)):
+            read = log.entries(forgotten=forgotten)
+            entries = self._of_thread(read, messages)
             found = _recognised(messages, entries)
-        return entries, found
+        return read, entries, found
+
+    def _clear(self, log: Log) -> None:
+        """Take what the thread had out of the log."""
+        entries = log.entries(forgotten=True)
+        own = [mention for _, mention in entries if thread_of(mention) == self._mark]
+        if len(own) == len(entries):
+            log.clear()
+        else:
+            log.remove(own)
 
     def _write(self, log: Log, messages: Sequence[BaseMessage]) -> None:
         """Write messages. When the core refuses the words of a message, only its payload is written."""
         if not messages:
             return
         try:
-            log.append(_drafts(messages, self.keep))
+            log.append(self._drafts(messages))
         except InvalidInput:
             for each in messages:
                 try:
-                    log.append(_drafts([each], self.keep))
+                    log.append(self._drafts([each]))
                 except InvalidInput:
-                    log.append(
-                        [replace(draft, content="", role=None, name=None) for draft in _drafts([each], self.keep)]
-                    )
+                    log.append([replace(draft, content="", role=None, name=None) for draft in self._drafts([each])])
         self._note_saved(messages)
 
     def _note_saved(self, messages: Sequence[BaseMessage]) -> None:
@@ -238,6 +269,42 @@ class Conversation:
             self.waiting.pop(str(each.id), None)
         for id in list(self.saved)[:-MAX_SAVED]:  # saved again under its id, it stays the same message
             self.saved.pop(id, None)  # another thread of this conversation may have done it
+
+    # -- threads that share a log -------------------------------------------------------------------------------------
+
+    @property
+    def _mark(self) -> str | None:
+        """What marks this thread's messages in the log; None where the log's session is the thread's own."""
+        return None if self.thread == self.log else self.thread
+
+    def _is_of_other_thread(self, mention: Mention) -> bool:
+        mark = thread_of(mention)
+        return mark is not None and mark != self._mark
+
+    def _of_thread(self, entries: Entries, messages: Sequence[BaseMessage]) -> Entries:
+        """Entries of the log that are not another thread's, and those that have the id of a message; without a thread all."""
+        if self.thread is None:
+            return entries
+        ids = {stored_id(each.id) for each in messages if each.id}
+        return [entry for entry in entries if entry[0] in ids or not self._is_of_other_thread(entry[1])]
+
+    def _encoded(self, message: BaseMessage) -> bytes:
+        return encode(message, thread=self._mark)
+
+    def _drafts(self, messages: Sequence[BaseMessage]) -> list[Draft]:
+        return [
+            keep_draft(
+                draft_of(
+                    each,
+                    id=each.id or str(uuid4()),
+                    metadata={INTERRUPTED: True} if each.response_metadata.get(INTERRUPTED) is True else None,
+                    thread=self._mark,
+                ),
+                each,
+                self.keep,
+            )
+            for each in messages
+        ]
 
     # -- restoring ----------------------------------------------------------------------------------------------------
 
@@ -251,40 +318,71 @@ class Conversation:
         messages = messages[leading_system(messages) :]
         if not self.restores or not messages or any(map(is_inserted, messages)):
             return None
+        ids = frozenset(stored_id(each.id) for each in messages if each.id)
         if began_with is not None:
-            return frozenset([stored_id(began_with)]) if messages[0].id == began_with else None
+            return ids if messages[0].id == began_with else None
         if is_one_turn(messages) or all(isinstance(each, ToolMessage) for each in messages):
-            return frozenset(stored_id(each.id) for each in messages if each.id)
+            return ids
         return None
 
     def earlier(self, boundary: frozenset[str]) -> Sequence[AnyMessage]:
-        """What the log has from before a boundary. It is read once a turn."""
+        """What the log has from before a boundary: the thread's own, where it has any of it. It is read once a turn."""
         if self.before is None or self.before[0] != boundary:
-            entries = self._entries if self._entries is not None else self.memory.log(self.log).entries(MAX_RESTORED)
+            enough = MAX_RESTORED + len(boundary)
+            entries = self._entries if self._entries is not None else self.memory.log(self.log).entries(enough)
+            if (
+                self.thread is not None
+                and len(entries) >= enough
+                and any(self._is_of_other_thread(mention) for _, mention in entries)
+            ):
+                entries = self.memory.log(self.log).entries()
             entries = entries[: next((at for at, (id, _) in enumerate(entries) if id in boundary), len(entries))]
-            self.before = boundary, _restored(entries[-MAX_RESTORED:])
+            self.before = boundary, _restored(self._own(entries)[-MAX_RESTORED:])
         self._entries = None
         return self.before[1]
 
+    def _own(self, entries: Entries) -> Entries:
+        """What the log has of the thread; where it has nothing, all of it for the first of the session's threads."""
+        if self.thread is None or not any(map(self._is_of_other_thread, (mention for _, mention in entries))):
+            return entries
+        if any(thread_of(mention) == self._mark for _, mention in entries):
+            return [entry for entry in entries if not self._is_of_other_thread(entry[1])]
+        return entries if self.is_first else ()
+
+
+class Key(NamedTuple):
+    """What tells a conversation from others. `subagent` is the agent that is called within it, and `worker` the step that calls."""
+
+    tenant: str
+    user: str | None
+    session: str
+    thread: str | None = None
+    subagent: str | None = None
+    worker: str | None = None
+
 
 class Conversations:
-    """The latest conversations of this process, one for each user and session. Safe for threads."""
+    """The latest conversations of this process, one for each user, session and thread. Safe for threads."""
 
     def __init__(self, *, limit: int = 128) -> None:
         self._limit = limit
         self._lock = threading.Lock()
-        self._open: OrderedDict[Hashable, Conversation] = OrderedDict()
+        self._open: OrderedDict[Key, Conversation] = OrderedDict()
+        self._locks: weakref.WeakValueDictionary[Key, Any] = weakref.WeakValueDictionary()
 
     def __deepcopy__(self, memo: object) -> Self:
         return self  # copies of a component know the same of each conversation
 
-    def of(self, key: Hashable, open: Callable[[], Conversation]) -> Conversation:
+    def of(self, key: Key, open: Callable[[], Conversation]) -> Conversation:
         """The conversation of a key, else the one that `open` makes.
 
         The one used longest ago is dropped, but only when nothing of it is waiting to be kept.
         """
         with self._lock:
-            found = self._open.pop(key, None) or open()
+            found = self._open.pop(key, None)
+            if found is None:
+                found = open()
+                found.lock = self._locks.setdefault(key._replace(thread=None), found.lock)
             self._open[key] = found
             while len(self._open) > self._limit:
                 idle = next((known for known, each in self._open.items() if not each.waiting), None)
@@ -292,6 +390,16 @@ class Conversations:
                     break
                 del self._open[idle]
             return found
+
+    def of_thread(self, key: Key) -> list[Conversation]:
+        """The conversations of all users of a thread."""
+        with self._lock:
+            return [each for known, each in self._open.items() if known._replace(user=None) == key._replace(user=None)]
+
+    def of_session(self, key: Key) -> list[Conversation]:
+        """The conversations of all threads of a session."""
+        with self._lock:
+            return [each for known, each in self._open.items() if known[:3] == key[:3]]
 
 
 def is_one_turn(messages: Sequence[BaseMessage]) -> bool:
@@ -321,21 +429,6 @@ def start_of_turn(messages: Sequence[BaseMessage]) -> int:
 def _last_of_turn(messages: Sequence[BaseMessage]) -> int:
     """After which message the answers of the last turn follow; 0 when no person has spoken."""
     return next((at for at in range(len(messages), 0, -1) if is_from_person(messages[at - 1])), 0)
-
-
-def _drafts(messages: Sequence[BaseMessage], keep: Kept) -> list[Draft]:
-    return [
-        keep_draft(
-            draft_of(
-                each,
-                id=each.id or str(uuid4()),
-                metadata={INTERRUPTED: True} if each.response_metadata.get(INTERRUPTED) is True else None,
-            ),
-            each,
-            keep,
-        )
-        for each in messages
-    ]
 
 
 def _draft_again(id: str | None, mention: Mention) -> Draft:

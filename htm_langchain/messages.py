@@ -32,8 +32,8 @@ _ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"
 # -- storing ----------------------------------------------------------------------------------------------------------
 
 
-def encode(message: BaseMessage) -> bytes:
-    """Write down a message of any type, with every field of it.
+def encode(message: BaseMessage, *, thread: str | None = None) -> bytes:
+    """Write down a message of any type, with every field of it, and `thread` beside it where several share a log.
 
     The shape is that of LangChain's `messages_to_dict`; bytes, times, tuples and sets are marked. An object of any other
     type (a data frame as an artifact) is kept as its `repr`: nothing is pickled. A field that cannot be written down at
@@ -41,9 +41,9 @@ def encode(message: BaseMessage) -> bytes:
     """
     whole = message_chunk_to_message(message) if isinstance(message, BaseMessageChunk) else message
     try:
-        return _payload(whole.type, exact_json.encode_value(whole.model_dump(warnings=False)))
+        return _payload(whole.type, exact_json.encode_value(whole.model_dump(warnings=False)), thread)
     except Exception:  # a value's own `repr` may raise anything
-        return _payload(whole.type, {name: _encode_field(value) for name, value in whole})
+        return _payload(whole.type, {name: _encode_field(value) for name, value in whole}, thread)
 
 
 def decode(payload: bytes) -> BaseMessage:
@@ -54,6 +54,12 @@ def decode(payload: bytes) -> BaseMessage:
             f"expected a message that htm_langchain wrote ({FORMAT}), got other bytes; read Mention.content"
         )
     return messages_from_dict([{"type": found["type"], "data": exact_json.decode_value(found["data"])}])[0]
+
+
+def thread_of(mention: Mention) -> str | None:
+    """The thread of a message whose log several threads share; None for any other."""
+    found = (read_payload(mention.payload, FORMAT) or {}).get("thread")
+    return found if isinstance(found, str) else None
 
 
 def message_of(mention: Mention, *, id: str | None = None) -> BaseMessage:
@@ -73,14 +79,16 @@ def message_of(mention: Mention, *, id: str | None = None) -> BaseMessage:
     return message
 
 
-def draft_of(message: BaseMessage, *, id: str, metadata: Mapping[str, Any] | None = None) -> Draft:
-    """What is stored of a message under an id: its words, who said them, and the exact message."""
+def draft_of(
+    message: BaseMessage, *, id: str, metadata: Mapping[str, Any] | None = None, thread: str | None = None
+) -> Draft:
+    """What is stored of a message under an id: its words, who said them, and the exact message, with its thread."""
     return Draft(
         content=words_of(message),
         id=stored_id(id),
         role=role_of(message),
         name=storable_name(message.name),
-        payload=encode(message),
+        payload=encode(message, thread=thread),
         metadata=metadata,
     )
 
@@ -121,8 +129,8 @@ def leading_system(messages: Sequence[BaseMessage]) -> int:
     return next((at for at, each in enumerate(messages) if not isinstance(each, SystemMessage)), len(messages))
 
 
-def _payload(type: str, data: Any) -> bytes:
-    return write_payload(FORMAT, {"type": type, "data": data})
+def _payload(type: str, data: Any, thread: str | None) -> bytes:
+    return write_payload(FORMAT, {"type": type, "data": data} | ({} if thread is None else {"thread": thread}))
 
 
 def _encode_field(value: Any) -> Any:

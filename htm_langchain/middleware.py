@@ -31,7 +31,7 @@ from htm_core.integration.scope import check_memory, memory_for
 from htm_core.palace import Consulted
 
 from .answers import held_parts
-from .conversation import Conversation, Conversations, Extent, TurnContext, first_of_turn, is_one_turn
+from .conversation import Conversation, Conversations, Extent, Key, TurnContext, first_of_turn, is_one_turn
 from .grounding import PalaceConsultation, refusal, with_citation, with_evidence
 from .messages import is_from_person, leading_system
 from .options import (
@@ -72,6 +72,7 @@ from .threads import (
     new_note,
     note_of,
     tenant_of_checkpoint,
+    thread_of_run,
     user_of_checkpoint,
     with_ids,
 )
@@ -384,31 +385,35 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         session = named or f"run-{uuid4()}"
         self._warn(has_session=named is not None, has_user=user is not None)
         known: Any = state if tenant is None else {**state, "htm_tenant": tenant}
-        conversation = self._conversation(user, session, runtime, known)
+        key, conversation = self._conversation(user, session, runtime, known)
         conversation.begin_turn(self._timeout, run=present_run())
         note = note_of(state)
         is_own = saver is not None and not is_nested(runtime)
         if note is None:
             noted = new_note(user, began_with=None)
             messages = with_ids(state["messages"], key=noted.key)
-            if is_own and self._restored_in(conversation, messages, saver):
+            if is_own and self._restored_in(key, messages, saver):
                 lead = leading_system(messages)
-                noted = replace(noted, began_with=messages[lead].id)
+                seen = self._conversations.of_session(key)
+                is_first = not any(each.had_thread_in(saver) for each in seen)
+                noted = replace(noted, began_with=messages[lead].id, is_first=is_first)
         else:
             messages = with_ids(state["messages"], key=note.key)
             turn = first_of_turn(messages)
             noted = note.spoken_by(user, str(messages[turn].id)) if turn < len(messages) else note
         if is_own:
-            conversation.saw_thread(noted.key, saver)
+            conversation.saw_thread_in(saver)
         update: dict[str, Any] = {} if named else {"htm_session": session}
         if self._tenant is not None and "htm_tenant" not in state:
             update["htm_tenant"] = conversation.memory.tenant
         return (update if noted == note else update | {"htm_thread": noted.to_state()}) or None
 
-    def _restored_in(self, conversation: Conversation, messages: Sequence[AnyMessage], saver: Any) -> bool:
+    def _restored_in(self, key: Key, messages: Sequence[AnyMessage], saver: Any) -> bool:
         """Whether a thread that begins is shown what the log has: after a restart, but not after it was deleted."""
-        if conversation.had_thread_in(saver) and not any(each.id in conversation.saved for each in messages):
-            conversation.is_deleted = True
+        known = [each for each in self._conversations.of_thread(key) if each.had_thread_in(saver)]
+        if known and not any(message.id in each.saved for each in known for message in messages):
+            for each in known:
+                each.is_deleted = True
             return False
         return is_lost_with_process(saver) and is_one_turn(messages)
 
@@ -428,7 +433,8 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         found = self._session_of(runtime)
         session = found or state.get("htm_session") or f"run-{uuid4()}"
         user = self._user_of(runtime) or (note.user if note else None) or self.memory.user
-        conversation = self._conversation(user, session, runtime, state)
+        conversation = self._conversation(user, session, runtime, state)[1]
+        conversation.is_first = note is None or note.is_first
         conversation.resume_turn(self._timeout, run=present_run())
         key = note.key if note else conversation.key
         messages = with_ids(state["messages"], key=key)
@@ -442,20 +448,24 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         restores = saver is None or began_with is not None
         return _Run(conversation, own, extent, key, began_with, restores=restores, recall=recall)
 
-    def _conversation(self, user: str | None, session: str, runtime: Runtime[Any] | None, state: Any) -> Conversation:
+    def _conversation(
+        self, user: str | None, session: str, runtime: Runtime[Any] | None, state: Any
+    ) -> tuple[Key, Conversation]:
         subagent, worker = subagent_of(runtime), None
         if subagent is None and is_nested(runtime) and is_prompted(state["messages"]):
             subagent, worker = agent_name(), caller_of(runtime)
         tenant = self._tenant_of(runtime, state.get("htm_tenant"))
+        thread = thread_of_run() if checkpointer() is not None and subagent is None else None
+        key = Key(tenant, user, session, thread, subagent, worker)
 
         def open() -> Conversation:
             memory = memory_for(in_tenant(self.memory, tenant), user=user, session=session)
             if subagent is None:
-                return Conversation(memory, log=session, keep=self._keep)
+                return Conversation(memory, log=session, thread=thread, keep=self._keep)
             log, saves = f"{session}/{subagent}", self._subagents
             return Conversation(memory, log=log, saves=saves, restores=False, keep=self._keep)
 
-        return self._conversations.of((tenant, user, session, subagent, worker), open)
+        return key, self._conversations.of(key, open)
 
     def _consult(self, run: _Run, shown: Sequence[AnyMessage]) -> Consulted | None:
         """What the palace says, within the turn's deadline."""

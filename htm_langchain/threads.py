@@ -33,12 +33,14 @@ class ThreadNote:
     """What is noted in the state of a thread, and comes back with each of its checkpoints.
 
     `key` is this thread's own. `began_with` is the message before which the log is restored; None restores nothing.
+    `is_first` says whether its process knew no other thread of the session when it began.
     `speakers` has for each change of speaker the user, and the first message that is theirs; "" is the thread's beginning.
     """
 
     key: str
     began_with: str | None
     speakers: tuple[tuple[str | None, str], ...]
+    is_first: bool = True
 
     @property
     def user(self) -> str | None:
@@ -67,7 +69,8 @@ class ThreadNote:
 
     def to_state(self) -> dict[str, Any]:
         """The note as a checkpointer keeps it."""
-        return {"key": self.key, "began_with": self.began_with, "speakers": [list(each) for each in self.speakers]}
+        speakers = [list(each) for each in self.speakers]
+        return {"key": self.key, "began_with": self.began_with, "speakers": speakers, "is_first": self.is_first}
 
 
 def new_note(user: str | None, *, began_with: str | None) -> ThreadNote:
@@ -80,7 +83,8 @@ def note_of(state: Mapping[str, Any]) -> ThreadNote | None:
     found = state.get("htm_thread")
     if not isinstance(found, Mapping):
         return None
-    return ThreadNote(found["key"], found["began_with"], tuple((who, id) for who, id in found["speakers"]))
+    speakers = tuple((who, id) for who, id in found["speakers"])
+    return ThreadNote(found["key"], found["began_with"], speakers, is_first=found.get("is_first", True))
 
 
 def with_ids(messages: Sequence[AnyMessage], *, key: str) -> list[AnyMessage]:
@@ -110,6 +114,12 @@ def checkpointer() -> Any:
     """The checkpointer of the run, or None."""
     found = _configurable().get(CHECKPOINTER)
     return found if hasattr(found, "get_tuple") else None
+
+
+def thread_of_run() -> str | None:
+    """The thread of the run; None outside of one."""
+    found = _configurable().get("thread_id")
+    return None if found is None else str(found)
 
 
 def is_lost_with_process(saver: object) -> bool:
