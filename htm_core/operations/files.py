@@ -7,11 +7,10 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
@@ -19,7 +18,7 @@ from uuid import UUID
 from ..engine.engine import Engine
 from ..errors import HTMError, InvalidInput, NotFound
 from ..rules import validation
-from ..rules.limits import FILE_BYTES, NAME_LENGTH, YAML_LEVELS, YAML_VALUES
+from ..rules.limits import NAME_LENGTH, YAML_LEVELS, YAML_VALUES
 from ..rules.text.markdown import Chunk, chunks, front_matter, plain_chunks
 from ..rules.text.tags import normalize, normalize_all
 from ..store import files
@@ -27,6 +26,7 @@ from ..store.database import Connection
 from ..store.errors import retry_transaction
 from ..store.records import WrittenEntry
 from ..types import Draft, Metadata
+from .folders import Folder, Parts, checked_pattern, matches
 
 MARKDOWN = frozenset({".md", ".markdown", ".mdown", ".mdx", ".qmd", ".rmd"})
 
@@ -90,12 +90,16 @@ def load(
     """Load a file, or the files of a folder that match a pattern; unload those that left the disk since."""
     root = _path(path)
     given = (normalize_all(tags), validation.check_metadata(metadata))
-    wanted = list(_files(root, pattern))
-    gone = [] if root.is_file() else _gone(engine, root, pattern, {place for place, _ in wanted})
-    total, done = len(wanted) + len(gone), []
-    for place, file in wanted:
-        done.append(_load(engine, place, file, given=given, force=force))
-        _tell(progress, done[-1], total)
+    wanted_parts = checked_pattern(pattern)
+    alone = _is_alone(root)
+    with Folder(root.parent if alone else root) as folder:
+        found = [(root.name,)] if alone else folder.files(wanted_parts)
+        wanted = {_place(folder.path.joinpath(*parts)): parts for parts in found}
+        gone = [] if alone else _gone(engine, root, wanted_parts, wanted.keys())
+        total, done = len(wanted) + len(gone), []
+        for place, parts in wanted.items():
+            done.append(_load(engine, place, folder, parts, given=given, force=force))
+            _tell(progress, done[-1], total)
     for place in gone:
         done.append(Loaded(path=place, status="unloaded", removed=_unload(engine, place)))
         _tell(progress, done[-1], total)
@@ -120,10 +124,12 @@ def listed(engine: Engine, path: str | os.PathLike[str] | None) -> list[File]:
     return [File(**row) for row in rows]
 
 
-def _load(engine: Engine, place: str, file: Path, *, given: tuple[Sequence[str], Metadata], force: bool) -> Loaded:
+def _load(
+    engine: Engine, place: str, folder: Folder, parts: Parts, *, given: tuple[Sequence[str], Metadata], force: bool
+) -> Loaded:
     try:
         validation.check_characters(place, what="a file's name")
-        said = _bytes(file)
+        said = folder.read(parts)
         digest = hashlib.sha256(said + json.dumps(given, sort_keys=True, default=str).encode()).digest()
         if not force:
             with engine.transaction() as connection:
@@ -136,14 +142,6 @@ def _load(engine: Engine, place: str, file: Path, *, given: tuple[Sequence[str],
         return Loaded(path=place, status="failed", error=str(error))
 
 
-def _bytes(file: Path) -> bytes:
-    with file.open("rb") as opened:
-        said = opened.read(FILE_BYTES + 1)
-    if len(said) > FILE_BYTES:
-        raise InvalidInput(f"expected a file of at most {FILE_BYTES >> 20} MB, got more; split it")
-    return said
-
-
 def _read(place: str, said: bytes, digest: bytes, *, given: tuple[Sequence[str], Metadata]) -> _Reading:
     try:
         text = said.decode("utf-8-sig")
@@ -153,7 +151,7 @@ def _read(place: str, said: bytes, digest: bytes, *, given: tuple[Sequence[str],
     front, start = front_matter(text) if is_markdown else ({}, 0)
     cut = chunks(text, start=start) if is_markdown else plain_chunks(text)
     front = validation.check_metadata(_plain(front, [YAML_VALUES], depth=YAML_LEVELS + 1))
-    labels = [*given[0], *_labels(front.get("tags"))]
+    labels = list(normalize_all([*given[0], *_labels(front.get("tags"))]))
     about = {**{name: value for name, value in front.items() if name != "tags"}, **given[1], "file": place}
     seen: Counter[str] = Counter()
     said_as = []
@@ -211,51 +209,31 @@ def _unload(engine: Engine, place: str) -> int:
     return removed
 
 
-def _files(root: Path, pattern: str) -> Iterator[tuple[str, Path]]:
-    """The files to load, with the names they are stored under; hidden ones below a folder are left out."""
+def _is_alone(root: Path) -> bool:
+    """Whether a path is a file, and not a folder of them."""
     try:
-        there = root.exists()
-    except OSError as error:
-        raise NotFound(f"expected a file or a folder, got {str(root)[:80]!r}: {error.strerror or error}") from None
+        there, is_folder, is_file = root.exists(), root.is_dir(), root.is_file()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise NotFound(f"expected a file or a folder, got {str(root)[:80]!r}: {reason}") from None
     if not there:
-        raise NotFound(f"expected a file or a folder, got {str(root)!r}, which is not there")
-    if not root.is_dir():
-        if not root.is_file():  # reading a pipe or a device may never end
-            raise InvalidInput(f"expected a file or a folder, got {str(root)!r}, which is neither")
-        yield _place(root), root
-        return
-    for file in sorted(_globbed(root, pattern)):
-        if file.is_file() and not any(part.startswith(".") for part in file.relative_to(root).parts):
-            yield _place(file), file
+        raise NotFound(f"expected a file or a folder, got {str(root)[:200]!r}, which is not there")
+    if not is_folder and not is_file:  # reading a pipe or a device may never end
+        raise InvalidInput(f"expected a file or a folder, got {str(root)!r}, which is neither")
+    return not is_folder
 
 
-def _globbed(root: Path, pattern: str) -> list[Path]:
-    if isinstance(pattern, str) and pattern and not Path(pattern).is_absolute():
-        with suppress(ValueError, NotImplementedError):  # what it cannot mean differs between versions of Python
-            return list(root.glob(pattern))
-    raise InvalidInput(f"expected a pattern below the folder, such as '**/*.md', got {pattern!r}")
-
-
-def _gone(engine: Engine, root: Path, pattern: str, wanted: set[str]) -> list[str]:
+def _gone(engine: Engine, root: Path, pattern: Parts, wanted: AbstractSet[str]) -> list[str]:
     """The loaded files below a folder that the pattern matches and that are no longer on disk."""
     with engine.transaction() as connection:
         known = [row["path"] for row in files.list_files(connection, _named(root), owners=[engine.owner])]
     return [
-        place for place in known if place not in wanted and not Path(place).exists() and _fits(root, place, pattern)
+        place
+        for place in known
+        if place not in wanted
+        and not Path(place).exists()
+        and matches(Path(place).relative_to(_place(root)).parts, pattern)
     ]
-
-
-def _fits(root: Path, place: str, pattern: str) -> bool:
-    return _matches(Path(place).relative_to(_place(root)).parts, Path(pattern).parts)
-
-
-def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether `glob` matches these parts; `PurePath.match` has no `**` before Python 3.13."""
-    if not pattern:
-        return not parts
-    if pattern[0] == "**":
-        return any(_matches(parts[skip:], pattern[1:]) for skip in range(len(parts)))
-    return bool(parts) and fnmatch(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
 
 
 def _path(path: object) -> Path:

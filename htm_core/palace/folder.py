@@ -12,10 +12,8 @@ palace.yaml, such as one that MemPalace has written, each file is one text: an e
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,11 +22,15 @@ from uuid import UUID
 import yaml
 
 from ..errors import InvalidInput, NotFound
-from ..rules.places import Placed
+from ..operations.folders import Folder, Parts
+from ..rules.limits import REGISTER_LENGTH, REGISTER_VALUES
+from ..rules.places import Placed, check_place_name
+from ..rules.text import bounded_yaml
 from ..types import Draft
 from .context import PalaceContext
 
 FORMAT = 1
+_IDENTITY, _REGISTER = ("identity.txt",), ("palace.yaml",)
 _MARK = re.compile(r"^<!-- htm ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}) -->[ \t]*$", re.MULTILINE)
 # A line of a text that reads like a mark is written with a backslash before it.
 _LIKE_A_MARK = re.compile(r"^(\\*<!-- htm )", re.MULTILINE)
@@ -76,22 +78,50 @@ class Imported:
 
 def export(context: PalaceContext, folder: str) -> Exported:
     """Write identity, rooms and palace.yaml; see `Palace.export`."""
-    root = Path(folder)
-    root.mkdir(parents=True, exist_ok=True)
+    path = Path(folder)
+    path.mkdir(parents=True, exist_ok=True)
     identity, exported = context.identity() or "", dict[str, dict[str, str]]()
     filed = context.look("filed", limit=None)
-    drawers: dict[tuple[str, str], list[Placed]] = {}
+    drawers: dict[str, list[Placed]] = {}
     for each in reversed(filed):  # the oldest first, so that git shows what was added
-        drawers.setdefault((each.room, each.drawer), []).append(each)
-    for (room, drawer), texts in sorted(drawers.items()):
-        path = _path(room, drawer)
-        _write(root / path, "\n".join(f"<!-- htm {each.id} -->\n{_escaped(each.content)}\n" for each in texts))
-        exported[path] = {each.id: _digest(each.content) for each in texts}
-    _remove_emptied(root, exported)
-    _write(root / "identity.txt", identity + "\n" if identity else "")
-    register = {"format": FORMAT, "robot": context.memory.robot, "identity": _digest(identity), "drawers": exported}
-    _write(root / "palace.yaml", yaml.safe_dump(register, allow_unicode=True, sort_keys=True))
-    return Exported(folder=str(root), drawers=len(drawers), places=len(filed))
+        drawers.setdefault(_path(each.room, each.drawer), []).append(each)
+    with Folder(path) as root:
+        register = _register(root)
+        for name, texts in drawers.items():
+            _check_replaceable(root, name, register.get("drawers", {}).get(name, {}), texts)
+        _check_identity_replaceable(root, register, identity)
+        for name, texts in sorted(drawers.items()):
+            root.write(_parts(name), "\n".join(f"<!-- htm {each.id} -->\n{_escaped(each.content)}\n" for each in texts))
+            exported[name] = {each.id: _digest(each.content) for each in texts}
+        _remove_emptied(root, register, exported)
+        root.write(_IDENTITY, identity + "\n" if identity else "")
+        register = {"format": FORMAT, "robot": context.memory.robot, "identity": _digest(identity), "drawers": exported}
+        root.write(_REGISTER, yaml.safe_dump(register, allow_unicode=True, sort_keys=True))
+    return Exported(folder=str(path), drawers=len(drawers), places=len(filed))
+
+
+def _check_replaceable(root: Folder, name: str, exported: Mapping[str, str], texts: Sequence[Placed]) -> None:
+    """Refuse to replace a file that has a text which neither the last export wrote nor the drawer has."""
+    if not root.exists(_parts(name)):
+        return
+    kept = {_digest(each.content) for each in texts}
+    for id, text in _entries(_read(root, _parts(name))):
+        if _digest(text) not in kept and (id is None or exported.get(id) != _digest(text)):
+            raise _not_written(root, name)
+
+
+def _check_identity_replaceable(root: Folder, register: Mapping[str, Any], identity: str) -> None:
+    """Refuse to replace an identity that neither the last export wrote nor the robot has."""
+    there = _read(root, _IDENTITY).strip() if root.exists(_IDENTITY) else ""
+    if there and _digest(there) not in (_digest(identity), register.get("identity")):
+        raise _not_written(root, "identity.txt")
+
+
+def _not_written(root: Folder, name: str) -> InvalidInput:
+    return InvalidInput(
+        f"expected {name} in {str(root.path)!r} to be as an export wrote it, got a text that is not in the palace; nothing was "
+        "written: load the folder first with Palace.load, or export to another one"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,10 +179,15 @@ class _Drawers:
 
 def load(context: PalaceContext, folder: str) -> Imported:
     """Read back what was edited in a folder; see `Palace.load`."""
-    root = Path(folder)
-    register, result, drawers = _register(root), Imported(), _Drawers(context, exported=(root / "palace.yaml").exists())
-    _load_identity(context, root, register, result)
-    texts = list(_texts(context, root))
+    path = Path(folder)
+    if not path.is_dir():
+        raise NotFound(f"expected a folder with a palace, got {folder!r}; make one with Palace.export(folder)")
+    result = Imported()
+    with Folder(path) as root:
+        register, drawers = _register(root), _Drawers(context, exported=root.exists(_REGISTER))
+        identity = _read(root, _IDENTITY).strip() if root.exists(_IDENTITY) else ""
+        texts = list(_texts(context, root))
+    _load_identity(context, identity, register, result)
     exported = {id: (path, digest) for path, held in register.get("drawers", {}).items() for id, digest in held.items()}
     at_home = {each.id for each in texts if each.id in exported and exported[each.id][0] == each.path}
     for each in texts:
@@ -168,15 +203,13 @@ def load(context: PalaceContext, folder: str) -> Imported:
     return result
 
 
-def _load_identity(context: PalaceContext, root: Path, register: dict[str, Any], result: Imported) -> None:
+def _load_identity(context: PalaceContext, text: str, register: dict[str, Any], result: Imported) -> None:
     """Take the identity when it was edited in the folder only; when it was changed on both sides it is a conflict."""
-    file = root / "identity.txt"
-    text = _read(file).strip() if file.exists() else ""
     there, exported = context.identity() or "", str(register.get("identity", _digest("")))
     if not text or _digest(text) in (_digest(there), exported):
         return
     if _digest(there) == exported or ("identity" not in register and _is_from_file(context, there)):
-        context.identify(text, file=file.name)
+        context.identify(text, file="identity.txt")
         result.identity = True
     else:
         result.conflicts.append(
@@ -191,10 +224,10 @@ def _is_from_file(context: PalaceContext, identity: str) -> bool:
     return mine is not None and mine.facts.get("file") == "identity.txt"
 
 
-def _texts(context: PalaceContext, root: Path) -> Iterator[_Text]:
-    for file in sorted((root / "rooms").glob("*/*.md")):
-        room, drawer = context.checked_room(file.parent.name, file.stem)
-        for id, text in _entries(_read(file)):
+def _texts(context: PalaceContext, root: Folder) -> Iterator[_Text]:
+    for parts in root.files(("rooms", "*", "*.md")):
+        room, drawer = context.checked_room(parts[1], parts[2].removesuffix(".md"))
+        for id, text in _entries(_read(root, parts)):
             yield _Text(path=_path(room, drawer), room=room, drawer=drawer, id=id, text=text)
 
 
@@ -273,6 +306,10 @@ def _path(room: str, drawer: str) -> str:
     return f"rooms/{room}/{drawer}.md"
 
 
+def _parts(path: str) -> Parts:
+    return tuple(path.split("/"))
+
+
 def _entries(text: str) -> Iterator[tuple[str | None, str]]:
     """The texts of a drawer's file, each with its id, or None for a new one."""
     first, *rest = _MARK.split(text)
@@ -291,63 +328,72 @@ def _unescaped(text: str) -> str:
     return _ESCAPED.sub(r"\1", text.strip("\n"))
 
 
-def _register(root: Path) -> dict[str, Any]:
+def _register(root: Folder) -> dict[str, Any]:
     """What palace.yaml says about the last export; empty when there is no such file."""
-    file = root / "palace.yaml"
-    if not root.is_dir():
-        raise NotFound(f"expected a folder with a palace, got {str(root)!r}; make one with Palace.export(folder)")
-    if not file.exists():
+    if not root.exists(_REGISTER):
         return {}
-    try:
-        found = yaml.safe_load(_read(file)) or {}
-    except yaml.YAMLError as error:
-        raise InvalidInput(f"expected {file} to be YAML, got {error}; nothing was imported") from None
-    drawers = found.get("drawers", {}) if isinstance(found, dict) else None
-    if not isinstance(drawers, dict) or not all(isinstance(held, dict) for held in drawers.values()):
+    file = root.path / "palace.yaml"
+    text = _read(root, _REGISTER)
+    found = bounded_yaml.load(text, what=str(file), length=REGISTER_LENGTH, values=REGISTER_VALUES) or {}
+    if not isinstance(found, dict) or not _is_register(found):
         raise InvalidInput(
             f"expected {file} as Palace.export writes it, got something else; remove it to take all texts as new"
         )
     if found.get("format", FORMAT) != FORMAT:
-        raise InvalidInput(f"expected format {FORMAT} in {file}, got {found['format']!r}; export again")
+        raise InvalidInput(f"expected format {FORMAT} in {file}, got {found['format']!r:.80}; export again")
     return found
 
 
-def _remove_emptied(root: Path, exported: dict[str, dict[str, str]]) -> None:
-    """Remove the files of drawers that the last export wrote and that are empty now; other files are not touched."""
+def _is_register(found: Mapping[str, Any]) -> bool:
+    """Whether all that is read of a palace.yaml has the form that an export gives it."""
+    drawers = found.get("drawers", {})
+    return (
+        isinstance(found.get("identity", ""), str)
+        and isinstance(drawers, dict)
+        and all(isinstance(path, str) and isinstance(held, dict) for path, held in drawers.items())
+        and all(isinstance(part, str) for held in drawers.values() for pair in held.items() for part in pair)
+    )
+
+
+def _remove_emptied(root: Folder, register: Mapping[str, Any], exported: Mapping[str, object]) -> None:
+    """Delete the files of drawers that are empty now, as far as they are what the last export wrote."""
+    for path, held in register.get("drawers", {}).items():
+        parts = _parts(path)
+        if path in exported or not _is_drawers_file(parts):
+            continue
+        try:
+            there = list(_entries(_read(root, parts)))
+        except (OSError, InvalidInput):
+            continue  # it is gone, or it is something else: no export wrote it
+        if there and all(id is not None and held.get(id) == _digest(text) for id, text in there):
+            root.remove(parts)
+
+
+def _is_drawers_file(parts: Parts) -> bool:
+    """Whether a path is one that an export writes: rooms/<room>/<drawer>.md."""
+    if len(parts) != 3 or parts[0] != "rooms" or not parts[2].endswith(".md"):
+        return False
     try:
-        before = _register(root).get("drawers", {})
+        check_place_name(parts[1], what="room")
+        check_place_name(parts[2].removesuffix(".md"), what="drawer")
     except InvalidInput:
-        return
-    for path in set(before) - set(exported):
-        file = root / path
-        if file.resolve().is_relative_to((root / "rooms").resolve()):
-            file.unlink(missing_ok=True)
+        return False
+    return True
 
 
-def _read(file: Path) -> str:
+def _read(root: Folder, parts: Parts) -> str:
+    name = "/".join(parts)
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        text = root.read(parts).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidInput(
-            f"expected {file} in UTF-8, got other bytes; nothing of it was imported. Save it as UTF-8"
+            f"expected {name} in UTF-8, got other bytes; nothing of it was imported. Save it as UTF-8"
         ) from None
+    except OSError as error:
+        raise InvalidInput(f"expected {name} to be a file to read, got {error.strerror or error}; remove it") from None
     if "\0" in text:
-        raise InvalidInput(f"expected text in {file}, got a NUL character; nothing of it was imported. Remove it there")
-    return text
-
-
-def _write(file: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=".htm-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
-            out.write(text)
-        Path(name).chmod(0o644)
-        Path(name).replace(file)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        raise InvalidInput(f"expected text in {name}, got a NUL character; nothing of it was imported. Remove it there")
+    return text.replace("\r\n", "\n").replace("\r", "\n")  # as editors and git leave them
 
 
 def _digest(text: str) -> str:

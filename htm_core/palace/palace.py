@@ -283,7 +283,11 @@ class Palace(Handle):
     # -- on disk ------------------------------------------------------------------------------------------------------
 
     def export(self, folder: str) -> Exported:
-        """Write the palace to a folder of plain files that a person can read, edit and keep in git."""
+        """Write the palace to a folder of plain files that a person can read, edit and keep in git.
+
+        Nothing outside of the folder is touched, whatever links are in it, and no file that an earlier export did not write.
+        Raises `InvalidInput` when a file would be replaced that has a text which is not in the palace: load it first.
+        """
         return export(self.context, folder)
 
     def load(self, folder: str) -> Imported:

@@ -49,3 +49,11 @@ NAMESPACE_BYTES = 1_500  # of a collection item's labels; an index entry has no 
 FILE_BYTES = 32 << 20
 YAML_VALUES = 10_000  # of a front matter, with every alias counted as what it stands for
 YAML_LEVELS = 64
+YAML_LENGTH = 200_000  # characters of a front matter
+MARKDOWN_LINES = 200_000  # a file of more is cut as a text without structure
+FILES_PER_LOAD = 100_000
+FOLDER_LEVELS = 64
+PATTERN_LENGTH = 1_000  # characters of load(pattern=)
+PATTERN_PARTS = 64  # of load(pattern=), separated by "/"
+REGISTER_LENGTH = 16 << 20  # characters of a palace.yaml
+REGISTER_VALUES = 500_000

@@ -10,6 +10,8 @@ from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InvalidInput
+from ..limits import MARKDOWN_LINES
+from . import bounded_yaml
 from .passages import split
 
 if TYPE_CHECKING:
@@ -47,21 +49,12 @@ def front_matter(text: str) -> tuple[dict[str, Any], int]:
 
     Without such lines the mapping is empty. YAML that cannot be read or is not a mapping raises `InvalidInput`.
     """
-    import yaml  # imported here, as markdown_it is below, since most processes load no files
-
     found = _FRONT.match(text)
     if found is None:
         return {}, 0
-    try:
-        value = yaml.safe_load(found[1])
-    except yaml.YAMLError as error:
-        place = getattr(error, "problem_mark", None)
-        line = "" if place is None else f" in line {place.line + 2}"
-        raise InvalidInput(f"expected YAML between the --- lines, got something else{line}; fix or remove it") from None
-    except (ValueError, OverflowError, RecursionError) as error:  # a 13th month, a number of too many digits, [[[[…
-        raise InvalidInput(
-            f"expected YAML between the --- lines, got a value that cannot be read: {error}; fix or quote it"
-        ) from None
+    value = bounded_yaml.load(
+        "\n" + found[1], what="what is between the --- lines"
+    )  # its lines counted from the first ---
     if value is not None and not isinstance(value, dict):
         raise InvalidInput(f"expected names and values between the --- lines, got a {type(value).__name__}")
     return {str(name): entry for name, entry in (value or {}).items()}, found.end()
@@ -71,8 +64,11 @@ def chunks(text: str, *, start: int = 0, limit: int = LIMIT) -> list[Chunk]:
     """Cut Markdown, from `start` on, into chunks of at most `limit` characters.
 
     A heading begins a new chunk and stays with the text below it. Lists and tables are kept whole where they fit, fenced
-    blocks always. Every character but white space lies in exactly one chunk.
+    blocks always. Every character but white space lies in exactly one chunk. More than 200,000 lines are cut as a text
+    without structure.
     """
+    if text.count("\n", start) > MARKDOWN_LINES:
+        return [Chunk(start + chunk.start, start + chunk.stop) for chunk in plain_chunks(text[start:], limit=limit)]
     packed: list[Chunk] = []
     for section in _sections(text, start):
         pieces = list(_pack(section, text=text, limit=limit))
@@ -161,7 +157,8 @@ def _blocks(text: str, start: int) -> Iterator[_Block]:
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark").enable("table")
+    # Only blocks are needed. What is within a line is not parsed, which of unclosed brackets takes the square of their number.
+    return MarkdownIt("commonmark").enable("table").disable("inline")
 
 
 def _block(
