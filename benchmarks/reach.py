@@ -35,7 +35,7 @@ from benchmarks.recalled import (
 from benchmarks.retrieval import home
 from benchmarks.retrieval_systems import CachedEmbedder
 from htm_core import Hit
-from htm_core.integration.prompt_block import Passage, build_block, passage_of
+from htm_core.integration.prompt_block import DOUBTFUL_EXCERPTS, EXCERPT, Passage, build_block, passage_of
 from htm_core.models.tokenizers import default_tokens
 from htm_core.rules.text.excerpts import excerpt
 
@@ -117,7 +117,9 @@ def shown_of(passages: Sequence[Passage], question: str) -> str:
 def stands_in(hit: Hit, question: str, text: str) -> bool:
     """Whether the words of a hit, or of its excerpt, stand in a text."""
     indented = [part.replace("\n", "\n  ") for part in (hit.content, hit.passage)]
-    return any(part in text for part in [*indented, excerpt(hit.passage, question, longest=180).replace("\n", "\n  ")])
+    lengths = (EXCERPT, *DOUBTFUL_EXCERPTS)
+    excerpts = [excerpt(hit.passage, question, longest=longest).replace("\n", "\n  ") for longest in lengths]
+    return any(part in text for part in [*indented, *excerpts])
 
 
 def reached(found: Sequence[Recalled], show: Shown) -> tuple[int, int]:

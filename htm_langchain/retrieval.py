@@ -247,18 +247,7 @@ def recalled_message(
 
     None when nothing is left. See `htm_core.integration.prompt_block.build_block`.
     """
-    passages = (
-        Passage(
-            each.page_content,
-            each.metadata[KEY]["passage"],
-            label_of(
-                (each.metadata[KEY]["at"] or "")[:10],
-                speaker_of(each.metadata[KEY]["name"], each.metadata[KEY]["role"]),
-            ),
-            relevance=each.metadata[KEY]["relevance"],
-        )
-        for each in found
-    )
+    passages = (_passage_of(each) for each in found)
     text = build_block(
         passages,
         question=question,
@@ -272,6 +261,14 @@ def recalled_message(
         else None,
     )
     return _inserted(text) if text else None
+
+
+def _passage_of(document: Document) -> Passage:
+    """A recalled document as a passage."""
+    hit = document.metadata[KEY]
+    speaker = speaker_of(hit["name"], hit["role"])
+    label = label_of((hit["at"] or "")[:10], speaker)
+    return Passage(document.page_content, hit["passage"], label, relevance=hit["relevance"], speaker=speaker)
 
 
 def before_question(messages: Sequence[AnyMessage], note: HumanMessage | None) -> list[AnyMessage]:

@@ -135,9 +135,28 @@ def test_a_question_about_nothing_remembered_gets_a_few_short_lines() -> None:
     shown = block(*found)
     assert shown.startswith(DOUBTFUL_OPENING)
     assert words(shown) <= DOUBTFUL_ROOM
-    assert shown.count(ITEM) == 2
-    assert "fact 8" in shown.split(ITEM)[1]
+    assert shown.count(ITEM) == 4
     assert "uncertain" not in shown
+
+
+def test_where_nothing_is_likely_the_rank_of_recall_counts_as_much_as_relevance() -> None:
+    found = [passage(f"fact {at}", relevance=relevance) for at, relevance in enumerate((0.004, 0.001, 0.002, 0.02))]
+    assert [text[-1] for text in block(*found).removesuffix(f"\n{CLOSING}").split(ITEM)[1:]] == ["0", "3", "1", "2"]
+
+
+def test_where_nothing_is_likely_a_date_is_shown_when_the_question_has_to_do_with_time() -> None:
+    hidden = Passage("We sold the boat.", "We sold the boat.", "2025-01-02, ann", relevance=0.01, speaker="ann")
+    for question in ("When was the boat sold?", "Which boat did Ann sell in January?"):
+        assert "[2025-01-02, ann] We sold" in block(hidden, question=question)
+    assert "[ann] We sold" in block(hidden, question="Which vessel is gone?")
+
+
+def test_where_nothing_is_likely_a_line_that_finds_no_room_is_tried_shorter() -> None:
+    long = "word " * 80 + ". The boat lies in Split."
+    found = [passage(long, relevance=0.02, best=long) for _ in range(2)]
+    shown = block(*found, question="Where is the boat?", room=30)
+    assert shown.count(ITEM) == 2
+    assert words(shown) <= 30
 
 
 def test_what_is_far_less_relevant_than_the_best_is_left_out() -> None:

@@ -41,14 +41,34 @@ def in_first_person(text: str) -> bool:
     return _FIRST_PERSON.search(text) is not None
 
 
+def asks_a_time(question: str) -> bool:
+    """Whether a question asks when, or how long."""
+    return _ASKS_TIME.search(question) is not None
+
+
+def names_a_time(text: str) -> bool:
+    """Whether a text names a time; any number may be one."""
+    return _HAS_TIME.search(text) is not None
+
+
+def asks_a_number(question: str) -> bool:
+    """Whether a question asks how many or how much."""
+    return _ASKS_NUMBER.search(question) is not None
+
+
+def names_a_number(text: str) -> bool:
+    """Whether a text has a number, as digits or in words."""
+    return _HAS_NUMBER.search(text) is not None
+
+
 def lacks_a_time(question: str, text: str) -> bool:
     """Whether a question asks when, and a text names no time."""
-    return _ASKS_TIME.search(question) is not None and _HAS_TIME.search(text) is None
+    return asks_a_time(question) and not names_a_time(text)
 
 
 def lacks_a_number(question: str, text: str) -> bool:
     """Whether a question asks how many or how much, and a text has no number."""
-    return _ASKS_NUMBER.search(question) is not None and _HAS_NUMBER.search(text) is None
+    return asks_a_number(question) and not names_a_number(text)
 
 
 def lacks_a_place(question: str, text: str) -> bool:

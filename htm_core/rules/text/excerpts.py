@@ -1,41 +1,71 @@
-"""The part of a text that is nearest to a question in its words."""
+"""The part of a text that most probably answers a question, by its words."""
 
 from __future__ import annotations
 
 import re
 
+from . import answer_kinds
+
 _SENTENCE = re.compile(r"[^.!?\u2026\u3002\uff01\uff1f\n]+[.!?\u2026\u3002\uff01\uff1f]*\s*|\n+")
 _WORD = re.compile(r"\w+")
+_QUESTION_MARKS = ("?", "\uff1f")
 SHORTEST_WORD = 3  # characters: shorter words are in every sentence
+# Longer words that are in every sentence, too.
+_COMMON = frozenset(
+    _WORD.findall(
+        "and any are been but can could did does for from get got had has have her his how into its just like not our out she "
+        "that the their them they this was were what when where which who why will with would you your"
+    )
+)
 STEM = 5  # characters of a word that must be the same: "moved" is near "moving"
+# What a sentence is worth beside words of the question, in such words: each other word, what it has of the kind that is asked for
+# (a time, a number), and that it asks itself. Chosen on development data: docs/why/relevance.md.
+OTHER_WORD, ANSWER_KIND, QUESTION = 0.1, 0.5, -1.0
 CUT = "\u2026"
 
 
 def excerpt(text: str, question: str, *, longest: int) -> str:
-    """At most `longest` characters of a text: the sentences around the one with most words of the question.
+    """At most `longest` characters of a text: those sentences in a row that most probably hold the answer to a question.
 
-    Without a word in common it is the beginning. What was left out is marked with an ellipsis; a text that fits is as it is.
+    Each word of the question counts once, other words a little, and so does a time or a number where one is asked for. A
+    sentence that asks counts against. What was left out is marked with an ellipsis; a text that fits is as it is.
     """
     if len(text) <= longest:
         return text
-    wanted = _stems(question)
-    sentences = list(_SENTENCE.finditer(text))
-    scores = [len(wanted & _stems(each[0])) for each in sentences]
-    best = max(range(len(sentences)), key=lambda at: scores[at], default=0)
     room = longest - 2 * len(CUT)
-    start, stop = (sentences[best].start(), sentences[best].end()) if sentences else (0, len(text))
-    if stop - start > room:
-        stop = start + room
-    after = best + 1
-    while after < len(sentences) and sentences[after].end() - start <= room:
-        stop = sentences[after].end()
-        after += 1
-    before = best - 1
-    while before >= 0 and stop - sentences[before].start() <= room:
-        start = sentences[before].start()
-        before -= 1
+    start, stop = _best_part(text, question, room)
     return (CUT if start > 0 else "") + text[start:stop].strip() + (CUT if stop < len(text.rstrip()) else "")
 
 
+def _best_part(text: str, question: str, room: int) -> tuple[int, int]:
+    """Where the best sentences in a row begin and end; the earlier ones of equals. A sentence that is too long is cut."""
+    wanted = _stems(question)
+    asks_time, asks_number = answer_kinds.asks_a_time(question), answer_kinds.asks_a_number(question)
+    sentences = list(_SENTENCE.finditer(text))
+    common, worth = [], []
+    for each in sentences:
+        asks = each[0].rstrip().endswith(_QUESTION_MARKS)
+        stems = set[str]() if asks else _stems(each[0])
+        common.append(wanted & stems)
+        kinds = (asks_time and answer_kinds.names_a_time(each[0])) + (
+            asks_number and answer_kinds.names_a_number(each[0])
+        )
+        value = OTHER_WORD * len(stems) + ANSWER_KIND * kinds + QUESTION * asks
+        worth.append(value * min(1.0, room / len(each[0])))  # of what is cut, only a part is shown
+    best, part = float("-inf"), (0, min(room, len(text)))
+    for first, begin in enumerate(sentences):
+        found, value, start = set[str](), 0.0, begin.start()
+        for last in range(first, len(sentences)):
+            stop = sentences[last].end()
+            if stop - start > room and last > first:
+                break
+            found |= common[last]
+            value += worth[last]
+            if len(found) + value > best + 1e-9:
+                best, part = len(found) + value, (start, min(stop, start + room))
+    return part
+
+
 def _stems(text: str) -> set[str]:
-    return {word[:STEM] for word in _WORD.findall(text.lower()) if len(word) >= SHORTEST_WORD}
+    words = _WORD.findall(text.lower())
+    return {word[:STEM] for word in words if len(word) >= SHORTEST_WORD and word not in _COMMON}
