@@ -21,17 +21,11 @@ from benchmarks import retrieval_sets
 from benchmarks.recalled import ANSWERABLE, FOREIGN_KIND, Recalled, evaluator, facts, paraphrases, published, recalled
 from benchmarks.retrieval import home
 from benchmarks.retrieval_systems import CachedEmbedder
-from htm_core.rules.relevance import features, relevance
+from htm_core.rules.relevance import WITH_VECTOR, WORDS_ALONE, features, relevance
 from htm_core.types import Match
 
-WITH_VECTOR_FEATURES = (
-    "cosine", "high_cosine", "low_cosine", "coverage", "share", "several_words", "cosine_coverage", "cosine_share",
-    "only_asks", "short", "name_missing", "time_missing", "number_missing", "place_missing", "first_person",
-)  # fmt: skip
-WORDS_ALONE_FEATURES = (
-    "coverage", "several_words", "only_asks", "short", "name_missing", "name_found", "time_missing",
-    "number_missing", "place_missing", "first_person",
-)  # fmt: skip
+WITH_VECTOR_FEATURES = tuple(name for name in WITH_VECTOR if name)
+WORDS_ALONE_FEATURES = tuple(name for name in WORDS_ALONE if name)
 RIDGE = 1.0
 Floats = NDArray[np.float64]
 

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks import recalled
+from benchmarks.retrieval_sets import TURN, Case, Question
 from htm_core import Memory, Settings
 from htm_core.palace import Enforcer, Palace
 from tests.palace.labelled_prompts import share
 
 HERE = Path(__file__).parent
-FIXTURES = HERE.parent / "tests" / "fixtures" / "evaluators"
-EVALUATORS = ("evaluator_one.jsonl", "evaluator_two.jsonl")
+EVALUATORS = ("evaluator_one", "evaluator_two")
 SESSIONS = 21
 AMONG = 3  # pieces of evidence among which the right one counts
 
@@ -86,49 +87,31 @@ def in_palace(facts: Sequence[Fact], read: Callable[[Enforcer], Any], **options:
 
 def paraphrases() -> list[tuple[str, str]]:
     """The paraphrases: a fact, and a question about it that shares hardly a word with it."""
-    rows = (json.loads(line) for line in (HERE / "paraphrases.jsonl").read_text("utf-8").splitlines() if line.strip())
-    return [(row["fact"], row["question"]) for row in rows]
+    return [
+        (text, question.text)
+        for case in recalled.paraphrases()
+        for question in case.questions
+        for text in _gold(case, question)
+    ]
 
 
-def dialogues(path: Path) -> list[tuple[list[Fact], list[Ask], list[Ask]]]:
-    """An evaluator's dialogues: what the user said, the questions that it answers, and those that it does not.
-
-    A row has `id`, `turns` (`role`, `content`) and `questions` (`question`, `answer`, `evidence`). Evidence is a number of a
-    turn, a text of one, or a list of these; a question without evidence was never answered. No file is no dialogue.
-    """
-    if not path.exists():
-        return []
+def dialogues(name: str) -> list[tuple[list[Fact], list[Ask], list[Ask]]]:
+    """An evaluator's dialogues: what the user said, the questions that a turn answers, and those that none does."""
     read = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines()):
-        if not line.strip():
-            continue
-        row = json.loads(line)
-        said = [str(turn.get("content", "")) for turn in row.get("turns", ())]
-        session = str(row.get("id", number))
-        heard = [str(turn.get("content", "")) for turn in row.get("turns", ()) if turn.get("role") != "assistant"]
-        facts = [Fact(text, "dialogues", session, session) for text in dict.fromkeys(heard) if text.strip()]
+    for case in recalled.evaluator(name):
+        said = dict.fromkeys(each.content for each in case.messages if each.role != "assistant")
+        facts = [Fact(text, "dialogues", case.name, case.name) for text in said]
         answered, never = list[Ask](), list[Ask]()
-        for asked in row.get("questions", ()):
-            gold = frozenset(text for each in _listed(asked.get("evidence")) for text in _turns(each, said))
-            (answered if gold else never).append(Ask(str(asked["question"]), gold))
+        for question in case.questions:
+            gold = _gold(case, question)
+            (answered if gold else never).append(Ask(question.text, gold))
         read.append((facts, answered, never))
     return read
 
 
-def _listed(evidence: Any) -> list[Any]:
-    if evidence is None:
-        return []
-    return list(evidence) if isinstance(evidence, list | tuple) else [evidence]
-
-
-def _turns(evidence: Any, said: Sequence[str]) -> list[str]:
-    """The turns that a piece of evidence means: by number, or by words."""
-    if isinstance(evidence, dict):
-        evidence = evidence.get("turn", evidence.get("content"))
-    if isinstance(evidence, int) and not isinstance(evidence, bool):
-        return [said[evidence]] if 0 <= evidence < len(said) else []
-    words = str(evidence or "").strip()
-    return [text for text in said if words and (words in text or text in words) and text.strip()]
+def _gold(case: Case, question: Question) -> frozenset[str]:
+    """The texts of the messages that answer a question."""
+    return frozenset(each.content for each in case.messages if each.unit in question.gold[TURN])
 
 
 def main(**options: Any) -> None:
@@ -165,10 +148,7 @@ def main(**options: Any) -> None:
 
 def _evaluator(name: str, **options: Any) -> None:
     """The questions of each dialogue to the palace of its own, and to one palace with all dialogues."""
-    read = dialogues(FIXTURES / name)
-    if not read:
-        print(f"{name}: not there")
-        return
+    read = dialogues(name)
     own: list[tuple[Verdicts, Verdicts]] = [
         in_palace(facts, lambda enforcer, a=answered, n=never: (consult(enforcer, a), consult(enforcer, n)), **options)
         for facts, answered, never in read
