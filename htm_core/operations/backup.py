@@ -14,7 +14,7 @@ from uuid import UUID
 from ..engine.engine import Engine
 from ..engine.spans import traced
 from ..errors import InvalidInput
-from ..rules.backup import check_header, check_owner, check_row
+from ..rules.backup import check_header, check_owner, check_row, source_of
 from ..rules.identity import document_id
 from ..store import backup, jobs
 from ..store.database import Connection
@@ -112,6 +112,7 @@ class _Filling:
         self._dimension: int = head["dimension"] if fits else 0
         self._space: int | None = None  # taken with the first vector, which then is of that dimension
         self._owners: dict[str, str] = {}  # by node, of those that were read
+        self._stateless: set[str] = set()  # of these, those of which no importance and metadata was read yet
         self._known: set[UUID] = set()  # of these, those that were here already, wholly or in part
         self._unsettled: set[UUID] = set()  # of those, the ones that may not be as live as they should be
         self._gone: set[UUID] = set()  # and the ones that are not brought back
@@ -135,9 +136,14 @@ class _Filling:
                 _check_document(row, self._collections)
             if part == "nodes":
                 self._owners[row["id"]] = sys.intern(row["owner"])
+                self._stateless.add(row["id"])
             if part == "working_items":
                 row["owner"] = self._owner_of(row.get("set_id"))
             check_owner(part, row, owners=self._owners)
+            if part == "mentions":
+                row["source_id"] = source_of(row, owners=self._owners)
+            if part == "node_state":
+                self._stateless.discard(row["node_id"])
             self._adopt(part, row)
         if part == "working_sets":
             self._open(rows)
@@ -197,6 +203,10 @@ class _Filling:
 
     def settled(self) -> list[UUID]:
         """Make what was read as live as its mentions here say; answers with the nodes that exist of it."""
+        if self._stateless:
+            raise InvalidInput(
+                f"expected a row of node_state for each of the nodes, got none for {min(self._stateless)!r}; nothing was read"
+            )
         self._settle()
         return [node for node in map(UUID, self._owners) if node not in self._gone]
 

@@ -27,6 +27,7 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
 _FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | _NO_LINK  # a pipe must not wait
 
+_UP = ("", ".", "..")
 _A_LINK = (errno.ENOTDIR, errno.ELOOP, errno.EMLINK)  # what opening a link or a file as a folder answers
 
 
@@ -147,6 +148,8 @@ class Folder:
                 above.mkdir(parents=True, exist_ok=True)
             yield None
             return
+        if any(name in _UP or "/" in name for name in parts[:-1]):
+            raise self._outside(parts)
         fd = os.dup(self._fd)
         try:
             for name in parts[:-1]:
@@ -169,6 +172,8 @@ class Folder:
             raise
 
     def _name(self, parts: Parts) -> str:
+        if parts[-1] in _UP or "/" in parts[-1]:
+            raise self._outside(parts)
         return parts[-1] if _BELOW else str(self._real.joinpath(*parts))
 
     def _open(self, parts: Parts) -> int:

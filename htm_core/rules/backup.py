@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from ..errors import InvalidInput
 from .identity import is_anonymous, node_id
-from .validation import LONGEST_LEASE, SHORTEST_LEASE, lease_seconds, whole_number
+from .limits import METADATA_LEVELS
+from .places import check_place_name
+from .text.tags import normalize
+from .validation import LONGEST_LEASE, SHORTEST_LEASE, check_role, lease_seconds, whole_number
 
 _TIMES = (
     "at",
@@ -29,8 +32,12 @@ _TIMES = (
     "parked_at",
 )
 _OWNED = ("mentions", "passages", "vectors", "keys")
+_NO_OWNER = ("tags", "node_state")  # whose rows are their node's owner's
+_LEVELS = 2 * METADATA_LEVELS  # of JSON that is read again
+_AGAINST = ("id", "node_id", "content", "why")
 _WORK = ("embed", "tag", "propose", "relate")
 _LARGEST_COUNT = 2**31 - 2  # one more must still fit into an integer
+_LARGEST_NUMBER = 2**53  # of a bigint that is counted on
 _HEADER = {"language": str, "code": str, "model": str, "dimension": int}
 
 
@@ -65,6 +72,8 @@ def check_row(part: str, row: Mapping[str, Any], *, dimension: int) -> None:
         if part == "collections" and (row["model"] is None) is not (row["dimension"] is None):
             raise ValueError("a model without a dimension, or a dimension without a model")
         _check_kept(part, row)
+        if check := _CHECKS.get(part):
+            check(row)
     except (KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
         reason = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise InvalidInput(f"expected a row of {part} as a backup has them, got {reason}; nothing was read") from None
@@ -101,10 +110,137 @@ def _check_group(row: Mapping[str, Any]) -> None:
         _check_times(member)
 
 
-def _check_count(row: Mapping[str, Any], name: str, *, least: int = 0) -> None:
+def _check_count(row: Mapping[str, Any], name: str, *, least: int = 0, most: int = _LARGEST_COUNT) -> None:
     number = whole_number(row[name])
-    if number is None or not least <= number <= _LARGEST_COUNT:
-        raise ValueError(f"{name} is no whole number from {least} to {_LARGEST_COUNT:,}")
+    if number is None or not least <= number <= most:
+        raise ValueError(f"{name} is no whole number from {least} to {most:,}")
+
+
+def _check_session(row: Mapping[str, Any]) -> None:
+    _check_count(row, "last_seq", most=_LARGEST_NUMBER)
+
+
+def _check_node(row: Mapping[str, Any]) -> None:
+    _check_count(row, "tokens")
+
+
+def _check_node_state(row: Mapping[str, Any]) -> None:
+    _check_count(row, "access_count", most=_LARGEST_NUMBER)
+    _check_mapping(row, "metadata")
+
+
+def _check_mention(row: Mapping[str, Any]) -> None:
+    _check_count(row, "seq", most=_LARGEST_NUMBER)
+    if row.get("log_position") is not None:
+        _check_count(row, "log_position", most=_LARGEST_NUMBER)
+    if row.get("role") is not None:
+        check_role(row["role"])
+    _check_mapping(row, "metadata")
+
+
+def _check_key(row: Mapping[str, Any]) -> None:
+    _check_count(row, "version", least=1)
+
+
+def _check_tag(row: Mapping[str, Any]) -> None:
+    if normalize(row["tag"]) != row["tag"]:
+        raise ValueError(f"a tag that is not spelled as it is stored: {row['tag']!r:.80}")
+
+
+def _check_passage(row: Mapping[str, Any]) -> None:
+    for name in ("ordinal", "length"):
+        _check_count(row, name)
+    _check_slice(row)
+
+
+def _check_file(row: Mapping[str, Any]) -> None:
+    _check_count(row, "size", most=_LARGEST_NUMBER)
+    _check_mapping(row, "front")
+
+
+def _check_chunk(row: Mapping[str, Any]) -> None:
+    _check_slice(row)
+    _check_texts(row, "headings")
+
+
+def _check_place(row: Mapping[str, Any]) -> None:
+    _check_mapping(row, "facts")
+    if row["kind"] == "filed":  # they become the names of files
+        check_place_name(row["room"], what="room")
+        check_place_name(row["drawer"], what="drawer")
+    if row["kind"] == "procedure":
+        if not isinstance(row["facts"]["name"], str):
+            raise TypeError("the name in its facts is no text")
+        _check_texts(row["facts"], "steps")
+        _check_texts(row["facts"], "triggers")
+
+
+def _check_decision(row: Mapping[str, Any]) -> None:
+    for each in row["against"] if isinstance(row["against"], list) else [None]:
+        if (
+            not isinstance(each, dict)
+            or set(each) != set(_AGAINST)
+            or not all(isinstance(each[n], str) for n in _AGAINST)
+        ):
+            raise TypeError(f"against is no list of mappings with {', '.join(_AGAINST)}")
+
+
+def _check_consultation(row: Mapping[str, Any]) -> None:
+    for each in row["layers"] if isinstance(row["layers"], list) else [None]:
+        if not isinstance(each, dict) or not all(isinstance(each.get(name), str) for name in ("layer", "state")):
+            raise TypeError("layers is no list of mappings with layer and state")
+    _check_levels(row["layers"], _LEVELS)
+
+
+def _check_document_row(row: Mapping[str, Any]) -> None:
+    for name in ("value", "metadata"):
+        if row.get(name) is not None:
+            _check_mapping(row, name)
+    if row.get("place") is not None:
+        _check_count(row, "place")
+    if "infinity" in str(row.get("ttl")).lower():
+        raise ValueError("its ttl is no length of time")
+
+
+_CHECKS: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
+    "sessions": _check_session,
+    "nodes": _check_node,
+    "node_state": _check_node_state,
+    "mentions": _check_mention,
+    "keys": _check_key,
+    "tags": _check_tag,
+    "passages": _check_passage,
+    "files": _check_file,
+    "file_chunks": _check_chunk,
+    "places": _check_place,
+    "decisions": _check_decision,
+    "consultations": _check_consultation,
+    "documents": _check_document_row,
+}
+
+
+def _check_slice(row: Mapping[str, Any]) -> None:
+    _check_count(row, "starts")
+    _check_count(row, "stops", least=row["starts"])
+
+
+def _check_mapping(row: Mapping[str, Any], name: str) -> None:
+    if not isinstance(row[name], dict):
+        raise TypeError(f"{name} is no mapping")
+    _check_levels(row[name], _LEVELS)
+
+
+def _check_texts(row: Mapping[str, Any], name: str) -> None:
+    if not isinstance(row[name], list) or not all(isinstance(each, str) for each in row[name]):
+        raise TypeError(f"{name} is no list of texts")
+
+
+def _check_levels(value: object, left: int) -> None:
+    if left == 0:
+        raise ValueError(f"nested deeper than {_LEVELS} levels")
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            _check_levels(each, left - 1)
 
 
 def check_owner(part: str, row: Mapping[str, Any], *, owners: Mapping[str, str]) -> None:
@@ -119,10 +255,25 @@ def check_owner(part: str, row: Mapping[str, Any], *, owners: Mapping[str, str])
             )
 
 
+def source_of(row: Mapping[str, Any], *, owners: Mapping[str, str]) -> str | None:
+    """The node that a mention's fact was taken from, if it was read; one that is gone is none.
+
+    What happens to that node happens to the fact, so one of another owner is refused.
+    """
+    source = row.get("source_id")
+    if source is None or source not in owners:
+        return None
+    if owners[source] != row.get("owner"):
+        raise InvalidInput(
+            f"expected facts in rows of mentions to be taken from nodes of their own owner, got {source!r:.80}; nothing was read"
+        )
+    return str(source)
+
+
 def _nodes_of(part: str, row: Mapping[str, Any]) -> list[object]:
     if part == "relations":
         return [row.get("source"), row.get("target")]
-    if part in ("working_items", "jobs") or (part in _OWNED and row.get("node_id") is not None):
+    if part in ("working_items", "jobs", *_NO_OWNER) or (part in _OWNED and row.get("node_id") is not None):
         return [row.get("node_id")]
     return []
 
@@ -131,4 +282,9 @@ def _may_name(part: str, owner: object, node_owner: str) -> bool:
     """Whether an owner's row may name a node: its own, a shared one in relations and working items, any one in jobs."""
     if part == "working_items" and owner == "" and is_anonymous(node_owner):
         return True  # a memory without a user may see the sessions without a known user
-    return part == "jobs" or owner == node_owner or (node_owner == "" and part in ("relations", "working_items"))
+    return (
+        part == "jobs"
+        or part in _NO_OWNER
+        or owner == node_owner
+        or (node_owner == "" and part in ("relations", "working_items"))
+    )
