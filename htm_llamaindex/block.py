@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Self
@@ -13,14 +13,14 @@ from llama_index.core.memory import BaseMemoryBlock
 from llama_index.core.utils import get_tokenizer
 from pydantic import Field, PrivateAttr, field_serializer, field_validator
 
-from htm_core import Draft, InvalidInput, Memory
+from htm_core import Draft, HTMError, InvalidInput, Memory
 from htm_core.integration.choices import TimeframeLike, check_choices
 from htm_core.integration.keep import Keep
 from htm_core.integration.prompt_block import drop_last_items
 from htm_core.integration.scope import check_alone, check_user
 
 from . import handles, keep_rules
-from .log import TurnLog, drafts_of
+from .log import TurnLog, drafts_of, put_again
 from .messages import words_of
 from .retriever import recall_for_prompt, recalled_text
 from .scope import known_user, memory_for
@@ -29,6 +29,8 @@ NAME = "long_term_memory"
 # The tag around all blocks in LlamaIndex's template. Each block has its own name as a tag too.
 TEMPLATE_TAG = "memory"
 BATCH_SIZE = 500
+# For so many sessions it is remembered which messages may be stored although keeping them failed.
+MAX_UNSURE = 1_000
 SESSION_KEY = "session_id"
 
 
@@ -83,6 +85,7 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
     tokenizer_fn: Callable[[str], Any] = Field(default_factory=get_tokenizer, exclude=True)
 
     _memory: Memory | None = PrivateAttr(default=None)
+    _unsure: OrderedDict[str | None, Sequence[Draft]] = PrivateAttr(default_factory=OrderedDict)
 
     def __init__(
         self,
@@ -148,7 +151,15 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
     async def aput(
         self, messages: list[ChatMessage], from_short_term_memory: bool = False, session_id: str | None = None
     ) -> None:
-        """Keep messages as said in their session. The messages themselves are not changed."""
+        """Keep messages as said in their session. The messages themselves are not changed.
+
+        Args:
+            messages: The messages. The same ones put again right after an error are stored once.
+            from_short_term_memory: Whether they leave LlamaIndex's short-term memory.
+            session_id: The session; by default the one that LlamaIndex wrote into each message, else the memory's own.
+
+        Raises `StorageError` when it is not known that they are stored.
+        """
         if self.accept_short_term_memory or not from_short_term_memory:
             await asyncio.to_thread(self._keep, messages, session_id)
 
@@ -203,8 +214,15 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
         """Keep what has words and is not in the session's log, where a chat store would have put it."""
         for name, said in _by_session(messages, session).items():
             memory = self._memory_of(name)
-            drafts = drafts_of([each for each in said if words_of(each)], keep=self.keep)
-            TurnLog(memory, timeout=self.timeout).write(partial(_keep_new, memory, drafts))
+            drafts: Sequence[Draft] = drafts_of([each for each in said if words_of(each)], keep=self.keep)
+            drafts = put_again(drafts, self._unsure.pop(name, ()))
+            try:
+                TurnLog(memory, timeout=self.timeout).write(partial(_keep_new, memory, drafts))
+            except HTMError:
+                self._unsure[name] = drafts
+                if len(self._unsure) > MAX_UNSURE:
+                    self._unsure.popitem(last=False)
+                raise
 
     def _memory_of(self, session: str | None) -> Memory:
         session = session or self.memory.session

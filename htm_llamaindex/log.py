@@ -101,8 +101,7 @@ class TurnLog:
     def append(self, drafts: Sequence[Draft], *, archived: bool = False) -> None:
         """Write messages, archived at once or not; the same ones put again right after a failure are the same ones."""
         unsure, self._unsure = self._unsure, ()
-        if [each.payload for each in unsure] == [each.payload for each in drafts]:
-            drafts = [replace(each, id=before.id) for each, before in zip(drafts, unsure, strict=True)]
+        drafts = put_again(drafts, unsure)
         try:
             written = self.write(lambda: _appended(self._memory.log(), drafts, archived=archived))
         except HTMError:
@@ -124,6 +123,13 @@ class TurnLog:
     def forget_seen(self) -> None:
         """Forget what was last seen, after the log was replaced or emptied."""
         self._seen = ()
+
+
+def put_again(drafts: Sequence[Draft], unsure: Sequence[Draft]) -> Sequence[Draft]:
+    """Drafts under the ids of those that may be stored, when they are the same messages put again; else as they are."""
+    if [each.payload for each in unsure] != [each.payload for each in drafts]:
+        return drafts
+    return [replace(each, id=before.id) for each, before in zip(drafts, unsure, strict=True)]
 
 
 def _appended(log: Log, drafts: Sequence[Draft], *, archived: bool) -> list[Mention]:

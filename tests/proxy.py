@@ -12,7 +12,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 
 class Proxy:
-    """Forwards a database's connections until `hang`, and again after `resume`. Nothing is lost in between."""
+    """Forwards a database's connections until `hang`, and again after `resume`, with nothing lost. `cut_after` ends one."""
 
     def __init__(self, dsn: str) -> None:
         known = conninfo_to_dict(dsn)
@@ -22,6 +22,7 @@ class Proxy:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._flows, self._ended = threading.Event(), threading.Event()
         self._flows.set()
+        self._cuts: list[bytes] = []
         self.dsn = make_conninfo(dsn, host="127.0.0.1", port=self._listener.getsockname()[1])
 
     def __enter__(self) -> Self:
@@ -41,6 +42,10 @@ class Proxy:
         """Forward everything, also what has waited."""
         self._flows.set()
 
+    def cut_after(self, *statements: bytes) -> None:
+        """End the connection that sends the last of these, in their order, once the server has answered it: that is lost."""
+        self._cuts = list(statements)
+
     def _accept(self) -> None:
         with contextlib.suppress(OSError):  # closed
             while True:
@@ -52,13 +57,23 @@ class Proxy:
         with client, self._server() as server, selectors.DefaultSelector() as ready, contextlib.suppress(OSError):
             for here, there in ((client, server), (server, client)):
                 ready.register(here, selectors.EVENT_READ, there)
+            is_cut = False
             while not self._ended.is_set():
                 for key, _ in ready.select(timeout=0.2):
                     self._flows.wait()
                     sent = key.fileobj.recv(65_536)  # type: ignore[union-attr]  # sockets alone are registered
                     if not sent:
                         return
+                    if key.fileobj is server and is_cut:
+                        return
+                    is_cut = is_cut or self._is_cut(sent)
                     key.data.sendall(sent)
+
+    def _is_cut(self, sent: bytes) -> bool:
+        was_waiting = bool(self._cuts)
+        while self._cuts and self._cuts[0] in sent:
+            del self._cuts[0]
+        return was_waiting and not self._cuts
 
     def _server(self) -> socket.socket:
         if self._path is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import pickle
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,12 +14,15 @@ from llama_index.core.memory import InsertMethod
 from llama_index.core.memory import Memory as TheirMemory
 from llama_index.core.utils import get_tokenizer
 
-from htm_core import InvalidInput, Memory
+from htm_core import InvalidInput, Memory, Settings, StorageError, shutdown
+from htm_core.integration.deadline import forget_failures
 from htm_core.integration.prompt_block import CLOSING, ITEM
 from htm_llamaindex import HTMChatStore, HTMMemoryBlock
 from htm_llamaindex.retriever import OPENING
+from tests.conftest import Make
 from tests.llamaindex.models import calls, said
 from tests.llamaindex.test_memory import FACT, turn
+from tests.proxy import Proxy
 from tests.stand_ins import HashEmbedder
 
 QUESTION = "Which instrument does my daughter Ada play on Thursdays?"
@@ -218,3 +222,44 @@ def test_what_is_serialised_is_configuration_and_never_an_address() -> None:
         assert "s3cret" not in form
         assert "db.example" not in form
     assert {"tenant": "t", "name": "facts", "priority": 3}.items() <= block.model_dump().items()
+
+
+# -- failures ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def network(make: Make) -> Iterator[Proxy]:
+    memory = make()
+    memory.stats()  # the server runs
+    with Proxy(memory._engine.database.dsn("htm_app")) as proxy:
+        yield proxy
+        shutdown()
+
+
+@pytest.mark.parametrize("session", ["s1", None], ids=["a session", "no session"])
+def test_messages_put_again_after_the_connection_was_cut_are_stored_once(
+    make: Make, network: Proxy, tenant: str, session: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the server has committed and before it says so: the block cannot tell whether it has."""
+    settings = Settings(worker="off")
+    with Memory("r", tenant=tenant, user="ann", url=network.dsn, embedder=HashEmbedder(), settings=settings) as remote:
+        remote.stats()
+        block, messages = HTMMemoryBlock(remote), [said("I live in Porto.", "user"), said("Noted.")]
+
+        def put() -> None:
+            asyncio.run(block.aput(list(messages), session_id=session))
+
+        remember_many = Memory.remember_many
+
+        def cut(self: Memory, drafts: Any) -> Any:
+            network.cut_after(b"insert into mentions", b"COMMIT")
+            return remember_many(self, drafts)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Memory, "remember_many", cut)
+            with pytest.raises(StorageError):
+                put()
+        assert [each.content for each in make(user="ann").timeline(limit=9)] == ["I live in Porto.", "Noted."]
+        forget_failures()
+        put()
+        assert [each.content for each in make(user="ann").timeline(limit=9)] == ["I live in Porto.", "Noted."]
