@@ -58,9 +58,11 @@ async def aqueries_of(
     async def write(_: str) -> Written:
         """Call it within its time."""
         if inspect.iscoroutinefunction(rewrite) or inspect.iscoroutinefunction(getattr(rewrite, "__call__", None)):  # noqa: B004 - asks whether calling it awaits
-            return await asyncio.wait_for(cast(Awaitable[Written], rewrite(question, messages)), seconds)
+            async with asyncio.timeout(seconds):
+                return await cast(Awaitable[Written], rewrite(question, messages))
         answer = await awithin(seconds, lambda: rewrite(question, messages))
-        return await asyncio.wait_for(answer, seconds) if inspect.isawaitable(answer) else answer
+        async with asyncio.timeout(seconds):
+            return await answer if inspect.isawaitable(answer) else answer
 
     try:
         answer = await RunnableLambda(write, name=RUN).ainvoke(question)

@@ -233,7 +233,8 @@ async def awithin(seconds: float | None, work: Callable[[], T]) -> T:
         return await asyncio.to_thread(work)
     thread, done = _start(work)
     try:
-        return await asyncio.wait_for(asyncio.wrap_future(done), seconds)
+        async with asyncio.timeout(seconds):  # Python 3.11's wait_for loses a cancellation that comes as the work ends
+            return await asyncio.wrap_future(done)
     except TimeoutError as error:
         if done.done():
             raise

@@ -196,6 +196,30 @@ def test_work_that_raises_a_time_out_of_its_own_is_told_from_work_past_its_time(
         asyncio.run(awithin(5, fails))
 
 
+def test_a_cancellation_that_comes_as_the_work_ends_reaches_the_caller() -> None:
+    """Of a step that has ended nothing is lost, and who cancels is not made to wait for the rest of the turn."""
+    may_end, ended = threading.Event(), threading.Event()
+
+    def work() -> None:
+        may_end.wait(10)
+        ended.set()
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(awithin(10, work))
+        while not any(thread.name == "htm-turn" for thread in threading.enumerate()):
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        may_end.set()
+        ended.wait(10)
+        time.sleep(0.1)  # the loop sees that the work ended and the cancellation in one step
+        asyncio.get_running_loop().call_soon(task.cancel)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert ended.is_set()
+
+
 def test_an_event_loop_ends_without_waiting_for_late_work(slow: Callable[[], str]) -> None:
     began = time.monotonic()
     with pytest.raises(TimeoutError):
