@@ -110,7 +110,7 @@ class Latency:
             connection.execute("set hnsw.ef_search = 100")
             query = (
                 "select passage_id from vectors where space = %s "
-                "order by embedding::halfvec(384) <=> %s::halfvec(384) limit 60"
+                "order by embedding::pgvector.halfvec(384) operator(pgvector.<=>) %s::pgvector.halfvec(384) limit 60"
             )
             bare = query.replace("%s", str(space["id"]), 1).replace("%s", "%b")
             self._time(
@@ -264,7 +264,7 @@ PLAIN_VECTORS = """
 insert into vectors (tenant, space, passage_id, node_id, owner, embedding)
 select v.tenant, v.space, new_passage, new_node, v.owner, f.embedding
 from vectors v join picked on v.passage_id = passage
-join unnest(%b::halfvec[]) with ordinality f(embedding, number) on f.number = picked.number
+join unnest(%b::pgvector.halfvec[]) with ordinality f(embedding, number) on f.number = picked.number
 """
 
 

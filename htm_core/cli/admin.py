@@ -25,6 +25,7 @@ from ..settings import Settings
 from ..store.migrate import script
 from ..store.role_change import move
 from ..store.roles import Roles, database_name, own_prefix
+from ..store.schemas import EXTENSION_SCHEMA
 from .json_output import print_json
 from .options import CommonOptions, make_embedder
 from .rendering import key_value_table, progress_bar, stderr_console, stdout_console
@@ -175,13 +176,26 @@ def migrate(
         list[str] | None,
         typer.Option("--login", help="With --move-roles: a login that this database is for; may be repeated."),
     ] = None,
+    extension_schema: Annotated[
+        str,
+        typer.Option(
+            "--extension-schema", help="With --sql: the schema of the extension vector, where it is there already."
+        ),
+    ] = EXTENSION_SCHEMA,
 ) -> None:
     """Bring the schema up to date, as its owner (--url), and name the steps that were applied."""
     settings = common.settings().model_copy(update={"roles": roles})
     schema, url = settings.schema_, url_or_environment(common.url)
     if sql:
         database = None if roles else database_name(url)
-        typer.echo(script(schema, roles=Roles.of(roles or own_prefix(str(database), schema)), database=database))
+        typer.echo(
+            script(
+                schema,
+                roles=Roles.of(roles or own_prefix(str(database), schema)),
+                database=database,
+                extension=extension_schema,
+            )
+        )
     elif move_roles:
         _move_roles(common, settings, url, login or [])
     else:

@@ -213,8 +213,7 @@ select this_tenant(), g.uid, p.ordinal, g.collection_id,
        coalesce((select array_to_tsvector(array_agg(g.collection_id || ':' || w)) from jsonb_array_elements_text(p.words) w), ''),
        p.weights, p.embedding, p.exact
 from input g join inserted on inserted.uid = g.uid,
-     jsonb_to_recordset(g.passages) as p(ordinal integer, length integer, words jsonb, weights sparsevec, embedding halfvec,
-                                         exact vector)
+     passages_from_json(g.passages) p
 
 -- name: insert_groups
 -- A group that exists here stays as it is, with its members. New members belong to no process yet.

@@ -1,3 +1,7 @@
+-- name: pin
+-- Before anything else: on the path of a login, another login's function may fit a call better than PostgreSQL's own.
+set local search_path = pg_catalog, pg_temp
+
 -- name: state
 select current_setting('server_version_num')::int as server,
        (select extversion from pg_extension where extname = 'vector') as vector,
@@ -47,7 +51,30 @@ begin
 end $$
 
 -- name: extension
-create extension if not exists vector
+-- In a schema of its own, in which nobody else may create.
+do $$
+begin
+  if exists (select from pg_extension where extname = 'vector') then return; end if;
+  if to_regnamespace('pgvector') is null then
+    create schema pgvector;
+    grant usage on schema pgvector to public;
+  elsif not (select r.rolsuper or r.rolname = current_user from pg_namespace n join pg_roles r on r.oid = n.nspowner
+             where n.nspname = 'pgvector') then
+    raise exception 'the schema pgvector belongs to somebody else, who may put functions there' using errcode = 'insufficient_privilege';
+  end if;
+  create extension vector schema pgvector;
+end $$
+
+-- name: creators
+-- Who may create in these schemas beside superusers and the owner: their functions and operators would lie beside ours.
+select n.nspname as schema, coalesce(r.rolname, 'public') as role, r.oid is not distinct from n.nspowner as owns_it
+from pg_namespace n
+cross join lateral aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
+join pg_database d on d.datname = current_database()
+left join pg_roles r on r.oid = case when a.grantee = 'pg_database_owner'::regrole::oid then d.datdba else a.grantee end
+where n.nspname = any(%(schemas)s::name[]) and a.privilege_type = 'CREATE'
+  and (a.grantee = 0 or not (r.rolsuper or pg_has_role(r.oid, 'htm_owner', 'member')))
+group by 1, 2, 3 order by 1, 2
 
 -- name: schema
 do $$
@@ -76,15 +103,21 @@ grant select on migrations, function_files to htm_app, htm_worker
 select version, digest, (to_jsonb(m) ->> 'oldest_client')::integer as oldest_client from migrations m order by version
 
 -- name: applied_functions
-select name, digest, release from function_files
+-- Without its digest where the extension was moved since: the text names its schema, and has to be applied again.
+select f.name, f.release,
+       case when to_jsonb(f) ->> 'extension_schema' is not distinct from n.nspname then f.digest else '' end as digest
+from function_files f
+left join pg_extension e on e.extname = 'vector' left join pg_namespace n on n.oid = e.extnamespace
 
 -- name: record
 insert into migrations (version, name, digest, oldest_client)
 values (%(version)s, %(name)s, %(digest)s, %(oldest_client)s)
 
 -- name: record_functions
-insert into function_files (name, digest, release) values (%(name)s, %(digest)s, %(release)s)
-on conflict (name) do update set digest = excluded.digest, release = excluded.release, applied_at = now()
+insert into function_files (name, digest, release, extension_schema)
+values (%(name)s, %(digest)s, %(release)s, %(extension_schema)s)
+on conflict (name) do update set digest = excluded.digest, release = excluded.release,
+                                 extension_schema = excluded.extension_schema, applied_at = now()
 
 -- name: older_clients
 -- Connections to this schema of processes that know only an older version of it: each pool says which it knows. What other logins
@@ -121,8 +154,14 @@ reset role
 select set_config('search_path', %(path)s, true)
 
 -- name: load_vector
-select '[1]'::vector
+select '[1]'::pgvector.vector
 
--- name: script_settle
-select set_config('search_path', format('"%s", "%s", pg_temp', current_setting('htm.schema'), n.nspname), true)
-from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'
+-- name: script_extension
+do $$
+begin
+  if not exists (select from pg_extension where extname = 'vector' and extnamespace = to_regnamespace(current_setting('htm.extension'))) then
+    raise exception 'this script is for the extension vector in the schema %, and it is in another',
+      current_setting('htm.extension')
+      using hint = 'htm migrate --sql --extension-schema SCHEMA prints the script for that schema';
+  end if;
+end $$

@@ -39,8 +39,7 @@ select this_tenant(), given.document, given.ordinal, c.id,
        given.embedding, given.exact
 from collections c,
      average_passage_length(c.id) u(length),
-     unnest(%(documents)s::uuid[], %(ordinals)s::int[], %(words)s::text[], %(embeddings)b::halfvec[], %(exacts)b::vector[])
-     as given(document, ordinal, body, embedding, exact),
+     unnest_passages(%(documents)s::uuid[], %(ordinals)s::int[], %(words)s::text[], %(embeddings)b, %(exacts)b) given,
      lateral (select x as words, lexeme_count(x) as length from to_lexemes(c.config, given.body) x) w
 where c.tenant = this_tenant() and c.id = %(collection)s
 
@@ -66,10 +65,10 @@ with hits as materialized (
   select * from search_documents(
     row(%(collection)s::int, %(uids)s::uuid[], %(namespace_prefix)s::text[], %(references)s::text[], %(metadata_equal)s::jsonb,
         %(metadata)s::jsonb, %(value_equal)s::jsonb, %(value)s::jsonb, %(at)s::timestamptz)::document_filters,
-    %(query_words)s, %(embedding)s::vector, %(vector_pool)s, %(text_pool)s, %(vector_share)s, %(min_score)s, %(limit)s, %(offset)s))
+    %(query_words)s, %(embedding)s, %(vector_pool)s, %(text_pool)s, %(vector_share)s, %(min_score)s, %(limit)s, %(offset)s))
 select d.uid, d.namespace, d.id, d.content, d.value, d.metadata, d.payload, d.reference, d.created_at, d.updated_at, d.ttl,
        d.expires_at, h.score, h.vector_rank, h.text_rank, h.cosine, h.words,
-       case when %(with_vectors)s then coalesce(p.exact, p.embedding::vector)::real[] end as vector
+       case when %(with_vectors)s then coalesce(p.exact::real[], p.embedding::real[]) end as vector
 from hits h
 join documents d on d.tenant = this_tenant() and d.uid = h.uid
 left join document_passages p
@@ -85,7 +84,7 @@ with hits as materialized (
 select d.uid, d.namespace, d.id, d.content, d.value, d.metadata, d.payload, d.reference, d.created_at, d.updated_at, d.ttl,
        d.expires_at, null as score, null as vector_rank, null as text_rank, null as cosine, null as words,
        case when %(with_vectors)s then (
-         select coalesce(p.exact, p.embedding::vector)::real[] from document_passages p
+         select coalesce(p.exact::real[], p.embedding::real[]) from document_passages p
          where p.tenant = d.tenant and p.document = d.uid and p.space is not null order by p.ordinal limit 1) end as vector
 from hits h join documents d on d.tenant = this_tenant() and d.uid = h.uid
 order by h.place
@@ -99,7 +98,7 @@ with hits as materialized (
 select d.uid, d.namespace, d.id, d.content, d.value, d.metadata, d.payload, d.reference, d.created_at, d.updated_at, d.ttl,
        d.expires_at, null as score, null as vector_rank, null as text_rank, null as cosine, null as words,
        case when %(with_vectors)s then (
-         select coalesce(p.exact, p.embedding::vector)::real[] from document_passages p
+         select coalesce(p.exact::real[], p.embedding::real[]) from document_passages p
          where p.tenant = d.tenant and p.document = d.uid and p.space is not null order by p.ordinal limit 1) end as vector
 from hits h join documents d on d.tenant = this_tenant() and d.uid = h.uid
 order by h.place

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
-from pgvector.psycopg import register_vector
 from psycopg.sql import Literal
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
@@ -20,9 +19,10 @@ from ..settings import Settings
 from .connection import Connection, NoAnswer, Row, check, connect, options, readable, refuse_pooler
 from .embedded import server
 from .errors import detect_lost_session, translated
-from .migrate import client_name, migrate, pending_steps, read_applied, schema_files, search_path
+from .migrate import client_name, migrate, pending_steps, read_applied, schema_files
 from .queries import load
 from .roles import EMBEDDED, Roles, choose, find, rights
+from .schemas import register_types, search_path
 
 __all__ = ["Connection", "Database", "Row", "close_all", "database"]
 
@@ -83,6 +83,7 @@ class Database:
         self._roles = EMBEDDED
         self._may_work = True
         self._refused = False
+        self._extension = ""  # the schema of the extension vector
         self.settled: set[tuple[str, str, str]] = set()  # tenant, robot and model whose rows are known to be there
         self.growth = Growth()
 
@@ -98,6 +99,11 @@ class Database:
     def place(self) -> tuple[str, str]:
         """Identifies where the memories are: the url or the home, and the schema."""
         return (self._url or str(self._home), self.settings.schema_)
+
+    @property
+    def extension(self) -> str:
+        """The schema of the extension vector; the database must be open."""
+        return self._extension
 
     @property
     def opened(self) -> bool:
@@ -158,7 +164,7 @@ class Database:
             refuse_pooler(connection)
             connection.execute(self._roles.statements("bootstrap")["become_owner"].replace("local ", ""))
             connection.execute(load("database")["search_path"], {"path": self._path})
-            register_vector(connection)
+            register_types(connection, self._extension)
             yield connection
 
     def open(self) -> None:
@@ -167,7 +173,8 @@ class Database:
             return
         with self._lock:
             if self._path is None or self._refused:
-                self._path = self._ensure_schema()
+                self._extension = self._ensure_schema()
+                self._path = search_path(self.settings.schema_)
                 self._refused = False
 
     def close(self) -> None:
@@ -274,23 +281,28 @@ class Database:
         with connection.transaction():
             path = {"path": self._path, "role": "none", "tenant": "", "timeout": "0"}
             connection.execute(load("database")["enter"], path)
-            register_vector(connection)
+            register_types(connection, self._extension)
 
     def _ensure_schema(self) -> str:
-        """The search path, once the schema is there and current."""
+        """The schema of the extension, once ours is there and current."""
         schema = self.settings.schema_
         behind = self._behind(schema)
         if behind and self.settings.auto_migrate:
             self.migrate()
         elif behind:
             raise SchemaOutdated(f"expected this version's schema, but {behind}; run `htm migrate` as the owner")
-        with translated(), connect(self.dsn("htm_app"), patience=self.settings.pool_timeout) as connection:
+        with (
+            translated(),
+            connect(self.dsn("htm_app"), patience=self.settings.pool_timeout) as connection,
+            connection.transaction(),
+        ):
+            connection.execute(load("bootstrap")["pin"])
             row = connection.execute(load("database")["vector_home"]).fetchone()
             self._roles = choose(connection, schema, prefix=self._prefix)
             self._may_work = self.is_embedded or bool(rights(connection, self._roles)["worker"])
         if row is None:
             raise SchemaOutdated("expected the extension pgvector, got none; run `htm migrate` as a superuser")
-        return search_path(schema, row["nspname"])
+        return str(row["nspname"])
 
     def _behind(self, schema: str) -> str | None:
         """What is pending, in words, or None.
@@ -300,7 +312,7 @@ class Database:
         with translated(), connect(self.dsn("htm_root"), patience=self.settings.pool_timeout) as connection:
             try:
                 with connection.transaction():
-                    connection.execute(load("database")["look_in"], {"path": f'"{schema}"'})
+                    connection.execute(load("database")["look_in"], {"path": search_path(schema)})
                     applied = read_applied(connection)
             except (psycopg.errors.UndefinedTable, psycopg.errors.InsufficientPrivilege):
                 _refuse_outsider(connection, schema)
@@ -323,10 +335,12 @@ def _concluded(connection: Connection) -> Iterator[None]:
 
 def _refuse_outsider(connection: Connection, schema: str) -> None:
     """Raise `SchemaOutdated` with the command when the schema is there and only the login's membership is missing."""
-    roles = find(connection, schema)
-    if roles is None:
-        return
-    held = rights(connection, roles)
+    with connection.transaction():
+        connection.execute(load("bootstrap")["pin"])
+        roles = find(connection, schema)
+        if roles is None:
+            return
+        held = rights(connection, roles)
     if not held["app"]:
         raise SchemaOutdated(
             f"expected a login that is a member of {roles.app}, got {held['login']}; ask an administrator to run: "

@@ -15,15 +15,16 @@ from .errors import redact, translated
 from .migrate import (
     check_server,
     check_vector,
+    extension_command,
     pending_steps,
     read_applied,
     read_state,
     roles_command,
     schema_files,
-    search_path,
 )
 from .queries import load
 from .roles import Roles, choose, rights
+from .schemas import Names, open_schemas, search_path
 
 State = Literal["well", "note", "wrong"]
 MIGRATE = "htm migrate --url OWNER_DSN"
@@ -57,14 +58,18 @@ def examine(
     trusted. Raises `DatabaseUnavailable` when it cannot be reached.
     """
     with _connected(conninfo) as connection:
-        named = choose(connection, schema, prefix=roles)
-        state, held = read_state(connection, named, schema), rights(connection, named)
-        found = [*_server(state), *_login(state, named, held, embedded=embedded), *_settings(connection)]
-        if state["vector"] is None or not state["has_schema"]:
-            return [*found, Finding("schema", "wrong", f"there is no schema {schema} yet", MIGRATE)]
-        if not embedded:
-            found += _reach(connection, named, schema)
-        path = search_path(schema, state["home"])
+        with connection.transaction():
+            connection.execute(load("bootstrap")["pin"])
+            named = choose(connection, schema, prefix=roles)
+            state, held = read_state(connection, named, schema), rights(connection, named)
+            found = [*_server(state), *_login(state, named, held, embedded=embedded), *_settings(connection)]
+            if state["vector"] is None or not state["has_schema"]:
+                return [*found, Finding("schema", "wrong", f"there is no schema {schema} yet", MIGRATE)]
+            if not embedded:
+                found += _reach(connection, named, schema)
+            if state["roles"] == 3:
+                found += _schemas(connection, named, schema, state["home"])
+        path = search_path(schema)
         found += _stepping_in(
             connection, path, named.app, tenant, lambda: _inside(connection, named, schema, tenant, model)
         )
@@ -113,7 +118,7 @@ def _server(state: Mapping[str, Any]) -> Iterator[Finding]:
     number = state["server"]
     yield _checked("PostgreSQL", f"version {number // 10000}.{number % 10000}", lambda: check_server(dict(state)))
     if state["vector"] is None:
-        yield Finding("pgvector", "wrong", "the extension is not in this database", "create extension vector;")
+        yield Finding("pgvector", "wrong", "the extension is not in this database", extension_command())
     else:
         yield _checked("pgvector", f"version {state['vector']}", lambda: check_vector(dict(state)))
 
@@ -198,6 +203,15 @@ def _settings(connection: Connection) -> Iterator[Finding]:
         f"{name} {values[name]}" for name in ("shared_buffers", "maintenance_work_mem", "max_connections")
     )
     yield Finding("settings", "well", f"{values_text}; an index is built with 512 MB of its own")
+
+
+def _schemas(connection: Connection, named: Roles, schema: str, extension: str) -> Iterator[Finding]:
+    """Who else may create where our names are looked up. In the extension's schema no search path of ours looks any more."""
+    found = open_schemas(connection, named, Names(schema, extension))
+    for each in found:
+        yield Finding("schemas", "wrong" if each.schema == schema else "note", each.says, each.mend)
+    if not found:
+        yield Finding("schemas", "well", f"nobody else may create in {schema} or in {extension}, where pgvector is")
 
 
 def _schema(connection: Connection, schema: str) -> Iterator[Finding]:

@@ -67,7 +67,7 @@ where s.tenant = this_tenant() and s.owner = %(owner)s and s.shared and s.holder
   and (%(session)s::text is null or s.session = %(session)s)
 
 -- name: name_channel
-select set_config('htm.channel', %(channel)s, false), set_config('application_name', 'htm-listener', false)
+select pg_catalog.set_config('htm.channel', %(channel)s, false), pg_catalog.set_config('application_name', 'htm-listener', false)
 
 -- name: listen
-do $$ begin execute format('listen %I', current_setting('htm.channel')); end $$
+do $$ begin execute pg_catalog.format('listen %I', pg_catalog.current_setting('htm.channel')); end $$

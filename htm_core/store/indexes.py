@@ -35,7 +35,11 @@ def build_due(database: Database, *, threshold: int = THRESHOLD) -> list[str]:
             connection.execute(statements["analyze"])
             for table in TABLES:
                 spaces = connection.execute(statements[f"{table}_wanted"], {"threshold": threshold}).fetchall()
-                names += [_build(connection, table, space) for space in spaces if space["vectors"] >= threshold]
+                names += [
+                    _build(connection, table, space, extension=database.extension)
+                    for space in spaces
+                    if space["vectors"] >= threshold
+                ]
             return names
     except StorageError as error:
         _log.warning("no index was built, search stays exact; run `htm migrate` as the owner: %s", error)
@@ -53,10 +57,12 @@ def _alone(connection: Connection) -> Iterator[bool]:
             connection.execute(load("indexes")["unlock"])
 
 
-def _build(connection: Connection, table: str, space: dict[str, Any]) -> str:
-    """Build one space's index, after dropping the remains of an interrupted build."""
+def _build(connection: Connection, table: str, space: dict[str, Any], *, extension: str) -> str:
+    """Build one space's index, after dropping the remains of an interrupted build. `extension` is the schema of pgvector."""
     statements, name = load("indexes"), f"{table}_hnsw_{space['id']}"
     parts = {
+        "halfvec": sql.Identifier(extension, "halfvec"),
+        "cosine_ops": sql.Identifier(extension, "halfvec_cosine_ops"),
         "name": sql.Identifier(name),
         "dimension": sql.Literal(space["dimension"]),
         "space": sql.Literal(space["id"]),

@@ -19,7 +19,7 @@ select s.id, s.dimension, (
 from vector_spaces s where not s.indexed and s.dimension <= 4000
 
 -- name: vectors_build
-create index concurrently {name} on vectors using hnsw ((embedding::halfvec({dimension})) halfvec_cosine_ops)
+create index concurrently {name} on vectors using hnsw ((embedding::{halfvec}({dimension})) {cosine_ops})
 where space = {space}
 
 -- name: vectors_mark
@@ -31,7 +31,7 @@ select s.id, s.dimension, (
 from vector_spaces s where not s.documents_indexed and s.dimension between 16 and 4000
 
 -- name: document_passages_build
-create index concurrently {name} on document_passages using hnsw ((embedding::halfvec({dimension})) halfvec_cosine_ops)
+create index concurrently {name} on document_passages using hnsw ((embedding::{halfvec}({dimension})) {cosine_ops})
 where space = {space}
 
 -- name: document_passages_mark

@@ -25,6 +25,7 @@ from .connection import Connection, connect
 from .errors import translated
 from .queries import load, read
 from .roles import EMBEDDED, Roles, choose
+from .schemas import EXTENSION_SCHEMA, PINNED, Names, open_schemas, search_path
 
 _log = logging.getLogger("htm.migrate")
 _FILE = re.compile(r"(\d{3})_(\w+)\.sql")
@@ -39,8 +40,8 @@ RELEASE = "0.1.0"  # the version of htm-memory whose files these are
 
 # In this order: a function of the language sql, a view or a trigger needs what it names to be there.
 FUNCTION_FILES = (
-    "dropped", "metadata_filter", "views", "lexemes", "nodes", "models", "filters", "word_counts", "jobs", "search", "signals",
-    "recall", "working_memory", "groups", "relations", "places", "collections", "triggers",
+    "dropped", "tenants", "metadata_filter", "views", "lexemes", "nodes", "models", "filters", "word_counts", "jobs", "search",
+    "signals", "recall", "working_memory", "groups", "relations", "places", "collections", "triggers",
 )  # fmt: skip
 
 WAY_OUT = (
@@ -246,11 +247,12 @@ def migrate(
 
 
 def _migrate(connection: Connection, *, schema: str, upto: int | None, logins: bool, prefix: str | None) -> Steps:
+    connection.execute(load("bootstrap")["pin"])
     roles, wanted = choose(connection, schema, prefix=prefix), schema_files()
     boot = roles.statements("bootstrap")
     connection.execute(boot["enter"], {"schema": schema})
-    _prepare(connection, roles, schema=schema, logins=logins)
-    connection.execute(boot["load_vector"])
+    names = _prepare(connection, roles, schema=schema, logins=logins)
+    connection.execute(names.put_into(boot["load_vector"]))
     connection.execute(boot["become_owner"])
     connection.execute(boot["history"])
     connection.execute(boot["lock"])
@@ -260,15 +262,21 @@ def _migrate(connection: Connection, *, schema: str, upto: int | None, logins: b
         steps = Steps([step for step in steps.migrations if step.version <= upto])
     _refuse_older_clients(connection, boot["older_clients"], schema, steps.migrations)
     for step in steps.migrations:
-        connection.execute(roles.put_into(step.text))
+        connection.execute(names.put_into_migration(roles.put_into(step.text)))
         connection.execute(boot["record"], _row(step))
         _log.info("applied migration %03d %s", step.version, step.name)
+    connection.execute(boot["settle"], {"path": PINNED})  # so a function whose text leaves a schema out cannot be made
     for file in steps.functions:
-        connection.execute(roles.put_into(file.text))
-        connection.execute(boot["record_functions"], _row(file) | {"release": wanted.release})
+        connection.execute(names.put_into(roles.put_into(file.text)))
         _log.info("applied functions %s", file.name)
+    connection.execute(boot["settle"], {"path": search_path(schema)})
+    for file in steps.functions:
+        row = _row(file) | {"release": wanted.release, "extension_schema": names.extension}
+        connection.execute(boot["record_functions"], row)
     if steps:
         connection.execute(boot["rights"])
+    for found in open_schemas(connection, roles, names):
+        _log.warning("%s; %s", found.says, found.mend)
     return steps
 
 
@@ -298,13 +306,13 @@ def _refuse_older_clients(
         )
 
 
-def _prepare(connection: Connection, roles: Roles, *, schema: str, logins: bool) -> None:
-    """Make what only a superuser can make, where it is missing; leave the search path set."""
+def _prepare(connection: Connection, roles: Roles, *, schema: str, logins: bool) -> Names:
+    """Make what only a superuser can make, where it is missing; leave the search path set, and name the schemas."""
     boot = roles.statements("bootstrap")
     state = read_state(connection, roles, schema)
     check_server(state)
     if state["vector"] is None:
-        _attempt(connection, boot["extension"], "create extension vector;", "the extension pgvector")
+        _attempt(connection, boot["extension"], extension_command(), "the extension pgvector")
     if state["roles"] < 3:
         make_roles(connection, roles, schema=schema)
     elif not state["owner"]:
@@ -317,7 +325,9 @@ def _prepare(connection: Connection, roles: Roles, *, schema: str, logins: bool)
         connection.execute(boot["logins"])
     state = read_state(connection, roles, schema)
     check_vector(state)
-    connection.execute(boot["settle"], {"path": search_path(schema, state["home"])})
+    names = Names(schema, state["home"])
+    connection.execute(boot["settle"], {"path": search_path(schema)})
+    return names
 
 
 def make_roles(connection: Connection, roles: Roles, *, schema: str) -> None:
@@ -334,11 +344,6 @@ def read_state(connection: Connection, roles: Roles, schema: str) -> dict[str, A
     return row
 
 
-def search_path(schema: str, home: str) -> str:
-    """The product's schema, then the extension's; temporary tables last, so that nobody's table shadows ours."""
-    return f'"{schema}", "{home}", pg_temp'
-
-
 def check_server(state: dict[str, Any]) -> None:
     """Refuse a server that is too old."""
     if state["server"] < OLDEST_SERVER:
@@ -352,6 +357,14 @@ def check_vector(state: dict[str, Any]) -> None:
         raise SchemaOutdated(
             f"expected pgvector 0.8 or newer, got {state['vector']}; install it, then: alter extension vector update;"
         )
+
+
+def extension_command() -> str:
+    """What an administrator runs to make the extension."""
+    return (
+        f"create schema {EXTENSION_SCHEMA}; grant usage on schema {EXTENSION_SCHEMA} to public; "
+        f"create extension vector schema {EXTENSION_SCHEMA};"
+    )
 
 
 def roles_command(roles: Roles, state: Mapping[str, Any]) -> str:
@@ -382,32 +395,41 @@ def _attempt(connection: Connection, statement: Any, command: str, what: str) ->
         ) from error
 
 
-def script(schema: str = "htm", *, roles: Roles = EMBEDDED, database: str | None = None) -> str:
+def script(
+    schema: str = "htm", *, roles: Roles = EMBEDDED, database: str | None = None, extension: str = EXTENSION_SCHEMA
+) -> str:
     """What an administrator would run with psql for an empty database: roles, extension, schema, migrations and functions.
 
-    It stops in another database than `database`, if that is given.
+    It stops in another database than `database`, if that is given. `extension` is the schema of the extension vector, which the
+    script makes where there is none yet; it stops where the extension is in another schema.
     """
-    boot, wanted = roles.statements("bootstrap"), schema_files()
-    quoted = {name: value.replace("'", "''") for name, value in {"schema": schema, "database": database or ""}.items()}
-    right = [f"set local htm.database = '{quoted['database']}';", boot["right_database"] + ";"] if database else []
+    boot, wanted, names = roles.statements("bootstrap"), schema_files(), Names(schema, extension)
+    quoted = (database or "").replace("'", "''")
+    right = [f"set local htm.database = '{quoted}';", boot["right_database"] + ";"] if database else []
     parts = [
         "-- htm-memory: run with psql as a superuser, in the database that is to hold the memories.",
         "begin;",
+        boot["pin"] + ";",
         *right,
-        f"set local htm.schema = '{quoted['schema']}';",
+        f"set local htm.schema = '{names.schema}';",
         *(boot[name] + ";" for name in ("extension", "roles", "only_members_connect", "schema")),
-        boot["script_settle"] + ";",
-        boot["load_vector"] + ";",
+        f"set local htm.extension = '{names.extension}';",
+        boot["script_extension"] + ";",
+        names.put_into(boot["load_vector"]) + ";",
         boot["become_owner"] + ";",
+        f"set local search_path = {search_path(schema)};",
         boot["history"] + ";",
         boot["history_rights"] + ";",
     ]
     for step in wanted.migrations:
-        text = roles.put_into(step.text)
+        text = names.put_into_migration(roles.put_into(step.text))
         parts += [f"-- migration {step.version:03} {step.name}\n{text}", _recorded(boot["record"], _row(step))]
+    parts.append(f"set local search_path = {PINNED};")
+    parts += [f"-- functions {file.name}\n{names.put_into(roles.put_into(file.text))}" for file in wanted.functions]
+    parts.append(f"set local search_path = {search_path(schema)};")
     for file in wanted.functions:
-        row = _row(file) | {"release": wanted.release}
-        parts += [f"-- functions {file.name}\n{roles.put_into(file.text)}", _recorded(boot["record_functions"], row)]
+        row = _row(file) | {"release": wanted.release, "extension_schema": names.extension}
+        parts.append(_recorded(boot["record_functions"], row))
     return "\n\n".join([*parts, boot["rights"] + ";", "commit;"]) + "\n"
 
 

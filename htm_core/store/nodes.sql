@@ -36,7 +36,7 @@ select ensure_vector_space(%(model)s, %(dimension)s) as space
 -- name: insert_vectors
 insert into vectors (tenant, space, passage_id, node_id, owner, embedding, live)
 select this_tenant(), %(space)s, p.id, p.node_id, p.owner, given.embedding, p.live
-from unnest(%(passages)s::uuid[], %(embeddings)b::halfvec[]) as given(id, embedding)
+from unnest_vectors(%(passages)s::uuid[], %(embeddings)b) given
 join passages p on p.tenant = this_tenant() and p.id = given.id
 order by p.id                                    -- two writers of the same vectors do not wait for each other in a circle
 for share of p                                   -- a writer that hides the node waits, and then hides the vector too

@@ -35,6 +35,7 @@ def move(conninfo: str, *, schema: str, prefix: str | None, logins: Sequence[str
     """
     with translated(), connect(conninfo) as connection, connection.transaction():
         statements = load("role_change")
+        connection.execute(load("bootstrap")["pin"])
         connection.execute(load("bootstrap")["enter"], {"schema": schema})
         old = find(connection, schema)
         if old is None:

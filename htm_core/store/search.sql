@@ -1,5 +1,5 @@
 -- name: recall
-select * from recall(%(words)s, %(embedding)b::halfvec, %(model)s,
+select * from recall(%(words)s, %(embedding)b, %(model)s,
   row(%(owners)s::text[], %(robots)s::text[], %(session)s::text, %(windows)s::tstzmultirange, %(tags)s::text[],
       %(equal)s::jsonb, %(metadata)s::jsonb)::filters,
   %(pool)s, %(limit)s, %(vector_share)s, %(min_score)s, %(speakers)s::text[], %(moments)s::tstzmultirange,
@@ -31,7 +31,7 @@ cross join lateral (
   order by s.seq limit 1) b
 left join lateral (
   select coalesce(p.body, nullif(substr(b.content, p.starts + 1, p.stops - p.starts), '')) as passage, p.length,
-         1 - nullif(v.embedding <=> %(embedding)b::halfvec, 'NaN') as cosine
+         cosine_similarity(v.embedding, %(embedding)b) as cosine
   from passages p
   left join (vectors v join models l on l.space = v.space and l.name = %(model)s)
     on l.tenant = p.tenant and v.tenant = p.tenant and v.passage_id = p.id

@@ -58,7 +58,7 @@ def test_migrate_names_what_it_applied_or_says_that_nothing_is_due(htm: Htm) -> 
 def test_migrate_sql_prints_a_script_and_reaches_no_server(htm: Htm) -> None:
     done = htm("migrate", "--sql", "--url", "postgresql://127.0.0.1:1/nowhere")
     assert done.code == 0
-    assert "create extension if not exists vector" in done.out
+    assert "create extension vector schema pgvector;" in done.out
     assert done.out.rstrip().endswith("commit;")
 
 

@@ -78,7 +78,7 @@ def test_an_extension_that_the_server_does_not_have_is_said_to_be_installed_firs
         admin.execute(f"alter database {bare} set extension_control_path = '/nowhere'")  # where no pgvector lies
     with pytest.raises(SchemaOutdated, match=r"not available.*its files must be on the server first") as caught:
         migrate(modern.dsn(ADMIN, database=bare))
-    assert "create extension vector;" in str(caught.value)
+    assert "create extension vector schema pgvector;" in str(caught.value)
 
 
 def test_an_old_pgvector_is_refused_with_the_command(modern: Cluster, bare: str) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from htm_core.rules.filters.filters import compile_where
 from htm_core.store.database import Database
+from htm_core.store.schemas import Names
 from tests.filter_reference import matches
 
 # Few keys, and values that are equal, ordered or nested alike in many ways: so that filters and metadata meet.
@@ -63,8 +64,8 @@ def connection(database_url: str) -> Iterator[psycopg.Connection]:
     """A connection that sees the function as this version defines it, and nothing else of ours."""
     with psycopg.connect(database_url) as connection:
         connection.execute("create schema filters_alone")
-        connection.execute("set local search_path = filters_alone")
-        connection.execute(files("htm_core.store").joinpath("functions", "metadata_filter.sql").read_bytes())
+        text = files("htm_core.store").joinpath("functions", "metadata_filter.sql").read_text("utf-8")
+        connection.execute(Names("filters_alone", "pgvector").put_into(text))  # type: ignore[arg-type]
         connection.execute("set local search_path = pg_temp")
         yield connection
         connection.rollback()

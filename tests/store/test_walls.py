@@ -79,7 +79,7 @@ def test_search_functions_take_the_tenant_from_the_setting_only(database: Databa
     assert {row["proname"] for row in rows} >= {"recall", "refresh_lexeme_counts", "ensure_vector_space"}
     for row in rows:
         assert "tenant" not in row["takes"]
-        assert any(setting.startswith("search_path=") for setting in row["proconfig"])
+        assert "search_path=pg_catalog, pg_temp" in row["proconfig"]
 
 
 @pytest.fixture

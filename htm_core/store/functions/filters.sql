@@ -2,50 +2,55 @@
 
 -- Whether rows of an owner may be seen: of these owners, or of everybody where none are given. The notes of a session belong to
 -- that session alone, so that "everybody" does not include them.
-create or replace function owner_is_visible(owners text[], owner text) returns boolean language sql immutable parallel safe as
-$$ select case when owners is null then not starts_with(owner, 'htm:notes:') else owner = any(owners) end $$;
+create or replace function htm.owner_is_visible(owners text[], owner text) returns boolean language sql immutable parallel safe
+begin atomic
+  select case when owners is null then not starts_with(owner, 'htm:notes:') else owner = any(owners) end;
+end;
 
 -- Whether a mention counts for a query: it is not forgotten, and it passes all the filters. Null filters are neutral.
 --
 -- One expression without settings, so that PostgreSQL inlines it: the plan is that of the conditions written out, and indexes
 -- serve them.
-create or replace function mention_matches(
-  m mentions, owners text[], robots text[], session text, windows tstzmultirange, metadata_equal jsonb, metadata_filter jsonb)
-returns boolean language sql stable parallel safe as $$
+create or replace function htm.mention_matches(
+  m htm.mentions, owners text[], robots text[], session text, windows tstzmultirange, metadata_equal jsonb, metadata_filter jsonb)
+returns boolean language sql stable parallel safe
+begin atomic
   select m.forgotten_at is null
-     and owner_is_visible(owners, m.owner)
+     and htm.owner_is_visible(owners, m.owner)
      and (robots is null or m.robot = any(robots))
      and (mention_matches.session is null or m.session = mention_matches.session)
      and (windows is null or m.at <@ windows)
      and (metadata_equal is null or m.metadata @> metadata_equal)
-     and (metadata_filter is null or matches(m.metadata, metadata_filter))
-$$;
+     and (metadata_filter is null or htm.matches(m.metadata, metadata_filter));
+end;
 
 -- Whether there are filters that only mentions can pass.
-create or replace function filters_mentions(f filters) returns boolean language sql immutable parallel safe as
-$$ select (f).robots is not null or (f).session is not null or (f).windows is not null
-          or (f).equal is not null or (f).metadata is not null $$;
+create or replace function htm.filters_mentions(f htm.filters) returns boolean language sql immutable parallel safe
+begin atomic
+  select (f).robots is not null or (f).session is not null or (f).windows is not null
+          or (f).equal is not null or (f).metadata is not null;
+end;
 
 -- Whether a node passes: it has all the tags, and one of its mentions passes the rest.
-create or replace function node_matches(node uuid, f filters) returns boolean
-language plpgsql stable parallel safe set search_path from current as $$
-declare me constant text := this_tenant();
+create or replace function htm.node_matches(node uuid, f htm.filters) returns boolean
+language plpgsql stable parallel safe set search_path = pg_catalog, pg_temp as $$
+declare me constant text := htm.this_tenant();
 begin
   if f.tags is not null and (
-    select count(*) from tags t where t.tenant = me and t.node_id = node and t.tag = any(f.tags)
+    select count(*) from htm.tags t where t.tenant = me and t.node_id = node and t.tag = any(f.tags)
   ) < cardinality(f.tags) then return false; end if;
-  return not filters_mentions(f) or exists (
-    select 1 from mentions m
+  return not htm.filters_mentions(f) or exists (
+    select 1 from htm.mentions m
     where m.tenant = me and m.node_id = node
-      and mention_matches(m, f.owners, f.robots, f.session, f.windows, f.equal, f.metadata));
+      and htm.mention_matches(m, f.owners, f.robots, f.session, f.windows, f.equal, f.metadata));
 end $$;
 
 -- The nodes that pass, or null when there are more than `max_nodes`: then the searches check one by one. Whether a node is live,
 -- and who owns it, the searches see in their own rows.
-create or replace function filtered_nodes(f filters, max_nodes integer) returns uuid[]
-language plpgsql stable set search_path from current set plan_cache_mode = force_custom_plan as $$
+create or replace function htm.filtered_nodes(f htm.filters, max_nodes integer) returns uuid[]
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 declare
-  me constant text := this_tenant();
+  me constant text := htm.this_tenant();
   few constant integer := 1000;
   tagged_nodes uuid[];
   look_in uuid[];                               -- the only nodes whose mentions have to be read; null: all
@@ -55,26 +60,26 @@ declare
 begin
   if f.tags is not null then
     select array_agg(x.node_id) into tagged_nodes from (
-      select t.node_id from tags t              -- the other tags are checked here: many nodes may have the first, and none all
+      select t.node_id from htm.tags t              -- the other tags are checked here: many nodes may have the first, and none all
       where t.tenant = me and t.tag = f.tags[1] and (cardinality(f.tags) = 1 or cardinality(f.tags) = (
-        select count(*) from tags u where u.tenant = me and u.node_id = t.node_id and u.tag = any(f.tags)))
+        select count(*) from htm.tags u where u.tenant = me and u.node_id = t.node_id and u.tag = any(f.tags)))
       limit max_nodes + 1) x;
     tagged_nodes := coalesce(tagged_nodes, '{}');
   end if;
-  if not filters_mentions(f) then return case when cardinality(tagged_nodes) <= max_nodes then tagged_nodes end; end if;
+  if not htm.filters_mentions(f) then return case when cardinality(tagged_nodes) <= max_nodes then tagged_nodes end; end if;
   if cardinality(tagged_nodes) <= few then look_in := tagged_nodes; end if;
   earliest := coalesce(lower(f.windows), '-infinity'); latest := coalesce(upper(f.windows), 'infinity');
   select array_agg(x.node_id) into found from (
-    select m.node_id from mentions m
+    select m.node_id from htm.mentions m
     where m.tenant = me and m.node_id is not null
       and (look_in is null or m.node_id = any(look_in))
-      and mention_matches(m, f.owners, f.robots, f.session, f.windows, f.equal, f.metadata)
+      and htm.mention_matches(m, f.owners, f.robots, f.session, f.windows, f.equal, f.metadata)
       and (f.windows is null or (m.at >= earliest and m.at <= latest))    -- what an index by time can serve
     limit case when look_in is null then max_nodes + 1 end) x;
   if look_in is null and cardinality(found) > max_nodes then return null; end if;
   if f.tags is not null and look_in is null then
     select array_agg(t.node_id) into found from (
-      select t.node_id from tags t where t.tenant = me and t.node_id = any(found) and t.tag = any(f.tags)
+      select t.node_id from htm.tags t where t.tenant = me and t.node_id = any(found) and t.tag = any(f.tags)
       group by t.node_id having count(*) = cardinality(f.tags)) t;
   end if;
   return coalesce(found, '{}');

@@ -5,18 +5,20 @@
 -- hold the planner to that index whatever the statistics say: the table may be empty when they are made and full a second later.
 
 -- Whether a job may be claimed now. Without settings, so that PostgreSQL inlines it.
-create or replace function is_due(j jobs) returns boolean language sql stable as
-$$ select j.parked_at is null and j.run_at <= now() and (j.claimed_until is null or j.claimed_until < now()) $$;
+create or replace function htm.is_due(j htm.jobs) returns boolean language sql stable
+begin atomic
+  select j.parked_at is null and j.run_at <= now() and (j.claimed_until is null or j.claimed_until < now());
+end;
 
 -- Tenants with due jobs, the first of them after `after`, and from the beginning again.
-create or replace function due_tenants(of_kind text, of_model text, of_bulk boolean, after text, at_most integer) returns text[]
-language plpgsql stable set search_path from current
+create or replace function htm.due_tenants(of_kind text, of_model text, of_bulk boolean, after text, at_most integer) returns text[]
+language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 declare found text[] := '{}'; last text := after; next text; again boolean := false;
 begin
   while cardinality(found) < at_most loop
-    select j.tenant into next from jobs j
-    where j.kind = of_kind and j.model = of_model and j.bulk = of_bulk and j.tenant > last and is_due(j)
+    select j.tenant into next from htm.jobs j
+    where j.kind = of_kind and j.model = of_model and j.bulk = of_bulk and j.tenant > last and htm.is_due(j)
     order by j.tenant limit 1;
     if again and (next is null or next > after) then exit; end if;
     if next is not null then found := found || next; last := next;
@@ -28,20 +30,20 @@ begin
 end $$;
 
 -- The same for the owners of one tenant; `after` is null at first, since '' is an owner.
-create or replace function due_owners(
+create or replace function htm.due_owners(
   of_kind text, of_model text, of_bulk boolean, of_tenant text, after text, at_most integer) returns text[]
-language plpgsql stable set search_path from current
+language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 declare found text[] := '{}'; last text := after; next text; again boolean := false;
 begin
   while cardinality(found) < at_most loop
     if last is null then
-      select j.owner into next from jobs j
-      where j.kind = of_kind and j.model = of_model and j.bulk = of_bulk and j.tenant = of_tenant and is_due(j)
+      select j.owner into next from htm.jobs j
+      where j.kind = of_kind and j.model = of_model and j.bulk = of_bulk and j.tenant = of_tenant and htm.is_due(j)
       order by j.owner limit 1;
     else
-      select j.owner into next from jobs j
-      where j.kind = of_kind and j.model = of_model and j.bulk = of_bulk and j.tenant = of_tenant and j.owner > last and is_due(j)
+      select j.owner into next from htm.jobs j
+      where j.kind = of_kind and j.model = of_model and j.bulk = of_bulk and j.tenant = of_tenant and j.owner > last and htm.is_due(j)
       order by j.owner limit 1;
     end if;
     if again and (next is null or next > after) then exit; end if;
@@ -56,10 +58,10 @@ end $$;
 -- Claims up to `at_most` due jobs of a kind and a model for `lease` seconds: first those of the first of `classes` (bulk or not), then
 -- those of the next. In each, every tenant with due jobs has a turn, then their owners, and each gets an equal share; what some do not
 -- need goes to the others. `after_tenants` says for each class which tenant had the last turn, `after_owners` which owner of a tenant.
-create or replace function claim_jobs(
+create or replace function htm.claim_jobs(
   of_kind text, of_model text, at_most integer, lease float8, classes boolean[], after_tenants text[], after_owners jsonb)
 returns table (tenant text, id uuid, kind text, model text, node_id uuid, attempts integer, owner text, bulk boolean)
-language plpgsql volatile set search_path from current
+language plpgsql volatile set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 #variable_conflict use_column
 declare
@@ -67,12 +69,12 @@ declare
   wanted integer := at_most; share integer; taken integer;
 begin
   for class in 1 .. cardinality(classes) loop
-    tenants := due_tenants(of_kind, of_model, classes[class], after_tenants[class], wanted);
+    tenants := htm.due_tenants(of_kind, of_model, classes[class], after_tenants[class], wanted);
     select coalesce(array_agg(x.tenant order by x.owner_place, x.tenant_place), '{}'),
            coalesce(array_agg(x.owner order by x.owner_place, x.tenant_place), '{}')
       into turn_tenants, turn_owners from (
       select t.tenant, o.owner, t.place as tenant_place, o.place as owner_place
-      from unnest(tenants) with ordinality t(tenant, place), lateral unnest(due_owners(
+      from unnest(tenants) with ordinality t(tenant, place), lateral unnest(htm.due_owners(
         of_kind, of_model, classes[class], t.tenant, after_owners ->> t.tenant,
         ceil(wanted / cardinality(tenants)::float8)::integer)) with ordinality o(owner, place)
       order by o.place, t.place limit wanted) x;
@@ -83,11 +85,11 @@ begin
         exit when wanted = 0;
         return query
           with due as materialized (
-            select j.tenant, j.id from jobs j
+            select j.tenant, j.id from htm.jobs j
             where j.kind = of_kind and j.model = of_model and j.bulk = classes[class]
-              and j.tenant = turn_tenants[turn] and j.owner = turn_owners[turn] and is_due(j)
+              and j.tenant = turn_tenants[turn] and j.owner = turn_owners[turn] and htm.is_due(j)
             order by j.run_at desc limit least(share, wanted) for update skip locked)
-          update jobs j set claimed_until = now() + make_interval(secs => lease) from due
+          update htm.jobs j set claimed_until = now() + make_interval(secs => lease) from due
           where j.tenant = due.tenant and j.id = due.id
           returning j.tenant, j.id, j.kind, j.model, j.node_id, j.attempts, j.owner, j.bulk;
         get diagnostics taken = row_count;

@@ -7,9 +7,9 @@
 -- One expression, immutable, without settings: PostgreSQL inlines it, and where the filter is a constant (a custom
 -- plan) parses the path once per statement and drops the empty filter from the plan altogether. Only operators and
 -- functions of pg_catalog are used, by their qualified names, so that no search path changes its meaning.
-create or replace function matches(metadata jsonb, filter jsonb) returns boolean
+create or replace function htm.matches(metadata jsonb, filter jsonb) returns boolean
 language sql immutable parallel safe
-as $$
+begin atomic
   select filter is null
       or filter operator(pg_catalog.=) '{}'::pg_catalog.jsonb
       or coalesce(
@@ -18,5 +18,5 @@ as $$
              (filter operator(pg_catalog.->>) 'path'::pg_catalog.text)::pg_catalog.jsonpath,
              filter operator(pg_catalog.->) 'values'::pg_catalog.text,
              true),
-           false)
-$$;
+           false);
+end;

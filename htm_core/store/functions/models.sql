@@ -2,12 +2,12 @@
 
 -- The space for a tenant's model, made when its first vector says the dimension; another dimension is refused, and so is a
 -- model that the tenant does not have (any more).
-create or replace function ensure_vector_space(model text, dims integer) returns integer
-language plpgsql security definer set search_path from current as $$
+create or replace function htm.ensure_vector_space(model text, dims integer) returns integer
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare taken integer; known integer;
 begin
-  select m.space, s.dimension into taken, known from models m left join vector_spaces s on s.id = m.space
-  where m.tenant = this_tenant() and m.name = model;
+  select m.space, s.dimension into taken, known from htm.models m left join htm.vector_spaces s on s.id = m.space
+  where m.tenant = htm.this_tenant() and m.name = model;
   if not found then
     raise exception 'the model % is not one that these memories are embedded with', model using errcode = 'HT001';
   end if;
@@ -17,25 +17,39 @@ begin
     end if;
     return taken;
   end if;
-  insert into vector_spaces (name, dimension) values (model, dims) on conflict (name, dimension) do nothing;
-  select id into taken from vector_spaces where name = model and dimension = dims;
-  update models set space = taken where tenant = this_tenant() and name = model and space is null;
+  insert into htm.vector_spaces (name, dimension) values (model, dims) on conflict (name, dimension) do nothing;
+  select id into taken from htm.vector_spaces where name = model and dimension = dims;
+  update htm.models set space = taken where tenant = htm.this_tenant() and name = model and space is null;
   return taken;
 end $$;
 
 -- The vector space of the tenant's model; another model than the question's is refused.
-create or replace function query_vector_space(model text, meaning halfvec) returns vector_spaces
-language plpgsql stable set search_path from current set plan_cache_mode = force_generic_plan as $$
-declare known text; answer vector_spaces;
+create or replace function htm.query_vector_space(model text, meaning pgvector.halfvec) returns htm.vector_spaces
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
+declare known text; answer htm.vector_spaces;
 begin
   select m.name, s.id, s.name, s.dimension, s.indexed into known, answer.id, answer.name, answer.dimension, answer.indexed
-  from models m left join vector_spaces s on s.id = m.space where m.tenant = this_tenant() and m.active;
+  from htm.models m left join htm.vector_spaces s on s.id = m.space where m.tenant = htm.this_tenant() and m.active;
   if known <> model then
     raise exception 'these memories are embedded with %, the question with %', known, model using errcode = 'HT001';
   end if;
-  if answer.dimension <> vector_dims(meaning) then
-    raise exception 'the stored vectors have % dimensions, the question''s has %', answer.dimension, vector_dims(meaning)
+  if answer.dimension <> pgvector.vector_dims(meaning) then
+    raise exception 'the stored vectors have % dimensions, the question''s has %', answer.dimension, pgvector.vector_dims(meaning)
       using errcode = 'HT001';
   end if;
   return answer;
 end $$;
+
+-- Vectors of passages that are to be inserted, as columns.
+create or replace function htm.unnest_vectors(passages uuid[], embeddings pgvector.halfvec[])
+returns table (id uuid, embedding pgvector.halfvec) language sql immutable parallel safe
+begin atomic
+  select * from unnest(passages, embeddings);
+end;
+
+-- The cosine of two vectors; null where one of them has no direction.
+create or replace function htm.cosine_similarity(a pgvector.halfvec, b pgvector.halfvec) returns float8
+language sql immutable parallel safe
+begin atomic
+  select 1 - nullif(a operator(pgvector.<=>) b, 'NaN');
+end;

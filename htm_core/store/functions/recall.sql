@@ -9,22 +9,22 @@
 -- passage has a phrase, all phrases count as much as all words. The parts of a hit add up to its score,
 -- which is in [0, 1]: (vector + text + context + tags + sum of weight * signal) / (1 + sum of weights), over the signals that this
 -- query can have.
-create or replace function recall(
-  words text, embedding halfvec, model text, f filters, pool integer, max_hits integer, vector_share float8, min_score float8,
-  speakers text[], moments tstzmultirange, signals signal_weights, phrases text[] default null)
+create or replace function htm.recall(
+  words text, embedding pgvector.halfvec, model text, f htm.filters, pool integer, max_hits integer, vector_share float8, min_score float8,
+  speakers text[], moments tstzmultirange, signals htm.signal_weights, phrases text[] default null)
 returns table (
   id uuid, score float8, vector_rank bigint, text_rank bigint, vector_part float8, text_part float8, context_part float8,
   tags_part float8, session_part float8, speaker_part float8, time_part float8, prior_part float8, content text, tokens integer,
   created_at timestamptz, owner text, importance float8, metadata jsonb, access_count bigint, accessed_at timestamptz,
   passage text, tags text[], keys text[], version integer, mentions jsonb, cosine float8, word_coverage float8,
   matched_words bigint, query_words bigint, passage_length integer)
-language plpgsql stable security definer rows 10 set search_path from current
+language plpgsql stable security definer rows 10 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_memoize = off as $$
 #variable_conflict use_column
 declare
-  me constant text := this_tenant();
-  query_vector constant halfvec := embedding;
-  filtered constant boolean := f.tags is not null or filters_mentions(f);
+  me constant text := htm.this_tenant();
+  query_vector constant pgvector.halfvec := embedding;
+  filtered constant boolean := f.tags is not null or htm.filters_mentions(f);
   owners constant text[] := f.owners;
   robots constant text[] := f.robots;
   only_session constant text := f.session;
@@ -37,39 +37,39 @@ declare
   total_weight constant float8 := 1 + signals.session + case when one_speaker is not null then signals.speaker else 0 end
                                   + case when moments is not null then signals.time else 0 end + signals.prior;
   vector_weight float8 := vector_share;
-  space vector_spaces;
+  space htm.vector_spaces;
   space_id integer;
-  plan search_plan;
+  plan htm.search_plan;
   allowed_nodes uuid[];
-  query_terms weighted_query;
-  query_weights sparsevec;
+  query_terms htm.weighted_query;
+  query_weights pgvector.sparsevec;
   best_score float8;
-  top_terms sparsevec[];
-  vector_hits vector_matches;
+  top_terms pgvector.sparsevec[];
+  vector_hits htm.vector_matches;
   text_hits uuid[];
   phrase_nodes uuid[];
   phrase_passages uuid[];
   phrase_shares float8[];
-  lex lexicon;
+  lex htm.lexicon;
   tag_patterns text[];
 begin
-  if query_vector is not null then space := query_vector_space(model, query_vector); space_id := space.id; end if;
-  if words is not null then query_terms := weigh_query(words); query_weights := query_terms.weights; end if;
+  if query_vector is not null then space := htm.query_vector_space(model, query_vector); space_id := space.id; end if;
+  if words is not null then query_terms := htm.weigh_query(words); query_weights := query_terms.weights; end if;
   if space_id is null then vector_weight := 0; elsif query_weights is null then vector_weight := 1; end if;
   best_score := nullif(query_terms.best_score, 0);
   top_terms := query_terms.top_terms;
-  if signals.tags > 0 and query_weights is not null and exists (select 1 from tags t where t.tenant = me) then
-    select * into lex from lexicon l where l.tenant = me;
+  if signals.tags > 0 and query_weights is not null and exists (select 1 from htm.tags t where t.tenant = me) then
+    select * into lex from htm.lexicon l where l.tenant = me;
     -- A tag in which no word begins like a word of the query is left out before it is cut into lexemes: most are.
     tag_patterns := array(select '%' || substr(l, length(lex.prefix) + 1, 3) || '%' from unnest(query_terms.lexemes) l);
   end if;
-  plan := plan_search(f, pool);
+  plan := htm.plan_search(f, pool);
   allowed_nodes := plan.node_ids;
-  if space_id is not null then vector_hits := vector_search(query_vector, space, f, plan, pool); end if;
-  if query_weights is not null then text_hits := text_search(query_terms, f, plan, pool); end if;
+  if space_id is not null then vector_hits := htm.vector_search(query_vector, space, f, plan, pool); end if;
+  if query_weights is not null then text_hits := htm.text_search(query_terms, f, plan, pool); end if;
   if cardinality(phrases) > 0 and query_weights is not null then
     select array_agg(p.node_id), array_agg(p.passage_id), array_agg(p.share) into phrase_nodes, phrase_passages, phrase_shares
-    from phrase_search(phrases, f, plan, coalesce(vector_hits.nodes, '{}') || coalesce(text_hits, '{}')) p;
+    from htm.phrase_search(phrases, f, plan, coalesce(vector_hits.nodes, '{}') || coalesce(text_hits, '{}')) p;
     if phrase_nodes is not null then
       best_score := 2 * best_score;
       text_hits := text_hits || array(select distinct n from unnest(phrase_nodes) n where (n = any(text_hits)) is not true);
@@ -93,12 +93,12 @@ begin
            end as vector_score,
            sum(p.length) over (partition by c.node_id) as node_length
     from candidates c, lateral (
-      select q.id, q.weights, q.length from passages q where q.tenant = me and q.node_id = c.node_id offset 0) p
+      select q.id, q.weights, q.length from htm.passages q where q.tenant = me and q.node_id = c.node_id offset 0) p
     left join lateral (
-      select e.embedding <=> query_vector as distance from vectors e
+      select e.embedding operator(pgvector.<=>) query_vector as distance from htm.vectors e
       where e.tenant = me and e.space = space_id and e.passage_id = p.id and p.id is distinct from c.passage_id offset 0) v on true
     cross join lateral (
-      select coalesce(greatest(0, least(1, -(p.weights <#> query_weights) / best_score)), 0)
+      select coalesce(greatest(0, least(1, -(p.weights operator(pgvector.<#>) query_weights) / best_score)), 0)
              + case when phrase_passages is null then 0 else coalesce((
                  select x.share / 2 from unnest(phrase_passages, phrase_shares) x(id, share) where x.id = p.id), 0) end as text_score) w),
   -- Each candidate with the best of its passages, and its place among all.
@@ -115,15 +115,15 @@ begin
     from ranked_candidates r, lateral (
       select m.id, m.owner, m.session, m.seq, m.name, m.at,
              m.role is not null or m.name is not null or m.session <> '' as in_conversation
-      from mentions m
+      from htm.mentions m
       where m.tenant = me and m.node_id = r.node_id
-        and mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter)
+        and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter)
       order by m.at desc limit 3) m
     where r.place <= kept),
   -- What was said up to two messages before and after the best of them.
   neighbours as (
     select n.* from candidate_mentions c, lateral (
-      select m.node_id, m.id, m.owner, m.session, m.seq, m.name, m.at from mentions m
+      select m.node_id, m.id, m.owner, m.session, m.seq, m.name, m.at from htm.mentions m
       where m.tenant = me and m.owner = c.owner and m.session = c.session and m.seq between c.seq - 2 and c.seq + 2
         and m.forgotten_at is null and m.node_id is not null and m.id <> c.id
         and (m.role is not null or m.name is not null or m.session <> '') offset 0) n
@@ -144,38 +144,38 @@ begin
   neighbour_passages as (
     select n.node_id, p.id as passage_id, p.weights, p.length, 1 - nullif(v.distance, 'NaN') as cosine,
            coalesce(least(1, greatest(0, 1 - nullif(v.distance, 'NaN')) / 0.8), 0) as vector_score,
-           coalesce(least(1, -(p.weights <#> query_weights) / best_score), 0) as text_score,
+           coalesce(least(1, -(p.weights operator(pgvector.<#>) query_weights) / best_score), 0) as text_score,
            sum(p.length) over (partition by n.node_id) as node_length
     from neighbour_nodes n, lateral (
-      select q.id, q.weights, q.length from passages q where q.tenant = me and q.node_id = n.node_id and q.live offset 0) p
+      select q.id, q.weights, q.length from htm.passages q where q.tenant = me and q.node_id = n.node_id and q.live offset 0) p
     left join lateral (
-      select e.embedding <=> query_vector as distance from vectors e
+      select e.embedding operator(pgvector.<=>) query_vector as distance from htm.vectors e
       where e.tenant = me and e.space = space_id and e.passage_id = p.id offset 0) v on true),
   -- Each node with the best of its passages, and how much it takes from and gives to what stands around it.
   best_passages as materialized (
     select r.node_id, r.passage_id, r.vector_rank, r.text_rank, r.vector_score, r.text_score, r.weights, r.length, r.cosine,
-           context_share(r.node_length) as context_share, true as was_found
+           htm.context_share(r.node_length) as context_share, true as was_found
     from ranked_candidates r
     where r.node_id in (select c.node_id from considered c)
     union all
     select b.* from (
       select distinct on (p.node_id) p.node_id, p.passage_id, null::bigint, null::bigint, p.vector_score, p.text_score, p.weights,
-             p.length, p.cosine, context_share(p.node_length), false
+             p.length, p.cosine, htm.context_share(p.node_length), false
       from neighbour_passages p
       order by p.node_id, vector_weight * p.vector_score + (1 - vector_weight) * p.text_score desc, p.passage_id) b),
   -- How much each of the query's heaviest terms counts in the best passage of each node, as a share of the best score.
   node_terms as materialized (
     select b.node_id, b.context_share, query_vector is not null and b.cosine is null as by_words_alone, t.term,
-           -(b.weights <#> t.vector) / best_score as weight
+           -(b.weights operator(pgvector.<#>) t.vector) / best_score as weight
     from best_passages b, unnest(top_terms) with ordinality t(vector, term)
-    where b.text_score > 0 and b.weights <#> t.vector < 0
+    where b.text_score > 0 and b.weights operator(pgvector.<#>) t.vector < 0
     union all
     select b.node_id, b.context_share, query_vector is not null and b.cosine is null, 0,
            x.share / 2                                               -- the phrases, as one more term
     from unnest(phrase_passages, phrase_shares) x(id, share) join best_passages b on b.passage_id = x.id),
   -- How much of the query the words of a node cover. Where there is no vector, nothing else can corroborate a lone word: it counts.
   node_coverage as (
-    select t.node_id, corroborated_coverage(sum(t.weight), max(t.weight),
+    select t.node_id, htm.corroborated_coverage(sum(t.weight), max(t.weight),
                                             case when bool_or(t.by_words_alone) then 0 else signals.corroboration end) as covered,
            count(*) filter (where t.term > 0) as matched
     from node_terms t group by 1),
@@ -195,28 +195,28 @@ begin
     where c.in_conversation),
   -- How much of the query a mention covers together with what stands around it.
   context_coverage as (
-    select t.id, corroborated_coverage(sum(t.weight), max(t.weight), signals.corroboration) as covered
+    select t.id, htm.corroborated_coverage(sum(t.weight), max(t.weight), signals.corroboration) as covered
     from mention_terms t group by 1),
   -- The words of the query as they stand in tags, with the term and the weight of each.
   query_words as materialized (
-    select w.word, t.term, -(t.vector <#> w.vector) / best_score as weight
-    from (select word, ('{' || lexeme_dimension(word) || ':1}/268435456')::sparsevec as vector
+    select w.word, t.term, -(t.vector operator(pgvector.<#>) w.vector) / best_score as weight
+    from (select word, ('{' || htm.lexeme_dimension(word) || ':1}/268435456')::pgvector.sparsevec as vector
           from unnest(query_terms.lexemes) lexeme, substr(lexeme, length(lex.prefix) + 1) word) w,
          unnest(top_terms) with ordinality t(vector, term)
-    where tag_patterns is not null and t.vector <#> w.vector < 0),
+    where tag_patterns is not null and t.vector operator(pgvector.<#>) w.vector < 0),
   -- The query's terms in the tags of the best candidates: tags say what a text is about, and count lower than its own words.
   tag_terms as materialized (
     select c.id, c.node_id, w.term, signals.tags * w.weight as weight
     from ranked_candidates r
     cross join lateral (
-      select string_agg(translate(t.tag, ':-_', '   '), ' ') as text from tags t
-      where t.tenant = me and t.node_id = r.node_id and t.explicit and fold_accents(t.tag) like any(tag_patterns) offset 0) tag
-    cross join lateral unnest(to_lexemes(lex.config, tag.text)) u
+      select string_agg(translate(t.tag, ':-_', '   '), ' ') as text from htm.tags t
+      where t.tenant = me and t.node_id = r.node_id and t.explicit and htm.fold_accents(t.tag) like any(tag_patterns) offset 0) tag
+    cross join lateral unnest(htm.to_lexemes(lex.config, tag.text)) u
     join query_words w on w.word = u.lexeme join considered c on c.node_id = r.node_id
     where tag_patterns is not null and r.place <= with_context),
   -- How much of the query a mention covers together with its surroundings and the tags of its node.
   tag_coverage as (
-    select best.id, corroborated_coverage(sum(best.weight), max(best.weight), signals.corroboration) as covered from (
+    select best.id, htm.corroborated_coverage(sum(best.weight), max(best.weight), signals.corroboration) as covered from (
       select a.id, a.term, max(a.weight) as weight from (
         select t.id, t.term, t.weight from tag_terms t
         union all
@@ -251,7 +251,7 @@ begin
              s.score * sqrt(least(1, (p.vector_part + p.text_part + p.context_part + p.tags_part) / nullif(s.score, 0))),
              p.vector_part + p.text_part + p.context_part + p.tags_part) as session_part,
            case when p.name = one_speaker or starts_with(p.name, one_speaker || ' ') then signals.speaker else 0 end as speaker_part,
-           case when moments is not null then signals.time * exp(-least(days_outside(p.at, moments) / 7, 100)) else 0 end as time_part
+           case when moments is not null then signals.time * exp(-least(htm.days_outside(p.at, moments) / 7, 100)) else 0 end as time_part
     from mention_parts p left join session_scores s on s.owner = p.owner and s.session = p.session),
   -- Each node by the best of its mentions.
   best_mentions as (
@@ -261,10 +261,10 @@ begin
   -- With what is known of the node whatever the query: its importance and its use. Neighbours must pass the filters, too.
   node_parts as (
     select b.*, signals.prior * coalesce((
-             select 0.05 * n.importance + 0.5 * least(1, ln(1 + n.access_count) / ln(101)) from node_state n
+             select 0.05 * n.importance + 0.5 * least(1, ln(1 + n.access_count) / ln(101)) from htm.node_state n
              where signals.prior > 0 and n.tenant = me and n.node_id = b.node_id), 0) as prior_part
     from best_mentions b where b.was_found or not filtered
-       or case when allowed_nodes is null then node_matches(b.node_id, f)
+       or case when allowed_nodes is null then htm.node_matches(b.node_id, f)
                else b.node_id in (select unnest(allowed_nodes)) end offset 0),
   -- The best of them.
   hits as materialized (
@@ -277,28 +277,28 @@ begin
          h.context_part / total_weight, h.tags_part / total_weight, h.session_part / total_weight, h.speaker_part / total_weight,
          h.time_part / total_weight, h.prior_part / total_weight,
          n.content, n.tokens, n.created_at, n.owner, s.importance, s.metadata, s.access_count, s.accessed_at,
-         (select coalesce(p.body, nullif(substr(n.content, p.starts + 1, p.stops - p.starts), '')) from passages p
+         (select coalesce(p.body, nullif(substr(n.content, p.starts + 1, p.stops - p.starts), '')) from htm.passages p
           where p.tenant = me and p.id = h.passage_id),
-         coalesce((select array_agg(t.tag order by t.tag) from tags t
+         coalesce((select array_agg(t.tag order by t.tag) from htm.tags t
                    where t.tenant = me and t.node_id = h.node_id and t.explicit), '{}'),
          coalesce(k.names, '{}'), k.version,
          (select coalesce(jsonb_agg(jsonb_build_object(
                    'id', m.id, 'robot', m.robot, 'session', m.session, 'role', m.role, 'name', m.name, 'seq', m.seq, 'at', m.at,
                    'metadata', m.metadata, 'payload', encode(m.payload, 'base64')) order by m.at desc, m.seq desc), '[]')
           from (
-            select m.* from mentions m
+            select m.* from htm.mentions m
             where m.tenant = me and m.node_id = h.node_id
-              and mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter)
+              and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter)
             order by m.at desc, m.seq desc limit 20) m),
          h.cosine, h.word_coverage, coalesce(h.matched, 0), cardinality(query_terms.lexemes)::bigint, h.length::integer
   from hits h
   cross join lateral (
-    select n.content, n.tokens, n.created_at, n.owner from nodes n where n.tenant = me and n.id = h.node_id offset 0) n
+    select n.content, n.tokens, n.created_at, n.owner from htm.nodes n where n.tenant = me and n.id = h.node_id offset 0) n
   cross join lateral (
-    select s.importance, s.metadata, s.access_count, s.accessed_at from node_state s
+    select s.importance, s.metadata, s.access_count, s.accessed_at from htm.node_state s
     where s.tenant = me and s.node_id = h.node_id offset 0) s
   cross join lateral (
-    select array_agg(k.key order by k.key) as names, max(k.version) as version from keys k
+    select array_agg(k.key order by k.key) as names, max(k.version) as version from htm.keys k
     where k.tenant = me and k.node_id = h.node_id and k.current) k
   order by h.score desc, h.node_id;
 end $$;

@@ -4,32 +4,32 @@
 -- as the owner (security definer), with a fixed search_path, and take the tenant from the setting, never as an argument.
 
 -- The words of a query as they weigh in this tenant, the rarest first. Null without memories.
-create or replace function weigh_query(words text) returns weighted_query
-language plpgsql stable set search_path from current set plan_cache_mode = force_generic_plan as $$
+create or replace function htm.weigh_query(words text) returns htm.weighted_query
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
   few constant integer := 2000;                 -- below so many passages all counts are made now
   rare constant integer := 200;                 -- a lexeme that is not in lexeme_counts is counted up to here
   compared constant integer := 16;              -- so many terms are compared one by one
-  lex lexicon; total bigint; answer weighted_query;
+  lex htm.lexicon; total bigint; answer htm.weighted_query;
 begin
-  select * into lex from lexicon l where l.tenant = this_tenant();
+  select * into lex from htm.lexicon l where l.tenant = htm.this_tenant();
   if not found then return null; end if;
   total := lex.documents;
   if total < few then
-    select greatest(count(*), total) into total from (select 1 from passages p where p.tenant = lex.tenant limit few) x;
+    select greatest(count(*), total) into total from (select 1 from htm.passages p where p.tenant = lex.tenant limit few) x;
   end if;
   with
   -- Each lexeme of the query, also as it is written with its accents, and in how many passages it occurs.
   written as (
     select q.lexeme as term, unnest(array_remove(array[q.lexeme, q.as_written], null)) as lexeme
-    from query_lexemes(lex.config, words) q),
+    from htm.query_lexemes(lex.config, words) q),
   counted as (
     select term, lexeme, coalesce(
-             (select c.documents from lexeme_counts c
+             (select c.documents from htm.lexeme_counts c
               where lex.documents >= few and c.tenant = lex.tenant and c.lexeme = u.lexeme),
              (select count(*) from (
                 select 1 from (
-                  select p.tenant from passages p where p.lexemes @@ quote_lexeme(lex.prefix || lexeme)::tsquery offset 0) p
+                  select p.tenant from htm.passages p where p.lexemes @@ htm.quote_lexeme(lex.prefix || lexeme)::tsquery offset 0) p
                 where p.tenant = lex.tenant limit case when lex.documents >= few then rare else few end) x)) as documents
     from written u),
   -- Inverse document frequency as in Lucene: ln(1 + (N - n + 0.5) / (n + 0.5)). Both ways to write a term share one.
@@ -39,7 +39,7 @@ begin
               / (sum(c.documents)::bigint + 0.5::float8)) as idf
     from counted c group by c.term),
   dimensions as materialized (
-    select distinct t.term, t.idf::real as weight, lexeme_dimension(c.lexeme) as dimension
+    select distinct t.term, t.idf::real as weight, htm.lexeme_dimension(c.lexeme) as dimension
     from terms t join counted c on c.term = t.term),
   -- The sparse vector of each term, the heaviest first.
   entries as (
@@ -48,26 +48,26 @@ begin
     from dimensions d group by d.term, d.weight)
   select (select array_agg(lex.prefix || c.lexeme order by c.documents, c.lexeme) from counted c),
          (select array_agg(c.documents order by c.documents, c.lexeme) from counted c),
-         (select ('{' || string_agg(d.dimension || ':' || d.weight, ',') || '}/268435456')::sparsevec
+         (select ('{' || string_agg(d.dimension || ':' || d.weight, ',') || '}/268435456')::pgvector.sparsevec
           from (select x.dimension, max(x.weight) as weight from dimensions x group by x.dimension) d),
          (select sum(t.idf) * (lex.k1 + 1) from terms t),
-         (select array_agg(e.entry::sparsevec order by e.place) from entries e where e.place <= compared)
+         (select array_agg(e.entry::pgvector.sparsevec order by e.place) from entries e where e.place <= compared)
     into answer;
   return answer;
 end $$;
 
 -- How the two searches go about it: looking up the nodes that pass the filters, reading all rows of the owners, or following an index.
-create or replace function plan_search(f filters, pool integer) returns search_plan
-language plpgsql stable set search_path from current set plan_cache_mode = force_generic_plan as $$
+create or replace function htm.plan_search(f htm.filters, pool integer) returns htm.search_plan
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
-  me constant text := this_tenant(); owners constant text[] := f.owners;
+  me constant text := htm.this_tenant(); owners constant text[] := f.owners;
   few constant integer := 5000;                 -- so many passages are read about as fast as an index is followed
   many constant integer := 20000;               -- so many nodes that pass the filters are gathered before the searches
-  plan search_plan; total bigint; messages bigint;
+  plan htm.search_plan; total bigint; messages bigint;
 begin
-  plan.filtered := f.tags is not null or filters_mentions(f);
-  select greatest(l.documents, 1) into total from lexicon l where l.tenant = me;
-  if plan.filtered then plan.node_ids := filtered_nodes(f, many); end if;
+  plan.filtered := f.tags is not null or htm.filters_mentions(f);
+  select greatest(l.documents, 1) into total from htm.lexicon l where l.tenant = me;
+  if plan.filtered then plan.node_ids := htm.filtered_nodes(f, many); end if;
   -- To look c nodes up costs c. To find them through an index among n, it must be followed for pool * n / c. The cheaper is taken.
   plan.by_node := plan.node_ids is not null and (cardinality(plan.node_ids) <= 1000
                   or cardinality(plan.node_ids)::float8 ^ 2 < pool::float8 * total);
@@ -78,24 +78,24 @@ begin
   elsif plan.exact then
     -- Owners with that many messages have more passages than few. Only the passages of others are counted.
     select sum(s.last_seq) into messages from (
-      select s.last_seq from sessions s where s.tenant = me and s.owner = any(owners) limit 20) s;
+      select s.last_seq from htm.sessions s where s.tenant = me and s.owner = any(owners) limit 20) s;
     plan.exact := coalesce(messages, 0) <= 4 * few;
   end if;
   if plan.exact then
     execute 'select count(*) <= $3 from ('
-      'select 1 from passages p where p.tenant = $1 and owner_is_visible($2, p.owner) limit $3 + 1) x'
+      'select 1 from htm.passages p where p.tenant = $1 and htm.owner_is_visible($2, p.owner) limit $3 + 1) x'
     into plan.exact using me, owners, few;
   end if;
   return plan;
 end $$;
 
 -- The nodes whose passages are nearest to the query's vector.
-create or replace function vector_search(query_vector halfvec, space vector_spaces, f filters, plan search_plan, pool integer)
-returns vector_matches
-language plpgsql stable set search_path from current set plan_cache_mode = force_custom_plan as $$
+create or replace function htm.vector_search(query_vector pgvector.halfvec, space htm.vector_spaces, f htm.filters, plan htm.search_plan, pool integer)
+returns htm.vector_matches
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 declare
-  me constant text := this_tenant(); owners constant text[] := f.owners; allowed_nodes constant uuid[] := plan.node_ids;
-  check_each constant boolean := plan.filtered and plan.node_ids is null; answer vector_matches;
+  me constant text := htm.this_tenant(); owners constant text[] := f.owners; allowed_nodes constant uuid[] := plan.node_ids;
+  check_each constant boolean := plan.filtered and plan.node_ids is null; answer htm.vector_matches;
 begin
   if not plan.by_node and not plan.exact and space.indexed then
     -- Only integers of the space's row are formatted: a cast needs a literal dimension, a partial index a literal space.
@@ -105,10 +105,10 @@ begin
       'select array_agg(node_id order by distance, node_id), array_agg(passage_id order by distance, node_id), '
       'array_agg(distance order by distance, node_id) from ('
       'select distinct on (node_id) node_id, passage_id, distance from ('
-      'select node_id, passage_id, embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) distance from vectors '
-      'where space = %2$s and tenant = $2 and live and owner_is_visible($4, owner) '
-      'and ($7 is null or (node_id in (select unnest($7))) is true) and (not $6 or node_matches(node_id, $5)) '
-      'order by embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) limit $3) near order by node_id, distance) x',
+      'select node_id, passage_id, embedding::pgvector.halfvec(%1$s) operator(pgvector.<=>) $1::pgvector.halfvec(%1$s) distance from htm.vectors '
+      'where space = %2$s and tenant = $2 and live and htm.owner_is_visible($4, owner) '
+      'and ($7 is null or (node_id in (select unnest($7))) is true) and (not $6 or htm.node_matches(node_id, $5)) '
+      'order by embedding::pgvector.halfvec(%1$s) operator(pgvector.<=>) $1::pgvector.halfvec(%1$s) limit $3) near order by node_id, distance) x',
       space.dimension, space.id)
     into answer.nodes, answer.passages, answer.distances using query_vector, me, pool, owners, f, check_each, allowed_nodes;
     if cardinality(answer.nodes) >= pool / 2 then return answer; end if;
@@ -118,22 +118,22 @@ begin
          array_agg(x.distance order by x.distance, x.node_id)
     into answer.nodes, answer.passages, answer.distances from (
     select y.* from (
-      select distinct on (v.node_id) v.node_id, v.passage_id, v.embedding <=> query_vector as distance from vectors v
-      where v.tenant = me and v.space = space.id and v.live and owner_is_visible(owners, v.owner)
-        and (allowed_nodes is null or v.node_id = any(allowed_nodes)) and (not check_each or node_matches(v.node_id, f))
-      order by v.node_id, (v.embedding <=> query_vector) + 0) y
+      select distinct on (v.node_id) v.node_id, v.passage_id, v.embedding operator(pgvector.<=>) query_vector as distance from htm.vectors v
+      where v.tenant = me and v.space = space.id and v.live and htm.owner_is_visible(owners, v.owner)
+        and (allowed_nodes is null or v.node_id = any(allowed_nodes)) and (not check_each or htm.node_matches(v.node_id, f))
+      order by v.node_id, (v.embedding operator(pgvector.<=>) query_vector) + 0) y
     order by y.distance, y.node_id limit pool) x;
   return answer;
 end $$;
 
 -- The words that drive the index, as queries to try in turn. The rarest come first, as many as have `candidates` passages
 -- together. Where a common word is needed to fill the pool, it first drives only together with another word.
-create or replace function driving_queries(query_terms weighted_query, candidates integer, pool integer) returns tsquery[]
-language plpgsql immutable set search_path from current as $$
+create or replace function htm.driving_queries(query_terms htm.weighted_query, candidates integer, pool integer) returns tsquery[]
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare rare text; common text; others text; before bigint := 0; through bigint; word text;
 begin
   for i in 1 .. cardinality(query_terms.lexemes) loop
-    through := before + query_terms.documents[i]; word := quote_lexeme(query_terms.lexemes[i]);
+    through := before + query_terms.documents[i]; word := htm.quote_lexeme(query_terms.lexemes[i]);
     if through <= candidates then rare := concat_ws('|', rare, word);
     elsif before < pool then common := concat_ws('|', common, word);
     else others := concat_ws('|', others, word);
@@ -146,41 +146,41 @@ begin
 end $$;
 
 -- The nodes whose passages have the words of the query, the best first.
-create or replace function text_search(query_terms weighted_query, f filters, plan search_plan, pool integer) returns uuid[]
-language plpgsql stable set search_path from current set plan_cache_mode = force_generic_plan as $$
+create or replace function htm.text_search(query_terms htm.weighted_query, f htm.filters, plan htm.search_plan, pool integer) returns uuid[]
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
-  me constant text := this_tenant(); owners constant text[] := f.owners; allowed_nodes constant uuid[] := plan.node_ids;
+  me constant text := htm.this_tenant(); owners constant text[] := f.owners; allowed_nodes constant uuid[] := plan.node_ids;
   check_each constant boolean := plan.filtered and plan.node_ids is null;
-  query_weights constant sparsevec := query_terms.weights;
+  query_weights constant pgvector.sparsevec := query_terms.weights;
   max_passages constant integer := case when check_each then null else 4 * pool end;
   found uuid[]; passages_read bigint; driving tsquery;
 begin
   if plan.by_node or plan.exact then
     -- Planned for this query: it may look few nodes up, or read few rows of the owners.
     execute 'select array_agg(x.node_id order by x.distance, x.node_id) from ('
-      'select p.node_id, min(p.weights <#> $1) distance from passages p '
-      'where p.tenant = $2 and owner_is_visible($4, p.owner) and p.live and p.lexemes @@ $3 '
-      'and ($5 is null or p.node_id = any($5)) and (not $6 or node_matches(p.node_id, $7)) '
+      'select p.node_id, min(p.weights operator(pgvector.<#>) $1) distance from htm.passages p '
+      'where p.tenant = $2 and htm.owner_is_visible($4, p.owner) and p.live and p.lexemes @@ $3 '
+      'and ($5 is null or p.node_id = any($5)) and (not $6 or htm.node_matches(p.node_id, $7)) '
       'group by p.node_id order by 2, 1 limit $8) x'
-    into found using query_weights, me, any_lexeme(query_terms.lexemes), owners, allowed_nodes, check_each, f, pool;
+    into found using query_weights, me, htm.any_lexeme(query_terms.lexemes), owners, allowed_nodes, check_each, f, pool;
     return found;
   end if;
-  foreach driving in array driving_queries(query_terms, plan.candidates, pool) loop
+  foreach driving in array htm.driving_queries(query_terms, plan.candidates, pool) loop
     for round in 1 .. 2 loop
       with
       -- The best passages. All words score. The lexemes carry the tenant's prefix and stand in a subquery of their own, so that
       -- no other index is taken.
       near as (
-        select p.node_id, p.weights <#> query_weights as distance from (
-          select q.tenant, q.node_id, q.owner, q.live, q.weights from passages q where q.lexemes @@ driving offset 0) p
-        where p.tenant = me and p.live and owner_is_visible(owners, p.owner)
+        select p.node_id, p.weights operator(pgvector.<#>) query_weights as distance from (
+          select q.tenant, q.node_id, q.owner, q.live, q.weights from htm.passages q where q.lexemes @@ driving offset 0) p
+        where p.tenant = me and p.live and htm.owner_is_visible(owners, p.owner)
           and (allowed_nodes is null or p.node_id in (select unnest(allowed_nodes)))
         order by distance limit case when round = 1 then max_passages end),
       -- Their nodes. Filters that are checked one by one are checked from the best on.
       best as (
         select b.node_id, b.distance from (
           select n.node_id, min(n.distance) as distance from near n group by n.node_id order by 2, 1 offset 0) b
-        where not check_each or node_matches(b.node_id, f) limit pool)
+        where not check_each or htm.node_matches(b.node_id, f) limit pool)
       select array_agg(b.node_id order by b.distance, b.node_id), (select count(*) from near) into found, passages_read from best b;
       exit when cardinality(found) >= pool / 2 or passages_read < max_passages or max_passages is null;
       -- Many passages of one node took the places: the second round has no limit.
@@ -191,44 +191,45 @@ begin
 end $$;
 
 -- A phrase as a pattern: its words in this order, with any white space between them, and not as a part of longer words.
-create or replace function phrase_pattern(phrase text) returns text language sql immutable strict parallel safe as $$
+create or replace function htm.phrase_pattern(phrase text) returns text language sql immutable strict parallel safe
+begin atomic
   select case when p ~ '^[A-Za-z0-9]' then '(?<![A-Za-z0-9])' else '' end
          || regexp_replace(regexp_replace(p, '([^\w\s])', '\\\1', 'g'), '\s+', '\\s+', 'g')
          || case when p ~ '[A-Za-z0-9]$' then '(?![A-Za-z0-9])' else '' end
-  from translate(fold_accents(phrase), '‘’', '''''') p
-$$;
+  from translate(htm.fold_accents(phrase), '‘’', '''''') p;
+end;
 
 -- The passages that have some of these phrases, and which share of them: among the nodes that the searches found, and among at most a
 -- thousand others that have all words of a phrase.
-create or replace function phrase_search(phrases text[], f filters, plan search_plan, found_nodes uuid[])
+create or replace function htm.phrase_search(phrases text[], f htm.filters, plan htm.search_plan, found_nodes uuid[])
 returns table (node_id uuid, passage_id uuid, share float8)
-language plpgsql stable rows 10 set search_path from current set plan_cache_mode = force_custom_plan as $$
+language plpgsql stable rows 10 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 #variable_conflict use_column
 declare
-  me constant text := this_tenant(); most constant integer := 1000;
+  me constant text := htm.this_tenant(); most constant integer := 1000;
   check_each constant boolean := plan.filtered and plan.node_ids is null;
-  lex lexicon; with_all_words tsquery; patterns text[];
+  lex htm.lexicon; with_all_words tsquery; patterns text[];
 begin
-  select * into lex from lexicon l where l.tenant = me;
-  select array_agg(phrase_pattern(p)) into patterns from unnest(phrases) p;
+  select * into lex from htm.lexicon l where l.tenant = me;
+  select array_agg(htm.phrase_pattern(p)) into patterns from unnest(phrases) p;
   select string_agg('(' || w.lexemes || ')', '|')::tsquery into with_all_words
   from unnest(phrases) p, lateral (
-    select string_agg('(' || concat_ws('|', quote_lexeme(lex.prefix || q.lexeme), quote_lexeme(lex.prefix || q.as_written)) || ')', '&')
-    from query_lexemes(lex.config, p) q) w(lexemes);
+    select string_agg('(' || concat_ws('|', htm.quote_lexeme(lex.prefix || q.lexeme), htm.quote_lexeme(lex.prefix || q.as_written)) || ')', '&')
+    from htm.query_lexemes(lex.config, p) q) w(lexemes);
   return query
   with considered as materialized (
-    select p.id, p.node_id, p.body, p.starts, p.stops from passages p
+    select p.id, p.node_id, p.body, p.starts, p.stops from htm.passages p
     where p.tenant = me and p.node_id = any(found_nodes)
     union all
     select w.* from (
       select x.id, x.node_id, x.body, x.starts, x.stops from (
-        select q.* from passages q where q.lexemes @@ with_all_words offset 0) x
-      where x.tenant = me and x.live and owner_is_visible(f.owners, x.owner) and (x.node_id = any(found_nodes)) is not true
+        select q.* from htm.passages q where q.lexemes @@ with_all_words offset 0) x
+      where x.tenant = me and x.live and htm.owner_is_visible(f.owners, x.owner) and (x.node_id = any(found_nodes)) is not true
         and (plan.node_ids is null or x.node_id = any(plan.node_ids)) limit most) w)
   select c.node_id, c.id, m.share
-  from considered c join nodes n on n.tenant = me and n.id = c.node_id
+  from considered c join htm.nodes n on n.tenant = me and n.id = c.node_id
   cross join lateral (
     select count(*)::float8 / cardinality(patterns) as share from unnest(patterns) pattern
-    where translate(fold_accents(coalesce(c.body, substr(n.content, c.starts + 1, c.stops - c.starts))), '‘’', '''''') ~* pattern) m
-  where m.share > 0 and (not check_each or node_matches(c.node_id, f));
+    where translate(htm.fold_accents(coalesce(c.body, substr(n.content, c.starts + 1, c.stops - c.starts))), '‘’', '''''') ~* pattern) m
+  where m.share > 0 and (not check_each or htm.node_matches(c.node_id, f));
 end $$;

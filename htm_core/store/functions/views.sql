@@ -1,6 +1,6 @@
 -- Mentions with their words, behind the same wall as the tables.
-create or replace view mentions_with_content with (security_invoker = true) as
+create or replace view htm.mentions_with_content with (security_invoker = true) as
 select m.tenant, m.id, m.node_id, m.owner, m.robot, m.session, m.seq, m.external_id, m.role, m.name, m.at, m.metadata,
        m.payload, m.log_position, m.archived, m.forgotten_at, m.purged, coalesce(n.content, m.content, '') as content
-from mentions m left join nodes n on n.tenant = m.tenant and n.id = m.node_id;
-grant select on mentions_with_content to htm_app, htm_worker;
+from htm.mentions m left join htm.nodes n on n.tenant = m.tenant and n.id = m.node_id;
+grant select on htm.mentions_with_content to htm_app, htm_worker;

@@ -1,107 +1,107 @@
 -- Changes of working sets.
 
 -- Takes nodes out of every set but one, each set a version on. All writers lock nodes first and then sets in order.
-create or replace function evict_from_all_sets(ids uuid[], besides uuid) returns void language plpgsql as $$
+create or replace function htm.evict_from_all_sets(ids uuid[], besides uuid) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare one uuid; reached bigint;
 begin
   for one in
-    select s.id from working_sets s
-    where s.tenant = this_tenant() and s.id is distinct from besides
-      and s.id in (select w.set_id from working_items w
-                   where w.tenant = this_tenant() and w.node_id = any(ids) and w.evicted_at is null)
+    select s.id from htm.working_sets s
+    where s.tenant = htm.this_tenant() and s.id is distinct from besides
+      and s.id in (select w.set_id from htm.working_items w
+                   where w.tenant = htm.this_tenant() and w.node_id = any(ids) and w.evicted_at is null)
     order by s.id for no key update
   loop
-    update working_sets s set version = s.version + 1 where s.tenant = this_tenant() and s.id = one
+    update htm.working_sets s set version = s.version + 1 where s.tenant = htm.this_tenant() and s.id = one
     returning s.version into reached;
-    update working_items w set evicted_at = now(), policy = null, score = null, version = reached
-    where w.tenant = this_tenant() and w.set_id = one and w.node_id = any(ids) and w.evicted_at is null;
+    update htm.working_items w set evicted_at = now(), policy = null, score = null, version = reached
+    where w.tenant = htm.this_tenant() and w.set_id = one and w.node_id = any(ids) and w.evicted_at is null;
   end loop;
 end $$;
 
 -- Says to all who hold these nodes, or have held them, that rows are about to be deleted.
-create or replace function mark_sets_pruned(ids uuid[]) returns void language plpgsql as $$
+create or replace function htm.mark_sets_pruned(ids uuid[]) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  perform 1 from working_sets s
-  where s.tenant = this_tenant()
-    and s.id in (select w.set_id from working_items w where w.tenant = this_tenant() and w.node_id = any(ids))
+  perform 1 from htm.working_sets s
+  where s.tenant = htm.this_tenant()
+    and s.id in (select w.set_id from htm.working_items w where w.tenant = htm.this_tenant() and w.node_id = any(ids))
   order by s.id for no key update;
-  update working_sets s set version = s.version + 1, pruned = s.version + 1
-  where s.tenant = this_tenant()
-    and s.id in (select w.set_id from working_items w where w.tenant = this_tenant() and w.node_id = any(ids));
+  update htm.working_sets s set version = s.version + 1, pruned = s.version + 1
+  where s.tenant = htm.this_tenant()
+    and s.id in (select w.set_id from htm.working_items w where w.tenant = htm.this_tenant() and w.node_id = any(ids));
 end $$;
 
 -- Writes down one change of a set: who left and came, and nodes that are no longer live, which leave every set.
 --
 -- Answers with the version that it made, and with those who were forgotten meanwhile and did not come; with nothing where
 -- `expected` is given and the set has moved on from it.
-create or replace function change_working_set(of_owner text, is_shared boolean, of_holder text, of_session text, expected bigint,
+create or replace function htm.change_working_set(of_owner text, is_shared boolean, of_holder text, of_session text, expected bigint,
                            gone uuid[], scores float8[], gone_at timestamptz, by_policy text,
                            came uuid[], added timestamptz[], accessed timestamptz[], counts bigint[], dead uuid[])
-returns table (set_id uuid, reached bigint, refused uuid[]) language plpgsql as $$
+returns table (set_id uuid, reached bigint, refused uuid[]) language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare mine uuid; made bigint;
 begin
-  perform 1 from nodes n where n.tenant = this_tenant() and n.id = any(came) order by n.id for share;
+  perform 1 from htm.nodes n where n.tenant = htm.this_tenant() and n.id = any(came) order by n.id for share;
   if cardinality(dead) > 0 then  -- all of the sets' locks at once, in order
-    perform 1 from working_sets s
-    where s.tenant = this_tenant()
+    perform 1 from htm.working_sets s
+    where s.tenant = htm.this_tenant()
       and ((s.owner, s.shared, s.holder, s.session) = (of_owner, is_shared, of_holder, of_session)
-           or s.id in (select w.set_id from working_items w
-                       where w.tenant = this_tenant() and w.node_id = any(dead) and w.evicted_at is null))
+           or s.id in (select w.set_id from htm.working_items w
+                       where w.tenant = htm.this_tenant() and w.node_id = any(dead) and w.evicted_at is null))
     order by s.id for no key update;
   end if;
   if expected is null then
-    insert into working_sets as s (tenant, owner, shared, holder, session)
-    values (this_tenant(), of_owner, is_shared, of_holder, of_session)
+    insert into htm.working_sets as s (tenant, owner, shared, holder, session)
+    values (htm.this_tenant(), of_owner, is_shared, of_holder, of_session)
     on conflict (tenant, owner, shared, holder, session) do update set version = s.version + 1
     returning s.id, s.version into mine, made;
   else
-    update working_sets s set version = s.version + 1
-    where s.tenant = this_tenant() and (s.owner, s.shared, s.holder, s.session) = (of_owner, is_shared, of_holder, of_session)
+    update htm.working_sets s set version = s.version + 1
+    where s.tenant = htm.this_tenant() and (s.owner, s.shared, s.holder, s.session) = (of_owner, is_shared, of_holder, of_session)
       and s.version = expected
     returning s.id, s.version into mine, made;
     if mine is null then return; end if;
   end if;
-  update working_items w set evicted_at = gone_at, policy = by_policy, score = d.score, version = made
+  update htm.working_items w set evicted_at = gone_at, policy = by_policy, score = d.score, version = made
   from unnest(gone, scores) as d(id, score)
-  where w.tenant = this_tenant() and w.set_id = mine and w.node_id = d.id and w.evicted_at is null;
+  where w.tenant = htm.this_tenant() and w.set_id = mine and w.node_id = d.id and w.evicted_at is null;
   -- After the evictions: what left and came back within one plan is held. What was forgotten meanwhile is not.
-  insert into working_items as w (tenant, set_id, node_id, version, added_at, accessed_at, access_count)
-  select this_tenant(), mine, d.id, made, d.added_at, d.accessed_at, d.access_count
+  insert into htm.working_items as w (tenant, set_id, node_id, version, added_at, accessed_at, access_count)
+  select htm.this_tenant(), mine, d.id, made, d.added_at, d.accessed_at, d.access_count
   from unnest(came, added, accessed, counts) as d(id, added_at, accessed_at, access_count)
-  join nodes n on n.tenant = this_tenant() and n.id = d.id and n.live
+  join htm.nodes n on n.tenant = htm.this_tenant() and n.id = d.id and n.live
   on conflict (tenant, set_id, node_id) do update
   set added_at = case when w.evicted_at is null then w.added_at else excluded.added_at end,
       accessed_at = greatest(w.accessed_at, excluded.accessed_at),
       access_count = greatest(w.access_count, case when w.evicted_at is null then w.access_count else excluded.access_count end),
       evicted_at = null, policy = null, score = null, version = made;
   if cardinality(dead) > 0 then
-    update working_items w set evicted_at = now(), policy = null, score = null, version = made
-    where w.tenant = this_tenant() and w.set_id = mine and w.node_id = any(dead) and w.evicted_at is null;
-    perform evict_from_all_sets(dead, mine);
+    update htm.working_items w set evicted_at = now(), policy = null, score = null, version = made
+    where w.tenant = htm.this_tenant() and w.set_id = mine and w.node_id = any(dead) and w.evicted_at is null;
+    perform htm.evict_from_all_sets(dead, mine);
   end if;
   return query select mine, made, array(
     select d.id from unnest(came) as d(id)
-    where not exists (select 1 from nodes n where n.tenant = this_tenant() and n.id = d.id and n.live));
+    where not exists (select 1 from htm.nodes n where n.tenant = htm.this_tenant() and n.id = d.id and n.live));
 end $$;
 
 -- Adds to the access counts of what a set holds, and answers with what they are now; with nothing where it holds none of it.
-create or replace function count_accesses(of_owner text, is_shared boolean, of_holder text, of_session text,
+create or replace function htm.count_accesses(of_owner text, is_shared boolean, of_holder text, of_session text,
                           ids uuid[], times bigint[], ats timestamptz[])
-returns table (set_id uuid, reached bigint, node uuid, count bigint, at timestamptz) language plpgsql as $$
+returns table (set_id uuid, reached bigint, node uuid, count bigint, at timestamptz) language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare mine uuid; made bigint;
 begin
-  update working_sets s set version = s.version + 1
-  where s.tenant = this_tenant() and (s.owner, s.shared, s.holder, s.session) = (of_owner, is_shared, of_holder, of_session)
-    and exists (select 1 from working_items w where w.tenant = s.tenant and w.set_id = s.id and w.node_id = any(ids)
+  update htm.working_sets s set version = s.version + 1
+  where s.tenant = htm.this_tenant() and (s.owner, s.shared, s.holder, s.session) = (of_owner, is_shared, of_holder, of_session)
+    and exists (select 1 from htm.working_items w where w.tenant = s.tenant and w.set_id = s.id and w.node_id = any(ids)
                 and w.evicted_at is null)
   returning s.id, s.version into mine, made;
   if mine is null then return; end if;
   return query
-    update working_items w
+    update htm.working_items w
     set access_count = w.access_count + d.times, accessed_at = greatest(w.accessed_at, d.at), version = made
     from unnest(ids, times, ats) as d(id, times, at)
-    where w.tenant = this_tenant() and w.set_id = mine and w.node_id = d.id and w.evicted_at is null
+    where w.tenant = htm.this_tenant() and w.set_id = mine and w.node_id = d.id and w.evicted_at is null
     returning mine, made, w.node_id, w.access_count, w.accessed_at;
 end $$;
