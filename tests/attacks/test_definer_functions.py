@@ -235,3 +235,30 @@ def test_a_trap_that_is_looked_up_does_fire(trapped: Trapped) -> None:
             connection.rollback()
             connection.execute(f"set search_path = pg_catalog, {trapped.extension}")
     assert trapped.fired() > 0
+
+
+def test_functions_are_made_anew_when_the_extension_was_moved(database_url: str) -> None:
+    """The functions name the extension's schema: after a move, the next process that may migrate makes them anew."""
+    name = f"moved_{uuid.uuid4().hex[:8]}"
+    dsn = make_conninfo(database_url, dbname=name)
+    with psycopg.connect(database_url, autocommit=True) as outside:
+        outside.execute(f"create database {name}")
+        try:
+            migrate(dsn)
+            with psycopg.connect(dsn, autocommit=True) as admin:
+                home = admin.execute(
+                    "select extnamespace::regnamespace::text from pg_extension where extname = 'vector'"
+                ).fetchone()
+                assert home == ("pgvector",)
+                admin.execute("create schema elsewhere; grant usage on schema elsewhere to public")
+                admin.execute("alter extension vector set schema elsewhere")
+            assert migrate(dsn).names == ["functions"]
+            assert migrate(dsn).names == []
+            settings = Settings(**SETTINGS.model_dump(by_alias=True) | {"migrate_url": dsn})
+            with Memory(
+                "atlas", url=dsn, tenant="acme", embedder=HashEmbedder(name="moved"), settings=settings
+            ) as memory:
+                every_verb(memory)
+            runtime(dsn, settings).database.close()
+        finally:
+            outside.execute(f"drop database {name} with (force)")
