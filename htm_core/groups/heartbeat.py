@@ -97,11 +97,14 @@ class Heartbeat:
             engines = [engine for each in self._members.values() for engine in each.engines]
         return next((engine for engine in engines if engine.working is working), None)
 
+    def group_ids(self) -> set[str]:
+        """The ids of the groups that members of this process are in."""
+        with self._lock:
+            return {str(each.group_id) for each in self._members.values()}
+
     def wake_for(self, ids: set[str]) -> None:
         """Beat at once when one of these ids is a group of this process: its roles may have changed."""
-        with self._lock:
-            ours = any(str(each.group_id) in ids for each in self._members.values())
-        if ours:
+        if not ids.isdisjoint(self.group_ids()):
             self.wake()
 
     def wake(self) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import closing
 
 from ..engine.working_sets import WorkingSet, open_sets
@@ -20,7 +21,38 @@ _log = logging.getLogger("htm.hive")
 LISTEN_SECONDS = 0.2  # how long it waits for notifications before it checks whether it must stop
 POLL_SECONDS = 0.5  # between two reads of all sets while there are no notifications
 RETRY_SECONDS = 0.05  # until a set that could not be updated is tried again
+FOLLOW_SECONDS = 0.05  # between two reads of sets that notifications name
 LONGEST_WAIT = 5.0  # seconds between two attempts to connect
+
+
+class Hints:
+    """Which notifications to follow now, so that no flood of them causes more work than looking without them would.
+
+    The first is followed at once, and what comes in the next `FOLLOW_SECONDS` together after them. An id that is nobody's here
+    may be of a set that has no row yet: those are read twice a second at most.
+    """
+
+    def __init__(self) -> None:
+        self._ids: set[str] = set()  # ids of this process's sets and groups: never more than there are
+        self._unknown = False
+        self._followed = self._looked = -math.inf
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there is something to follow later."""
+        return bool(self._ids) or self._unknown
+
+    def due(self, received: Collection[str], *, known: Collection[str], now: float) -> tuple[set[str], bool]:
+        """The known ids to follow now, and whether to read the sets without an id."""
+        self._ids.update(each for each in received if each in known)
+        self._unknown = self._unknown or any(each not in known for each in received)
+        ids: set[str] = set()
+        if self._ids and now - self._followed >= FOLLOW_SECONDS:
+            ids, self._ids, self._followed = self._ids, set(), now
+        unknown = self._unknown and now - self._looked >= POLL_SECONDS
+        if unknown:
+            self._unknown, self._looked = False, now
+        return ids, unknown
 
 
 class Listener:
@@ -82,13 +114,20 @@ class Listener:
         self.listening = True
         self._heartbeat.wake()
         behind = self._update(self._shared_sets())
+        hints, tried = Hints(), time.monotonic()
         while not self._stopping.is_set():
-            ids = connection.hear(seconds=RETRY_SECONDS if behind else LISTEN_SECONDS)
-            if ids or behind:
+            received = connection.hear(seconds=RETRY_SECONDS if behind or hints.waiting else LISTEN_SECONDS)
+            sets = self._shared_sets()
+            known = {str(each.id) for each in sets if each.id is not None} | self._heartbeat.group_ids()
+            now = time.monotonic()
+            ids, unknown = hints.due(received, known=known, now=now)
+            # A set without an id has no row yet: a notification may be about it, and one read finds out.
+            due = {each for each in sets if str(each.id) in ids or (unknown and each.id is None)}
+            if behind and now - tried >= RETRY_SECONDS:
+                due, behind, tried = due.union(behind), [], now
+            if ids or due:
                 self._heartbeat.wake_for(ids)
-                # A set without an id has no row yet: a notification may be about it, and one read finds out.
-                notified = [each for each in self._shared_sets() if each.id is None or str(each.id) in ids]
-                behind = self._update({*notified, *behind})
+                behind = [*behind, *self._update(due)]
 
     def _shared_sets(self) -> list[WorkingSet]:
         return [each for each in open_sets(self._database) if each.key.shared]

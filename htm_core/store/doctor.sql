@@ -38,7 +38,8 @@ group by l.rolname order by l.rolname
 -- name: settings
 select name, case when unit in ('kB', '8kB') then pg_size_pretty(setting::bigint * case unit when 'kB' then 1024 else 8192 end)
              else setting end as value
-from pg_settings
+-- Not the view pg_settings: any login may lock it.
+from pg_show_all_settings()
 where name in ('fsync', 'full_page_writes', 'synchronous_commit', 'server_encoding', 'maintenance_work_mem', 'max_connections',
                'shared_buffers')
 

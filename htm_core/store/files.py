@@ -10,7 +10,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from ..rules.text.markdown import Chunk
-from . import nodes, working
+from . import locks, nodes, working
 from .database import Connection, Row
 from .queries import load
 
@@ -18,7 +18,7 @@ from .queries import load
 def lock(connection: Connection, path: str, *, owner: str) -> bytes | None:
     """Lock a file until the transaction ends, and return the digest of its last load, if there is one."""
     values = {"owner": owner, "path": path}
-    connection.execute(load("files")["lock"], values)
+    locks.take(connection, "file", (owner, path))
     row = connection.execute(load("files")["digest"], values).fetchone()
     return None if row is None else bytes(row["digest"])
 

@@ -1,6 +1,3 @@
--- name: lock
-select pg_advisory_xact_lock(hashtextextended(this_tenant() || chr(31) || %(owner)s || chr(31) || 'file:' || %(path)s, 0))
-
 -- name: digest
 select digest from files where tenant = this_tenant() and owner = %(owner)s and path = %(path)s
 

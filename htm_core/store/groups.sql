@@ -66,6 +66,9 @@ join nodes n on n.tenant = i.tenant and n.id = i.node_id and n.live
 where s.tenant = this_tenant() and s.owner = %(owner)s and s.shared and s.holder = %(group)s
   and (%(session)s::text is null or s.session = %(session)s)
 
+-- name: channel
+select name from notification_channel
+
 -- name: name_channel
 select pg_catalog.set_config('htm.channel', %(channel)s, false), pg_catalog.set_config('application_name', 'htm-listener', false)
 

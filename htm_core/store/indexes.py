@@ -23,7 +23,7 @@ TABLES = ("vectors", "document_passages")
 def build_due(database: Database, *, threshold: int = THRESHOLD) -> list[str]:
     """Analyze the tables, build the indexes that are due, and return their names.
 
-    One process does this at a time. The others do not wait for the lock, since a waiting transaction would block a
+    One process does this at a time. The others do not wait for it, since a waiting transaction would block a
     concurrent build. Without the owner's rights search stays exact, and the log says so.
     """
     try:
@@ -48,13 +48,26 @@ def build_due(database: Database, *, threshold: int = THRESHOLD) -> list[str]:
 
 @contextmanager
 def _alone(connection: Connection) -> Iterator[bool]:
-    row = connection.execute(load("indexes")["try_lock"]).fetchone()
-    alone = row is not None and bool(row["locked"])
+    """Whether this session is the one that builds indexes, until the end of the block.
+
+    The row of another session that was killed counts for nothing: the server says which of its sessions are running.
+    """
+    statements = load("indexes")
+    with connection.transaction():
+        row = connection.execute(statements["builder"]).fetchone()
+        alone = row is not None and (row["pid"] is None or not _is_running(connection, row))
+        if alone:
+            connection.execute(statements["become_builder"])
     try:
         yield alone
     finally:
         if alone:
-            connection.execute(load("indexes")["unlock"])
+            connection.execute(statements["release"])
+
+
+def _is_running(connection: Connection, session: dict[str, Any]) -> bool:
+    row = connection.execute(load("indexes")["is_running"], session).fetchone()
+    return row is not None and bool(row["running"])
 
 
 def _build(connection: Connection, table: str, space: dict[str, Any], *, extension: str) -> str:

@@ -1,8 +1,20 @@
--- name: try_lock
-select pg_try_advisory_lock(hashtext('htm-memory indexes'), hashtext(current_schema())) as locked
+-- name: builder
+-- Nothing when another session is deciding at this moment.
+select pid, login, started_at from index_builder for update skip locked
 
--- name: unlock
-select pg_advisory_unlock(hashtext('htm-memory indexes'), hashtext(current_schema()))
+-- name: is_running
+-- Not every account may see when a session of another started.
+select exists (
+  select from pg_stat_activity a
+  where a.datname = current_database() and a.pid = %(pid)s and a.usesysid = %(login)s
+    and (a.backend_start is null or %(started_at)s::timestamptz is null or a.backend_start = %(started_at)s)) as running
+
+-- name: become_builder
+update index_builder set pid = a.pid, login = a.usesysid, started_at = a.backend_start
+from pg_stat_activity a where a.pid = pg_backend_pid()
+
+-- name: release
+update index_builder set pid = null, login = null, started_at = null where pid = pg_backend_pid()
 
 -- name: analyze
 analyze nodes, mentions, tags, passages, vectors, documents, document_passages

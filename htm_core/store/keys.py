@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+from . import locks
 from .database import Connection
 from .queries import load
 from .records import Entry
@@ -13,27 +14,29 @@ from .records import Entry
 
 def lock(connection: Connection, key: str, *, owner: str) -> tuple[UUID, int] | None:
     """Lock a key until the transaction ends, and return its node and version, if it has one."""
-    values = {"owner": owner, "key": key}
-    connection.execute(load("keys")["lock"], values)
-    row = connection.execute(load("keys")["current"], values).fetchone()
+    lock_all(connection, [key], owner=owner)
+    return _current(connection, key, owner=owner)
+
+
+def _current(connection: Connection, key: str, *, owner: str) -> tuple[UUID, int] | None:
+    row = connection.execute(load("keys")["current"], {"owner": owner, "key": key}).fetchone()
     return (row["node_id"], row["version"]) if row else None
 
 
 def lock_all(connection: Connection, names: Sequence[str], *, owner: str) -> None:
     """Lock keys until the transaction ends, in one order for all writers."""
-    if names:
-        connection.execute(load("keys")["lock_all"], {"owner": owner, "keys": sorted(set(names))})
+    locks.take(connection, "key", *((owner, name) for name in names))
 
 
 def assign(connection: Connection, entries: Sequence[Entry], *, owner: str, robot: str) -> set[UUID]:
-    """Give keys their new values, in order; returns the nodes that may have become live or hidden."""
+    """Give keys, which are locked, their new values, in order; returns the nodes that may have become live or hidden."""
     changed: set[UUID] = set()
     values: dict[str, list[tuple[UUID, datetime]]] = {}
     for entry in entries:
         if entry.key is not None and entry.node is not None:
             values.setdefault(entry.key, []).append((entry.node, entry.at))
-    for key in sorted(values):  # one order for all writers: no deadlock
-        current = lock(connection, key, owner=owner)
+    for key in sorted(values):
+        current = _current(connection, key, owner=owner)
         for node, at in values[key]:
             if current is None or current[0] != node:
                 changed |= {node} | ({current[0]} if current else set())

@@ -1,10 +1,3 @@
--- name: lock
-select pg_advisory_xact_lock(hashtextextended(this_tenant() || chr(31) || %(owner)s || chr(31) || %(key)s, 0))
-
--- name: lock_all
-select pg_advisory_xact_lock(hashtextextended(this_tenant() || chr(31) || %(owner)s || chr(31) || k.key, 0))
-from (select key from unnest(%(keys)s::text[]) as u(key) order by key) k
-
 -- name: current
 select node_id, version from keys where tenant = this_tenant() and owner = %(owner)s and key = %(key)s and current
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
+import time
+
 from .connection import Connection, connect, refuse_pooler
 from .database import Database
 from .errors import translated
 from .queries import load
 
+MOST_IDS = 10_000
+LONGEST_READ = 0.2  # seconds
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
 
 class ListenConnection:
-    """A connection that listens on the schema's channel for ids of changed rows. They are hints: the tables are the truth.
+    """A connection that listens on the installation's channel for ids of changed rows. They are hints: the tables are the truth.
 
     Raises `DatabaseUnavailable`, and `StorageError` through a pooler, where notifications never arrive.
     """
@@ -18,21 +25,36 @@ class ListenConnection:
         settings = database.settings
         secret = settings.listen_url
         dsn = database.dsn("htm_app") if secret is None else secret.get_secret_value()
+        with database.transaction("") as transaction:
+            row = transaction.execute(load("groups")["channel"]).fetchone()
+        assert row is not None  # the migration that made the table has put one row into it
+        channel = row["name"]
         with translated():
             self._connection: Connection = connect(dsn, patience=settings.pool_timeout)
             try:
                 refuse_pooler(self._connection, setting="listen_url")
-                self._connection.execute(load("groups")["name_channel"], {"channel": f"htm_{settings.schema_}"})
+                self._connection.execute(load("groups")["name_channel"], {"channel": channel})
                 self._connection.execute(load("groups")["listen"])
             except BaseException:
                 self._connection.close()
                 raise
 
     def hear(self, *, seconds: float) -> set[str]:
-        """Wait for a notification for so many seconds at most; returns all ids received. Raises when the connection is dead."""
+        """Wait for a notification for so many seconds at most; returns the ids received, `MOST_IDS` at most.
+
+        What is no id is ignored. However many come, this reads for `LONGEST_READ` seconds at most: the server can only drop
+        notifications that every listener has read. Raises when the connection is dead.
+        """
+        ids: set[str] = set()
         with translated():
-            first = {note.payload for note in self._connection.notifies(timeout=seconds, stop_after=1)}
-            return first | {note.payload for note in self._connection.notifies(timeout=0)}
+            wait, end = seconds, time.monotonic() + seconds + LONGEST_READ
+            while time.monotonic() < end:
+                read = [note.payload for note in self._connection.notifies(timeout=wait, stop_after=1)]
+                ids.update(payload for payload in read if len(ids) < MOST_IDS and _ID.fullmatch(payload))
+                if not read:
+                    break
+                wait = 0
+        return ids
 
     def close(self) -> None:
         """Close the connection."""

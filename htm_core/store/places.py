@@ -11,7 +11,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from ..rules.places import Drawer, Placed, Room, note_owner_prefix
-from . import nodes, working
+from . import locks, nodes, working
 from .database import Connection, Row
 from .queries import load
 
@@ -127,8 +127,8 @@ def _hide_unmentioned(connection: Connection, rows: Iterable[Row]) -> set[UUID]:
 
 
 def lock_drawer(connection: Connection, *, owner: str, room: str, drawer: str) -> None:
-    """Lock a drawer against other promotions until the transaction ends."""
-    connection.execute(load("places")["lock_drawer"], {"owner": owner, "room": room, "drawer": drawer})
+    """Lock a drawer until the transaction ends: two promotions at the same time would each miss what the other files."""
+    locks.take(connection, "drawer", (owner, room, drawer))
 
 
 def mark_promoted(connection: Connection, note: UUID, *, at: datetime | None) -> None:

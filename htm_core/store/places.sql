@@ -110,11 +110,6 @@ returning m.node_id
 -- name: mark_promoted
 update places set promoted_at = %(at)s where tenant = this_tenant() and mention_id = %(mention)s
 
--- name: lock_drawer
--- One promotion at a time in a drawer: two at the same time would each miss what the other files.
-select pg_advisory_xact_lock(hashtextextended(
-  'htm drawer ' || this_tenant() || chr(31) || %(owner)s::text || chr(31) || %(room)s::text || chr(31) || %(drawer)s::text, 0))
-
 -- name: add_decision
 insert into decisions (tenant, id, owner, robot, session, at, note_id, mention_id, room, drawer, reason, summary, outcome, against, undoes)
 values (this_tenant(), %(id)s, %(owner)s, %(robot)s, %(session)s, %(at)s, %(note)s, %(mention)s, %(room)s, %(drawer)s,

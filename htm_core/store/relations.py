@@ -8,6 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from ..types import Relation
+from . import locks
 from .database import Connection
 from .queries import load
 
@@ -41,8 +42,11 @@ class RelatedNode:
 
 
 def renew_tag_edges(connection: Connection, nodes: Sequence[UUID]) -> None:
-    """Renew the edges of nodes to those that share their tags; one call at a time in a tenant."""
-    connection.execute(load("relations")["lock_tenant"])
+    """Renew the edges of nodes to those that share their tags.
+
+    One call at a time in a tenant: two for the same nodes would each miss the edges of the other.
+    """
+    locks.take(connection, "relate", ())
     values = {"nodes": list(nodes), "min_weight": MIN_WEIGHT, "max_edges": MAX_EDGES, "common": COMMON_TAG}
     connection.execute(load("relations")["renew_tag_edges"], values)
 

@@ -1,7 +1,3 @@
--- name: lock_tenant
--- Only one worker of a tenant renews edges: two that worked on the same nodes would each miss the edges of the other.
-select pg_advisory_xact_lock(hashtextextended('htm relate ' || this_tenant(), 0))
-
 -- name: renew_tag_edges
 -- Renews the edges of nodes to those that share their tags, implied ancestors included. The weight of an edge is the Jaccard
 -- index of the two sets of tags: shared / (tags of either). A tag that more than `common` nodes have makes no candidates.

@@ -188,7 +188,7 @@ def listeners(database_url: str) -> set[int]:
 
 def test_notifications_on_the_channel_reveal_nothing(make: Make, database_url: str) -> None:
     with psycopg.connect(database_url, autocommit=True) as outsider, make("a", user="ann", session="private") as a:
-        outsider.execute("listen htm_htm")
+        outsider.execute("do $$ begin execute format('listen %I', (select name from htm.notification_channel)); end $$")
         a.group("secret project")
         a.remember("the plan")
         payloads = [note.payload for note in outsider.notifies(timeout=5.0, stop_after=2)]

@@ -24,6 +24,8 @@ UNWALLED = {
     "model_status",
     "migrations",
     "function_files",
+    "index_builder",
+    "notification_channel",
 }  # hold no tenant's data: names of models and of files
 
 

@@ -34,9 +34,9 @@ begin
   end loop;
 end $$;
 
--- Tells of a change at its commit, by an id that says nothing to anyone else. A hint: the tables are the truth.
+-- Tells of a change at its commit, by an id, on a channel that nobody else knows. A hint: the tables are the truth.
 create or replace function htm.notify_change() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  perform pg_notify('htm_' || tg_table_schema, coalesce(new.id, old.id)::text);
+  perform pg_notify((select c.name from htm.notification_channel c), coalesce(new.id, old.id)::text);
   return null;
 end $$;
