@@ -40,11 +40,12 @@ from htm_core.integration.prompt_block import DOUBTFUL_EXCERPTS, EXCERPT, Passag
 from htm_core.models.tokenizers import default_tokens
 from htm_core.rules.text.excerpts import excerpt
 from htm_langchain import HTMMemoryMiddleware
-from htm_langchain.retrieval import OPENING
+from htm_langchain.retrieval import WARNING
 
 # What the middleware does by default.
 _DEFAULTS = inspect.signature(HTMMemoryMiddleware).parameters
 LIMIT, ROOM = _DEFAULTS["recall_limit"].default, _DEFAULTS["recall_budget"].default
+TOKEN = "593027461885102"
 SCORES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 Shown = Callable[[Recalled], str]
 
@@ -111,7 +112,7 @@ def above(score: float) -> Shown:
 def shown_of(passages: Sequence[Passage], question: str) -> str:
     """Give the block of these passages."""
     return build_block(
-        passages, question=question, opening=OPENING, shown=(), limit=LIMIT, room=ROOM, count=count
+        passages, question=question, warning=WARNING, token=TOKEN, shown=(), limit=LIMIT, room=ROOM, count=count
     )  # fmt: skip
 
 

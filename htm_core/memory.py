@@ -322,7 +322,7 @@ class Memory(Handle):
 
         What was said in a conversation (with a `role` or a `name`) stands as a transcript: the messages of a session together, in
         order of time, where the best of them would stand, and a label such as `[2026-11-20 Ann]` where day or speaker change.
-        Labels count. `transcript=False` gives the bare texts in their order.
+        Labels count, and no text can look like one. `transcript=False` gives the bare texts in their order.
 
         Needs no model; one short query sees whether other processes have changed the set.
         """

@@ -400,6 +400,7 @@ class ChainWithMemory(Runnable[Any, Any]):
         note = recalled_message(
             context.recalled,
             last_question(call.said)[1],
+            token=context.token,
             shown=shown_texts([*history, *call.question]),
             limit=context.limit,
             room=min(reserve, room - count(window)),

@@ -18,6 +18,7 @@ from langchain_core.messages import AnyMessage, BaseMessage, ToolMessage
 from htm_core import Draft, InvalidInput, Log, Memory, Mention
 from htm_core.integration.deadline import TIMEOUT, Deadline
 from htm_core.integration.keep import keep_draft
+from htm_core.integration.prompt_block import new_token
 from htm_core.integration.resent import Line, Recognised, recognise
 
 from .answers import INTERRUPTED
@@ -57,6 +58,8 @@ class TurnContext:
     recalled: Sequence[Document] = ()
     earlier: Sequence[AnyMessage] = ()
     limit: int = 0
+    # Of the fence around what is recalled: the same in all requests of the turn, so that they begin alike.
+    token: str = field(default_factory=new_token)
 
 
 @dataclass(slots=True)

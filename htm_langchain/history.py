@@ -12,6 +12,7 @@ from langchain_core.messages import BaseMessage
 
 from htm_core import Draft, InvalidInput, Memory, Mention
 from htm_core.integration.choices import check_choices
+from htm_core.integration.prompt_block import new_token
 from htm_core.integration.scope import check_memory, memory_for
 
 from .messages import draft_of, is_from_person, is_inserted, leading_system, message_of
@@ -144,7 +145,14 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
             window = fit(window, room=self.budget - reserve, low_water=1.0)
             reserve = min(reserve, self.budget - count(window))
         question = _last_question(entries)
-        note = recalled_message(recalled, question, shown=shown_texts(window), limit=RECALL.choices.limit, room=reserve)
+        note = recalled_message(
+            recalled,
+            question,
+            token=new_token(),
+            shown=shown_texts(window),
+            limit=RECALL.choices.limit,
+            room=reserve,
+        )
         lead = leading_system(window)
         return [*window[:lead], *([] if note is None else [note]), *window[lead:]]
 

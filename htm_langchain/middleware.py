@@ -498,6 +498,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         note = recalled_message(
             context.recalled,
             last_question(request.messages)[1],
+            token=context.token,
             shown=shown_texts([*window, *question]),
             limit=context.limit,
             room=min(reserve, room - counts(window)),

@@ -16,7 +16,7 @@ from pydantic import Field, PrivateAttr, field_serializer, field_validator
 from htm_core import Draft, HTMError, InvalidInput, Memory
 from htm_core.integration.choices import TimeframeLike, check_choices
 from htm_core.integration.keep import Keep
-from htm_core.integration.prompt_block import drop_last_items
+from htm_core.integration.prompt_block import drop_last_items, new_token
 from htm_core.integration.scope import check_alone, check_user
 
 from . import handles, keep_rules
@@ -26,8 +26,6 @@ from .retriever import recall_for_prompt, recalled_text
 from .scope import known_user, memory_for
 
 NAME = "long_term_memory"
-# The tag around all blocks in LlamaIndex's template. Each block has its own name as a tag too.
-TEMPLATE_TAG = "memory"
 BATCH_SIZE = 500
 # For so many sessions it is remembered which messages may be stored although keeping them failed.
 MAX_UNSURE = 1_000
@@ -86,6 +84,7 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
 
     _memory: Memory | None = PrivateAttr(default=None)
     _unsure: OrderedDict[str | None, Sequence[Draft]] = PrivateAttr(default_factory=OrderedDict)
+    _fence: tuple[object, str] | None = PrivateAttr(default=None)
 
     def __init__(
         self,
@@ -203,12 +202,18 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
         return recalled_text(
             found,
             question,
+            token=self._token_of((question, session, len(messages))),
             shown={words_of(each) for each in messages},
             limit=self.recall_limit,
             room=self.recall_tokens,
             count_tokens=self._count_tokens,
-            tags=(TEMPLATE_TAG, self.name),
         )
+
+    def _token_of(self, turn: object) -> str:
+        """The token of a turn's fence: the same however often LlamaIndex asks for the turn."""
+        if self._fence is None or self._fence[0] != turn:
+            self._fence = turn, new_token()
+        return self._fence[1]
 
     def _keep(self, messages: Sequence[ChatMessage], session: str | None) -> None:
         """Keep what has words and is not in the session's log, where a chat store would have put it."""

@@ -18,6 +18,7 @@ from htm_core.integration.choices import Choices, TimeframeLike, check_choices
 from htm_core.integration.deadline import MemorySkipped
 from htm_core.integration.keep import Keep
 from htm_core.integration.messages import searchable
+from htm_core.integration.prompt_block import new_token
 from htm_core.integration.scope import check_alone, check_user
 from htm_core.palace import WAKE, Consulted, Enforce, Grounding, Palace, before_answer, checked_enforce
 
@@ -86,6 +87,7 @@ class HTMMemory(BaseMemory):
     _given: Memory | None = PrivateAttr(default=None)
     _memory: Memory | None = PrivateAttr(default=None)
     _recalled: tuple[object, Sequence[Hit]] | None = PrivateAttr(default=None)
+    _token: str = PrivateAttr(default_factory=new_token)
     _given_palace: Palace | None = PrivateAttr(default=None)
     _palace: Palace | None = PrivateAttr(default=None)
     _consulted: tuple[tuple[str, str | None], Consulted] | None = PrivateAttr(default=None)
@@ -262,6 +264,7 @@ class HTMMemory(BaseMemory):
         from_memory = recalled_message(
             hits,
             question,
+            token=self._token,
             shown={words_of(each) for each in window} | {question} | quoted,
             limit=choices.limit,
             room=reserve,
@@ -436,7 +439,7 @@ class HTMMemory(BaseMemory):
                 run=lambda work: self._log.run(work, step="recall"),
                 rewrite=self.rewrite,
             )
-            self._recalled = key, hits
+            self._recalled, self._token = (key, hits), new_token()
         return self._recalled[1]
 
     def _window(self, entries: Entries, room: int) -> list[ChatMessage]:

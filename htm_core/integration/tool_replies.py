@@ -9,8 +9,9 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from ..errors import HTMError, InvalidInput, NotFound
 from ..rules.relevance import CERTAIN
+from ..rules.text.fence import Fence, indented, label, new_token, one_line, source
 from ..types import Hit, Node, Recall
-from .prompt_block import UNCERTAIN, label_of, speaker_of
+from .prompt_block import TAG, UNCERTAIN, label_of, speaker_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -40,16 +41,20 @@ def allowed_limit(limit: int) -> int:
     return min(max(1, limit), MAX_RECALLED)
 
 
-def recalled(found: Recall) -> str:
-    """What the recall tool replies: the warning, then a line for each memory with its id."""
-    note = [f"({found.timeframe.note})"] if found.timeframe and found.timeframe.note else []
+def recalled(found: Recall, *, token: str | None = None) -> str:
+    """What the recall tool replies: the warning, then in a fence a line for each memory with its id.
+
+    `token` is that of the fence; by default a new one.
+    """
+    note = [f"({one_line(found.timeframe.note)})"] if found.timeframe and found.timeframe.note else []
     if not found and found.timeframe and found.timeframe.words and not note:
         note = [
-            f"(Only \u201c{found.timeframe.words}\u201d was searched; leave out the timeframe to search all times.)"
+            f"(Only \u201c{one_line(found.timeframe.words)}\u201d was searched; leave out the timeframe to search all times.)"
         ]
-    note += [f"(Incomplete: {found.degraded})"] if found.degraded else []
+    note += [f"(Incomplete: {one_line(found.degraded)})"] if found.degraded else []
     lines = [_line(hit) for hit in found]
-    return "\n".join([OPENING, *lines, *note] if lines else [NOTHING, *note])
+    shown = [OPENING, Fence(TAG, token or new_token()).enclose(*lines)] if lines else [NOTHING]
+    return "\n".join([*shown, *note])
 
 
 def remembered(node: Node) -> str:
@@ -59,7 +64,7 @@ def remembered(node: Node) -> str:
 
 def forgotten(memory_id: str) -> str:
     """What the forget tool replies."""
-    return f"Forgotten [{memory_id}]."
+    return f"Forgotten [{label(without_brackets(memory_id))}]."
 
 
 def without_brackets(memory_id: str) -> str:
@@ -102,7 +107,5 @@ def _line(hit: Hit) -> str:
     said = hit.mention
     doubt = UNCERTAIN if hit.relevance < CERTAIN else None
     date, speaker = (said.at.date().isoformat(), speaker_of(said.name, said.role) or "noted") if said else (None, None)
-    label = label_of(label_of(date, speaker), doubt)
-    about = f" ({label})" if label else ""
-    content = hit.content.replace("\n", "\n    ")
-    return f"[{hit.node.id}]{about} {content}"
+    about = source(label_of(label_of(date, speaker), doubt))
+    return f"[{hit.node.id}]{f' ({about})' if about else ''} {indented(hit.content, by=4)}"

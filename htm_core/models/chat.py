@@ -13,6 +13,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from ..rules.text.fence import Fence, escape, new_token, one_line
+
 LONGEST_TEXT = 8_000  # characters of one memory that a model is shown
 
 TAGGING = """You file short texts of one memory under hierarchical tags, so that they are found again.
@@ -53,8 +55,9 @@ class ChatTagger:
 
     def tag(self, text: str, known: Sequence[str]) -> list[str]:
         """Give the tags that the model finds, unchecked; `known` are the tags in use, which the model should prefer."""
-        used = ", ".join(known) or "none yet"
-        prompt = f"Tags in use: {used}\n\nThe text:\n<text>\n{text[:LONGEST_TEXT]}\n</text>"
+        used = ", ".join(map(one_line, known)) or "none yet"
+        fenced = Fence("text", new_token()).enclose(escape(text[:LONGEST_TEXT]))
+        prompt = f"Tags in use: {used}\n\nThe text:\n{fenced}"
         tags: list[str] = _structured(self.model, TagAnswer, self.instructions, prompt, field="tags")
         return tags
 
@@ -68,13 +71,15 @@ class ChatPropositioner:
 
     def propose(self, text: str, *, speaker: str | None = None, at: datetime | None = None) -> list[str]:
         """Give the facts that the model finds in a text, unchecked. The model is told who said it, and when."""
-        name = " ".join((speaker or "").split())
-        known = [f'The text was said by {name}: write that instead of "I" and "my".'] if name else []
+        name, token = one_line(" ".join((speaker or "").split())), new_token()
+        named = Fence("name", token).enclose_inline(name)
+        known = [f'The text was said by {named}: write that name instead of "I" and "my".'] if name else []
         if at is not None:
             known.append(
                 f'It was said on {at:%A}, {at.date().isoformat()}: write the date that words such as "yesterday" mean.'
             )
-        prompt = "".join(f"{each}\n" for each in known) + f"The text:\n<text>\n{text[:LONGEST_TEXT]}\n</text>"
+        prompt = "".join(f"{each}\n" for each in known) + "The text:\n"
+        prompt += Fence("text", token).enclose(escape(text[:LONGEST_TEXT]))
         facts: list[str] = _structured(self.model, FactAnswer, self.instructions, prompt, field="facts")
         return facts
 

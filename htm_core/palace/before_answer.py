@@ -85,5 +85,5 @@ def before_answer(palace: Palace, question: str, *, enforce: Enforce, first: boo
 
 def _woken(palace: Palace, budget: int) -> str:
     """The wake-up text without the identity, which every grounding has."""
-    parts = palace.wake_up(budget=budget).text.split("\n\n")
-    return "\n\n".join(part for part in parts if not part.startswith(f"{HEADS['identity']}\n"))
+    text = palace.wake_up(budget=budget).text
+    return text.partition("\n\n")[2] if text.startswith(f"{HEADS['identity']}\n") else text

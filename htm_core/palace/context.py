@@ -18,6 +18,7 @@ from ..errors import NotFound
 from ..memory import Memory
 from ..operations import recall
 from ..rules.places import Placed, PlaceKind, check_place_name, note_owner
+from ..rules.text.fence import new_token
 from ..runtime import process
 from ..store import places
 from ..store.database import Connection
@@ -61,6 +62,8 @@ class PalaceContext:
         self.judge = judge  # None: by rules
         self.reader = reader  # None: nobody reads the evidence
         self.sources = Sources()
+        # One for all wake-ups of a session, so that they begin alike and a provider's prompt cache keeps the beginning.
+        self.wake_token = new_token()
         self._note_memory: Memory | None = None
 
     @property

@@ -12,6 +12,7 @@ from ..errors import ModelError
 from ..rules.contradiction import find_contradiction
 from ..rules.grounding.grounding import Contradiction, Evidence
 from ..rules.places import Placed
+from ..rules.text.fence import Fence, escape, new_token
 
 Judge = Callable[[str, str], str | None]  # (new, old) -> why they cannot both hold, or None
 
@@ -74,7 +75,10 @@ class ChatJudge:
 
         Raises `ModelError` when the model fails or does not answer in its schema.
         """
-        pair = f"<one>\n{new[:MAX_TEXT_LENGTH]}\n</one>\n<other>\n{old[:MAX_TEXT_LENGTH]}\n</other>"
+        token = new_token()
+        pair = "\n".join(
+            Fence(tag, token).enclose(escape(text[:MAX_TEXT_LENGTH])) for tag, text in (("one", new), ("other", old))
+        )
         try:
             reply = self.model.with_structured_output(Judgement).invoke(
                 [("system", self.instructions), ("human", pair)]

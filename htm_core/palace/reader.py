@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel, Field
 
 from ..errors import InvalidInput, ModelError
+from ..rules.text.fence import Fence, escape, indented, new_token
 
 # (question, texts) -> True, or a reason, when they answer it; False when they do not; None when the reader cannot say.
 Reader: TypeAlias = Callable[[str, Sequence[str]], bool | str | None]
@@ -42,8 +43,11 @@ class ChatReader:
 
         Raises `ModelError` when the model fails or does not answer in its schema.
         """
-        shown = "\n".join(f"<text>\n{text[:MAX_TEXT_LENGTH]}\n</text>" for text in texts)
-        asked = f"<question>\n{question[:MAX_TEXT_LENGTH]}\n</question>\n{shown}"
+        token = new_token()
+        shown = [f"[{number}] {indented(text[:MAX_TEXT_LENGTH])}" for number, text in enumerate(texts, 1)]
+        asked = "\n".join([
+            Fence("question", token).enclose(escape(question[:MAX_TEXT_LENGTH])), Fence("texts", token).enclose(*shown)
+        ])  # fmt: skip
         try:
             reading = Reading.model_validate(self._answer(asked), from_attributes=True)
         except Exception as error:

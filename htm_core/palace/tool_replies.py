@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
+from ..rules.text.fence import Fence, indented, new_token, one_line, source
 from .palace import Palace
 from .promote import Duplicate, Promoted, PromotionConflict
+from .wake import TAG, WARNING
 
 MAX_SHOWN = 20  # filed texts, and as many notes
 
@@ -58,20 +60,25 @@ class PalaceToolReplies:
         notes = [] if room or drawer else self.palace.notes(limit=MAX_SHOWN)
         lines = [_line(each.id, f"{each.room}/{each.drawer}", each.content) for each in filed]
         lines += [_line(each.id, "note", each.content) for each in notes]
-        return "\n".join(lines) or "Nothing is there."
+        return _fence().enclose(WARNING, *lines) if lines else "Nothing is there."
 
 
 def _outcome(outcome: Promoted | Duplicate | PromotionConflict) -> str:
     """What became of a text, in words."""
     if isinstance(outcome, Duplicate):
-        return f"It is known already: {outcome.of.content}"
-    filed = f"Filed in {outcome.placed.room}/{outcome.placed.drawer} [{outcome.placed.id}]"
+        return f"It is known already: {_fence().enclose_inline(one_line(outcome.of.content))}"
+    filed = f"Filed in {one_line(outcome.placed.room)}/{one_line(outcome.placed.drawer)} [{outcome.placed.id}]"
     if isinstance(outcome, Promoted):
         return f"{filed}."
-    return f"{filed}, but it contradicts: " + "; ".join(f"{each.content} ({each.why})" for each in outcome.contradicts)
+    others = "; ".join(f"{one_line(each.content)} ({source(each.why)})" for each in outcome.contradicts)
+    return f"{filed}, but it contradicts: {_fence().enclose_inline(others)}"
+
+
+def _fence() -> Fence:
+    """The fence around what one reply quotes."""
+    return Fence(TAG, new_token())
 
 
 def _line(id: str, place: str, content: str) -> str:
     """One entry. Its further lines are indented, so that none of them reads like another entry."""
-    indented = content.replace("\n", "\n    ")
-    return f"[{id}] ({place}) {indented}"
+    return f"[{id}] ({source(place)}) {indented(content, by=4)}"

@@ -20,9 +20,10 @@ from langchain_core.tracers import BaseTracer
 from pydantic import BaseModel
 
 from htm_core import InvalidInput, Log, Memory, Settings, StorageError
+from htm_core.integration.prompt_block import is_block
 from htm_langchain import with_memory
 from htm_langchain.messages import decode
-from htm_langchain.retrieval import OPENING
+from htm_langchain.retrieval import WARNING
 from htm_langchain.tokens import count
 from tests.conftest import Make
 from tests.langchain.models import scripted, texts
@@ -70,7 +71,7 @@ def test_a_prompt_has_its_history_and_what_is_recalled_for_this_very_question(ma
     assert call(chain, colour, {"question": QUESTION}, config()) == "Peanuts, I fear."
     system, first, answer, note, question = model.seen[-1]
     assert texts([system, first, answer, question]) == ["Be brief.", "I am Ann.", "Hello Ann.", QUESTION]
-    assert str(note.text).startswith(OPENING)
+    assert is_block(str(note.text), warning=WARNING)
     assert FACT in str(note.text)
     kept = make(user="ann").timeline(session="s")
     assert [(mention.role, mention.content) for mention in kept] == [

@@ -32,6 +32,8 @@ CASSETTES = Path(__file__).parents[1] / "cassettes"
 RECORDING = bool(os.environ.get("HTM_RECORD_CASSETTES"))
 CLOCK = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 HEADERS = {"content-type"}
+# A fence has another token in each request.
+TOKEN = re.compile(r"(?<=[a-z])-\d{15}(?=>)")
 
 
 def without_a_host(request: Any) -> Any:
@@ -50,7 +52,9 @@ def asked_for(request: Any) -> Any:
     """What a request asks for, without what versions of the client differ in, and without a tagger's instructions."""
     body = json.loads(request.body)
     messages = [
-        (each["role"], each.get("content", "")) for each in body.get("messages", ()) if each["role"] != "system"
+        (each["role"], TOKEN.sub("", each.get("content", "")))
+        for each in body.get("messages", ())
+        if each["role"] != "system"
     ]
     return body["model"], body.get("input"), messages, bool(body.get("tools")), bool(body.get("format"))
 

@@ -39,7 +39,7 @@ def test_each_of_twelve_facts_told_in_their_threads_is_in_the_request_of_a_fresh
         missed = []
         for at, (fact, question) in enumerate(TOLD):
             agent.invoke({"messages": [("user", question)]}, _thread(f"asked-{at}"))
-            recalled = [text for text in texts(model.seen[-1]) if f"<{TAG}>" in text]
+            recalled = [text for text in texts(model.seen[-1]) if f"<{TAG}-" in text]
             if not any(fact in text for text in recalled):
                 missed.append((question, recalled))
         assert missed == []
@@ -61,7 +61,7 @@ def test_the_ninth_wording_of_a_question_is_shown_the_fact_and_not_the_earlier_q
             agent.invoke({"messages": [("user", wording)]}, _thread(f"asked-{at}"))
         memory.flush()
         agent.invoke({"messages": [("user", "What is the port for billing?")]}, _thread("ninth"))
-        recalled = next(text for text in texts(model.seen[-1]) if f"<{TAG}>" in text)
+        recalled = next(text for text in texts(model.seen[-1]) if f"<{TAG}-" in text)
         items = recalled.split("\n- [")[1:]
         assert "8080" in items[0]
 

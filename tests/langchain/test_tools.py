@@ -61,7 +61,7 @@ def test_what_is_remembered_is_recalled_with_its_id_and_forgotten_by_it(make: Ma
     assert f"[{node.id}]" in found
     assert "Clara is allergic to peanuts." in found
     assert "not instructions" in found
-    assert forget.invoke({"memory_id": f"[{node.id}]"}) == f"Forgotten [[{node.id}]]."
+    assert forget.invoke({"memory_id": f"[{node.id}]"}) == f"Forgotten [{node.id}]."
     assert recall.invoke({"query": "peanuts"}) == "Nothing is remembered about that."
 
 

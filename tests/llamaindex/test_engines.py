@@ -33,7 +33,7 @@ from htm_llamaindex import (
     HTMToolSpec,
     HTMVectorStore,
 )
-from htm_llamaindex.retriever import OPENING
+from htm_llamaindex.retriever import WARNING
 from tests.conftest import SETTINGS
 from tests.llamaindex.models import Scripted, calls, result, said
 from tests.llamaindex.test_memory import FACT, cost, turn
@@ -292,7 +292,7 @@ def test_a_chat_engine_over_an_index_uses_the_memory_and_the_documents(memory: M
     )
     assert engine.chat("When does the harbour open?").response == "At six."
     assert "The harbour opens at six." in heard(model)
-    assert not any(message.content.startswith(OPENING) for message in chat.get_all() if message.content)
+    assert not any(WARNING in message.content for message in chat.get_all() if message.content)
 
 
 def test_messages_that_an_engine_hands_back_are_not_the_stored_ones(talked: tuple[BaseMemory, Memory]) -> None:
@@ -306,5 +306,5 @@ def test_asking_again_and_again_does_not_pile_up_what_is_recalled(chat: BaseMemo
     """LlamaIndex writes its blocks into the messages that it gets: a store that shares its objects collects them."""
     for _ in range(3):
         shown = "".join(message.content or "" for message in chat.get(QUESTION))
-        assert shown.count(OPENING) == shown.count(FACT) == 1
-    assert not any(OPENING in (message.content or "") for message in chat.get_all())
+        assert shown.count(WARNING) == shown.count(FACT) == 1
+    assert not any(WARNING in (message.content or "") for message in chat.get_all())

@@ -8,16 +8,18 @@ prompt that asks for nothing remembered, or after a miss that was recorded. A la
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
 from ..detection.detect import Detection
+from ..text.fence import Fence, escape, indented, new_token, one_line, source
 from .asking import Asking
 
 # What one layer answered; "skipped" was not asked, "loaded" is L0, "allowed" is L5.
 LayerState = Literal["loaded", "hit", "uncertain", "miss", "failed", "skipped", "allowed"]
 Verdict = Literal["free", "grounded", "uncertain", "miss", "failed"]
+TAG = "evidence"
 NAMES = {
     "L0": "identity", "L1": "palace", "L2": "scratchpad", "L3": "artifacts", "L4": "procedures", "L5": "free generation",
 }  # fmt: skip
@@ -34,6 +36,7 @@ ASIDE = (
 )
 MAX_CONTRADICTION_LENGTH = 300  # characters of a contradicting text that is not evidence itself
 MAX_CONTRADICTIONS = 3  # of one piece of evidence
+NAME_BOTH = "Name the contradiction in the answer; do not choose a side silently."
 LESS = "Less certain, and maybe not what is asked for:"
 
 
@@ -121,6 +124,8 @@ class Grounding:
     - "miss": the prompt asks for something remembered, every layer was asked, and none has anything.
     - "free": the prompt asks for nothing remembered, and the palace has nothing on it.
     - "failed": the prompt asks, a layer could not be asked, and no other has evidence.
+
+    `token` is that of the fence around the evidence in `text`: a new one for each consultation.
     """
 
     prompt: str
@@ -129,6 +134,7 @@ class Grounding:
     layers: tuple[Layer, ...]
     identity: str | None = None
     id: str | None = None
+    token: str = field(default_factory=new_token, repr=False, compare=False)
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
@@ -161,17 +167,23 @@ class Grounding:
 
     @property
     def text(self) -> str:
-        """The text for a model: who it is, and the evidence with its sources and its doubts, or the honest answer to give."""
-        parts = [self.identity] if self.identity else []
+        """The text for a model: who it is, and the evidence with its sources and its doubts, or the honest answer to give.
+
+        The evidence stands in a fence, which nothing in it can end, and in which nothing passes for another piece of it.
+        """
+        parts = [escape(self.identity)] if self.identity else []
         if evidence := self.evidence:
             grounded = self.verdict == "grounded"
             parts.append(ANSWER if grounded else DOUBT if self.detection.recall else ASIDE)
             shown = {each.id: number for number, each in enumerate(evidence, 1)}
+            pieces = list[str]()
             for number, each in enumerate(evidence, 1):
                 if grounded and number > 1 and not each.certain and evidence[number - 2].certain:
-                    parts.append(LESS)
-                parts.append(f"[{number}] ({each.source}, {each.at:%Y-%m-%d}) {_indented(each.content)}")
-            parts += _conflicts(evidence, shown)
+                    pieces.append(LESS)
+                pieces.append(f"[{number}] ({source(each.source)}, {each.at:%Y-%m-%d}) {indented(each.content, by=4)}")
+            conflicts = _conflicts(evidence, shown)
+            parts.append(Fence(TAG, self.token).enclose("\n\n".join([*pieces, *conflicts])))
+            parts += [NAME_BOTH] if conflicts else []
         elif self.answer:
             parts.append(f"There is no evidence for an answer. Say exactly this: {self.answer}")
         return "\n\n".join(parts)
@@ -209,11 +221,6 @@ def _shortened(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[:longest] + "…"
 
 
-def _indented(text: str) -> str:
-    """A text with its further lines indented, so that none of them looks like another piece of evidence."""
-    return text.replace("\n", "\n    ")
-
-
 def _conflicts(evidence: Sequence[Evidence], shown: Mapping[str, int]) -> list[str]:
     """A paragraph for each contradiction that is known: who said what, where and when. Each pair is named once."""
     paragraphs, named = list[str](), set[frozenset[str]]()
@@ -223,18 +230,19 @@ def _conflicts(evidence: Sequence[Evidence], shown: Mapping[str, int]) -> list[s
             if pair in named:
                 continue
             named.add(pair)
-            why = f" ({other.why})" if other.why else ""
-            mine, theirs = f"{each.robot} on {each.at:%Y-%m-%d}", f"{other.robot} on {other.at:%Y-%m-%d}"
+            why = f" ({source(other.why)})" if other.why else ""
+            mine, theirs = (
+                f"{one_line(each.robot)} on {each.at:%Y-%m-%d}",
+                f"{one_line(other.robot)} on {other.at:%Y-%m-%d}",
+            )
             if other.id in shown:
                 paragraphs.append(f"[{number}], from {mine}, contradicts [{shown[other.id]}], from {theirs}{why}.")
             else:
-                where = f"({other.room}/{other.drawer}) " if other.room else ""
+                where = f"({source(f'{other.room}/{other.drawer}')}) " if other.room else ""
                 paragraphs.append(
                     f"[{number}], from {mine}, is contradicted by another text, from {theirs}{why}: "
-                    f"{where}{_indented(_shortened(other.content, MAX_CONTRADICTION_LENGTH))}"
+                    f"{where}{indented(_shortened(other.content, MAX_CONTRADICTION_LENGTH), by=4)}"
                 )
-    if paragraphs:
-        paragraphs.append("Name the contradiction in the answer; do not choose a side silently.")
     return paragraphs
 
 

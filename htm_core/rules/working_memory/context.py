@@ -6,12 +6,14 @@ day or speaker with a label.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from math import ceil, log1p
 
 from ...errors import InvalidInput
 from ...types import Context, Item, TokenCounter
+from ..text.fence import label
 from ..validation import check_budget, check_epoch_seconds, whole_number
 from .eviction_policies import Score, checked_score, hours_since
 
@@ -27,6 +29,12 @@ ORDERS: dict[str, Order] = {
 
 # Joining texts often saves tokens (a full stop and a line break are one token). The saved room is filled at most so often.
 ROUNDS = 4
+
+# A line of a text that would look like a label of the transcript: a square bracket, after nothing that can be seen.
+_LIKE_A_LABEL = re.compile(
+    "(^|\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])(?=[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u00ad\u061c\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]*\\[)"
+)
 
 
 def assemble(
@@ -50,7 +58,7 @@ def assemble(
     that returns no number raise `InvalidInput`.
 
     With `transcript` the items of a conversation stand together, where its best item stands, in order of time, and labels say
-    who spoke and on which day in `timezone`. Labels count.
+    who spoke and on which day in `timezone`. Labels count. A line of a text that begins like a label is indented.
     """
     room = None if budget is None else check_budget(budget, least=0)
     best = ranked(items, order=order, now=check_epoch_seconds(now))
@@ -109,6 +117,7 @@ class _Transcript(_Layout):
     def __init__(self, best: Sequence[Item], timezone: tzinfo) -> None:
         super().__init__(best)
         self._speakers = [_speaker(item) for item in best]
+        self._has_labels = any(self._speakers)
         self._days = [
             None if item.said_at is None else datetime.fromtimestamp(item.said_at, timezone).date().isoformat()
             for item in best
@@ -128,6 +137,8 @@ class _Transcript(_Layout):
         texts = []
         for at in self.arranged(chosen):
             day, speaker, text = self._days[at], self._speakers[at], self._best[at].content
+            if self._has_labels:
+                text = _LIKE_A_LABEL.sub(r"\1  ", text)
             if (day, speaker) != last and (speaker is not None or last != (None, None)):
                 shown = [day if day != last[0] or speaker is None else None, speaker]
                 text = f"[{' '.join(part for part in shown if part) or 'note'}] {text}"
@@ -152,8 +163,7 @@ class _Transcript(_Layout):
 
 def _speaker(item: Item) -> str | None:
     """Who said it, as a label shows it: on one line, and without a bracket that could end the label."""
-    name = " ".join((item.name or item.role or "").split())
-    return name.replace("[", "(").replace("]", ")") or None
+    return label(" ".join((item.name or item.role or "").split())) or None
 
 
 class _Selection:
