@@ -88,7 +88,8 @@ class Memory(Handle):
     - `budget`: tokens of working memory; `policy` says who leaves first when it is full: "importance", "lfu_lru", "lru",
       "fifo", or a callable (item, now) -> score, the lowest of which leaves first.
     - `embedder`: None or "minilm" for the embedded model, "minilm:int8", "ollama:MODEL", or an object with
-      `embed_documents` and `embed_query` (LangChain) or LlamaIndex's `BaseEmbedding`.
+      `embed_documents` and `embed_query` (LangChain) or LlamaIndex's `BaseEmbedding`. A model works for the tenant that it is
+      given for, and for no other; the embedded ones, and those of `Settings.shared_models`, for all tenants.
     - `embed`: "queue" leaves vectors to the worker; "now" makes them before `remember` returns, for a process that stops
       working once it has replied. Until a text has its vector it is found by its words.
     - `tokenizer`: a callable that takes a text and gives its number of tokens, or the tokens; default tiktoken's o200k_base.
@@ -171,11 +172,17 @@ class Memory(Handle):
     def of(self, *, user: str | None = None, session: str | None = None, tenant: str | None = None) -> Memory:
         """The same robot's memory of another user, conversation or tenant; what is not given stays the same.
 
-        As cheap as any memory: it shares the connections, the embedder and the worker. A group stays behind in its tenant.
+        As cheap as any memory: it shares the connections, the models and the worker. A group stays behind in its tenant. In
+        another tenant the models that were given to this memory work for that tenant, too, and are sent its texts.
         """
         sibling = Memory.__new__(type(self))
         is_here = tenant is None or tenant == self.tenant
-        here = replace(self._options, group=self._engine.group if is_here else None, tenant=tenant or self.tenant)
+        here = replace(
+            self._options,
+            group=self._engine.group if is_here else None,
+            tenant=tenant or self.tenant,
+            home=self._options.home or self.tenant,
+        )
         sibling._open(replace(here, user=user or self.user, session=session or self.session))
         return sibling
 
@@ -461,7 +468,7 @@ class Memory(Handle):
 
     def stats(self) -> Stats:
         """Counts of what this owner sees, of working memory and of pending jobs."""
-        return read.stats(self._engine, breakers=self._runtime.worker.breakers())
+        return read.stats(self._engine, breakers=self._runtime.worker.breakers(self.tenant))
 
     @property
     def jobs(self) -> Jobs:
@@ -482,6 +489,7 @@ class Memory(Handle):
 
     def close(self) -> None:
         """Write pending access counts and release this handle. What memories share stays open for the others."""
+        self._runtime.worker.clients.release(self._engine)
         if self._engine.database.opened:
             self._runtime.access_counts.write()
 

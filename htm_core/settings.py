@@ -45,6 +45,9 @@ class Settings(BaseModel):
     model_rates: tuple[tuple[str, Annotated[float, Field(gt=0)]], ...] = Field(
         default=(), description="calls a minute that all workers together make of the models whose names begin so"
     )
+    shared_models: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
+        default=(), description="models whose one client does the jobs of all tenants: those whose names begin so"
+    )
     schema_: str = Field(
         default="htm", alias="schema", pattern=r"^[a-z_][a-z0-9_]{0,40}$", description="the PostgreSQL schema"
     )

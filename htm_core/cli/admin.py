@@ -19,7 +19,7 @@ from ..jobs.reindex import reindex as renew_words
 from ..models.propositioners import CheckedPropositioner, resolve_propositioner
 from ..models.taggers import CheckedTagger, resolve_tagger
 from ..models.tokenizers import resolve_tokenizer
-from ..runtime.open import add_model_handlers
+from ..runtime.open import model_handlers
 from ..runtime.process import Runtime, runtime, url_or_environment
 from ..settings import Settings
 from ..store.migrate import script
@@ -83,10 +83,12 @@ def _chat_models(runtime: Runtime, *, taggers: Sequence[str], propositioners: Se
     asked: list[tuple[CheckedTagger | None, CheckedPropositioner | None]] = [(tagger, None) for tagger in known]
     asked += [(known[0] if known else None, resolve_propositioner(spec)) for spec in propositioners]
     for tagger, propositioner in asked:
-        add_model_handlers(
-            runtime.worker, runtime.database, tagger=tagger, propositioner=propositioner,
-            count=resolve_tokenizer(None),
-        )  # fmt: skip
+        made = model_handlers(
+            runtime.database, tagger=tagger, propositioner=propositioner, count=resolve_tokenizer(None)
+        )
+        for handler, client in made:
+            if (handler.kind, handler.model) not in runtime.worker.lanes:  # the tagger of the facts is there already
+                runtime.worker.clients.add(handler, client)
 
 
 def _work_until_stopped(runtime: Runtime, *, names: list[str]) -> None:

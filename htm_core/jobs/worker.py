@@ -18,13 +18,13 @@ from ..errors import DatabaseUnavailable, HTMError, ModelError
 from ..fork import renewed_after_fork
 from ..models.embedders import CheckedEmbedder
 from ..store import jobs, model_status
-from ..store.database import Database
+from ..store.database import Connection, Database
 from ..store.errors import is_retryable
 from ..store.jobs import ClaimedJob, Lane
 from ..telemetry import telemetry
+from .clients import Clients, Duty
 from .handlers import CountHandler, EmbedHandler, Handler, RelateHandler
 from .rate_limits import OPEN, RateLimits
-from .turns import Turns
 
 _log = logging.getLogger("htm.worker")
 
@@ -34,6 +34,9 @@ MOST_TRIES = 5
 LONGEST_WAIT = 300.0
 CONTENTION_WAIT = 0.5  # seconds, after a lock conflict with another writer
 SLOW_LEASES = 4  # the lease of a chat model's job, in leases of a quick job
+OWN_AT_ONCE = (
+    8  # clients of single tenants whose jobs are claimed at once: what is claimed must be done within its lease
+)
 FRESH_BATCH = 16  # nodes that were just written and are embedded at once: few, so that the next ones come soon
 
 # Jobs by tenant, as handlers take them.
@@ -51,7 +54,9 @@ class Pace(Enum):
 class Worker:
     """Does the jobs of one database, in threads of this process or in the thread that calls `drain`.
 
-    A lane is a kind of job with the model that does it. One thread serves the quick lanes. A second one serves the slow
+    A lane is a kind of job with the name of the model that does it; a duty is the part of a lane that one client of that
+    name does: the jobs of the tenants that it was given for, or of all. Jobs of a tenant without a client here are left to
+    other workers. One thread serves the quick lanes. A second one serves the slow
     lanes, those of chat models, so that no vector waits for a chat model; it runs only where there are any. A third one
     embeds what this process has just written, so that it waits neither for other tenants nor for a long batch.
     """
@@ -60,9 +65,9 @@ class Worker:
         self._database = database
         self._access_counts = access_counts
         self._fresh_nodes = fresh_nodes
-        self._handlers: dict[Lane, Handler] = {}
+        self._clients = Clients()
         self._rate_limits = RateLimits(rates=database.settings.model_rates, jitter=random.random)
-        self._turns: defaultdict[Lane, Turns] = defaultdict(Turns)
+        self._last_own: dict[Pace, tuple[Lane, str]] = {}  # the duty for single tenants that had the last turn
         self._counts_checked: float | None = None
         self._told = False
         self._stopping = threading.Event()
@@ -71,50 +76,48 @@ class Worker:
         self._threads: dict[Pace, threading.Thread] = {}
         self._pid = os.getpid()
         for handler in (CountHandler(database), RelateHandler(database)):
-            self.add_handler(handler)
+            self._clients.add(handler, "")
         renewed_after_fork(self)
 
-    def add_embedder(self, embedder: CheckedEmbedder) -> None:
-        """Do the jobs of this embedder from now on."""
-        self.add_handler(EmbedHandler(self._database, embedder, self._fresh_nodes))
+    @property
+    def clients(self) -> Clients:
+        """The clients of models that this worker does jobs with, and for which tenants."""
+        return self._clients
 
-    def add_handler(self, handler: Handler) -> None:
-        """Do the jobs of this handler's kind and model from now on."""
-        self._handlers[handler.kind, handler.model] = handler
+    def add_embedder(self, embedder: CheckedEmbedder, *, tenant: str | None = None) -> None:
+        """Do the jobs of this embedder from now on, for a tenant or for all of them."""
+        self._clients.add(EmbedHandler(self._database, embedder, self._fresh_nodes), embedder.client, tenant=tenant)
 
     def remove_handler(self, kind: str, model: str) -> None:
         """Leave the jobs of a kind and a model to other workers."""
-        self._handlers.pop((kind, model), None)
+        self._clients.remove(kind, model)
 
     @property
     def lanes(self) -> list[Lane]:
-        """The kinds and models whose jobs this worker does."""
-        return list(self._handlers)
+        """The kinds and models whose jobs this worker does, for whichever tenants."""
+        return list(dict.fromkeys(duty.lane for duty in self._clients.duties()))
 
-    def available_lanes(self) -> list[Lane]:
-        """Give the lanes whose model's breaker is not open; none when this process's login may do no jobs."""
-        if not self._database.may_work:
-            return []
-        breakers = self.breakers()
-        return [lane for lane in self.lanes if breakers.get(lane[1]) != OPEN]
+    def lanes_of(self, tenant: str) -> list[Lane]:
+        """The kinds and models whose jobs this worker does for a tenant."""
+        return [duty.lane for duty in self._clients.duties_of(tenant)]
 
-    def breakers(self) -> dict[str, str]:
-        """Give each model's breaker: "closed", "open" while the model is away, "half-open" while it is tried again.
+    def available_lanes(self, tenant: str) -> list[Lane]:
+        """Give the lanes that this worker does for a tenant, and in which the client's breaker is not open."""
+        breakers = self.breakers(tenant)
+        return [lane for lane in self.lanes_of(tenant) if breakers.get(lane[1]) != OPEN]
 
-        Empty when this process's login may do no jobs: it calls no model for them, and may not see who does.
-        """
-        if not self._database.may_work:
-            return {}
-        models = [model for _, model in self.lanes if model]
+    def breakers(self, tenant: str) -> dict[str, str]:
+        """Give the breaker of each of a tenant's models: "closed", "open" while it is away, "half-open" while it is tried again."""
+        status = {duty.status: duty.lane[1] for duty in self._clients.duties_of(tenant) if duty.lane[1]}
         with self._database.transaction("", role="htm_worker") as connection:
-            return self._rate_limits.breaker_states(connection, models)
+            states = self._rate_limits.breaker_states(connection, list(status))
+        return {status[name]: state for name, state in states.items()}
 
-    def retry_models_now(self) -> None:
-        """End the pauses of open breakers, so that models that were away are tried at once: somebody is waiting."""
-        if not self._database.may_work:
-            return
+    def retry_models_now(self, tenant: str) -> None:
+        """End the pauses of a tenant's open breakers, so that models that were away are tried at once: somebody is waiting."""
+        names = [duty.status for duty in self._clients.duties_of(tenant) if duty.lane[1]]
         with self._database.transaction("", role="htm_worker") as connection:
-            model_status.make_due(connection, [model for _, model in self.lanes if model])
+            model_status.make_due(connection, names)
 
     def wake(self) -> None:
         """Look for jobs now; starts the threads the first time, and again after a fork.
@@ -124,7 +127,7 @@ class Worker:
         if not self._database.may_work:
             self._say_that_jobs_wait()
             return
-        needed = {Pace.FRESH: bool(self._fresh_nodes), Pace.QUICK: True, Pace.SLOW: bool(self._lanes(Pace.SLOW))}
+        needed = {Pace.FRESH: bool(self._fresh_nodes), Pace.QUICK: True, Pace.SLOW: bool(self._duties(Pace.SLOW))}
         for pace in (pace for pace in Pace if needed[pace]):
             self._wanted[pace].set()
             if not self._runs(pace):
@@ -202,19 +205,37 @@ class Worker:
                 pause = IDLE_SECONDS
 
     def _seconds_until_due(self, pace: Pace) -> float:
-        lanes = self._lanes(pace)
-        if not lanes:
+        duties = self._duties(pace)
+        if not duties:
             return IDLE_SECONDS  # fresh nodes wake their thread
         with self._database.transaction("", role="htm_worker") as connection:
-            waits = self._rate_limits.waits(connection, [model for _, model in lanes if model])
-            due = jobs.next_due(connection, [lane for lane in lanes if not waits.get(lane[1])])
+            waits = self._rate_limits.waits(connection, [duty.status for duty in duties if duty.status])
+            ready = [self._clients.tenants_of(duty) for duty in duties if not waits.get(duty.status)]
+            due = jobs.next_due(connection, ready)
         seconds = [wait for wait in waits.values() if wait] + ([] if due is None else [due])
         return min([IDLE_SECONDS, *(max(0.05, each) for each in seconds)])
 
-    def _lanes(self, pace: Pace) -> list[Lane]:
-        """The lanes whose jobs are claimed in turns by the thread of this pace."""
-        slow = {Pace.QUICK: False, Pace.SLOW: True}.get(pace)
-        return sorted(lane for lane, handler in list(self._handlers.items()) if handler.slow == slow)
+    def _duties(self, pace: Pace) -> list[Duty]:
+        """The duties whose jobs are claimed in turns by the thread of this pace."""
+        return [] if pace is Pace.FRESH else self._clients.duties(slow=pace is Pace.SLOW)
+
+    def _next_duties(self, connection: Connection, pace: Pace) -> list[Duty]:
+        """The duties for all tenants, and the next few of those for single tenants that have due jobs."""
+        duties = self._duties(pace)
+        shared, own = [duty for duty in duties if duty.serves_all], [duty for duty in duties if not duty.serves_all]
+        if not own:
+            return shared
+        tenants = {id(duty): self._clients.tenants_of(duty) for duty in own}
+        due = jobs.tenants_with_due(connection, list(tenants.values()))
+        waiting = [duty for duty in own if any((duty.lane, each) in due for each in tenants[id(duty)].only or ())]
+        last = self._last_own.get(pace)
+        in_turn = sorted(
+            waiting, key=lambda duty: (last is not None and (duty.lane, duty.home) <= last, duty.lane, duty.home)
+        )
+        chosen = in_turn[:OWN_AT_ONCE]
+        if chosen:
+            self._last_own[pace] = chosen[-1].lane, chosen[-1].home
+        return [*shared, *chosen]
 
     # -- batches ---------------------------------------------------------------------------------------------------------
 
@@ -234,70 +255,69 @@ class Worker:
         return pace is Pace.QUICK and bool(self._add_counts())
 
     def _do_batch(self, pace: Pace, until: Callable[[], bool]) -> int:
-        """Claim jobs and do them, grouped by kind and model; give how many were claimed."""
-        by_lane: defaultdict[Lane, list[ClaimedJob]] = defaultdict(list)
-        for job in self._claim_fresh() if pace is Pace.FRESH else self._claim(pace):
-            by_lane[job.kind, job.model].append(job)
-        for lane in sorted(by_lane):
-            claimed, handler = _by_tenant(by_lane[lane]), self._handlers.get(lane)
-            if handler is None:  # removed since the claim
-                self._give_back(lane[1], claimed)
-            elif handler.slow:
-                self._do_one_by_one(handler, by_lane[lane], until)
-            elif handler.together:
-                self._attempt(handler, claimed)
+        """Claim jobs and do them, duty by duty; give how many were claimed."""
+        batch = self._claim_fresh() if pace is Pace.FRESH else self._claim(pace)
+        for duty, claimed in batch:
+            if duty.any_handler.slow:
+                self._do_one_by_one(duty, claimed, until)
+            elif duty.any_handler.together:
+                self._attempt(duty, _by_tenant(claimed))
             else:
-                for tenant, group in claimed.items():
-                    self._attempt(handler, {tenant: group})
-        return sum(map(len, by_lane.values()))
+                for tenant, group in _by_tenant(claimed).items():
+                    self._attempt(duty, {tenant: group})
+        return sum(len(claimed) for _, claimed in batch)
 
-    def _claim(self, pace: Pace) -> list[ClaimedJob]:
-        """Claim jobs of the quick lanes or of the slow ones, as many as the rate limits of their models allow now."""
+    def _claim(self, pace: Pace) -> list[tuple[Duty, list[ClaimedJob]]]:
+        """Claim jobs of the quick duties or of the slow ones, as many as the rate limits of their clients allow now."""
         slow = pace is Pace.SLOW
         lease = self._database.settings.worker_lease * (SLOW_LEASES if slow else 1)
-        batch: list[ClaimedJob] = []
+        batch: list[tuple[Duty, list[ClaimedJob]]] = []
         with self._database.transaction("", role="htm_worker") as connection:
-            for lane in self._lanes(pace):
-                wanted = self._batch_of(lane)
-                if room := self._rate_limits.admit(connection, lane[1], wanted, each=slow, lease=lease):
-                    turns = self._turns[lane]
+            for duty in self._next_duties(connection, pace):
+                wanted = self._batch_of(duty)
+                if room := self._rate_limits.admit(connection, duty.status, wanted, each=slow, lease=lease):
+                    turns, tenants = duty.turns, self._clients.tenants_of(duty)
                     claimed = jobs.claim(
                         connection,
-                        lane,
+                        duty.lane,
                         limit=room,
                         lease=lease,
                         classes=turns.classes(),
                         after_tenants=turns.after_tenants(),
                         after_owners=turns.after_owners(),
+                        only=tenants.only,
+                        besides=tenants.besides,
                     )
                     turns.took(claimed)
-                    self._rate_limits.record_claims(connection, lane[1], len(claimed), each=slow)
-                    batch += claimed
+                    self._rate_limits.record_claims(connection, duty.status, len(claimed), each=slow)
+                    if claimed:
+                        batch.append((duty, claimed))
         return batch
 
-    def _batch_of(self, lane: Lane) -> int:
-        """How many jobs of a lane to claim: all that are allowed where each call counts, else as many as its handler does soon."""
-        most, handler = self._database.settings.worker_batch, self._handlers.get(lane)
-        if handler is None or handler.batch is None or (not handler.slow and self._rate_limits.is_limited(lane[1])):
+    def _batch_of(self, duty: Duty) -> int:
+        """How many jobs of a duty to claim: all that are allowed where each call counts, else as many as its handler does soon."""
+        most, handler = self._database.settings.worker_batch, duty.any_handler
+        if handler.batch is None or (not handler.slow and self._rate_limits.is_limited(duty.status)):
             return most
         return min(most, handler.batch)
 
-    def _claim_fresh(self) -> list[ClaimedJob]:
+    def _claim_fresh(self) -> list[tuple[Duty, list[ClaimedJob]]]:
         """Claim the embed jobs of what this process has just written; those that it does not get are done in their turn."""
-        nodes: defaultdict[str, list[tuple[str, UUID]]] = defaultdict(list)
+        wanted: defaultdict[Duty, list[tuple[str, UUID]]] = defaultdict(list)
         for node in self._fresh_nodes.take(min(FRESH_BATCH, self._database.settings.worker_batch)):
-            if ("embed", node.model) in self._handlers:
-                nodes[node.model].append((node.tenant, node.id))
-        batch: list[ClaimedJob] = []
+            duty = self._clients.duty_of(("embed", node.model), node.tenant)
+            if duty is not None:
+                wanted[duty].append((node.tenant, node.id))
+        batch: list[tuple[Duty, list[ClaimedJob]]] = []
         lease = self._database.settings.worker_lease
-        if nodes:
+        if wanted:
             with self._database.transaction("", role="htm_worker") as connection:
-                for model, wanted in sorted(nodes.items()):
-                    lane = ("embed", model)
-                    if room := self._rate_limits.admit(connection, model, len(wanted), each=False, lease=lease):
-                        claimed = jobs.claim_nodes(connection, lane, wanted, limit=room, lease=lease)
-                        self._rate_limits.record_claims(connection, model, len(claimed), each=False)
-                        batch += claimed
+                for duty, nodes in sorted(wanted.items(), key=lambda each: each[0].status):
+                    if room := self._rate_limits.admit(connection, duty.status, len(nodes), each=False, lease=lease):
+                        claimed = jobs.claim_nodes(connection, duty.lane, nodes, limit=room, lease=lease)
+                        self._rate_limits.record_claims(connection, duty.status, len(claimed), each=False)
+                        if claimed:
+                            batch.append((duty, claimed))
         return batch
 
     def _add_counts(self) -> int:
@@ -309,45 +329,52 @@ class Worker:
         with self._database.transaction("", role="htm_worker") as connection:
             return jobs.enqueue_due_counts(connection)
 
-    def _do_one_by_one(self, handler: Handler, claimed: Sequence[ClaimedJob], until: Callable[[], bool]) -> None:
+    def _do_one_by_one(self, duty: Duty, claimed: Sequence[ClaimedJob], until: Callable[[], bool]) -> None:
         """Do slow jobs and store each result at once; give the rest back when the model is away or `until` is true."""
         for at, job in enumerate(claimed):
             rest = _by_tenant(claimed[at:])
-            if until() or (at and not self._renew_lease(handler.model, rest)):
-                self._give_back(handler.model, rest)
+            if until() or (at and not self._renew_lease(duty, rest)):
+                self._give_back(duty, rest)
                 return
-            self._attempt(handler, {job.tenant: [job]})
+            self._attempt(duty, {job.tenant: [job]})
 
-    def _renew_lease(self, model: str, claimed: ByTenant) -> bool:
-        """Keep the jobs for another lease, unless the model's breaker is open."""
+    def _renew_lease(self, duty: Duty, claimed: ByTenant) -> bool:
+        """Keep the jobs for another lease, unless the client's breaker is open."""
         for tenant, group in claimed.items():
             with self._database.transaction(tenant, role="htm_worker") as connection:
-                if self._rate_limits.breaker_states(connection, [model])[model] == OPEN:
+                if self._rate_limits.breaker_states(connection, [duty.status])[duty.status] == OPEN:
                     return False
                 jobs.renew(connection, group, lease=self._database.settings.worker_lease * SLOW_LEASES)
         return True
 
-    def _attempt(self, handler: Handler, claimed: ByTenant) -> None:
+    def _attempt(self, duty: Duty, given: ByTenant) -> None:
+        """Do jobs with the client of each tenant. Jobs whose tenant has another client by now are given back."""
+        handlers = {tenant: self._clients.handler_of(duty, tenant) for tenant in given}
+        self._give_back(duty, {tenant: given[tenant] for tenant, handler in handlers.items() if handler is None})
+        claimed = {tenant: group for tenant, group in given.items() if handlers[tenant] is not None}
+        handler = next((each for each in handlers.values() if each is not None), None)
+        if handler is None:
+            return
         tracing, begun = telemetry(on=self._database.settings.telemetry), time.monotonic()
         try:
             with tracing.span("htm.job", kind=handler.kind, count=sum(map(len, claimed.values()))):
                 handler.do(claimed)
-            self._record_success(handler)
+            self._record_success(duty)
         except DatabaseUnavailable:
             raise  # no job's fault: the claims end with their lease
         except Exception as error:
-            self._handle_failure(handler, claimed, error, begun)
+            self._handle_failure(duty, handler, claimed, error, begun)
 
     # -- failures --------------------------------------------------------------------------------------------------------
 
-    def _record_success(self, handler: Handler) -> None:
+    def _record_success(self, duty: Duty) -> None:
         """Record that a model answers; jobs that were put off because it was away are due at once."""
-        if self._rate_limits.is_failing(handler.model):
+        if self._rate_limits.is_failing(duty.status):
             with self._database.transaction("", role="htm_worker") as connection:
-                if self._rate_limits.record_success(connection, handler.model):
-                    jobs.make_due(connection, model=handler.model)
+                if self._rate_limits.record_success(connection, duty.status):
+                    jobs.make_due(connection, self._clients.tenants_of(duty))
 
-    def _handle_failure(self, handler: Handler, claimed: ByTenant, error: Exception, begun: float) -> None:
+    def _handle_failure(self, duty: Duty, handler: Handler, claimed: ByTenant, error: Exception, begun: float) -> None:
         """Put the jobs off, hand them over, or park them, depending on what failed.
 
         A model that is away counts as no attempt of its jobs. A batch that fails is tried again tenant by tenant, then job by
@@ -357,14 +384,14 @@ class Worker:
         description = _description(error)
         if isinstance(error, ModelError) and not handler.answers():
             with self._database.transaction("", role="htm_worker") as connection:
-                pause = self._rate_limits.record_failure(connection, handler.model, lasted=time.monotonic() - begun)
+                pause = self._rate_limits.record_failure(connection, duty.status, lasted=time.monotonic() - begun)
             for tenant, group in claimed.items():
                 self._put_off(tenant, group, error=description, seconds=pause)
             return
-        self._record_success(handler)
+        self._record_success(duty)
         if len(claimed) > 1:
             for tenant, group in claimed.items():
-                self._attempt(handler, {tenant: group})
+                self._attempt(duty, {tenant: group})
             return
         [(tenant, group)] = claimed.items()
         if is_retryable(error):
@@ -376,7 +403,7 @@ class Worker:
             _log.info("jobs of the model %s were given to the model that the tenant has now", handler.model)
         elif len(group) > 1:
             for job in group:
-                self._attempt(handler, {tenant: [job]})
+                self._attempt(duty, {tenant: [job]})
         elif group[0].attempts + 1 >= MOST_TRIES:
             with self._database.transaction(tenant, role="htm_worker") as connection:
                 jobs.park(connection, group, error=description)
@@ -391,10 +418,10 @@ class Worker:
         with self._database.transaction(tenant, role="htm_worker") as connection:
             jobs.postpone(connection, claimed, error=error, seconds=seconds, tried=tried)
 
-    def _give_back(self, model: str, claimed: ByTenant) -> None:
+    def _give_back(self, duty: Duty, claimed: ByTenant) -> None:
         for tenant, group in claimed.items():
             with self._database.transaction(tenant, role="htm_worker") as connection:
-                self._rate_limits.cancel_probe(connection, model)
+                self._rate_limits.cancel_probe(connection, duty.status)
                 jobs.release(connection, group)
 
 

@@ -44,11 +44,14 @@ class CheckedEmbedder:
 
     Every failure is a `ModelError`: the model raised, or it gave the wrong number of vectors, a vector of another length
     than before, or something that is not a finite number from -65,504 to 65,504. `load` is called once, at the first use.
-    Any number of threads may embed at once.
+    Any number of threads may embed at once. `client` is what the user gave: it tells two embedders of one name apart.
     """
 
-    def __init__(self, name: str, load: Callable[[], Embedder], *, dimension: int | None = None) -> None:
+    def __init__(
+        self, name: str, load: Callable[[], Embedder], *, dimension: int | None = None, client: object | None = None
+    ) -> None:
         self.name = name
+        self.client = self if client is None else client
         self._load = load
         self._dimension = dimension
         self._embedder: Embedder | None = None
@@ -162,10 +165,10 @@ def resolve(spec: object | None = None) -> CheckedEmbedder:
 @functools.cache
 def _named(spec: str) -> CheckedEmbedder:
     if spec in _ALIASES:
-        return CheckedEmbedder(spec, functools.partial(_load_minilm, spec), dimension=MINILM_DIMENSION)
+        return CheckedEmbedder(spec, functools.partial(_load_minilm, spec), dimension=MINILM_DIMENSION, client=spec)
     prefix, _, model = spec.partition(":")
     if prefix == "ollama" and model.strip():
-        return CheckedEmbedder(ollama.name_of(model), functools.partial(ollama.load, model))
+        return CheckedEmbedder(ollama.name_of(model), functools.partial(ollama.load, model), client=spec)
     raise _unknown(spec)
 
 
@@ -188,9 +191,9 @@ def _given(key: _ByIdentity) -> CheckedEmbedder:
     if isinstance(given, type):
         raise _unknown(given)
     if has_methods(given, "embed_documents", "embed_query"):
-        return CheckedEmbedder(embedder_name(given), lambda: given)
+        return CheckedEmbedder(embedder_name(given), lambda: given, client=given)
     if has_methods(given, "get_text_embedding_batch", "get_query_embedding"):
-        return CheckedEmbedder(embedder_name(given), lambda: _LlamaIndexEmbedder(given))
+        return CheckedEmbedder(embedder_name(given), lambda: _LlamaIndexEmbedder(given), client=given)
     raise _unknown(given)
 
 

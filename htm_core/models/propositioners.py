@@ -37,10 +37,11 @@ class CheckedPropositioner:
 
     A fact is a sentence of at least three words and at most 1,000 characters. It is not about the model itself, and not the
     whole text again. Everything else in an answer is left out. Every failure is a `ModelError`: the model raised, or gave no
-    list of texts.
+    list of texts. `client` is what the user gave: it tells two propositioners of one name apart.
     """
 
-    def __init__(self, name: str, load: Callable[[], Propositioner]) -> None:
+    def __init__(self, name: str, load: Callable[[], Propositioner], *, client: object | None = None) -> None:
+        self.client = self if client is None else client
         self._model = LazyModel(name, load, kind="propositioner")
 
     def __repr__(self) -> str:
@@ -99,14 +100,16 @@ def resolve_propositioner(spec: object | None) -> CheckedPropositioner | None:
     if isinstance(given, str):
         prefix, _, model = given.partition(":")
         if prefix == "ollama" and model.strip():
-            return CheckedPropositioner(ollama.name_of(model), lambda: ChatPropositioner(ollama.load_chat(model)))
+            return CheckedPropositioner(
+                ollama.name_of(model), lambda: ChatPropositioner(ollama.load_chat(model)), client=given
+            )
     elif not isinstance(given, type):
         if has_methods(given, "propose"):
-            return CheckedPropositioner(model_name(given), lambda: given)
+            return CheckedPropositioner(model_name(given), lambda: given, client=given)
         if has_methods(given, "with_structured_output"):
-            return CheckedPropositioner(model_name(given), lambda: ChatPropositioner(given))
+            return CheckedPropositioner(model_name(given), lambda: ChatPropositioner(given), client=given)
         if callable(given):
-            return CheckedPropositioner(model_name(given), lambda: _FunctionPropositioner(given))
+            return CheckedPropositioner(model_name(given), lambda: _FunctionPropositioner(given), client=given)
     raise InvalidInput(
         'propositioner: expected None, "ollama:MODEL", a LangChain chat model, an object with propose(text), or a callable '
         f"(text) -> list of facts; got {spec!r:.80}"

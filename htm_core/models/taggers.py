@@ -26,10 +26,11 @@ class CheckedTagger:
 
     A tag that is in use keeps its spelling; a new one is normalised, in the singular. Tags that cannot be spelled, and tags
     beyond five, are left out. Every failure is a `ModelError`: the model raised, gave no list of texts, or none of its texts
-    was a tag.
+    was a tag. `client` is what the user gave: it tells two taggers of one name apart.
     """
 
-    def __init__(self, name: str, load: Callable[[], Tagger]) -> None:
+    def __init__(self, name: str, load: Callable[[], Tagger], *, client: object | None = None) -> None:
+        self.client = self if client is None else client
         self._model = LazyModel(name, load, kind="tagger")
 
     def __repr__(self) -> str:
@@ -80,17 +81,17 @@ def resolve_tagger(spec: object | None) -> CheckedTagger | None:
     given: Any = spec
     if isinstance(given, str):
         if given == "keywords":
-            return CheckedTagger("keywords", KeywordTagger)
+            return CheckedTagger("keywords", KeywordTagger, client=given)
         prefix, _, model = given.partition(":")
         if prefix == "ollama" and model.strip():
-            return CheckedTagger(ollama.name_of(model), lambda: ChatTagger(ollama.load_chat(model)))
+            return CheckedTagger(ollama.name_of(model), lambda: ChatTagger(ollama.load_chat(model)), client=given)
     elif not isinstance(given, type):
         if has_methods(given, "tag"):
-            return CheckedTagger(model_name(given), lambda: given)
+            return CheckedTagger(model_name(given), lambda: given, client=given)
         if has_methods(given, "with_structured_output"):
-            return CheckedTagger(model_name(given), lambda: ChatTagger(given))
+            return CheckedTagger(model_name(given), lambda: ChatTagger(given), client=given)
         if callable(given):
-            return CheckedTagger(model_name(given), lambda: _FunctionTagger(given))
+            return CheckedTagger(model_name(given), lambda: _FunctionTagger(given), client=given)
     raise InvalidInput(
         'tagger: expected None, "keywords", "ollama:MODEL", a LangChain chat model, an object with tag(text, known), or a '
         f"callable (text, known) -> list of tags; got {spec!r:.80}"

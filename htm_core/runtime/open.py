@@ -9,9 +9,8 @@ from typing import get_args
 from ..engine.engine import Clock, Engine
 from ..engine.working_sets import working_set
 from ..errors import InvalidInput
-from ..jobs.handlers import ProposeHandler, TagHandler
-from ..jobs.worker import Worker
-from ..models.embedders import resolve
+from ..jobs.handlers import EmbedHandler, Handler, ProposeHandler, TagHandler
+from ..models.embedders import MINILM, MINILM_INT8, resolve
 from ..models.propositioners import CheckedPropositioner, resolve_propositioner
 from ..models.taggers import CheckedTagger, resolve_tagger
 from ..models.tokenizers import resolve_tokenizer
@@ -20,7 +19,6 @@ from ..rules.places import refuse_note_owner
 from ..rules.working_memory.eviction_policies import Policy
 from ..settings import Settings
 from ..store.database import Database
-from ..store.jobs import Lane
 from ..store.working import SetKey
 from ..types import (
     Embed,
@@ -36,6 +34,8 @@ from ..types import (
 from . import process
 
 EMBED = get_args(Embed)
+# Models that work inside this process, so that a text goes nowhere: they do the jobs of all tenants.
+BUILT_IN = (MINILM, MINILM_INT8, "keywords")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +58,7 @@ class Options:
     on_event: Callable[[Event], None] | None
     settings: Settings
     clock: Clock
+    home: str | None = None  # the tenant that its models were given for, when it is another one's memory by `of`
     group: str | None = None  # whose working memory it holds instead of the robot's own
     notes: bool = False  # whether its user may be the owner of a session's notes
 
@@ -67,15 +68,16 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
     _check(options)
     runtime = process.runtime(options.url, options.settings)
     embedder = resolve(options.embedder)
-    runtime.worker.add_embedder(embedder)
     tokens = resolve_tokenizer(options.tokenizer)
-    lanes = add_model_handlers(
-        runtime.worker,
-        runtime.database,
-        tagger=resolve_tagger(options.tagger),
-        propositioner=resolve_propositioner(options.propositioner),
-        count=tokens,
-    )
+    handlers = [
+        (EmbedHandler(runtime.database, embedder, runtime.fresh_nodes), embedder.client),
+        *model_handlers(
+            runtime.database,
+            tagger=resolve_tagger(options.tagger),
+            propositioner=resolve_propositioner(options.propositioner),
+            count=tokens,
+        ),
+    ]
     engine = Engine(
         database=runtime.database,
         tenant=options.tenant,
@@ -85,7 +87,7 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
         embedder=embedder,
         embed=options.embed,
         tokens=tokens,
-        lanes=lanes,
+        lanes=[(handler.kind, handler.model) for handler, _ in handlers[1:]],
         working=working_set(runtime.database, _key(options), budget=options.budget, policy=options.policy),
         access_counts=runtime.access_counts,
         fresh_nodes=runtime.fresh_nodes,
@@ -96,6 +98,17 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
         wake=runtime.worker.wake if options.settings.worker == "thread" else _rest,
         group=options.group,
     )
+    for handler, client in handlers:
+        is_shared = handler.model.startswith(options.settings.shared_models)
+        runtime.worker.clients.add(
+            handler,
+            client,
+            tenant=options.tenant,
+            home=options.home,
+            holder=engine,
+            for_all=is_shared or (isinstance(client, str) and client in BUILT_IN),
+            is_alone=is_shared,
+        )
     runtime.heartbeat.add_engine(engine)
     return runtime, engine
 
@@ -121,21 +134,15 @@ def _rest() -> None:
     """Leave pending jobs to a worker elsewhere."""
 
 
-def add_model_handlers(
-    worker: Worker,
-    database: Database,
-    *,
-    tagger: CheckedTagger | None,
-    propositioner: CheckedPropositioner | None,
-    count: TokenCounter,
-) -> Sequence[Lane]:
-    """Let a worker do the jobs of a tagger and a propositioner; answers with the jobs that every new node then gets."""
-    handlers: list[TagHandler | ProposeHandler] = []
+def model_handlers(
+    database: Database, *, tagger: CheckedTagger | None, propositioner: CheckedPropositioner | None, count: TokenCounter
+) -> Sequence[tuple[Handler, object]]:
+    """The handlers for the jobs of a tagger and a propositioner, each with the client that it calls."""
+    handlers: list[tuple[Handler, object]] = []
     if tagger is not None:
-        handlers.append(TagHandler(database, tagger))
+        handlers.append((TagHandler(database, tagger), tagger.client))
     if propositioner is not None:
         name, longest = None if tagger is None else tagger.name, database.settings.max_content
-        handlers.append(ProposeHandler(database, propositioner, count=count, tagger=name, longest=longest))
-    for handler in handlers:
-        worker.add_handler(handler)
-    return [(handler.kind, handler.model) for handler in handlers]
+        made = ProposeHandler(database, propositioner, count=count, tagger=name, longest=longest)
+        handlers.append((made, propositioner.client))
+    return handlers

@@ -18,6 +18,15 @@ Lane = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
+class LaneTenants:
+    """A lane, and whose jobs of it: `only` these tenants', or those of all tenants (None) `besides` these."""
+
+    lane: Lane
+    only: Sequence[str] | None = None
+    besides: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ClaimedJob:
     """A job that this worker has claimed until its lease ends."""
 
@@ -103,8 +112,12 @@ def claim(
     classes: Sequence[bool] = (False, True),
     after_tenants: Sequence[str] = ("", ""),
     after_owners: Mapping[str, str] | None = None,
+    only: Sequence[str] | None = None,
+    besides: Sequence[str] = (),
 ) -> list[ClaimedJob]:
     """Claim up to `limit` due jobs of a lane, for `lease` seconds, in turns of the tenants and of their owners.
+
+    The jobs are `only` these tenants', or those of all tenants `besides` these.
 
     `classes` are False for what somebody may wait for and True for bulk work, in the order in which they are claimed.
     `after_tenants` says for each class which tenant had the last turn, `after_owners` which owner of a tenant.
@@ -117,6 +130,8 @@ def claim(
         "classes": list(classes),
         "after_tenants": list(after_tenants),
         "after_owners": Jsonb(dict(after_owners or {})),
+        "only": None if only is None else list(only),
+        "besides": list(besides),
     }
     return [ClaimedJob(**row) for row in connection.execute(load("jobs")["claim"], values)]
 
@@ -146,14 +161,25 @@ def release(connection: Connection, jobs: Sequence[ClaimedJob]) -> None:
     connection.execute(load("jobs")["release"], {"ids": _ids(jobs)})
 
 
-def make_due(connection: Connection, *, model: str) -> int:
-    """Make jobs due that were postponed because their model was unavailable, and return how many."""
-    return connection.execute(load("jobs")["make_due"], {"model": model}).rowcount
+def make_due(connection: Connection, of: LaneTenants) -> int:
+    """Make jobs due that were postponed because their client was unavailable, and return how many."""
+    values = {"model": of.lane[1], "only": None if of.only is None else list(of.only), "besides": list(of.besides)}
+    return connection.execute(load("jobs")["make_due"], values).rowcount
 
 
-def next_due(connection: Connection, lanes: Sequence[Lane]) -> float | None:
-    """Seconds until a job of these lanes is due; None when none is pending."""
-    row = connection.execute(load("jobs")["next_due"], _columns(lanes)).fetchone()
+def tenants_with_due(connection: Connection, given: Sequence[LaneTenants]) -> set[tuple[Lane, str]]:
+    """Of lanes of some tenants only: those tenants that have due jobs there."""
+    rows = connection.execute(load("jobs")["tenants_with_due"], _tenants(given))
+    return {((row["kind"], row["model"]), row["tenant"]) for row in rows}
+
+
+def next_due(connection: Connection, given: Sequence[LaneTenants]) -> float | None:
+    """Seconds until a job of these tenants in these lanes is due; None when none is pending."""
+    besides = [(*each.lane, tenant) for each in given for tenant in each.besides]
+    values = _tenants(given) | {
+        f"besides_{name}": [row[place] for row in besides] for place, name in enumerate(("kinds", "models", "tenants"))
+    }
+    row = connection.execute(load("jobs")["next_due"], values).fetchone()
     return row["seconds"] if row else None
 
 
@@ -228,6 +254,17 @@ def count_waiting(connection: Connection, lanes: Sequence[Lane]) -> tuple[int, i
     row = connection.execute(load("jobs")["count_waiting"], _columns(lanes)).fetchone()
     assert row is not None  # an aggregate has one row
     return row["untried"], row["total"]
+
+
+def waiting_lanes(connection: Connection) -> dict[Lane, int]:
+    """How many of the tenant's jobs wait, by lane."""
+    return {(row["kind"], row["model"]): row["jobs"] for row in connection.execute(load("jobs")["waiting_lanes"])}
+
+
+def _tenants(given: Sequence[LaneTenants]) -> dict[str, list[str | None]]:
+    """A row for each tenant of each lane; of all tenants one row without a tenant."""
+    rows = [(*each.lane, name) for each in given for name in (each.only if each.only is not None else [None])]
+    return {name: [row[place] for row in rows] for place, name in enumerate(("kinds", "models", "tenants"))}
 
 
 def _ids(jobs: Sequence[ClaimedJob]) -> list[UUID]:

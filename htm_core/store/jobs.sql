@@ -38,7 +38,7 @@ select count(*) as moved from orphaned
 
 -- name: claim
 select * from claim_jobs(%(kind)s, %(model)s, %(limit)s, %(lease)s, %(classes)s::boolean[], %(after_tenants)s::text[],
-                         %(after_owners)s::jsonb)
+                         %(after_owners)s::jsonb, %(only)s::text[], %(besides)s::text[])
 
 -- name: claim_nodes
 -- The jobs of these nodes, as far as nobody has them: `tenants` names the tenant of each.
@@ -58,15 +58,33 @@ where tenant = this_tenant() and id = any(%(ids)s::uuid[]) and parked_at is null
 update jobs set claimed_until = null where tenant = this_tenant() and id = any(%(ids)s::uuid[])
 
 -- name: next_due
-select extract(epoch from min(greatest(j.run_at, coalesce(j.claimed_until, j.run_at))) - now())::float8 as seconds
-from jobs j
-join unnest(%(kinds)s::text[], %(models)s::text[]) as given(kind, model)
-  on j.kind = given.kind and j.model = given.model
-where j.parked_at is null
+-- Of each lane the jobs of one tenant, or those of all (null) but the tenants in the list `besides_tenants`.
+select extract(epoch from min(x.due) - now())::float8 as seconds from (
+  select min(greatest(j.run_at, coalesce(j.claimed_until, j.run_at))) as due
+  from jobs j
+  join unnest(%(kinds)s::text[], %(models)s::text[], %(tenants)s::text[]) as given(kind, model, tenant)
+    on j.kind = given.kind and j.model = given.model
+  where j.parked_at is null and given.tenant is null and (j.kind, j.model, j.tenant) not in (
+    select * from unnest(%(besides_kinds)s::text[], %(besides_models)s::text[], %(besides_tenants)s::text[]))
+  union all
+  select min(greatest(j.run_at, coalesce(j.claimed_until, j.run_at)))
+  from jobs j
+  join unnest(%(kinds)s::text[], %(models)s::text[], %(tenants)s::text[]) as given(kind, model, tenant)
+    on j.kind = given.kind and j.model = given.model and j.tenant = given.tenant
+  where j.parked_at is null) x
+
+-- name: tenants_with_due
+-- Of tenants with clients of their own, those that have due jobs, as (kind, model, tenant).
+select given.kind, given.model, given.tenant
+from unnest(%(kinds)s::text[], %(models)s::text[], %(tenants)s::text[]) as given(kind, model, tenant)
+where exists (select from jobs j where j.kind = given.kind and j.model = given.model and j.bulk in (false, true)
+                and j.tenant = given.tenant and is_due(j))
 
 -- name: make_due
 -- Jobs that wait because their model was unavailable are due now. Jobs that failed for a reason of their own go on waiting.
-update jobs set run_at = now() where model = %(model)s and parked_at is null and attempts = 0 and run_at > now()
+update jobs set run_at = now()
+where model = %(model)s and parked_at is null and attempts = 0 and run_at > now()
+  and (%(only)s::text[] is null or tenant = any(%(only)s::text[])) and tenant <> all(%(besides)s::text[])
 
 -- name: missing_texts
 -- The first passage of each node, then the second of each, and so on: a long text does not keep the short ones waiting.
@@ -125,6 +143,10 @@ where j.tenant = this_tenant() and n.owner = any(%(owners)s::text[])
 -- Only those that wait for a later time, so that the others keep their order: the newest first.
 update jobs set run_at = least(run_at, now()), error = null
 where tenant = this_tenant() and parked_at is null and claimed_until is null and (run_at > now() or error is not null)
+
+-- name: waiting_lanes
+select j.kind, j.model, count(*) as jobs from jobs j
+where j.tenant = this_tenant() and j.parked_at is null group by j.kind, j.model order by j.kind, j.model
 
 -- name: count_waiting
 select count(*) filter (where j.error is null and (given.kind is not null or j.claimed_until > now())) as untried, count(*) as total

@@ -11,7 +11,7 @@ from htm_core import Settings
 from htm_core.models.embedders import resolve
 from htm_core.models.propositioners import resolve_propositioner
 from htm_core.models.taggers import resolve_tagger
-from htm_core.runtime.open import add_model_handlers
+from htm_core.runtime.open import model_handlers
 from htm_core.runtime.process import runtime
 from htm_core.store import relations
 from tests.conftest import SETTINGS
@@ -72,9 +72,9 @@ def main(url: str | None, kind: str) -> None:
     home = runtime(url, settings)
     worker = home.worker
     worker.add_embedder(resolve(EMBEDDER))
-    add_model_handlers(
-        worker, home.database, tagger=resolve_tagger(TAGGER), propositioner=resolve_propositioner(PROPOSER), count=len
-    )
+    tagger, propositioner = resolve_tagger(TAGGER), resolve_propositioner(PROPOSER)
+    for handler, client in model_handlers(home.database, tagger=tagger, propositioner=propositioner, count=len):
+        worker.clients.add(handler, client)
     for lane in worker.lanes:
         if lane[0] != kind:
             worker.remove_handler(*lane)

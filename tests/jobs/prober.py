@@ -22,7 +22,7 @@ def never(texts: list[str]) -> list[list[float]]:
     return []
 
 
-def main(url: str | None, name: str, way: str) -> None:
+def main(url: str | None, tenant: str, name: str, way: str) -> None:
     """Work once with a model that is "down", or ask one that is "silent" until killed."""
     rate_limits.FIRST_PAUSE = 100.0  # so that the test, which may be slow, finds it open
     settings = Settings(
@@ -33,10 +33,10 @@ def main(url: str | None, name: str, way: str) -> None:
     if way == "silent":
         embedder.embed_documents = never  # type: ignore[method-assign]
     worker = runtime(url, settings).worker
-    worker.add_embedder(resolve(embedder))
-    worker.retry_models_now()
+    worker.add_embedder(resolve(embedder), tenant=tenant)
+    worker.retry_models_now(tenant)
     worker.drain()
-    say(" ".join(f"{model}={state}" for model, state in worker.breakers().items()))
+    say(" ".join(f"{model}={state}" for model, state in worker.breakers(tenant).items()))
 
 
 def say(words: str) -> None:
@@ -46,4 +46,4 @@ def say(words: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] or None, sys.argv[2], sys.argv[3])
+    main(sys.argv[1] or None, sys.argv[2], sys.argv[3], sys.argv[4])

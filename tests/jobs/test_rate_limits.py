@@ -367,11 +367,11 @@ def test_what_one_worker_learned_of_a_model_all_know(make: Make) -> None:
 
 
 @contextlib.contextmanager
-def another(url: str | None, embedder: HashEmbedder, way: str) -> Iterator[subprocess.Popen[str]]:
+def another(url: str | None, tenant: str, embedder: HashEmbedder, way: str) -> Iterator[subprocess.Popen[str]]:
     """A process that asks this model."""
     home = os.environ["HTM_HOME"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.jobs.prober", url or "", embedder.model, way],
+        [sys.executable, "-m", "tests.jobs.prober", url or "", tenant, embedder.model, way],
         stdout=subprocess.PIPE, text=True, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT), "HTM_HOME": home},
     )  # fmt: skip
     try:
@@ -389,12 +389,12 @@ def test_a_breaker_that_one_process_opened_is_open_in_another_and_a_dead_prober_
     settings = Settings(**SETTINGS.model_dump(by_alias=True) | options)
     with make(embedder=embedder, settings=settings) as memory:
         memory.remember_many([{"content": f"text {n}"} for n in range(6)])
-        with another(url, embedder, "down") as process:
+        with another(url, memory.tenant, embedder, "down") as process:
             assert process.stdout is not None
             assert process.stdout.readline().split("=")[-1] == "open\n"
         assert only(memory) == "open"
         assert (memory._runtime.worker.drain(), embedder.calls) == (0, 0)
-        with another(url, embedder, "silent") as process:
+        with another(url, memory.tenant, embedder, "silent") as process:
             assert process.stdout is not None
             assert process.stdout.readline() == "asked\n"
         assert only(memory) == "half-open"

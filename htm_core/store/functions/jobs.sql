@@ -10,18 +10,29 @@ begin atomic
   select j.parked_at is null and j.run_at <= now() and (j.claimed_until is null or j.claimed_until < now());
 end;
 
--- Tenants with due jobs, the first of them after `after`, and from the beginning again.
-create or replace function htm.due_tenants(of_kind text, of_model text, of_bulk boolean, after text, at_most integer) returns text[]
+-- Tenants with due jobs, the first of them after `after`, and from the beginning again: of `only_tenants`, or of all (null) but
+-- `besides`, whose jobs are another client's.
+create or replace function htm.due_tenants(
+  of_kind text, of_model text, of_bulk boolean, after text, at_most integer, only_tenants text[], besides text[]) returns text[]
 language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 declare found text[] := '{}'; last text := after; next text; again boolean := false;
 begin
+  if only_tenants is not null then
+    return (select coalesce(array_agg(x.tenant order by x.is_after desc, x.tenant), '{}') from (
+      select o.tenant, o.tenant > after as is_after from unnest(only_tenants) o(tenant)
+      where exists (select from htm.jobs j where j.kind = of_kind and j.model = of_model and j.bulk = of_bulk and j.tenant = o.tenant
+                      and htm.is_due(j))
+      order by is_after desc, o.tenant limit at_most) x);
+  end if;
   while cardinality(found) < at_most loop
     select j.tenant into next from htm.jobs j
     where j.kind = of_kind and j.model = of_model and j.bulk = of_bulk and j.tenant > last and htm.is_due(j)
     order by j.tenant limit 1;
     if again and (next is null or next > after) then exit; end if;
-    if next is not null then found := found || next; last := next;
+    if next is not null then
+      if next <> all(besides) then found := found || next; end if;
+      last := next;
     elsif after = '' then exit;
     else again := true; last := '';
     end if;
@@ -57,9 +68,11 @@ end $$;
 
 -- Claims up to `at_most` due jobs of a kind and a model for `lease` seconds: first those of the first of `classes` (bulk or not), then
 -- those of the next. In each, every tenant with due jobs has a turn, then their owners, and each gets an equal share; what some do not
--- need goes to the others. `after_tenants` says for each class which tenant had the last turn, `after_owners` which owner of a tenant.
+-- need goes to the others. Only the jobs of `only_tenants`, or those of all tenants (null) but `besides`. `after_tenants` says
+-- for each class which tenant had the last turn, `after_owners` which owner of a tenant.
 create or replace function htm.claim_jobs(
-  of_kind text, of_model text, at_most integer, lease float8, classes boolean[], after_tenants text[], after_owners jsonb)
+  of_kind text, of_model text, at_most integer, lease float8, classes boolean[], after_tenants text[], after_owners jsonb,
+  only_tenants text[] default null, besides text[] default '{}')
 returns table (tenant text, id uuid, kind text, model text, node_id uuid, attempts integer, owner text, bulk boolean)
 language plpgsql volatile set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
@@ -69,7 +82,7 @@ declare
   wanted integer := at_most; share integer; taken integer;
 begin
   for class in 1 .. cardinality(classes) loop
-    tenants := htm.due_tenants(of_kind, of_model, classes[class], after_tenants[class], wanted);
+    tenants := htm.due_tenants(of_kind, of_model, classes[class], after_tenants[class], wanted, only_tenants, besides);
     select coalesce(array_agg(x.tenant order by x.owner_place, x.tenant_place), '{}'),
            coalesce(array_agg(x.owner order by x.owner_place, x.tenant_place), '{}')
       into turn_tenants, turn_owners from (
