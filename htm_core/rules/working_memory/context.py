@@ -27,8 +27,13 @@ ORDERS: dict[str, Order] = {
     "balanced:access": lambda item, now: log1p(item.access_count) / (1.0 + hours_since(item.accessed_at, now)),
 }
 
-# Joining texts often saves tokens (a full stop and a line break are one token). The saved room is filled at most so often.
+# Joining texts often saves tokens (a full stop and a line break are one token), as a sample of at most so many texts tells. The
+# saved room is filled at most so often, and not when it is less than this share of the budget: each round counts the whole text.
+SAMPLE = 64
 ROUNDS = 4
+SPARE = 0.01
+FEWER = 0.95  # labels are estimated once more where they leave room for less than this share of the items
+NEAR = 0.02  # an excess of up to this share is a matter of the last few items, not of sizes that are wrong
 
 # A line of a text that would look like a label of the transcript: a square bracket, after nothing that can be seen.
 _LIKE_A_LABEL = re.compile(
@@ -106,9 +111,9 @@ class _Layout:
         """The text of each, in the order of the text."""
         return [self._best[at].content for at in chosen]
 
-    def extra(self, count: TokenCounter) -> list[int]:  # noqa: ARG002 - there are no labels to count
-        """About how many tokens each item needs beside its content."""
-        return [0] * len(self._best)
+    def extra(self, count: TokenCounter, likely: Sequence[int]) -> list[float]:  # noqa: ARG002 - there are no labels to count
+        """About how many tokens each item needs beside its content, when these ranks are chosen."""
+        return [0.0] * len(self._best)
 
 
 class _Transcript(_Layout):
@@ -116,54 +121,74 @@ class _Transcript(_Layout):
 
     def __init__(self, best: Sequence[Item], timezone: tzinfo) -> None:
         super().__init__(best)
-        self._speakers = [_speaker(item) for item in best]
-        self._has_labels = any(self._speakers)
+        names = {(item.name, item.role) for item in best}
+        shown = {each: _speaker(*each) for each in names}
+        self._speakers = [shown[item.name, item.role] for item in best]
+        # A bracket is looked for first: most texts have none.
+        labelled = any(self._speakers)
+        self._contents = [
+            _LIKE_A_LABEL.sub(r"\1  ", item.content) if labelled and "[" in item.content else item.content
+            for item in best
+        ]
         self._days = [
             None if item.said_at is None else datetime.fromtimestamp(item.said_at, timezone).date().isoformat()
             for item in best
         ]
+        in_time = sorted(range(len(best)), key=self._when)
+        self._place = [0] * len(best)
+        for place, at in enumerate(in_time):
+            self._place[at] = place
+        self._arranged: tuple[Sequence[int], list[int]] = ((), [])
 
     def arranged(self, chosen: Sequence[int]) -> list[int]:
         """Chosen ranks, each conversation together and in order of time."""
+        if chosen == self._arranged[0]:
+            return self._arranged[1]
+        best, speakers = self._best, self._speakers
         conversations: dict[str | int, list[int]] = {}
         for at in chosen:
-            session = self._best[at].session if self._speakers[at] is not None else None
+            session = best[at].session if speakers[at] is not None else None
             conversations.setdefault(at if session is None else session, []).append(at)
-        return [at for group in conversations.values() for at in sorted(group, key=self._when)]
+        place = self._place.__getitem__
+        found = [at for group in conversations.values() for at in sorted(group, key=place)]
+        self._arranged = (list(chosen), found)
+        return found
 
     def texts(self, chosen: Sequence[int]) -> list[str]:
         """Each with a label where day or speaker changes. Nothing is labelled before the first message."""
-        last: tuple[str | None, str | None] = (None, None)  # the day and the speaker that the last label named
-        texts = []
-        for at in self.arranged(chosen):
-            day, speaker, text = self._days[at], self._speakers[at], self._best[at].content
-            if self._has_labels:
-                text = _LIKE_A_LABEL.sub(r"\1  ", text)
-            if (day, speaker) != last and (speaker is not None or last != (None, None)):
-                shown = [day if day != last[0] or speaker is None else None, speaker]
-                text = f"[{' '.join(part for part in shown if part) or 'note'}] {text}"
-                last = (day, speaker)
-            texts.append(text)
-        return texts
+        contents = self._contents
+        return [shown + contents[at] for shown, at in self._labelled(chosen)]
 
-    def extra(self, count: TokenCounter) -> list[int]:
-        """The mean of all labels, for each message: of a run by one speaker only the first has one, which `pack` makes use of."""
-        labels = {
-            f"[{day} {speaker}] "
-            for day, speaker in zip(self._days, self._speakers, strict=True)
-            if speaker is not None
-        }
-        mean = ceil(count_tokens(count, "".join(sorted(labels))) / len(labels)) if labels else 0
-        return [0 if speaker is None else mean for speaker in self._speakers]
+    def extra(self, count: TokenCounter, likely: Sequence[int]) -> list[float]:
+        """The labels of these ranks, spread over all messages."""
+        labels = [shown for shown, _ in self._labelled(likely) if shown]
+        spoken = sum(self._speakers[at] is not None for at in likely)
+        # Rounded up to a quarter: with too low an estimate the text is counted once more.
+        mean = ceil(4 * count_tokens(count, "".join(labels)) / spoken) / 4 if labels and spoken else 0.0
+        return [0.0 if speaker is None else mean for speaker in self._speakers]
+
+    def _labelled(self, chosen: Sequence[int]) -> list[tuple[str, int]]:
+        """Chosen ranks in the order of the text, each with its label or an empty one."""
+        days, speakers = self._days, self._speakers
+        last: tuple[str | None, str | None] = (None, None)  # the day and the speaker that the last label named
+        found = []
+        for at in self.arranged(chosen):
+            named, text = (days[at], speakers[at]), ""
+            if named != last and (named[1] is not None or last != (None, None)):
+                parts = [named[0] if named[0] != last[0] or named[1] is None else None, named[1]]
+                text = f"[{' '.join(part for part in parts if part) or 'note'}] "
+                last = named
+            found.append((text, at))
+        return found
 
     def _when(self, at: int) -> tuple[float, int, int]:
         item = self._best[at]
         return (item.added_at if item.said_at is None else item.said_at, item.seq, at)
 
 
-def _speaker(item: Item) -> str | None:
-    """Who said it, as a label shows it: on one line, and without a bracket that could end the label."""
-    return label(" ".join((item.name or item.role or "").split())) or None
+def _speaker(name: str | None, role: str | None) -> str | None:
+    """Who said something, as a label shows it: on one line, and without a bracket that could end the label."""
+    return label(" ".join((name or role or "").split())) or None
 
 
 class _Selection:
@@ -176,10 +201,10 @@ class _Selection:
         self._best = best
         self._separator = separator
         self._count = count
-        self._joint = count_tokens(count, separator)
+        self._joint: float = count_tokens(count, separator)
         self._layout = layout
-        self._extra = layout.extra(count)
-        self._sizes = [item.tokens + extra for item, extra in zip(best, self._extra, strict=True)]
+        self._extra = [0.0] * len(best)
+        self._sizes = [float(item.tokens) for item in best]
         self._measured = False
 
     def take(self, ranks: Sequence[int], *, budget: int | None = None) -> int:
@@ -194,12 +219,30 @@ class _Selection:
 
     def pack(self, budget: int) -> None:
         """Choose by the sum of the sizes, check by the count of the whole, and fill the room that joining saved."""
+        likely = self._fitting(budget)
+        self._joint = self._sampled_joint(likely)
+        for _ in range(2):  # labels take room, so that fewer fit; and fewer have more labels for each
+            self._extra = self._layout.extra(self._count, likely)
+            self._sizes = [item.tokens + extra for item, extra in zip(self._best, self._extra, strict=True)]
+            fitting = self._fitting(budget)
+            if len(fitting) > FEWER * len(likely):
+                break
+            likely = fitting
         for _ in range(ROUNDS):
-            if not self._extend(budget):
+            if not self._extend(budget) or budget - self.tokens < SPARE * budget:
                 return
             joints = len(self.chosen) - 1
             if joints > 0:  # what a joint really costs in these texts; often less than its separator
                 self._joint = max(0, self.tokens - sum(self._sizes[at] for at in self.chosen)) // joints
+
+    def _sampled_joint(self, likely: Sequence[int]) -> float:
+        """What a joint costs in some of these texts, at most what its separator costs by itself."""
+        sample = likely[:: len(likely) // SAMPLE + 1]
+        if len(sample) < 2:
+            return self._joint
+        joined = count_tokens(self._count, self._separator.join(self._best[at].content for at in sample))
+        saved = joined - sum(self._best[at].tokens for at in sample)
+        return min(self._joint, max(0.0, saved / (len(sample) - 1)))
 
     def _extend(self, budget: int) -> bool:
         """Add what fits; returns whether anything did."""
@@ -208,7 +251,7 @@ class _Selection:
             excess = self.take(more, budget=budget)
             if not excess:
                 return True
-            if self._measure():
+            if excess > NEAR * budget and self._measure():
                 more = self._fitting(budget)
             else:
                 more, least = self._without(more, excess, least=least), 2 * least
@@ -216,7 +259,7 @@ class _Selection:
 
     def _fitting(self, budget: int) -> list[int]:
         """The ranks that fit into the rest of the budget by the sum of their sizes."""
-        taken, free = set(self.chosen), budget - self.tokens
+        taken, free = set(self.chosen), float(budget - self.tokens)
         more: list[int] = []
         for at, size in enumerate(self._sizes):
             cost = size + (self._joint if taken or more else 0)
@@ -235,7 +278,7 @@ class _Selection:
         ]
         return self._sizes != sizes
 
-    def _without(self, more: list[int], excess: int, *, least: int) -> list[int]:
+    def _without(self, more: list[int], excess: float, *, least: int) -> list[int]:
         """Leave out the last ranks until their sizes cover the excess, but at least `least`, so that trials stay few."""
         kept = list(more)
         while kept and (excess > 0 or len(more) - len(kept) < least):
