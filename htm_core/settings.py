@@ -71,7 +71,9 @@ class Settings(BaseModel):
     week_start: Literal["monday", "sunday"] = "monday"
     telemetry: bool = Field(default=False, description="spans and metrics through OpenTelemetry; extra otel")
     language: str = Field(
-        default="english", pattern=r"^[a-z_]+$", description="text search configuration of a new tenant"
+        default="english",
+        pattern=r"^([a-z_][a-z0-9_]*\.)?[a-z_]+$",
+        description="text search configuration of a new tenant; one of your own with its schema, as in public.my_german",
     )
 
 

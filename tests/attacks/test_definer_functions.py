@@ -252,9 +252,10 @@ def test_functions_are_made_anew_when_the_extension_was_moved(database_url: str)
                 assert home == ("pgvector",)
                 admin.execute("create schema elsewhere; grant usage on schema elsewhere to public")
                 admin.execute("alter extension vector set schema elsewhere")
+                admin.execute("create text search configuration public.house (copy = pg_catalog.english)")
             assert migrate(dsn).names == ["functions"]
             assert migrate(dsn).names == []
-            settings = Settings(**SETTINGS.model_dump(by_alias=True) | {"migrate_url": dsn})
+            settings = Settings(**SETTINGS.model_dump(by_alias=True) | {"migrate_url": dsn, "language": "public.house"})
             with Memory(
                 "atlas", url=dsn, tenant="acme", embedder=HashEmbedder(name="moved"), settings=settings
             ) as memory:
