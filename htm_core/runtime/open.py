@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import get_args
 
 from ..engine.engine import Clock, Engine
@@ -43,7 +43,7 @@ class Options:
     """The options of `Memory`, as they were given."""
 
     robot: str
-    url: str | None
+    url: str | None = field(repr=False)  # it may have a password
     tenant: str
     user: str | None
     session: str | None

@@ -65,6 +65,7 @@ def node_of_key(connection: Connection, key: str, *, owner: str) -> UUID | None:
 
 def purge(connection: Connection, *, owner: str, before: datetime) -> int:
     """Erase for good what was forgotten before a time, and return how many nodes were deleted."""
+    connection.execute(load("forgetting")["purge_prompts"], {"owner": owner, "before": before})
     rows = connection.execute(load("forgetting")["purge"], {"owner": owner, "before": before})
     touched = [row["node_id"] for row in rows]
     return delete_unmentioned(connection, touched, owner=owner)["nodes"]

@@ -27,6 +27,14 @@ returning node_id
 -- name: node_of_key
 select node_id from keys where tenant = this_tenant() and owner = %(owner)s and key = %(key)s order by version desc limit 1
 
+-- name: purge_prompts
+-- Empties the prompts of consultations that repeat, or are a part of, words that are purged with this `before`.
+update consultations c set prompt = ''
+where c.tenant = this_tenant() and c.owner = %(owner)s and c.prompt <> '' and exists (
+  select 1 from mentions m join nodes n on n.tenant = m.tenant and n.id = m.node_id
+  where m.tenant = this_tenant() and m.owner = %(owner)s and m.forgotten_at < %(before)s and not m.purged
+    and (strpos(c.prompt, n.content) > 0 or strpos(n.content, c.prompt) > 0))
+
 -- name: purge
 -- Empties the mentions that were forgotten before a time. Their rows stay, so that the session's sequence has no gap.
 with purged as (

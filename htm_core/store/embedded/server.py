@@ -23,7 +23,7 @@ from .binaries import binaries
 from .directories import Directories, is_still_home, prepare
 from .initdb import DATABASE, advice, checked_settings, configure, create_data_directory
 from .locks import acquire_shared, locked, open_own
-from .recovery import end_leftovers
+from .recovery import end_leftovers, remove_unreadable_pid
 from .subprocess import CLEAN_ENVIRONMENT, no_fork, run
 from .watchdog import ABSENT, BUSY, PORT, READY, probe, try_lock
 
@@ -165,6 +165,7 @@ def _launch(directories: Directories, start_lock: int, linger: float, settings: 
         create_data_directory(directories, found, start_lock=start_lock)
     elif (directories.data / "postmaster.pid").exists():
         other_pid = end_leftovers(directories)
+        remove_unreadable_pid(directories)
     for name in (f".s.PGSQL.{PORT}", f".s.PGSQL.{PORT}.lock"):
         (directories.socket / name).unlink(missing_ok=True)
     _rotate(directories.log)

@@ -1,10 +1,11 @@
 -- Which nodes pass the filters of a query.
 
 -- Whether rows of an owner may be seen: of these owners, or of everybody where none are given. The notes of a session belong to
--- that session alone, so that "everybody" does not include them.
+-- that session alone, and so does what is said in a session whose user is not known: "everybody" includes neither.
 create or replace function htm.owner_is_visible(owners text[], owner text) returns boolean language sql immutable parallel safe
 begin atomic
-  select case when owners is null then not starts_with(owner, 'htm:notes:') else owner = any(owners) end;
+  select case when owners is null then not (starts_with(owner, 'htm:notes:') or starts_with(owner, 'htm:session:'))
+              else owner = any(owners) end;
 end;
 
 -- Whether a mention counts for a query: it is not forgotten, and it passes all the filters. Null filters are neutral.
