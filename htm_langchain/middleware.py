@@ -49,7 +49,7 @@ from .options import (
 from .persist import apersist, brief, persist
 from .retrieval import PromptRecall, append_to_system, before_question, last_question, recalled_message, shown_texts
 from .rewriting import Rewrite
-from .run_inputs import is_prompted, note_inputs, present_run, without_prompts
+from .run_inputs import is_prompted, is_resumed, note_inputs, present_run, without_prompts
 from .scope import (
     NameSource,
     TenantSource,
@@ -273,7 +273,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         user, saver = self._user_of(runtime), checkpointer()
         if user is None and saver is not None and self._may_have_had_user(state):
             try:
-                user = user_of_checkpoint(saver)
+                user = user_of_checkpoint(saver, is_resumed=is_resumed())
             except Exception as error:
                 _log.warning("the checkpoint's user could not be read (%s)", brief(error))
         if saver is not None and self._is_in_tenant_of_graph(state, runtime):
@@ -286,7 +286,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         user, saver = self._user_of(runtime), checkpointer()
         if user is None and saver is not None and self._may_have_had_user(state):
             try:
-                user = await auser_of_checkpoint(saver)
+                user = await auser_of_checkpoint(saver, is_resumed=is_resumed())
             except Exception as error:
                 _log.warning("the checkpoint's user could not be read (%s)", brief(error))
         if saver is not None and self._is_in_tenant_of_graph(state, runtime):
@@ -390,8 +390,9 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         note = note_of(state)
         is_own = saver is not None and not is_nested(runtime)
         if note is None:
-            noted = new_note(user, began_with=None)
+            noted = new_note(user)
             messages = with_ids(state["messages"], key=noted.key)
+            noted = replace(noted, turn=_turn_in(messages))
             if is_own and self._restored_in(key, messages, saver):
                 lead = leading_system(messages)
                 seen = self._conversations.of_session(key)
@@ -399,8 +400,8 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
                 noted = replace(noted, began_with=messages[lead].id, is_first=is_first)
         else:
             messages = with_ids(state["messages"], key=note.key)
-            turn = first_of_turn(messages)
-            noted = note.spoken_by(user, str(messages[turn].id)) if turn < len(messages) else note
+            turn = _turn_in(messages)
+            noted = note if turn is None else note.spoken_by(user, turn)
         if is_own:
             conversation.saw_thread_in(saver)
         update: dict[str, Any] = {} if named else {"htm_session": session}
@@ -508,6 +509,12 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
             text = "" if note is None else str(note.text)
             return request.override(messages=window, system_message=append_to_system(request.system_message, text))
         return request.override(messages=before_question(window, note))
+
+
+def _turn_in(messages: Sequence[AnyMessage]) -> str | None:
+    """The first message of the turn that is to be answered; None where there is none."""
+    at = first_of_turn(messages)
+    return messages[at].id if at < len(messages) else None
 
 
 def _budget_of(model: BaseChatModel) -> int:

@@ -190,6 +190,12 @@ def present_run() -> object | None:
     return _given()
 
 
+def is_resumed() -> bool:
+    """Whether the outermost run takes up an earlier one again, and is given nothing new."""
+    given = _given()
+    return given is not None and given.is_resumed
+
+
 def loaded_for() -> Any:
     """What the chain was given for which a history is being loaded; None where none is."""
     return _inputs.loaded_for(_parent_run())

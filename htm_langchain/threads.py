@@ -7,9 +7,9 @@ import hashlib
 import itertools
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 from langchain_core.messages import AnyMessage
@@ -23,6 +23,8 @@ CHECKPOINTER = "__pregel_checkpointer"
 CHECKPOINTS = "checkpoint_map"
 # How many checkpoints are looked at to find the user of the turn that is taken up again.
 MAX_CHECKPOINTS = 64
+# In so many later steps it is looked who began the turn.
+MAX_LATER = 16
 # LangGraph writes checkpoints in the background: how often, and after how many seconds, the one at hand is looked for again.
 MAX_TRIES = 10
 WAIT = 0.01
@@ -33,6 +35,7 @@ class ThreadNote:
     """What is noted in the state of a thread, and comes back with each of its checkpoints.
 
     `key` is this thread's own. `began_with` is the message before which the log is restored; None restores nothing.
+    `turn` is the first message of the turn that was begun last.
     `is_first` says whether its process knew no other thread of the session when it began.
     `speakers` has for each change of speaker the user, and the first message that is theirs; "" is the thread's beginning.
     """
@@ -41,6 +44,7 @@ class ThreadNote:
     began_with: str | None
     speakers: tuple[tuple[str | None, str], ...]
     is_first: bool = True
+    turn: str | None = None
 
     @property
     def user(self) -> str | None:
@@ -49,7 +53,8 @@ class ThreadNote:
 
     def spoken_by(self, user: str | None, turn: str) -> ThreadNote:
         """The note once a user has begun a turn with a message."""
-        return self if user == self.user else replace(self, speakers=(*self.speakers, (user, turn)))
+        speakers = self.speakers if user == self.user else (*self.speakers, (user, turn))
+        return replace(self, speakers=speakers, turn=turn)
 
     def of(self, user: str | None, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
         """The messages of a user: what they said, and what was answered to them.
@@ -70,12 +75,13 @@ class ThreadNote:
     def to_state(self) -> dict[str, Any]:
         """The note as a checkpointer keeps it."""
         speakers = [list(each) for each in self.speakers]
-        return {"key": self.key, "began_with": self.began_with, "speakers": speakers, "is_first": self.is_first}
+        noted = {"key": self.key, "began_with": self.began_with, "speakers": speakers}
+        return noted | {"is_first": self.is_first, "turn": self.turn}
 
 
-def new_note(user: str | None, *, began_with: str | None) -> ThreadNote:
+def new_note(user: str | None) -> ThreadNote:
     """The note of a thread that begins."""
-    return ThreadNote(str(uuid4()), began_with, ((user, ""),))
+    return ThreadNote(str(uuid4()), None, ((user, ""),))
 
 
 def note_of(state: Mapping[str, Any]) -> ThreadNote | None:
@@ -84,7 +90,7 @@ def note_of(state: Mapping[str, Any]) -> ThreadNote | None:
     if not isinstance(found, Mapping):
         return None
     speakers = tuple((who, id) for who, id in found["speakers"])
-    return ThreadNote(found["key"], found["began_with"], speakers, is_first=found.get("is_first", True))
+    return ThreadNote(found["key"], found["began_with"], speakers, found.get("is_first", True), found.get("turn"))
 
 
 def with_ids(messages: Sequence[AnyMessage], *, key: str) -> list[AnyMessage]:
@@ -127,70 +133,137 @@ def is_lost_with_process(saver: object) -> bool:
     return isinstance(saver, InMemorySaver)
 
 
-def user_of_checkpoint(saver: Any) -> str | None:
-    """The user of the turn that a run takes up again, as its checkpoints have it; None for a turn that begins now."""
-    found, config = None, _config()
-    for _ in range(MAX_TRIES):
-        found = saver.get_tuple(config)
-        if found is not None:
-            break
-        time.sleep(WAIT)
-    for _ in range(MAX_CHECKPOINTS):
-        if found is None or found.metadata.get("user_id") or found.metadata.get("source") == "input":
-            break
-        found = saver.get_tuple(found.parent_config) if found.parent_config else None
-    return None if found is None else found.metadata.get("user_id")
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """What a rule wants to know: the checkpoint of a configuration, or with `step` the thread's checkpoints of this step."""
+
+    config: Any
+    step: int | None = None
+    wait: float = 0.0
 
 
-async def auser_of_checkpoint(saver: Any) -> str | None:
+# A rule yields what it asks, is sent the checkpoints that were found, and returns a name. So it is written once for both colours.
+_Rule = Generator[_Ask, Sequence[Any], str | None]
+
+
+def user_of_checkpoint(saver: Any, *, is_resumed: bool = False) -> str | None:
+    """The user of the turn that a run takes up again, as its checkpoints have it; None for a turn that begins now.
+
+    For a run that `is_resumed` later checkpoints of the turn are looked at, too: in them it is noted who began it, also where
+    the checkpoints' metadata does not say so.
+    """
+    return _answered(saver, _user_of_turn(is_resumed=is_resumed))
+
+
+async def auser_of_checkpoint(saver: Any, *, is_resumed: bool = False) -> str | None:
     """`user_of_checkpoint`, awaited."""
-    found, config = None, _config()
-    for _ in range(MAX_TRIES):
-        found = await saver.aget_tuple(config)
-        if found is not None:
-            break
-        await asyncio.sleep(WAIT)
-    for _ in range(MAX_CHECKPOINTS):
-        if found is None or found.metadata.get("user_id") or found.metadata.get("source") == "input":
-            break
-        found = await saver.aget_tuple(found.parent_config) if found.parent_config else None
-    return None if found is None else found.metadata.get("user_id")
+    return await _aanswered(saver, _user_of_turn(is_resumed=is_resumed))
 
 
 def tenant_of_checkpoint(saver: Any) -> str | None:
     """The tenant that an earlier run of an outer graph named, else the present one's; None where none did."""
-    found, last, is_earlier = saver.get_tuple(_config()), None, False
-    for _ in range(MAX_CHECKPOINTS):
-        if found is None:
-            break
-        last = found.metadata.get("tenant") or last
-        if is_earlier and found.metadata.get("tenant"):
-            break
-        is_earlier = is_earlier or found.metadata.get("source") == "input"
-        found = saver.get_tuple(found.parent_config) if found.parent_config else None
-    return last
+    return _answered(saver, _tenant_of_thread())
 
 
 async def atenant_of_checkpoint(saver: Any) -> str | None:
     """`tenant_of_checkpoint`, awaited."""
-    found, last, is_earlier = await saver.aget_tuple(_config()), None, False
+    return await _aanswered(saver, _tenant_of_thread())
+
+
+def _user_of_turn(*, is_resumed: bool) -> _Rule:
+    found: Sequence[Any] = ()
+    for attempt in range(MAX_TRIES):
+        found = yield _Ask(_config(), wait=WAIT if attempt else 0.0)
+        if found:
+            break
+    known: list[Any] = []
+    while found and len(known) < MAX_CHECKPOINTS:
+        known.append(found[0])
+        if found[0].metadata.get("user_id"):
+            return str(found[0].metadata["user_id"])
+        if found[0].metadata.get("source") == "input" or not found[0].parent_config:
+            break
+        found = yield _Ask(found[0].parent_config)
+    if not is_resumed or not known or known[-1].metadata.get("source") != "input":
+        return None
+    # What follows the turn's input belongs to the turn, up to the next input. There the note tells of a new turn.
+    ids, before = {_id_of(known[-1].config)}, _turn_noted(known[-1])
+    first = known[-1].metadata.get("step", 0) + 1
+    for step in range(first, first + MAX_LATER):
+        listed = yield _Ask(_config(of_thread=True), step=step)
+        later = [each for each in listed if _id_of(each.parent_config) in ids]
+        later = [each for each in later if each.metadata.get("source") in ("loop", "fork")]
+        for each in later:
+            note = note_of(each.checkpoint.get("channel_values") or {})
+            if note is not None and note.turn != before and note.user is not None:
+                return note.user
+        if not later:
+            break
+        ids = {_id_of(each.config) for each in later}
+    return None
+
+
+def _turn_noted(found: Any) -> str | None:
+    note = note_of(found.checkpoint.get("channel_values") or {})
+    return None if note is None else note.turn
+
+
+def _tenant_of_thread() -> _Rule:
+    last, is_earlier = None, False
+    found = yield _Ask(_config())
     for _ in range(MAX_CHECKPOINTS):
-        if found is None:
+        if not found:
             break
-        last = found.metadata.get("tenant") or last
-        if is_earlier and found.metadata.get("tenant"):
+        last = found[0].metadata.get("tenant") or last
+        if is_earlier and found[0].metadata.get("tenant"):
             break
-        is_earlier = is_earlier or found.metadata.get("source") == "input"
-        found = await saver.aget_tuple(found.parent_config) if found.parent_config else None
+        is_earlier = is_earlier or found[0].metadata.get("source") == "input"
+        if not found[0].parent_config:
+            break
+        found = yield _Ask(found[0].parent_config)
     return last
 
 
-def _config() -> Any:
-    """The configuration of the checkpoint at hand: that of the outermost graph."""
+def _answered(saver: Any, rule: _Rule) -> str | None:
+    found: Any = None
+    try:
+        while True:
+            ask = rule.send(found)
+            time.sleep(ask.wait)
+            if ask.step is None:
+                found = [each for each in [saver.get_tuple(ask.config)] if each is not None]
+            else:
+                found = list(saver.list(ask.config, filter={"step": ask.step}, limit=MAX_CHECKPOINTS))
+    except StopIteration as done:
+        return cast("str | None", done.value)
+
+
+async def _aanswered(saver: Any, rule: _Rule) -> str | None:
+    found: Any = None
+    try:
+        while True:
+            ask = rule.send(found)
+            await asyncio.sleep(ask.wait)
+            if ask.step is None:
+                found = [each for each in [await saver.aget_tuple(ask.config)] if each is not None]
+            else:
+                listed = saver.alist(ask.config, filter={"step": ask.step}, limit=MAX_CHECKPOINTS)
+                found = [each async for each in listed]
+    except StopIteration as done:
+        return cast("str | None", done.value)
+
+
+def _id_of(config: Any) -> str | None:
+    return ((config or {}).get("configurable") or {}).get("checkpoint_id")
+
+
+def _config(*, of_thread: bool = False) -> Any:
+    """The configuration of the checkpoint at hand, that of the outermost graph; or of all of its thread."""
     known = _configurable()
     space, checkpoint = next(iter((known.get(CHECKPOINTS) or {}).items()), ("", None))
     thread = known.get("thread_id")
-    return {"configurable": {"thread_id": thread, "checkpoint_ns": space, "checkpoint_id": checkpoint}}
+    found = {"thread_id": thread, "checkpoint_ns": space}
+    return {"configurable": found if of_thread else {**found, "checkpoint_id": checkpoint}}
 
 
 def _configurable() -> Mapping[str, Any]:

@@ -224,6 +224,37 @@ def test_a_run_from_an_earlier_checkpoint_is_its_users(make: Make, awaited: bool
     assert set(said(make(user="ann"))) >= {"first", "One.", "second", "Two.", "Other."}
 
 
+@pytest.mark.parametrize("awaited", [False, True], ids=["invoke", "ainvoke"])
+def test_a_run_from_an_earlier_checkpoint_is_its_users_also_when_only_the_context_named_them(
+    make: Make, awaited: bool
+) -> None:
+    saver = InMemorySaver()
+    thread: Any = {"configurable": {"thread_id": "t1"}}
+
+    def run(given: Any, config: Any, **more: Any) -> None:
+        agent = create_agent(
+            scripted(), middleware=[middleware(make)], checkpointer=saver, context_schema=dict[str, Any]
+        )
+        if awaited:
+            asyncio.run(agent.ainvoke(given, config, **more))
+        else:
+            agent.invoke(given, config, **more)
+
+    for words, user in (("A one", "ann"), ("B one", "bob"), ("B two", "bob"), ("A two", "ann")):
+        run({"messages": [HumanMessage(words)]}, thread, context={"user_id": user})
+    before = {user: said(make(user=user)) for user in ("ann", "bob")}
+    agent = create_agent(scripted(), middleware=[middleware(make)], checkpointer=saver)
+    for snapshot in [each for each in agent.get_state_history(thread) if each.next]:
+        run(None, snapshot.config)
+    assert said(make(user=anonymous("t1"))) == []
+    for user in ("ann", "bob"):
+        now = said(make(user=user))
+        assert {each for each in now if each != "Noted."} == {each for each in before[user] if each != "Noted."}
+        assert len(now) > len(before[user])
+    run({"messages": [HumanMessage("Who am I?")]}, thread)  # a new turn that names nobody
+    assert said(make(user=anonymous("t1")))[0] == "Who am I?"
+
+
 @pytest.mark.parametrize("same_process", [True, False], ids=["same process", "new process"])
 def test_a_branch_that_was_left_is_remembered_but_not_in_the_window(make: Make, same_process: bool) -> None:
     saver = InMemorySaver()
