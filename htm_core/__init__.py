@@ -5,6 +5,7 @@ from __future__ import annotations
 from .collections.collection import Collection
 from .errors import (
     DatabaseUnavailable,
+    DeadlineExceeded,
     DimensionMismatch,
     HTMError,
     InvalidInput,
@@ -76,6 +77,7 @@ __all__ = [
     "Conflict",
     "Context",
     "DatabaseUnavailable",
+    "DeadlineExceeded",
     "DimensionMismatch",
     "Draft",
     "Embedder",

@@ -6,16 +6,19 @@ import asyncio
 import contextvars
 import functools
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
+from . import time_limit
 from .collections.collection import Collection
+from .engine.verbs import bounded
+from .errors import DeadlineExceeded
 from .groups.group import Group
 from .handles.jobs import Jobs
 from .handles.log import Log
 from .handles.tags import Tags
 from .memory import Memory
 from .operations.backup import Backup
+from .runtime.process import Threads
 from .types import CollectionKind, EmbedderLike, GroupRole
 
 _P = ParamSpec("_P")
@@ -43,16 +46,40 @@ class awaited(Generic[_S, _P, _T]):  # noqa: N801 - it is used like a decorator
 
         @functools.wraps(self._verb)
         async def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-            work = functools.partial(contextvars.copy_context().run, self._verb, twin._of, *args, **kwargs)
-            return await asyncio.get_running_loop().run_in_executor(twin._threads(), work)
+            return await _in_time(twin._threads, functools.partial(self._verb, twin._of, *args, **kwargs))
 
         return call
+
+
+async def _in_time(threads: Threads, work: Callable[[], _T]) -> _T:
+    """Do work in a thread, within a verb's time; the wait for a free thread counts too."""
+    settings, limit = threads.settings, time_limit.TimeLimit(threads.settings.verb_timeout)
+
+    def run() -> _T:
+        with bounded(settings):
+            return work()
+
+    with time_limit.limited(limit):
+        context = contextvars.copy_context()
+    begun = threads.executor().submit(context.run, run)
+    done = asyncio.wrap_future(begun)
+    try:
+        await asyncio.wait({done}, timeout=limit.left)
+    except asyncio.CancelledError:
+        done.cancel()  # what has not begun is not done; what has begun is finished
+        raise
+    if not done.done() and begun.cancel():
+        raise DeadlineExceeded(
+            f"expected one of the {settings.aio_threads} threads of Settings.aio_threads to be free within "
+            f"Settings.verb_timeout ({settings.verb_timeout:g} s), but all were at work; nothing was written"
+        )
+    return await done
 
 
 class _Twin(Generic[_S]):
     """An object of which the verbs are awaited."""
 
-    def __init__(self, of: _S, threads: Callable[[], ThreadPoolExecutor]) -> None:
+    def __init__(self, of: _S, threads: Threads) -> None:
         self._of = of
         self._threads = threads
 
@@ -160,7 +187,7 @@ class AsyncMemory(_Twin[Memory]):
     async def run(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Run a function of your own on the memory's threads, such as several verbs in a row."""
         call = functools.partial(contextvars.copy_context().run, work, *args, **kwargs)
-        return await asyncio.get_running_loop().run_in_executor(self._threads(), call)
+        return await asyncio.get_running_loop().run_in_executor(self._threads.executor(), call)
 
     @property
     def tags(self) -> AsyncTags:

@@ -5,6 +5,7 @@
     ├── NotFound (LookupError)          there is no such memory
     ├── StorageError                    PostgreSQL could not do the work
     │   ├── DatabaseUnavailable
+    │   │   └── DeadlineExceeded        the verb's time was over, whatever it waited for
     │   ├── SchemaOutdated
     │   ├── DimensionMismatch
     │   └── QueryTimeout
@@ -30,11 +31,21 @@ class NotFound(HTMError, LookupError):
 
 
 class StorageError(HTMError):
-    """PostgreSQL could not do the work."""
+    """PostgreSQL could not do the work.
+
+    `outcome_unknown` is True when the connection was lost, or the time was over, while a transaction was being committed: it
+    may have been written or not. Repeat the call then with the same `id`s, or look. Otherwise nothing was written.
+    """
+
+    outcome_unknown: bool = False
 
 
 class DatabaseUnavailable(StorageError):
     """The database cannot be reached, or it refused the login."""
+
+
+class DeadlineExceeded(DatabaseUnavailable):
+    """A verb was not done within `Settings.verb_timeout`: the server, the network, a lock or a model kept it waiting."""
 
 
 class SchemaOutdated(StorageError):

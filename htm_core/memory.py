@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from .engine.engine import Clock, utc_now
 from .engine.handle import Handle
-from .engine.spans import traced
+from .engine.verbs import bounded, verbs
 from .errors import InvalidInput
 from .groups.group import Group, join_group
 from .handles.jobs import Jobs
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from .collections.collection import Collection
 
 
-@traced(besides=("of", "log", "collection"))
+@verbs(besides=("of", "log", "collection"))
 class Memory(Handle):
     """A robot's memory: a working memory with a token budget, in front of a permanent long-term memory.
 
@@ -159,15 +159,15 @@ class Memory(Handle):
 
         Removing an item from it forgets nothing: the node stays in long-term memory.
         """
-        return self._engine.working_memory()
+        with bounded(self._engine.settings):
+            return self._engine.working_memory()
 
     @property
     def aio(self) -> AsyncMemory:
         """The same verbs as coroutines: `await memory.aio.recall(...)`."""
         from .aio import AsyncMemory  # aio is made of this class, so it cannot be imported before it
 
-        settings = self._options.settings
-        return AsyncMemory(self, lambda: process.threads(settings))
+        return AsyncMemory(self, process.Threads(self._options.settings))
 
     def of(self, *, user: str | None = None, session: str | None = None, tenant: str | None = None) -> Memory:
         """The same robot's memory of another user, conversation or tenant; what is not given stays the same.
@@ -483,7 +483,9 @@ class Memory(Handle):
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until all pending jobs are done; False when `timeout` seconds have passed, or when the jobs left keep failing.
 
-        Writes access counts first. The worker does the jobs; with `worker="off"` this thread does them.
+        Writes access counts first. The worker does the jobs; with `worker="off"` this call does them, and a batch that is at work
+        when the time is over is finished after its return. Without a `timeout` it waits as long as there is work. Raises
+        `DeadlineExceeded` when the server gives no answer within `Settings.verb_timeout`.
         """
         return flush(self._engine, self._runtime.worker, timeout=timeout)
 

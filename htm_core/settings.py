@@ -35,6 +35,11 @@ class Settings(BaseModel):
     pool_timeout: float = Field(default=10.0, gt=0, description="seconds to wait for a connection")
     aio_threads: int = Field(default=16, ge=1, description="threads that run the awaited verbs")
     statement_timeout: float = Field(default=30.0, gt=0, description="seconds a statement may take")
+    verb_timeout: float = Field(
+        default=30.0,
+        gt=0,
+        description="seconds a verb may take, whatever hangs; docs/why/deadlines.md says what has more",
+    )
     worker: Literal["thread", "off"] = Field(
         default="thread", description="run durable jobs in this process, or leave them"
     )

@@ -24,7 +24,7 @@ MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob
 
 # What a module may import: what stands on a lower layer, or beside it. docs/architecture.md says what each holds.
 LAYERS = {
-    "types": 0, "errors": 0, "settings": 0, "telemetry": 0, "fork": 0,
+    "types": 0, "errors": 0, "settings": 0, "telemetry": 0, "fork": 0, "time_limit": 0,
     "rules": 1, "samples": 1,
     "models": 2,
     "store": 3,

@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any, get_args
 from uuid import UUID
 
+from .. import time_limit
 from ..engine.engine import Engine
 from ..engine.handle import Handle
-from ..engine.spans import traced
+from ..engine.verbs import verbs
 from ..errors import InvalidInput
 from ..models.embedders import resolve
 from ..rules import validation
@@ -24,9 +26,10 @@ from ..store import collections as store
 from ..store import jobs
 from ..store.collections import CollectionState, Document, DocumentFilters, DocumentQuery, Page
 from ..store.database import Connection, Database
-from ..store.errors import retry_transaction
+from ..store.errors import attempts, retry_transaction
 from ..store.indexes import THRESHOLD
 from ..telemetry import telemetry
+from ..time_limit import WRITTEN_AT_ONCE
 from ..types import CollectionHit, CollectionItem, CollectionKind, EmbedderLike, FilterTarget, Mode, NamedEmbedder
 from . import items as items_module
 from . import query as query_module
@@ -49,7 +52,11 @@ def _new_id() -> str:
     return str(moment_id(time.time(), secrets.token_bytes(10)))
 
 
-@traced("htm.collection", telemetry_of=lambda self: telemetry(on=self._database.settings.telemetry))
+@verbs(
+    "htm.collection",
+    telemetry_of=lambda self: telemetry(on=self._database.settings.telemetry),
+    settings_of=attrgetter("_database.settings"),
+)
 class Collection(Handle):
     """Documents of a vector store, or items of a key-value store: never merged, never evicted, no part of recall.
 
@@ -111,6 +118,7 @@ class Collection(Handle):
         if len(listed) > self._database.settings.max_drafts:
             most = self._database.settings.max_drafts
             raise InvalidInput(f"expected at most {most:,} items, got {len(listed):,}; put them in batches")
+        time_limit.grow(len(listed), each=WRITTEN_AT_ONCE)
         now = self._clock()
         put = [self._document(item, now) for item in listed]
         items_module.check_size(put)
@@ -118,7 +126,7 @@ class Collection(Handle):
         gone = self._uids(remove, ())
         if last or gone:
             space = vector_spaces.space_of_documents(last, given=model, embedder=self.embedder, dim=self.dim)
-            retry_transaction(lambda: self._write(last, space=space, at=now, gone=gone))
+            retry_transaction(lambda: self._write(last, space=space, at=now, gone=gone), repeatable=True)
         return [document.id for document in put]
 
     def get(self, ids: Sequence[Id], *, namespace: Sequence[str] = (), refresh: bool = False) -> list[CollectionItem]:
@@ -130,10 +138,11 @@ class Collection(Handle):
         if not wanted:
             return []
         now = self._clock()
-        with self._transaction() as connection:
-            if refresh:
-                store.extend_ttl(connection, wanted, at=now)
-            found = store.read(connection, wanted, at=now)
+        for attempt in attempts():
+            with attempt, self._transaction() as connection:
+                if refresh:
+                    store.extend_ttl(connection, wanted, at=now)
+                found = store.read(connection, wanted, at=now)
         return [found[uid] for uid in wanted if uid in found]
 
     def query(
@@ -212,15 +221,19 @@ class Collection(Handle):
         filters = self._filters(where, on=on, namespace=namespace, ids=ids, references=references)
         if filters.uids == [] or filters.references == []:
             return 0
-        with self._transaction() as connection:
-            standing = store.find(connection, self.name)
-            return store.delete(connection, filters, collection=standing.id) if standing else 0
+        for attempt in attempts():
+            with attempt, self._transaction() as connection:
+                standing = store.find(connection, self.name)
+                gone = store.delete(connection, filters, collection=standing.id) if standing else 0
+        return gone
 
     def clear(self) -> int:
         """Delete every item; answers how many there were. The next vectors may be of another model."""
-        with self._transaction() as connection:
-            standing = store.find(connection, self.name)
-            return store.clear(connection, collection=standing.id) if standing else 0
+        for attempt in attempts():
+            with attempt, self._transaction() as connection:
+                standing = store.find(connection, self.name)
+                gone = store.clear(connection, collection=standing.id) if standing else 0
+        return gone
 
     def namespaces(
         self,
@@ -258,9 +271,11 @@ class Collection(Handle):
 
     def sweep(self) -> int:
         """Delete items that have expired; answers how many. Nobody sees them, even before."""
-        with self._transaction() as connection:
-            standing = store.find(connection, self.name)
-            return store.sweep(connection, collection=standing.id, at=self._clock()) if standing else 0
+        for attempt in attempts():
+            with attempt, self._transaction() as connection:
+                standing = store.find(connection, self.name)
+                gone = store.sweep(connection, collection=standing.id, at=self._clock()) if standing else 0
+        return gone
 
     def check(self) -> None:
         """Check that the database can be reached, and that the embedder is of the model that made the vectors here.

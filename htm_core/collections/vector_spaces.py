@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from .. import time_limit
 from ..errors import DimensionMismatch
 from ..rules import validation
 from ..store.collections import CollectionState, Document, DocumentPassage
+from ..time_limit import EMBEDDED_AT_ONCE
 from ..types import NamedEmbedder
 from .items import check_vector
 
@@ -21,11 +23,13 @@ class VectorSpace:
 
 
 def with_vectors(documents: Sequence[Document], embedder: NamedEmbedder | None) -> list[Document]:
-    """Documents with the vectors of their texts, by one call of the embedder; by none where there are no texts."""
+    """Documents with the vectors of their texts, by few calls of the embedder; by none where there are no texts."""
     texts = [part.text for document in documents for part in document.parts if part.text is not None]
     if embedder is None or not texts:
         return list(documents)
-    vectors = iter(embedder.documents(texts))
+    time_limit.grow(len(texts), each=EMBEDDED_AT_ONCE)
+    pieces = (texts[at : at + EMBEDDED_AT_ONCE] for at in range(0, len(texts), EMBEDDED_AT_ONCE))
+    vectors = iter([vector for piece in pieces for vector in embedder.documents(piece)])
     return [replace(document, parts=tuple(_with_vector(document.parts, vectors))) for document in documents]
 
 

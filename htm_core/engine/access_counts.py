@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from .. import time_limit
 from ..fork import renewed_after_fork
 from ..store import nodes, tenants, working
 from ..store.database import Database
@@ -71,7 +72,7 @@ class AccessCounts:
 
     def write(self) -> None:
         """Write what was gathered. What cannot be written now is kept for the next time."""
-        with self._writing:
+        with time_limit.locked(self._writing, what="the counts of accesses"):
             with self._lock:
                 pending, self._pending = self._pending, {}
             while pending:

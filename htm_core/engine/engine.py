@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tzlocal import get_localzone
 
+from .. import time_limit
 from ..errors import DimensionMismatch, InvalidInput, ModelError
 from ..models.embedders import CheckedEmbedder
 from ..rules import validation
@@ -29,6 +30,7 @@ from ..store.records import Entry, WrittenEntry
 from ..store.working import SetChange
 from ..store.write import FEW, last_said, write
 from ..telemetry import telemetry
+from ..time_limit import EMBEDDED_AT_ONCE, WRITTEN_AT_ONCE
 from ..types import DEFAULT_IMPORTANCE, Draft, Embed, Event, Eviction, Hit, Item, Node, TokenCounter, Window
 from .access_counts import AccessCounts
 from .entries import Preparer
@@ -158,14 +160,16 @@ class Engine:
     # -- transactions --------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def transaction(self) -> Iterator[Connection]:
+    def transaction(self, *, patient: bool = False) -> Iterator[Connection]:
         """A transaction that sees this tenant only, and in which the rows of tenant, robot and model exist.
+
+        One that is `patient` may take any time, such as a backup's; each answer of the server has its limit.
 
         Raises `DimensionMismatch` when the tenant's vectors are of another model.
         """
         name = self.embedder.name
         key = (self.tenant, self.robot, name)
-        with self.database.transaction(self.tenant) as connection:
+        with self.database.transaction(self.tenant, patient=patient) as connection:
             if key not in self.database.settled:
                 state = tenants.ensure_rows(connection, robot=self.robot, model=name, language=self.settings.language)
                 if state.model not in (None, name):
@@ -201,6 +205,7 @@ class Engine:
         """
         now = self.clock()
         seconds = now.timestamp()
+        time_limit.grow(len(drafts), each=WRITTEN_AT_ONCE)
         entries = self._preparer.entries(drafts, now=now, wordless=wordless)
         if self._embed_now:
             entries = self._with_vectors(entries)
@@ -216,7 +221,11 @@ class Engine:
                 return self._commit(connection, entries, working, plan, before, after)
 
         try:
-            commit = retry_transaction(transaction)
+            commit = retry_transaction(
+                transaction,
+                # With an id it is the same mention: said twice, nothing changes.
+                repeatable=all(entry.external_id is not None for entry in entries),
+            )
         except BaseException:
             memory.release(plan)
             raise
@@ -283,11 +292,17 @@ class Engine:
             for piece, vector in zip(entry.pieces, entry.vectors, strict=True)
             if vector is None
         ]
+        time_limit.grow(len(missing), each=EMBEDDED_AT_ONCE)
+        answers: list[list[float]] = []
         with suppress(ModelError):
-            answers = iter(self.embedder.documents([text for _, text in missing]))
-            for place in dict.fromkeys(place for place, _ in missing):
-                vectors = tuple(next(answers) if vector is None else vector for vector in entries[place].vectors)
-                entries[place] = replace(entries[place], vectors=vectors)
+            for at in range(
+                0, len(missing), EMBEDDED_AT_ONCE
+            ):  # so that a model that hangs is noticed after one of them
+                answers += self.embedder.documents([text for _, text in missing[at : at + EMBEDDED_AT_ONCE]])
+        for (place, _), answer in zip(missing, answers, strict=False):
+            vectors = list(entries[place].vectors)
+            vectors[vectors.index(None)] = answer
+            entries[place] = replace(entries[place], vectors=tuple(vectors))
         return entries
 
     # -- working memory ------------------------------------------------------------------------------------------------

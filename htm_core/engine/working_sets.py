@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
+from .. import time_limit
 from ..errors import InvalidInput, StorageError
 from ..fork import renewed_after_fork
 from ..rules.working_memory.eviction_policies import Policy
@@ -21,6 +22,7 @@ from ..store.database import Connection, Database
 from ..store.errors import retry_transaction
 from ..store.working import CountedAccesses, SetChange, SetChanges, SetKey, SetVersion
 from ..types import Eviction, Item
+from .verbs import bounded
 
 LetGo = Callable[[tuple[Item, ...]], tuple[Item, ...]]
 Place = tuple[str, str]
@@ -89,7 +91,7 @@ class WorkingSet:
         if self.memory.entered:  # a policy that reads the memory which asks it
             return ()
         evictions: tuple[Eviction, ...] = ()
-        with self._reading:
+        with time_limit.locked(self._reading, what="the same working memory"):
             for attempt in range(TRIES):
                 turn, changes = self._look()
                 self.behind, gone = (False, ()) if changes is None else self._follow(changes, turn, now=now)
@@ -222,7 +224,10 @@ class WorkingSet:
             return ()
         try:
             return self.catch_up(now=now)
-        except StorageError as error:  # the change is committed; the next use reads what others did
+        except (
+            StorageError,
+            time_limit.OutOfTime,
+        ) as error:  # the change is committed; the next use reads what others did
             _log.warning("a working set will be read later: %s", type(error).__name__)
             return ()
 
@@ -233,7 +238,8 @@ class WorkingSet:
             with self._database.transaction(self.key.tenant) as connection:
                 return working.remove(connection, self.key, ids, at=datetime.now(UTC))
 
-        written = retry_transaction(write)
+        with bounded(self._database.settings):
+            written = retry_transaction(write)
         with self._order:
             gone = self.memory.drop(ids)
             if written is not None:

@@ -8,14 +8,14 @@ from typing import Self, cast
 from uuid import UUID
 
 from ..engine.engine import Engine
-from ..engine.spans import traced
+from ..engine.verbs import verbs
 from ..engine.working_sets import WorkingSet, working_set
 from ..errors import InvalidInput, NotFound
 from ..rules import validation
 from ..rules.validation import LONGEST_LEASE, SHORTEST_LEASE, lease_seconds
 from ..store import groups
 from ..store.database import Connection, Database
-from ..store.errors import retry_transaction
+from ..store.errors import attempts, retry_transaction
 from ..store.groups import GroupRules, Role
 from ..store.working import SetKey
 from ..types import GroupStatus, Member
@@ -26,7 +26,7 @@ ROLES = ("active", "passive")
 LEASE = 10.0  # seconds; the default of a group's first member
 
 
-@traced("htm.group")
+@verbs("htm.group")
 class Group:
     """A robot's membership in a group. It leaves the group at the end of a `with`, and has its own working memory again."""
 
@@ -58,8 +58,9 @@ class Group:
         When no live active member would be left, the live passive member that joined first becomes active.
         """
         leaving = robot or self._engine.robot
-        with self._engine.transaction() as connection:
-            _remove_member(connection, self.name, robot=leaving)
+        for attempt in attempts():
+            with attempt, self._engine.transaction() as connection:
+                _remove_member(connection, self.name, robot=leaving)
         if leaving == self._engine.robot:
             for engine in {*self._heartbeat.remove(self._key), self._engine}:
                 engine.use_working_set(_working_set_of(engine, None), group=None)
@@ -67,31 +68,35 @@ class Group:
 
     def promote(self, robot: str | None = None) -> None:
         """Make a passive member active; this robot, unless another is named. Other active members stay active."""
-        with self._engine.transaction() as connection:
-            member = self._member(_locked_members(connection, self.name), robot)
-            if member.role == "active":
-                raise InvalidInput(
-                    f"expected a passive member to promote, got {member.robot!r}, which is active already"
-                )
-            if not member.live:
-                raise InvalidInput(f"expected a live member to promote, got {member.robot!r}, whose heartbeat is late")
-            groups.set_roles(connection, self.name, {member.robot: "active"})
+        for attempt in attempts():
+            with attempt, self._engine.transaction() as connection:
+                member = self._member(_locked_members(connection, self.name), robot)
+                if member.role == "active":
+                    raise InvalidInput(
+                        f"expected a passive member to promote, got {member.robot!r}, which is active already"
+                    )
+                if not member.live:
+                    raise InvalidInput(
+                        f"expected a live member to promote, got {member.robot!r}, whose heartbeat is late"
+                    )
+                groups.set_roles(connection, self.name, {member.robot: "active"})
         self._heartbeat.refresh()
 
     def demote(self, robot: str | None = None) -> None:
         """Make an active member passive; this robot, unless another is named. For the last active one use `failover`."""
-        with self._engine.transaction() as connection:
-            members = _locked_members(connection, self.name)
-            member = self._member(members, robot)
-            if member.role == "passive":
-                raise InvalidInput(
-                    f"expected an active member to demote, got {member.robot!r}, which is passive already"
-                )
-            if not any(m.role == "active" and m.live and m.robot != member.robot for m in members.values()):
-                raise InvalidInput(
-                    f"expected another active member beside {member.robot!r}, got none: promote one first, or use failover()"
-                )
-            groups.set_roles(connection, self.name, {member.robot: "passive"})
+        for attempt in attempts():
+            with attempt, self._engine.transaction() as connection:
+                members = _locked_members(connection, self.name)
+                member = self._member(members, robot)
+                if member.role == "passive":
+                    raise InvalidInput(
+                        f"expected an active member to demote, got {member.robot!r}, which is passive already"
+                    )
+                if not any(m.role == "active" and m.live and m.robot != member.robot for m in members.values()):
+                    raise InvalidInput(
+                        f"expected another active member beside {member.robot!r}, got none: promote one first, or use failover()"
+                    )
+                groups.set_roles(connection, self.name, {member.robot: "passive"})
         self._heartbeat.refresh()
 
     def failover(self) -> str:
@@ -100,16 +105,20 @@ class Group:
         The new active member is the live passive one that joined first. Of several active members one with a late heartbeat
         becomes passive, else this robot, else the first. Raises `InvalidInput` when there is no live passive member.
         """
-        with self._engine.transaction() as connection:
-            members = _locked_members(connection, self.name)
-            successor = _successor(members)
-            if successor is None:
-                raise InvalidInput("expected a live passive member to take over, got none; let a robot join as passive")
-            active = [m for m in members.values() if m.role == "active"]
-            active.sort(key=lambda m: (m.live, m.robot != self._engine.robot))
-            roles: dict[str, Role] = {active[0].robot: "passive"} if active else {}
-            groups.set_roles(connection, self.name, {**roles, successor: "active"})
+        for attempt in attempts():
+            with attempt, self._engine.transaction() as connection:
+                members = _locked_members(connection, self.name)
+                successor = _successor(members)
+                if successor is None:
+                    raise InvalidInput(
+                        "expected a live passive member to take over, got none; let a robot join as passive"
+                    )
+                active = [m for m in members.values() if m.role == "active"]
+                active.sort(key=lambda m: (m.live, m.robot != self._engine.robot))
+                roles: dict[str, Role] = {active[0].robot: "passive"} if active else {}
+                groups.set_roles(connection, self.name, {**roles, successor: "active"})
         self._heartbeat.refresh()
+        assert successor is not None  # without one it was refused
         return successor
 
     def status(self) -> GroupStatus:
@@ -151,9 +160,12 @@ def join_group(
         engine.use_working_set(working, group=name)
         heartbeat.add_engine(engine)
         return Group(name, engine=engine, heartbeat=heartbeat, listener=listener)
-    with engine.transaction() as connection:
-        rules = _agree_on_rules(connection, engine, name, working, seconds)
-        joined = groups.join(connection, name, robot=engine.robot, role=cast(Role, role), instance=heartbeat.instance)
+    for attempt in attempts():
+        with attempt, engine.transaction() as connection:
+            rules = _agree_on_rules(connection, engine, name, working, seconds)
+            joined = groups.join(
+                connection, name, robot=engine.robot, role=cast(Role, role), instance=heartbeat.instance
+            )
     member = LocalMember(role=joined, term=rules.term, lease=rules.lease, group_id=rules.id, working=working)
     engine.use_working_set(working, group=name)
     heartbeat.add(key, member, engine)

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from typing import get_args
 
 from ..engine.engine import Engine
-from ..engine.spans import traced
+from ..engine.verbs import verbs
 from ..errors import InvalidInput
 from ..rules import validation
 from ..store import jobs
+from ..store.errors import attempts
 from ..types import Job, JobKind
 
 KINDS = get_args(JobKind)
 
 
-@traced("htm.jobs")
+@verbs("htm.jobs")
 class Jobs:
     """The pending jobs of what one owner sees. Jobs that count words are the whole tenant's."""
 
@@ -44,8 +45,9 @@ class Jobs:
                 f"expected ids to be a list of ids as in Job.id, got the string {ids!r}; write [{ids!r}]"
             )
         wanted = None if ids is None else validation.check_ids(ids, what="ids")
-        with self._engine.transaction() as connection:
-            again = jobs.retry(connection, owners=self._engine.owners, ids=wanted, kind=_checked(kind))
+        for attempt in attempts():
+            with attempt, self._engine.transaction() as connection:
+                again = jobs.retry(connection, owners=self._engine.owners, ids=wanted, kind=_checked(kind))
         self._engine.wake()
         return again
 

@@ -10,18 +10,19 @@ from uuid import UUID
 
 from ..engine.engine import Engine
 from ..engine.handle import Handle
-from ..engine.spans import traced
+from ..engine.verbs import verbs
 from ..errors import InvalidInput
 from ..rules import validation
 from ..store import forgetting, mentions
 from ..store.database import Connection
+from ..store.errors import attempts
 from ..store.records import WrittenEntry
 from ..types import Draft, Mention
 
 Message = Draft | Mapping[str, Any]
 
 
-@traced("htm.log")
+@verbs("htm.log")
 class Log(Handle):
     """The messages of a session. Clearing or replacing the log changes this record, and long-term memory only with `forget`."""
 
@@ -117,8 +118,9 @@ class Log(Handle):
 
     def clear(self) -> None:
         """Empty the log. Long-term memory keeps what was in it."""
-        with self._engine.transaction() as connection:
-            mentions.clear_log(connection, owner=self._engine.owner, session=self.session)
+        for attempt in attempts():
+            with attempt, self._engine.transaction() as connection:
+                mentions.clear_log(connection, owner=self._engine.owner, session=self.session)
 
     def _checked(self, messages: Sequence[Message]) -> Sequence[Message]:
         return validation.check_count(messages, what="messages", most=self._engine.settings.max_drafts)
@@ -151,10 +153,11 @@ class Log(Handle):
 
     def _marked(self, mark: Callable[..., set[UUID]], messages: Sequence[Mention]) -> list[Mention]:
         validation.check_count(messages, what="messages")
-        with self._engine.transaction() as connection:
-            done = mark(
-                connection, [UUID(each.id) for each in messages], owner=self._engine.owner, session=self.session
-            )
+        for attempt in attempts():
+            with attempt, self._engine.transaction() as connection:
+                done = mark(
+                    connection, [UUID(each.id) for each in messages], owner=self._engine.owner, session=self.session
+                )
         return [each for each in messages if UUID(each.id) in done]
 
     def _forget(self, connection: Connection, ids: Iterable[UUID]) -> list[UUID]:

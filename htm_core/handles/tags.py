@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from ..engine.engine import Engine
-from ..engine.spans import traced
+from ..engine.verbs import verbs
 from ..errors import NotFound
 from ..operations.read import find, get
 from ..rules import validation
@@ -24,7 +24,7 @@ Change = Callable[[Connection, UUID], object]
 LIKE_ENOUGH = 0.4  # below this, a tag is not what was looked for
 
 
-@traced("htm.tags")
+@verbs("htm.tags")
 class Tags:
     """The tags of what one owner sees: the owner's nodes and what the tenant shares. Only the owner's nodes are changed."""
 

@@ -6,19 +6,18 @@ connection a breaker opens: the next turns do without memory at once, until one 
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import contextvars
 import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from typing import Literal, TypeVar
 
 from ..errors import DatabaseUnavailable, HTMError, QueryTimeout
 from ..fork import renewed_after_fork
 from ..memory import Memory
+from ..time_limit import awithin as awithin  # the adapters have them from here
+from ..time_limit import within as within
 
 T = TypeVar("T")
 Clock = Callable[[], float]
@@ -37,8 +36,6 @@ LOG_SHARE = 0.2
 FREE = 0.25
 # A step that was given less time than this says nothing about the database, unless half of the turn's time is even less.
 TELLING = 1.0
-# Steps that are past their time but still at work. When there are so many, the next ones fail at once.
-MAX_LATE = 32
 
 
 class MemorySkipped(HTMError):
@@ -122,8 +119,8 @@ class Deadline:
         spent: Seconds that steps of this turn took before it was known to be one; 0 by default.
 
     A step that fails raises what its work raised, `TimeoutError` when it was past its time, or `MemorySkipped` when it was
-    not begun. Work that is past its time goes on in its own thread and ends by itself, so it must be work that may be
-    done again. The time in which a private PostgreSQL starts does not count.
+    not begun. Work that is past its time goes on in its own thread until it ends, at the latest by `Settings.verb_timeout`, so
+    it must be work that may be done again. The time in which a private PostgreSQL starts does not count.
 
         deadline = Deadline(memory)
         hits = deadline.run(lambda: memory.recall(question), step="recall")
@@ -209,59 +206,3 @@ class Deadline:
         """Whether the first use will start a private server, which takes its time once and says nothing of its health."""
         database = self._memory._engine.database
         return database.is_embedded and not database.opened
-
-
-_late: set[threading.Thread] = set()
-
-
-def within(seconds: float | None, work: Callable[[], T]) -> T:
-    """Do work within so many seconds; after that raise `TimeoutError`, while the work goes on in its own thread."""
-    if seconds is None:
-        return work()
-    thread, done = _start(work)
-    try:
-        return done.result(timeout=seconds)
-    except TimeoutError as error:
-        if done.done():
-            raise
-        raise _too_late(thread, seconds) from error
-
-
-async def awithin(seconds: float | None, work: Callable[[], T]) -> T:
-    """`within`, awaited: the work is done in a thread, whether there is a limit or not."""
-    if seconds is None:
-        return await asyncio.to_thread(work)
-    thread, done = _start(work)
-    try:
-        async with asyncio.timeout(seconds):  # Python 3.11's wait_for loses a cancellation that comes as the work ends
-            return await asyncio.wrap_future(done)
-    except TimeoutError as error:
-        if done.done():
-            raise
-        raise _too_late(thread, seconds) from error
-
-
-def _start(work: Callable[[], T]) -> tuple[threading.Thread, Future[T]]:
-    """Begin work in a thread that no exit of the process and no event loop waits for."""
-    _late.difference_update([each for each in list(_late) if not each.is_alive()])
-    if len(_late) >= MAX_LATE:
-        raise TimeoutError(f"expected earlier work to have ended, but {len(_late)} steps are past their time still")
-    done: Future[T] = Future()
-    done.set_running_or_notify_cancel()  # whoever waits may leave; the work goes on
-
-    def run() -> None:
-        try:
-            done.set_result(work())
-        except BaseException as error:
-            done.set_exception(error)
-
-    thread = threading.Thread(target=contextvars.copy_context().run, args=(run,), name="htm-turn", daemon=True)
-    thread.start()
-    return thread, done
-
-
-def _too_late(thread: threading.Thread, seconds: float) -> TimeoutError:
-    _late.add(thread)
-    return TimeoutError(
-        f"expected memory to answer within {seconds:.3g} s; look at the database and the embedding model, or raise timeout="
-    )

@@ -6,13 +6,17 @@ import logging
 import math
 import time
 
+from .. import time_limit
 from ..engine.engine import Engine
+from ..errors import DeadlineExceeded, QueryTimeout
 from ..store import jobs
+from ..store.errors import attempts
 from .worker import Worker
 
 _log = logging.getLogger("htm.worker")
 
 POLL_SECONDS = 0.02
+ALMOST = 0.05  # seconds: the server may end a statement a little before its time is over
 
 
 def flush(engine: Engine, worker: Worker, *, timeout: float | None) -> bool:
@@ -21,22 +25,49 @@ def flush(engine: Engine, worker: Worker, *, timeout: float | None) -> bool:
     False when the timeout is over, or when the jobs that are left keep failing or need a client that this process does not have;
     a warning says which.
     """
+    longest = engine.settings.verb_timeout
+    limit = time_limit.TimeLimit(longest, total=math.inf if timeout is None else timeout)
+    try:
+        with time_limit.limited(limit):
+            return _flush(engine, worker, limit)
+    except (DeadlineExceeded, QueryTimeout, time_limit.OutOfTime):
+        if limit.left > ALMOST:  # the server did not answer; the time that the caller gave is not over
+            raise
+        return False
+
+
+def _flush(engine: Engine, worker: Worker, limit: time_limit.TimeLimit) -> bool:
     engine.access_counts.write()
-    end = math.inf if timeout is None else time.monotonic() + timeout
     worker.retry_models_now(engine.tenant)
-    with engine.transaction() as connection:
-        jobs.make_all_due(connection)
+    for attempt in attempts():
+        with attempt, engine.transaction() as connection:
+            jobs.make_all_due(connection)
     while True:
         if engine.settings.worker == "off":
-            worker.drain(until=lambda: time.monotonic() >= end or not _waiting(engine, worker)[0])
+            _drain(engine, worker, limit)
         else:
             worker.wake()
         waited_for, total = _waiting(engine, worker)
-        if not waited_for or time.monotonic() >= end:
-            if total:
+        if not waited_for or not limit.left:
+            if total and limit.left:
                 _warn_of_missing(engine, worker)
             return total == 0
-        time.sleep(POLL_SECONDS)  # another worker may have claimed jobs; they are free again when its lease ends
+        time.sleep(
+            min(POLL_SECONDS, limit.left)
+        )  # another worker may have claimed jobs; they are free when its lease ends
+
+
+def _drain(engine: Engine, worker: Worker, limit: time_limit.TimeLimit) -> None:
+    """Do the jobs that are due. A batch that is at work when the time is over is finished in a thread of its own."""
+
+    def work() -> None:
+        with time_limit.limited(None):
+            worker.drain(until=lambda: not limit.left or not _waiting(engine, worker)[0])
+
+    if math.isinf(limit.ends):
+        work()
+    else:
+        time_limit.within(limit.left, work)
 
 
 def _waiting(engine: Engine, worker: Worker) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from .. import time_limit
 from ..errors import HTMError, InvalidInput, ModelError
 from ..types import Embedder
 from . import ollama
@@ -45,15 +46,25 @@ class CheckedEmbedder:
     Every failure is a `ModelError`: the model raised, or it gave the wrong number of vectors, a vector of another length
     than before, or something that is not a finite number from -65,504 to 65,504. `load` is called once, at the first use.
     Any number of threads may embed at once. `client` is what the user gave: it tells two embedders of one name apart.
+
+    A verb waits for a model no longer than its time allows; after that the call fails, and goes on in a thread of its own.
+    `is_local` says that the model runs in this process: it cannot hang, and its time does not count.
     """
 
     def __init__(
-        self, name: str, load: Callable[[], Embedder], *, dimension: int | None = None, client: object | None = None
+        self,
+        name: str,
+        load: Callable[[], Embedder],
+        *,
+        dimension: int | None = None,
+        client: object | None = None,
+        is_local: bool = False,
     ) -> None:
         self.name = name
         self.client = self if client is None else client
         self._load = load
         self._dimension = dimension
+        self._is_local = is_local
         self._embedder: Embedder | None = None
         self._loading = threading.RLock()
         _all.add(self)
@@ -66,8 +77,7 @@ class CheckedEmbedder:
         """The length of a vector; where it is not known beforehand, the model embeds one text to find out."""
         if self._dimension:  # without the lock, which a thread holds while it downloads weights
             return self._dimension
-        with self._loading:
-            return self._dimension or len(self.query(PROBE))
+        return len(self.query(PROBE))
 
     @property
     def model(self) -> Model:
@@ -97,18 +107,28 @@ class CheckedEmbedder:
 
     def _call(self, function: Callable[[Embedder], _Answer]) -> _Answer:
         try:
-            with self._loading:
-                if self._embedder is None:
-                    self._embedder = self._load()
-                embedder = self._embedder
-            return function(embedder)
+            if self._is_local and self._embedder is not None:
+                with time_limit.uncounted():
+                    return function(self._embedder)
+            return time_limit.in_time(lambda: function(self._loaded()), share=time_limit.MODEL_SHARE)
         except HTMError:
             raise
+        except time_limit.OutOfTime as error:
+            raise ModelError(
+                f"expected the embedder {self.name} to answer in the time that the verb has, but it did not; check the model "
+                "behind it, or raise Settings.verb_timeout"
+            ) from error
         except Exception as error:
             raise ModelError(
                 f"the embedder {self.name} failed: {type(error).__name__}: {error}; check that the model behind it "
                 "runs and can be reached, then try again"
             ) from error
+
+    def _loaded(self) -> Embedder:
+        with self._loading:
+            if self._embedder is None:
+                self._embedder = self._load()
+            return self._embedder
 
     def _vectors(self, rows: Iterable[Any]) -> list[list[float]]:
         vectors = [self._numbers(row) for row in rows]
@@ -165,7 +185,8 @@ def resolve(spec: object | None = None) -> CheckedEmbedder:
 @functools.cache
 def _named(spec: str) -> CheckedEmbedder:
     if spec in _ALIASES:
-        return CheckedEmbedder(spec, functools.partial(_load_minilm, spec), dimension=MINILM_DIMENSION, client=spec)
+        load = functools.partial(_load_minilm, spec)
+        return CheckedEmbedder(spec, load, dimension=MINILM_DIMENSION, client=spec, is_local=True)
     prefix, _, model = spec.partition(":")
     if prefix == "ollama" and model.strip():
         return CheckedEmbedder(ollama.name_of(model), functools.partial(ollama.load, model), client=spec)

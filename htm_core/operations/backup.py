@@ -11,8 +11,9 @@ from itertools import islice
 from typing import Any, TextIO
 from uuid import UUID
 
+from .. import time_limit
 from ..engine.engine import Engine
-from ..engine.spans import traced
+from ..engine.verbs import verbs
 from ..errors import InvalidInput
 from ..rules.backup import check_header, check_owner, check_row, source_of
 from ..rules.identity import document_id
@@ -34,7 +35,7 @@ class BackedUp:
     vectors_owed: int = 0
 
 
-@traced("htm.backup")
+@verbs("htm.backup")
 class Backup:
     """Everything that a tenant has, of all its owners, written as JSON lines and read back."""
 
@@ -50,7 +51,7 @@ class Backup:
         """
         self._engine.access_counts.write()
         counts: Counter[str] = Counter()
-        with self._engine.transaction() as connection:
+        with self._engine.transaction(patient=True) as connection:
             known = backup.header(connection) or {}
             head = {name: known.get(name) for name in ("language", "code", "model", "dimension")}
             target.write(_line({"format": FORMAT, "version": VERSION, "tenant": self._engine.tenant, **head}))
@@ -73,7 +74,7 @@ class Backup:
         lines, engine = iter(source), self._engine
         head = _header(next(lines, ""))
         rows, counts = _rows(lines), Counter[str]()
-        with engine.transaction() as connection:
+        with engine.transaction(patient=True) as connection:
             filling = _Filling(engine, connection, head)
             while some := list(islice(rows, backup.AT_ONCE)):
                 for part, few in _runs(some):
@@ -83,6 +84,7 @@ class Backup:
                     progress(counts.total())
             missing = backup.enqueue_missing_vectors(connection, filling.settled(), model=engine.embedder.name)
             jobs.enqueue_count(connection)
+        time_limit.restart()
         engine.working_memory()
         engine.catch_up_everywhere()
         engine.wake()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
+from .. import time_limit
 from ..engine.engine import Engine
 from ..errors import HTMError, InvalidInput, NotFound
 from ..rules import validation
@@ -23,7 +24,7 @@ from ..rules.text.markdown import Chunk, chunks, front_matter, plain_chunks
 from ..rules.text.tags import normalize, normalize_all
 from ..store import files
 from ..store.database import Connection
-from ..store.errors import retry_transaction
+from ..store.errors import attempts
 from ..store.records import WrittenEntry
 from ..types import Draft, Metadata
 from .folders import Folder, Parts, checked_pattern, matches
@@ -98,9 +99,11 @@ def load(
         gone = [] if alone else _gone(engine, root, wanted_parts, wanted.keys())
         total, done = len(wanted) + len(gone), []
         for place, parts in wanted.items():
+            time_limit.restart()  # each file is a transaction of its own
             done.append(_load(engine, place, folder, parts, given=given, force=force))
             _tell(progress, done[-1], total)
     for place in gone:
+        time_limit.restart()
         done.append(Loaded(path=place, status="unloaded", removed=_unload(engine, place)))
         _tell(progress, done[-1], total)
     return done
@@ -113,7 +116,7 @@ def unload(engine: Engine, path: str | os.PathLike[str]) -> int:
         known = [row["path"] for row in files.list_files(connection, place, owners=[engine.owner])]
     if not known:
         raise NotFound(f"expected a file or folder that was loaded, got {place!r}; Memory.files() lists them")
-    return sum(retry_transaction(lambda each=each: _unload(engine, each)) for each in known)  # type: ignore[misc]
+    return sum(_unload(engine, each) for each in known)
 
 
 def listed(engine: Engine, path: str | os.PathLike[str] | None) -> list[File]:
@@ -196,15 +199,17 @@ def _say(engine: Engine, place: str, reading: _Reading, *, force: bool) -> Loade
 
 
 def _unload(engine: Engine, place: str) -> int:
-    dead: set[UUID] = set()
-    removed = 0
-    with engine.transaction() as connection:
-        files.lock(connection, place, owner=engine.owner)
-        session = files.drop(connection, place, owner=engine.owner)
-        if session is not None:
-            removed, dead = files.forget_missing(
-                connection, session, owner=engine.owner, by=engine.robot, at=engine.clock(), kept=[]
-            )
+    time_limit.restart()
+    for attempt in attempts():
+        with attempt, engine.transaction() as connection:
+            dead: set[UUID] = set()
+            removed = 0
+            files.lock(connection, place, owner=engine.owner)
+            session = files.drop(connection, place, owner=engine.owner)
+            if session is not None:
+                removed, dead = files.forget_missing(
+                    connection, session, owner=engine.owner, by=engine.robot, at=engine.clock(), kept=[]
+                )
     engine.drop(sorted(dead))
     return removed
 

@@ -9,6 +9,7 @@ from ..engine.engine import Engine
 from ..errors import InvalidInput, NotFound
 from ..rules import validation
 from ..store import forgetting, nodes
+from ..store.errors import attempts
 from ..types import Node, Receipt
 from .read import find, get
 
@@ -17,14 +18,15 @@ CONFIRMED = "confirmed"
 
 def forget(engine: Engine, id_or_key: str, *, robot: str | None) -> None:
     """Hide a node for its owner, or withdraw one robot's mentions; raises `NotFound`."""
-    with engine.transaction() as connection:
-        node = find(engine, connection, id_or_key)
-        hidden = 0
-        if node is not None:
-            hidden = forgetting.forget(
-                connection, node, owner=engine.owner, by=engine.robot, robot=robot, at=engine.clock()
-            )
-        gone = bool(hidden) and node is not None and node not in nodes.live(connection, [node])
+    for attempt in attempts():
+        with attempt, engine.transaction() as connection:
+            node = find(engine, connection, id_or_key)
+            hidden = 0
+            if node is not None:
+                hidden = forgetting.forget(
+                    connection, node, owner=engine.owner, by=engine.robot, robot=robot, at=engine.clock()
+                )
+            gone = bool(hidden) and node is not None and node not in nodes.live(connection, [node])
     if not hidden or node is None:
         raise NotFound(
             f"expected a memory of this owner to forget, got {id_or_key!r}; Memory.list() shows what there is"
@@ -36,11 +38,12 @@ def forget(engine: Engine, id_or_key: str, *, robot: str | None) -> None:
 
 def restore(engine: Engine, id_or_key: str) -> Node:
     """Bring back what was forgotten; raises `NotFound`."""
-    with engine.transaction() as connection:
-        node = find(engine, connection, id_or_key)
-        if node is None:
-            node = forgetting.node_of_key(connection, id_or_key, owner=engine.owner)
-        shown = 0 if node is None else forgetting.restore(connection, node, owner=engine.owner)
+    for attempt in attempts():
+        with attempt, engine.transaction() as connection:
+            node = find(engine, connection, id_or_key)
+            if node is None:
+                node = forgetting.node_of_key(connection, id_or_key, owner=engine.owner)
+            shown = 0 if node is None else forgetting.restore(connection, node, owner=engine.owner)
     if not shown:
         raise NotFound(f"expected something forgotten and not purged, got {id_or_key!r}; see timeline(forgotten=True)")
     engine.emit("restore", mentions=shown)
@@ -52,8 +55,9 @@ def purge(engine: Engine, older_than: datetime | timedelta, *, confirm: str) -> 
     _confirm(confirm)
     at = engine.clock() - older_than if isinstance(older_than, timedelta) else older_than
     before = validation.check_time(at, what="older_than")
-    with engine.transaction() as connection:
-        gone = forgetting.purge(connection, owner=engine.owner, before=before)
+    for attempt in attempts():
+        with attempt, engine.transaction() as connection:
+            gone = forgetting.purge(connection, owner=engine.owner, before=before)
     engine.emit("purge", nodes=gone)
     return gone
 
@@ -65,16 +69,17 @@ def erase(engine: Engine, *, user: str | None, session: str | None, key: str | N
     if len(named) != 1:
         raise InvalidInput(f"expected exactly one of user, session and key, got {len(named)}; nothing was erased")
     validation.check_name(named[0], what="user, session or key")
-    with engine.transaction() as connection:
-        if user is not None:
-            counts = forgetting.erase_owner(connection, owner=user)
-        elif session is not None:
-            totals: Counter[str] = Counter()
-            for owner in engine.owners_of(session):
-                totals.update(forgetting.erase_session(connection, owner=owner, session=session))
-            counts = dict(totals)
-        else:
-            counts = forgetting.erase_key(connection, owner=engine.owner, key=named[0])
+    for attempt in attempts():
+        with attempt, engine.transaction() as connection:
+            if user is not None:
+                counts = forgetting.erase_owner(connection, owner=user)
+            elif session is not None:
+                totals: Counter[str] = Counter()
+                for owner in engine.owners_of(session):
+                    totals.update(forgetting.erase_session(connection, owner=owner, session=session))
+                counts = dict(totals)
+            else:
+                counts = forgetting.erase_key(connection, owner=engine.owner, key=named[0])
     if session is not None:
         for owner in engine.owners_of(session):
             engine.empty(owner=owner, session=session)

@@ -11,6 +11,7 @@ from ..errors import InvalidInput, NotFound
 from ..rules import validation
 from ..store import nodes, relations
 from ..store.database import Connection
+from ..store.errors import attempts
 from ..types import Node, Related, Relation, RelationKind
 from .read import find
 
@@ -22,11 +23,12 @@ def link(engine: Engine, source: str | Node, target: str | Node, *, kind: Relati
     """Join two nodes that this owner sees by an explicit edge; a weight of 0 removes it."""
     weight = validation.check_fraction(weight, what="weight")
     validation.check_choice(kind, KINDS, what="kind")
-    with engine.transaction() as connection:
-        one, other = _visible(engine, connection, source), _visible(engine, connection, target)
-        if one == other:
-            raise InvalidInput(f"expected two nodes, got {one} twice; a node is not related to itself")
-        relations.link(connection, one, other, kind=kind, weight=weight, owner=engine.owner)
+    for attempt in attempts():
+        with attempt, engine.transaction() as connection:
+            one, other = _visible(engine, connection, source), _visible(engine, connection, target)
+            if one == other:
+                raise InvalidInput(f"expected two nodes, got {one} twice; a node is not related to itself")
+            relations.link(connection, one, other, kind=kind, weight=weight, owner=engine.owner)
     return Relation(source=str(one), target=str(other), kind=kind, origin="link", weight=weight)
 
 

@@ -7,7 +7,6 @@ its wake-up read and change places through it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -22,6 +21,7 @@ from ..rules.text.fence import new_token
 from ..runtime import process
 from ..store import places
 from ..store.database import Connection
+from ..store.errors import attempts
 from ..store.records import WrittenEntry
 from ..types import Draft, Hit
 from .contradiction import Judge
@@ -88,9 +88,10 @@ class PalaceContext:
         """The present moment by the memory's clock."""
         return self.engine.clock()
 
-    def threads(self) -> ThreadPoolExecutor:
+    @property
+    def threads(self) -> process.Threads:
         """The threads on which awaited verbs run."""
-        return process.threads(self.engine.settings)
+        return process.Threads(self.engine.settings)
 
     def checked_room(self, room: str, drawer: str) -> tuple[str, str]:
         """A room and a drawer with valid names. Raises `InvalidInput`, also when the layout does not have them."""
@@ -219,20 +220,22 @@ class PalaceContext:
     def move(self, mention: UUID, *, room: str, drawer: str) -> Placed:
         """Put something that is filed into another drawer. Raises `NotFound` when this owner has filed no such thing."""
         engine = self.engine
-        with engine.transaction() as connection:
-            moved = places.move(connection, mention, owner=engine.owner, room=room, drawer=drawer)
-            found = places.by_mention(connection, mention, owners=[engine.owner], now=self.now())
+        for attempt in attempts():
+            with attempt, engine.transaction() as connection:
+                moved = places.move(connection, mention, owner=engine.owner, room=room, drawer=drawer)
+                found = places.by_mention(connection, mention, owners=[engine.owner], now=self.now())
         if not moved or found is None:
             raise NotFound(f"expected the id of something filed by this owner, got {mention}; see Palace.look()")
         return found
 
     def forget(self, mention: UUID) -> None:
         """Hide one thing, and its memory when nothing else mentions it. Raises `NotFound` when it is not in this palace."""
-        hidden, forgotten = 0, set[UUID]()
-        with self.engine.transaction() as connection:
-            for owner in (self.engine.owner, self.note_owner):
-                count, nodes = places.hide(connection, [mention], owner=owner, by=self.engine.robot, at=self.now())
-                hidden, forgotten = hidden + count, forgotten | nodes
+        for attempt in attempts():
+            with attempt, self.engine.transaction() as connection:
+                hidden, forgotten = 0, set[UUID]()
+                for owner in (self.engine.owner, self.note_owner):
+                    count, nodes = places.hide(connection, [mention], owner=owner, by=self.engine.robot, at=self.now())
+                    hidden, forgotten = hidden + count, forgotten | nodes
         if not hidden:
             raise NotFound(
                 f"expected the id of something in this palace, got {mention}; see Palace.look() and Palace.notes()"
@@ -241,8 +244,9 @@ class PalaceContext:
 
     def sweep(self) -> None:
         """Hide the expired notes of the whole tenant."""
-        with self.engine.transaction() as connection:
-            forgotten = places.sweep(connection, now=self.now(), by=self.memory.robot)
+        for attempt in attempts():
+            with attempt, self.engine.transaction() as connection:
+                forgotten = places.sweep(connection, now=self.now(), by=self.memory.robot)
         self.drop(forgotten)
 
     def drop(self, nodes: set[UUID]) -> None:

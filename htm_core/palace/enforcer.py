@@ -18,6 +18,7 @@ from ..rules.grounding.asking import LIKELY, Asking, asking, named_places
 from ..rules.grounding.grounding import Grounding, Layer, Verdict, verdict
 from ..rules.validation import check_query
 from ..store import places
+from ..store.errors import attempts
 from .contradiction import contradictions_of
 from .layers import LayerAnswer, PalaceQuestion, artifacts, filed, notes, procedures, triggers_a_procedure
 from .palace import Palace
@@ -201,8 +202,9 @@ class Enforcer:
             "id": new_id(), "owner": engine.owner, "robot": engine.robot, "session": engine.session or "", "at": engine.clock(),
         }  # fmt: skip
         try:
-            with engine.transaction() as connection:
-                places.add_consultation(connection, row)
+            for attempt in attempts():
+                with attempt, engine.transaction() as connection:
+                    places.add_consultation(connection, row)
         except HTMError as error:
             why = f"the consultation could not be written down: {error}"
             last = Layer(layer="L5", state="failed", why=why)

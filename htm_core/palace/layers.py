@@ -6,6 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 
+from .. import time_limit
 from ..rules.grounding.asking import Asking, named_places
 from ..rules.grounding.grounding import Evidence
 from ..rules.grounding.persons import FoundText, person_without_evidence
@@ -92,7 +93,8 @@ def artifacts(palace: Palace, question: PalaceQuestion) -> LayerAnswer:
     for id in chosen:
         each = registered[id]
         try:
-            content = palace.context.sources.fetch(each.uri or "", owner=(palace.memory.tenant, each.owner))
+            with time_limit.uncounted():  # it has a time-out of its own
+                content = palace.context.sources.fetch(each.uri or "", owner=(palace.memory.tenant, each.owner))
         except FetchFailed as error:
             failures.append(f"{each.uri}: {error}")
             continue

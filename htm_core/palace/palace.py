@@ -10,7 +10,7 @@ from uuid import UUID
 
 from ..aio import _Twin, awaited
 from ..engine.handle import Handle
-from ..engine.spans import traced
+from ..engine.verbs import verbs
 from ..errors import InvalidInput
 from ..memory import Memory
 from ..rules.places import HOUR, Placed, Room, note_lifetime
@@ -28,7 +28,12 @@ from .sources import Fetch
 from .wake import WakeUp, wake_up
 
 
-@traced("htm.palace", besides=("of", "checked_room", "scratchpad"), telemetry_of=attrgetter("context.engine.telemetry"))
+@verbs(
+    "htm.palace",
+    besides=("of", "checked_room", "scratchpad"),
+    telemetry_of=attrgetter("context.engine.telemetry"),
+    settings_of=attrgetter("context.engine.settings"),
+)
 class Palace(Handle):
     """A memory's palace: the same memories, with a place for what must be known for sure.
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from .. import time_limit
 from ..engine.engine import Engine, new_id
 from ..errors import InvalidInput, ModelError, NotFound, StorageError
 from ..rules.identity import node_id
@@ -21,6 +22,7 @@ from ..rules.places import Placed
 from ..rules.promotion import Compared, check_reason, check_summary, compare, cosine, nearest
 from ..store import places, relations
 from ..store.database import Connection
+from ..store.errors import attempts
 from ..store.records import WrittenEntry
 from ..types import Draft
 from .audit import Against, Decision, Outcome, decision_of
@@ -151,7 +153,7 @@ def _compare_with_drawer(context: PalaceContext, request: _Request) -> _Comparis
         if each.node_id == same_node:
             found = Compared("same", "the same words")
         else:
-            found = compare(summary, each.content, cosine=near, contradiction=judge(summary, each.content))
+            found = compare(summary, each.content, cosine=near, contradiction=_judged(judge, summary, each.content))
         against = Against(id=each.id, node_id=each.node_id, content=each.content, why=found.why)
         if found.relation == "same":
             duplicate_of = duplicate_of or against
@@ -164,6 +166,18 @@ def _compare_with_drawer(context: PalaceContext, request: _Request) -> _Comparis
     return _Comparison(frozenset(each.id for each in there), duplicate_of, tuple(contradicts), degraded)
 
 
+def _judged(judge: Judge, new: str, old: str) -> str | None:
+    if judge is by_rules:
+        return judge(new, old)
+    try:
+        return time_limit.ask(lambda: judge(new, old))
+    except time_limit.OutOfTime as error:
+        raise ModelError(
+            "expected the judge to answer within Settings.verb_timeout, but it did not; nothing was filed. Check the model "
+            "behind it, or raise verb_timeout"
+        ) from error
+
+
 def _contradicted_elsewhere(
     context: PalaceContext, request: _Request, judge: Judge
 ) -> tuple[list[Against], str | None]:
@@ -171,7 +185,7 @@ def _contradicted_elsewhere(
     found, degraded = context.recall(request.summary, kind="filed", limit=MAX_ELSEWHERE)
     here = (request.room, request.drawer)
     others = [each for each, _ in found if (each.room, each.drawer) != here and each.content != request.summary]
-    judged = ((each, judge(request.summary, each.content)) for each in others)
+    judged = ((each, _judged(judge, request.summary, each.content)) for each in others)
     contradicts = [
         Against(id=each.id, node_id=each.node_id, content=each.content, why=f"{why} ({each.room}/{each.drawer})")
         for each, why in judged
@@ -203,11 +217,12 @@ def _lock_drawer(engine: Engine, connection: Connection, request: _Request, comp
 
 
 def _record_duplicate(engine: Engine, request: _Request, compared: _Comparison, duplicate_of: Against) -> Duplicate:
-    with engine.transaction() as connection:
-        _lock_drawer(engine, connection, request, compared)
-        if request.note is not None:
-            places.mark_promoted(connection, request.note, at=request.at)
-        decision = _record(engine, connection, request, outcome="duplicate", mention=None, against=[duplicate_of])
+    for attempt in attempts():
+        with attempt, engine.transaction() as connection:
+            _lock_drawer(engine, connection, request, compared)
+            if request.note is not None:
+                places.mark_promoted(connection, request.note, at=request.at)
+            decision = _record(engine, connection, request, outcome="duplicate", mention=None, against=[duplicate_of])
     return Duplicate(of=duplicate_of, decision_id=str(decision))
 
 
@@ -246,36 +261,37 @@ def _file(engine: Engine, request: _Request, compared: _Comparison) -> Promoted 
 def undo(context: PalaceContext, decision_id: str) -> Decision:
     """Take back what a promotion filed; see `Palace.undo`."""
     engine, now = context.engine, context.now()
-    with engine.transaction() as connection:
-        decision = _decision(engine, connection, decision_id)
-        places.lock_drawer(connection, owner=engine.owner, room=decision.room, drawer=decision.drawer)
-        if decision.placed_id is None or decision.outcome == "undone":
-            raise InvalidInput(
-                f"expected a promotion that filed something, got a decision {decision.outcome!r}; nothing to undo"
+    for attempt in attempts():
+        with attempt, engine.transaction() as connection:
+            decision = _decision(engine, connection, decision_id)
+            places.lock_drawer(connection, owner=engine.owner, room=decision.room, drawer=decision.drawer)
+            if decision.placed_id is None or decision.outcome == "undone":
+                raise InvalidInput(
+                    f"expected a promotion that filed something, got a decision {decision.outcome!r}; nothing to undo"
+                )
+            if places.is_undone(connection, UUID(decision.id)):
+                raise InvalidInput(
+                    f"expected a promotion that was not undone, got {decision.id}, which was undone already; nothing to do"
+                )
+            mention, note = UUID(decision.placed_id), decision.note_id and UUID(decision.note_id)
+            found = places.by_mention(connection, mention, owners=[engine.owner], now=now)
+            if found is not None:
+                _relate(engine, connection, UUID(found.node_id), decision.against, weight=0.0)  # 0 removes a relation
+            _, forgotten = places.hide(connection, [mention], owner=engine.owner, by=engine.robot, at=now)
+            if note:
+                places.mark_promoted(connection, note, at=None)
+            request = _Request(
+                note=note or None,
+                room=decision.room,
+                drawer=decision.drawer,
+                reason=decision.reason,
+                summary=decision.summary,
+                at=now,
             )
-        if places.is_undone(connection, UUID(decision.id)):
-            raise InvalidInput(
-                f"expected a promotion that was not undone, got {decision.id}, which was undone already; nothing to do"
+            undone = _record(
+                engine, connection, request, outcome="undone", mention=mention, against=(), undoes=UUID(decision.id)
             )
-        mention, note = UUID(decision.placed_id), decision.note_id and UUID(decision.note_id)
-        found = places.by_mention(connection, mention, owners=[engine.owner], now=now)
-        if found is not None:
-            _relate(engine, connection, UUID(found.node_id), decision.against, weight=0.0)  # 0 removes a relation
-        _, forgotten = places.hide(connection, [mention], owner=engine.owner, by=engine.robot, at=now)
-        if note:
-            places.mark_promoted(connection, note, at=None)
-        request = _Request(
-            note=note or None,
-            room=decision.room,
-            drawer=decision.drawer,
-            reason=decision.reason,
-            summary=decision.summary,
-            at=now,
-        )
-        undone = _record(
-            engine, connection, request, outcome="undone", mention=mention, against=(), undoes=UUID(decision.id)
-        )
-        row = places.decisions(connection, owner=engine.owner, limit=1, id=undone)[0]
+            row = places.decisions(connection, owner=engine.owner, limit=1, id=undone)[0]
     context.drop(forgotten)
     return decision_of(row)
 

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from pydantic import BaseModel, Field
 
+from .. import time_limit
 from ..errors import InvalidInput, ModelError
 from ..rules.text.fence import Fence, escape, indented, new_token
 
@@ -81,7 +82,7 @@ def resolve_reader(reader: Any) -> Reader | None:
 def read(reader: Reader, question: str, texts: Sequence[str]) -> bool | str | None:
     """What a reader says. Raises `ModelError` when it fails, or answers anything but a bool, a text or None."""
     try:
-        said = reader(question, texts)
+        said = time_limit.ask(lambda: reader(question, texts))
     except ModelError:
         raise
     except Exception as error:

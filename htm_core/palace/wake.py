@@ -18,6 +18,7 @@ from ..rules.places import Placed, Room
 from ..rules.text.fence import Fence, escape, label, one_line, source
 from ..rules.validation import check_query
 from ..store import places
+from ..store.errors import attempts
 from ..types import TokenCounter
 from .context import PalaceContext
 
@@ -103,16 +104,17 @@ def wake_up(context: PalaceContext, *, budget: int, topic: str | None) -> WakeUp
         raise InvalidInput(f"expected budget to be a whole number of tokens, 0 or more, got {budget!r}")
     engine = context.engine
     identity, kept = context.identity(), context.notes(limit=MAX_NOTES)
-    with engine.transaction() as connection:
-        last = places.last_wake(connection, owner=engine.owner, robot=engine.robot)
-        rooms = places.rooms(connection, owners=engine.owners)
-        new = places.list_places(
-            connection, owners=engine.owners, kinds=("filed",), now=context.now(), limit=MAX_NEW, since=last
-        )
-        newest = places.list_places(
-            connection, owners=engine.owners, kinds=("filed",), now=context.now(), limit=MAX_WEIGHED
-        )
-        places.set_wake(connection, owner=engine.owner, robot=engine.robot, at=context.now())
+    for attempt in attempts():
+        with attempt, engine.transaction() as connection:
+            last = places.last_wake(connection, owner=engine.owner, robot=engine.robot)
+            rooms = places.rooms(connection, owners=engine.owners)
+            new = places.list_places(
+                connection, owners=engine.owners, kinds=("filed",), now=context.now(), limit=MAX_NEW, since=last
+            )
+            newest = places.list_places(
+                connection, owners=engine.owners, kinds=("filed",), now=context.now(), limit=MAX_WEIGHED
+            )
+            places.set_wake(connection, owner=engine.owner, robot=engine.robot, at=context.now())
     told = {each.node_id for each in new}
     matter = [each for each in _to_the_topic(context, topic or _topic(context, kept)) if each.node_id not in told]
     known = told | {each.node_id for each in matter}

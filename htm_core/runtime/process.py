@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ..engine.access_counts import AccessCounts
 from ..engine.fresh_nodes import FreshNodes
+from ..engine.verbs import bounded
 from ..engine.working_sets import forget_sets
 from ..errors import HTMError
 from ..groups.group import leave_all
@@ -57,6 +58,17 @@ def runtime(url: str | None, settings: Settings) -> Runtime:
         return _runtimes[id(found)]
 
 
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """The threads of the awaited verbs, with the settings that they go by."""
+
+    settings: Settings
+
+    def executor(self) -> ThreadPoolExecutor:
+        """The threads; new ones after a fork, and after `shutdown`."""
+        return threads(self.settings)
+
+
 def threads(settings: Settings) -> ThreadPoolExecutor:
     """The threads that run awaited verbs, shared by all memories with the same setting; new ones after a fork."""
     with _lock:
@@ -73,16 +85,19 @@ def shutdown() -> None:
     """
     with _lock:
         known = [each for each in _runtimes.values() if each.database.opened]
+        executors = [_threads.pop(key) for key in list(_threads) if key >> 16 == os.getpid()]
     for each in known:
         each.worker.stop()
-        with contextlib.suppress(HTMError):
+        with contextlib.suppress(HTMError), bounded(each.database.settings):
             leave_all(each.heartbeat, each.database)
         each.heartbeat.stop()
         each.listener.stop()
-        with contextlib.suppress(HTMError):
+        with contextlib.suppress(HTMError), bounded(each.database.settings):
             each.access_counts.write()
     forget_sets()
     close_all()
+    for executor in executors:
+        executor.shutdown(wait=False)  # idle threads end at once, the others with what they are doing
 
 
 def _forget_parent() -> None:

@@ -6,8 +6,8 @@ import os
 import re
 import selectors
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Generator, Mapping
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -15,6 +15,7 @@ from psycopg.pq import DiagnosticField, ExecStatus
 from psycopg.pq.abc import PGconn, PGresult
 from psycopg.rows import dict_row
 
+from .. import time_limit
 from ..errors import InvalidInput, StorageError
 from .queries import load
 
@@ -25,6 +26,7 @@ except ImportError:  # before 0.4
     from pgvector.psycopg import HalfVector, Vector  # type: ignore[attr-defined,no-redef]
 
 __all__ = [
+    "AnswerOverdue",
     "Connection",
     "HalfVector",
     "NoAnswer",
@@ -38,7 +40,6 @@ __all__ = [
 ]
 
 Row = dict[str, Any]
-Connection = psycopg.Connection[Row]
 
 PATIENCE = 10.0  # seconds to wait for a server that does not answer
 # A connection that is silent for about a minute has failed; with the system's defaults that takes hours.
@@ -47,8 +48,53 @@ _PORTS = re.compile(r"[\d,]*")
 _Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)  # epoll would need a file descriptor each time
 
 
+_Answer = TypeVar("_Answer")
+INTERVAL = 0.1  # seconds after which psycopg looks up from a wait; so exactly is a verb's time kept
+
+
 class NoAnswer(psycopg.OperationalError):
     """The server did not answer in the given time."""
+
+
+class AnswerOverdue(NoAnswer):
+    """The server did not answer within the time of the verb that waits for it."""
+
+
+class Connection(psycopg.Connection[Row]):
+    """A connection that waits no longer for an answer than the running verb may; then it closes itself.
+
+    libpq has no time-out for an answer, and the server's own do not help when it has stopped. psycopg waits for every answer in
+    `wait`, and looks up from there every tenth of a second.
+    """
+
+    def wait(
+        self, gen: Generator[Any, Any, _Answer], interval: float = INTERVAL, timeout: float | None = None
+    ) -> _Answer:
+        """Wait for an answer; raises `AnswerOverdue` when the running verb's time is over."""
+        limit = time_limit.current()
+        answer = gen if limit is None else _until(gen, limit.answer_by)
+        try:
+            if timeout is None:  # psycopg has no such argument before 3.3
+                return super().wait(answer, interval)
+            return super().wait(answer, interval, timeout)
+        except AnswerOverdue:
+            self.close()
+            raise
+
+
+def _until(gen: Generator[Any, Any, _Answer], end: float) -> Generator[Any, Any, _Answer]:
+    """Go on with a wait of psycopg's until a moment by `time.monotonic`."""
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            wanted = gen.send(ready)
+            if time.monotonic() >= end:
+                gen.close()
+                raise AnswerOverdue("the server gave no answer in time")
+    except StopIteration as done:
+        answer: _Answer = done.value
+        return answer
 
 
 def connect(conninfo: str, *, patience: float = PATIENCE) -> Connection:
@@ -56,8 +102,13 @@ def connect(conninfo: str, *, patience: float = PATIENCE) -> Connection:
 
     Waits `patience` seconds for the connection and again for its first answer, since a pooler accepts connections even
     when its server is down. Raises psycopg's errors, and `InvalidInput` for a connection string that cannot be read.
+    The name of a host may take the system longer to look up than a verb has; then it is looked up in vain, elsewhere.
     """
-    connection = psycopg.connect(conninfo, **options(conninfo, patience=patience))
+    chosen = options(conninfo, patience=patience)
+    try:
+        connection = time_limit.in_time(lambda: Connection.connect(conninfo, **chosen), discard=Connection.close)
+    except time_limit.OutOfTime as error:
+        raise AnswerOverdue("no connection could be opened in time") from error
     try:
         check(connection, patience=patience)
     except BaseException:
@@ -73,14 +124,16 @@ def check(connection: Connection, *, patience: float, opening: bytes = b"") -> N
     Raises `psycopg.OperationalError` when the connection has ended, and the server's error about the opening. The time
     is measured here and not by the server, which may be down.
     """
+    limit = time_limit.current()
+    left = patience if limit is None else limit.answer_by - time.monotonic()
     try:
-        _await_answer(connection.pgconn, patience, opening)
+        _await_answer(connection.pgconn, min(patience, left), opening, AnswerOverdue if left < patience else NoAnswer)
     except psycopg.OperationalError:
         connection.close()
         raise
 
 
-def _await_answer(connection: PGconn, patience: float, query: bytes) -> None:
+def _await_answer(connection: PGconn, patience: float, query: bytes, overdue: type[NoAnswer]) -> None:
     deadline = time.monotonic() + patience
     connection.send_query(query)
     connection.flush()
@@ -90,7 +143,7 @@ def _await_answer(connection: PGconn, patience: float, query: bytes) -> None:
         def _next() -> PGresult | None:
             while connection.is_busy():
                 if not readable.select(max(0.0, deadline - time.monotonic())):
-                    raise NoAnswer(f"the server accepted the connection, but gave no answer for {patience:g} seconds")
+                    raise overdue(f"the server accepted the connection, but gave no answer for {patience:.3g} seconds")
                 connection.consume_input()
             return connection.get_result()
 

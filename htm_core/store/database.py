@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
 from psycopg.sql import Literal
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
+from .. import time_limit
 from ..errors import SchemaOutdated
 from ..fork import renewed_after_fork
 from ..settings import Settings
-from .connection import Connection, NoAnswer, Row, check, connect, options, readable, refuse_pooler
+from .connection import AnswerOverdue, Connection, NoAnswer, Row, check, connect, options, readable, refuse_pooler
 from .embedded import server
 from .errors import detect_lost_session, translated
 from .migrate import client_name, migrate, pending_steps, read_applied, schema_files
@@ -33,6 +36,16 @@ REFUSALS = (
     psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidParameterValue, psycopg.errors.UndefinedFunction,
     psycopg.errors.UndefinedTable,
 )  # fmt: skip
+# The share of a verb's time in which it must get a connection.
+POOL_SHARE = 0.7
+# From this version on the server bounds a whole transaction too.
+TRANSACTION_TIMEOUT_SINCE = 170000
+# The largest time-out that PostgreSQL takes, in milliseconds.
+LONGEST = 2**31 - 1
+# Seconds that the server waits longer than this process, whose error says more.
+GRACE = 1.0
+# Transactions that go with somebody else's pace, such as a backup's, may wait so many times longer for their client.
+PATIENT = 20
 
 FIRST_COUNT = 500  # new nodes of a tenant, after which its words are counted for the first time
 
@@ -52,6 +65,26 @@ class Growth:
             due = since >= max(FIRST_COUNT, total // 5)
             self._added[tenant] = (total, 0 if due else since)
             return due
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Start:
+    """How a transaction begins: as whom, and how many seconds the server lets it take, in all and between two statements."""
+
+    role: str
+    tenant: str
+    whole: float
+    idle: float
+
+
+def _patience(share: float) -> float:
+    """Seconds that one wait may take, of a share of the running verb's time."""
+    limit = time_limit.current()
+    return math.inf if limit is None else share * min(limit.left, limit.seconds)
+
+
+def _for_beginning(limit: time_limit.TimeLimit | None) -> time_limit.TimeLimit | None:
+    return time_limit.TimeLimit(limit.seconds) if limit is not None and math.isinf(limit.ends) else limit
 
 
 class Database:
@@ -123,34 +156,61 @@ class Database:
         return self._roles
 
     @contextlib.contextmanager
-    def transaction(self, tenant: str, *, role: str = "htm_app") -> Iterator[Connection]:
+    def transaction(self, tenant: str, *, role: str = "htm_app", patient: bool = False) -> Iterator[Connection]:
         """A transaction as `role` that sees one tenant; committed at the end, rolled back on any error.
 
-        `role` is `htm_app` or `htm_worker`, by whatever name this installation has it.
+        `role` is `htm_app` or `htm_worker`, by whatever name this installation has it. Outside of verbs, and when it is `patient`,
+        it may take any time, but each answer of the server has its limit.
 
         Raises `DatabaseUnavailable`, `QueryTimeout`, `SchemaOutdated`, `StorageError`.
         """
-        self.open()
+        with time_limit.limited(self._limit(patient=patient)):
+            self.open()
+            with self._transaction(tenant, role, patient=patient) as connection:
+                yield connection
+
+    def _limit(self, *, patient: bool) -> time_limit.TimeLimit:
+        """The limit of the verb that is running, or one for each answer alone."""
+        limit = time_limit.current()
+        if limit is not None:
+            return time_limit.TimeLimit(limit.seconds, total=math.inf) if patient else limit
+        longest = max(self.settings.verb_timeout, self.settings.statement_timeout + GRACE)
+        return time_limit.TimeLimit(longest, total=math.inf)
+
+    @contextlib.contextmanager
+    def _transaction(self, tenant: str, role: str, *, patient: bool) -> Iterator[Connection]:
+        limit = time_limit.current()
+        start = _Start(
+            role=role,
+            tenant=tenant,
+            whole=math.inf if limit is None else limit.left,
+            idle=self.settings.verb_timeout * (PATIENT if patient else 1),
+        )
         with (
             translated(),
             self._looking_again_when_refused(),
-            self._begun(role, tenant) as connection,
+            self._begun(start) as connection,
             detect_lost_session(connection, committing=True),
             _concluded(connection),
             detect_lost_session(connection, committing=False),
         ):
             yield connection
 
-    def _opening(self, connection: Connection, role: str, tenant: str) -> bytes:
+    def _opening(self, connection: Connection, start: _Start) -> bytes:
         """The statements that begin a transaction, in one message, which takes literals but no parameters."""
         settings = {
-            "role": self._roles.name(role),
+            "role": self._roles.name(start.role),
             "path": self._path,
-            "tenant": tenant,
-            "timeout": str(int(self.settings.statement_timeout * 1000)),
+            "tenant": start.tenant,
+            "timeout": _milliseconds(min(self.settings.statement_timeout, _patience(1.0))),
+            "idle": _milliseconds(start.idle + GRACE),
+            "whole": _milliseconds(start.whole + GRACE),
         }
         literals = {name: Literal(value).as_string(connection) for name, value in settings.items()}
-        return f"begin; {load('database')['enter'] % literals}".encode()
+        statements, opening = load("database"), "begin; "
+        if connection.info.server_version >= TRANSACTION_TIMEOUT_SINCE and math.isfinite(start.whole):
+            opening += statements["transaction_timeout"] % literals + "; "
+        return (opening + statements["enter"] % literals).encode()
 
     @contextlib.contextmanager
     def owner(self) -> Iterator[Connection]:
@@ -171,11 +231,20 @@ class Database:
         """Connect to the server and check its schema; does so once, and again after a fork."""
         if self.opened and not self._refused:
             return
-        with self._lock:
-            if self._path is None or self._refused:
+        # A private server takes its time to start, once, and so does an upgrade: that says nothing of their health.
+        if self.is_embedded and not self.opened:
+            with time_limit.uncounted(), time_limit.limited(None), self._lock:
+                self._open()
+        else:
+            with time_limit.locked(self._lock, what="opening the database"):
+                self._open()
+
+    def _open(self) -> None:
+        if self._path is None or self._refused:
+            with translated():
                 self._extension = self._ensure_schema()
-                self._path = search_path(self.settings.schema_)
-                self._refused = False
+            self._path = search_path(self.settings.schema_)
+            self._refused = False
 
     def close(self) -> None:
         """Close every connection; a later use opens new ones."""
@@ -187,13 +256,21 @@ class Database:
             self._path = None
 
     def migrate(self) -> list[str]:
-        """Bring the schema up to date as the owner, and name the steps that were applied."""
-        dsn = self._owner_dsn("htm_root")
-        return migrate(dsn, schema=self.settings.schema_, logins=self.is_embedded, roles=self._prefix).names
+        """Bring the schema up to date as the owner, and name the steps that were applied; takes as long as it takes."""
+        with time_limit.uncounted(), time_limit.limited(None):
+            dsn = self._owner_dsn("htm_root")
+            return migrate(dsn, schema=self.settings.schema_, logins=self.is_embedded, roles=self._prefix).names
 
     def dsn(self, role: str) -> str:
         """The connection string for a role; the embedded server is found or started."""
-        return self._url if self._url is not None else server.start(self._home).dsn(role)
+        if self._url is not None:
+            return self._url
+        if not self.opened:
+            return server.start(self._home).dsn(role)
+        try:  # it was running, and is found in milliseconds unless it has stopped
+            return time_limit.in_time(lambda: server.start(self._home).dsn(role))
+        except time_limit.OutOfTime as error:
+            raise AnswerOverdue("the private server gave no answer in time") from error
 
     @property
     def _prefix(self) -> str | None:
@@ -214,36 +291,40 @@ class Database:
             raise
 
     @contextlib.contextmanager
-    def _begun(self, role: str, tenant: str) -> Iterator[Connection]:
+    def _begun(self, start: _Start) -> Iterator[Connection]:
         """A pooled connection on which a transaction has begun."""
-        pool = self._pool(role)
-        connection = self._alive(pool, role, tenant)
+        pool = self._pool(start.role)
+        # The beginning has a verb's time, also where the transaction has more.
+        with time_limit.limited(_for_beginning(time_limit.current())):
+            connection = self._alive(pool, start)
         try:
             yield connection
         finally:
             pool.putconn(connection)
 
-    def _alive(self, pool: ConnectionPool[Connection], role: str, tenant: str) -> Connection:
+    def _alive(self, pool: ConnectionPool[Connection], start: _Start) -> Connection:
         """A connection that answers. When there is none in time, the error says why the pool cannot open one."""
         try:
             try:
-                return self._answering(pool, role, tenant)
+                return self._answering(pool, start)
             except psycopg.OperationalError as error:
                 # If one connection gives no answer, no other will: trying each would only wait again.
                 if isinstance(error, NoAnswer | PoolTimeout | PoolClosed | TooManyRequests):
                     raise
-                self.dsn(role)  # restarts a dead embedded server before the pool opens a new connection
+                self.dsn(start.role)  # restarts a dead embedded server before the pool opens a new connection
                 pool.check()  # the same event has probably ended other sessions; finding them one by one takes longer
-                return self._answering(pool, role, tenant)
+                return self._answering(pool, start)
         except PoolTimeout:
-            connect(self.dsn(role), patience=self.settings.pool_timeout).close()
+            connect(self.dsn(start.role), patience=self.settings.pool_timeout).close()
             raise
 
-    def _answering(self, pool: ConnectionPool[Connection], role: str, tenant: str) -> Connection:
+    def _answering(self, pool: ConnectionPool[Connection], start: _Start) -> Connection:
         """A connection on which a transaction has begun; on an error it goes back to the pool."""
-        connection = pool.getconn()
+        # When there is none, enough time must be left to find out why.
+        connection = pool.getconn(timeout=min(self.settings.pool_timeout, _patience(POOL_SHARE)))
         try:
-            check(connection, patience=self.settings.pool_timeout, opening=self._opening(connection, role, tenant))
+            opening = self._opening(connection, start)
+            check(connection, patience=self.settings.pool_timeout, opening=opening)
         except BaseException:
             with contextlib.suppress(psycopg.Error):
                 connection.rollback()
@@ -264,6 +345,7 @@ class Database:
         dsn = self.dsn(role)
         return ConnectionPool(
             dsn,
+            connection_class=Connection,
             kwargs=options(dsn, patience=self.settings.pool_timeout)
             | {"fallback_application_name": client_name(self.settings.schema_)},
             min_size=self.settings.pool_min,
@@ -277,9 +359,14 @@ class Database:
         )
 
     def _configure(self, connection: Connection) -> None:
+        # In a thread of the pool, which would open no other connection while it waits.
+        with time_limit.limited(time_limit.TimeLimit(self.settings.pool_timeout)):
+            self._prepare(connection)
+
+    def _prepare(self, connection: Connection) -> None:
         check(connection, patience=self.settings.pool_timeout)
         with connection.transaction():
-            path = {"path": self._path, "role": "none", "tenant": "", "timeout": "0"}
+            path = {"path": self._path, "role": "none", "tenant": "", "timeout": "0", "idle": "0"}
             connection.execute(load("database")["enter"], path)
             register_types(connection, self._extension)
 
@@ -319,6 +406,11 @@ class Database:
                 return f"there is none in the schema {schema} that this login may read"
         steps = pending_steps(applied, schema_files())
         return str(steps) if steps else None
+
+
+def _milliseconds(seconds: float) -> str:
+    """Seconds as the server's settings have them, of which 0 would be no limit."""
+    return str(min(LONGEST, max(1, int(1000 * min(seconds, LONGEST)))))
 
 
 @contextlib.contextmanager

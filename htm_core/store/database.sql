@@ -2,8 +2,13 @@
 -- By their full names, since the search path is still that of the login.
 select pg_catalog.set_config('role', %(role)s, true), pg_catalog.set_config('search_path', %(path)s, true),
        pg_catalog.set_config('htm.tenant', %(tenant)s, true), pg_catalog.set_config('statement_timeout', %(timeout)s, true),
+       -- A client that is frozen or gone must not keep its locks: the server ends its transaction.
+       pg_catalog.set_config('idle_in_transaction_session_timeout', %(idle)s, true),
        -- A foreign key's look-up is planned once a session, maybe while its table is small: never as a scan of it all.
        pg_catalog.set_config('enable_seqscan', 'off', true)
+
+-- name: transaction_timeout
+select pg_catalog.set_config('transaction_timeout', %(whole)s, true)
 
 -- name: vector_home
 select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'

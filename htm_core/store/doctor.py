@@ -92,7 +92,7 @@ def _stepping_in(
     found: list[Finding] = []
     try:
         with connection.transaction():
-            values = {"role": role, "path": path, "tenant": tenant, "timeout": "30000"}
+            values = {"role": role, "path": path, "tenant": tenant, "timeout": "30000", "idle": "30000"}
             connection.execute(load("database")["enter"], values)
             found.extend(look())
     except psycopg.Error as error:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import re
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -11,8 +13,10 @@ import psycopg
 from psycopg import errors as pg
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
+from .. import time_limit
 from ..errors import (
     DatabaseUnavailable,
+    DeadlineExceeded,
     DimensionMismatch,
     HTMError,
     InvalidInput,
@@ -20,6 +24,7 @@ from ..errors import (
     SchemaOutdated,
     StorageError,
 )
+from .connection import AnswerOverdue
 
 _PASSWORD = re.compile(r"(password\s*=\s*)('(?:[^'\\]|\\.)*'|\S+)|(://[^:@/\s]*:)[^@/\s]+(@)", re.IGNORECASE)
 
@@ -34,6 +39,7 @@ class SessionLost(psycopg.OperationalError):
     def __init__(self, error: psycopg.Error, *, committing: bool) -> None:
         super().__init__(str(error))
         self.committing = committing
+        self.overdue = isinstance(error, AnswerOverdue)  # this process ended it, since the verb's time was over
 
 
 @contextlib.contextmanager
@@ -53,23 +59,65 @@ def is_retryable(error: BaseException) -> bool:
     """Whether a failed transaction has written nothing and may succeed at another attempt."""
     cause = error.__cause__
     if isinstance(cause, SessionLost):
-        return not cause.committing
+        return not cause.committing and not cause.overdue
     return isinstance(cause, psycopg.Error) and cause.sqlstate in RETRYABLE
 
 
 _T = TypeVar("_T")
-TRIES = 4
+TRIES = 12
+FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.5  # seconds between two attempts, about
 
 
-def retry_transaction(transaction: Callable[[], _T]) -> _T:
-    """Run a whole transaction, up to 4 times while its error is retryable; raises the last error."""
-    for _ in range(TRIES - 1):
-        try:
+class Attempt:
+    """One run of a transaction: `with attempt, …transaction() as connection:`. Its error is kept back if it is worth another."""
+
+    def __init__(self, *, pause: float | None, repeatable: bool) -> None:
+        self._pause = pause  # None: there is no further attempt
+        self._repeatable = repeatable
+        self.is_done = False
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        self.is_done = error is None
+        if not isinstance(error, StorageError) or self._pause is None:
+            return False
+        if not (is_retryable(error) or (self._repeatable and error.outcome_unknown)):
+            return False
+        limit = time_limit.current()
+        if limit is not None and limit.left <= self._pause:
+            return False
+        time.sleep(self._pause)
+        return True
+
+
+def attempts(*, repeatable: bool = False) -> Iterator[Attempt]:
+    """Run a whole transaction, and again while its error is retryable: up to 12 times, and as long as the verb has time.
+
+        for attempt in attempts():
+            with attempt, engine.transaction() as connection:
+                ...  # all of it again, so nothing may be left from the time before
+
+    Errors that are: a deadlock, a serialization failure, a row whose parent has just gone, a session that ended before the commit.
+    The pauses in between grow, and differ between callers, so that two that were in each other's way are so no more. The last
+    error is raised. `repeatable` says that nothing changes when the transaction is committed twice: then it is also repeated
+    when its connection was lost while it was being committed.
+    """
+    for number in range(1, TRIES + 1):
+        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2**number) * (0.5 + random.random())
+        attempt = Attempt(pause=pause if number < TRIES else None, repeatable=repeatable)
+        yield attempt
+        if attempt.is_done:
+            return
+
+
+def retry_transaction(transaction: Callable[[], _T], *, repeatable: bool = False) -> _T:
+    """Run a function that is a whole transaction, in `attempts`, and give its answer."""
+    for attempt in attempts(repeatable=repeatable):
+        with attempt:
             return transaction()
-        except StorageError as error:
-            if not is_retryable(error):
-                raise
-    return transaction()
+    raise AssertionError("the last attempt answers or raises")
 
 
 def redact(text: str) -> str:
@@ -84,10 +132,25 @@ def _unreachable(error: Exception) -> HTMError:
     )
 
 
-def _ended(said: str, *, committing: bool) -> HTMError:
-    outcome = "whether it was written is unknown: repeat it with the same id" if committing else "nothing was written"
-    return DatabaseUnavailable(
-        f"expected the connection to last, but it ended during a transaction: {said}; {outcome}; the next call opens another"
+def _ended(lost: SessionLost, said: str) -> HTMError:
+    outcome = (
+        "whether it was written is unknown: repeat it with the same id" if lost.committing else "nothing was written"
+    )
+    error: StorageError
+    if lost.overdue:
+        error = _overdue(said, outcome)
+    else:
+        error = DatabaseUnavailable(
+            f"expected the connection to last, but it ended during a transaction: {said}; {outcome}; the next call opens another"
+        )
+    error.outcome_unknown = lost.committing
+    return error
+
+
+def _overdue(said: str, outcome: str) -> DeadlineExceeded:
+    return DeadlineExceeded(
+        f"expected an answer within Settings.verb_timeout, but {said}; {outcome}; the connection was thrown away. See whether "
+        "the server and the network are well, and who holds a lock; raise verb_timeout for work that takes longer"
     )
 
 
@@ -95,7 +158,9 @@ def _explain(error: psycopg.Error) -> HTMError:
     """This project's error for one of the driver."""
     said = redact(str(error)).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     if isinstance(error, SessionLost):
-        return _ended(said, committing=error.committing)
+        return _ended(error, said)
+    if isinstance(error, AnswerOverdue):
+        return _overdue(said, "nothing was written")
     if error.sqlstate == "HT001":
         return DimensionMismatch(
             f"{said}; use the model they were embedded with, or run `htm reembed` to change the model"

@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from ..rules.places import NOTE_OWNER_PREFIX, note_owner
-from . import nodes, places, relations, working
+from . import keys, nodes, places, relations, working
 from .database import Connection
 from .queries import load
 
@@ -16,6 +16,7 @@ from .queries import load
 def forget(connection: Connection, node: UUID, *, owner: str, by: str, robot: str | None, at: datetime) -> int:
     """Hide a node's mentions (only those of `robot`, if given) and return how many; the last one hides the node."""
     values = {"node": node, "owner": owner, "by": by, "robot": robot, "at": at}
+    connection.execute(load("forgetting")["lock_nodes"], {"ids": [node]})
     hidden = connection.execute(load("forgetting")["forget"], values).fetchall()
     if hidden:
         nodes.refresh(connection, [node], described=[node])
@@ -26,6 +27,8 @@ def forget(connection: Connection, node: UUID, *, owner: str, by: str, robot: st
 def forget_mentions(connection: Connection, ids: Sequence[UUID], *, owner: str, by: str, at: datetime) -> list[UUID]:
     """Hide single mentions; returns the nodes that are not live any more, since no other mention keeps them."""
     values = {"ids": list(ids), "owner": owner, "by": by, "at": at}
+    if ids:
+        connection.execute(load("forgetting")["lock_nodes_of_mentions"], values)
     rows = connection.execute(load("forgetting")["forget_mentions"], values) if ids else ()
     touched = sorted({row["node_id"] for row in rows if row["node_id"] is not None})
     if not touched:
@@ -43,6 +46,7 @@ def mentions_of_key(connection: Connection, node: UUID, *, key: str, owner: str)
 
 def restore(connection: Connection, node: UUID, *, owner: str) -> int:
     """Bring back a node's forgotten mentions and return how many."""
+    connection.execute(load("forgetting")["lock_nodes"], {"ids": [node]})
     shown = connection.execute(load("forgetting")["restore"], {"node": node, "owner": owner}).fetchall()
     if shown:
         nodes.refresh(connection, [node], described=[node])
@@ -51,6 +55,8 @@ def restore(connection: Connection, node: UUID, *, owner: str) -> int:
 
 def restore_mentions(connection: Connection, ids: Sequence[UUID], *, owner: str) -> None:
     """Bring back single mentions that were forgotten."""
+    if ids:
+        connection.execute(load("forgetting")["lock_nodes_of_mentions"], {"ids": list(ids)})
     rows = connection.execute(load("forgetting")["restore_mentions"], {"ids": list(ids), "owner": owner}) if ids else ()
     touched = sorted({row["node_id"] for row in rows if row["node_id"] is not None})
     if touched:
@@ -65,6 +71,7 @@ def node_of_key(connection: Connection, key: str, *, owner: str) -> UUID | None:
 
 def purge(connection: Connection, *, owner: str, before: datetime) -> int:
     """Erase for good what was forgotten before a time, and return how many nodes were deleted."""
+    connection.execute(load("forgetting")["lock_nodes_of_forgotten"], {"owner": owner, "before": before})
     connection.execute(load("forgetting")["purge_prompts"], {"owner": owner, "before": before})
     rows = connection.execute(load("forgetting")["purge"], {"owner": owner, "before": before})
     touched = [row["node_id"] for row in rows]
@@ -79,6 +86,7 @@ def erase_owner(connection: Connection, *, owner: str) -> dict[str, int]:
     places.erase_audit(connection, owner=owner, session=None)
     values: dict[str, str | None] = {"owner": owner, "session": None}
     sessions = connection.execute(load("forgetting")["drop_sessions"], values).fetchall()  # waits for running writers
+    connection.execute(load("forgetting")["lock_nodes_of_owner"], values)
     mentions = connection.execute(load("forgetting")["delete_owner_mentions"], values).fetchall()
     nodes_of = [row["id"] for row in connection.execute(load("forgetting")["nodes_of_owner"], values)]
     counts = delete_unmentioned(connection, nodes_of, owner=owner)
@@ -97,6 +105,7 @@ def erase_session(connection: Connection, *, owner: str, session: str) -> dict[s
         places.erase_audit(connection, owner=owner, session=session)
     values: dict[str, str | None] = {"owner": owner, "session": session}
     sessions = connection.execute(load("forgetting")["drop_session"], values).fetchall()  # waits for running writers
+    connection.execute(load("forgetting")["lock_nodes_of_session"], values)
     rows = connection.execute(load("forgetting")["delete_session_mentions"], values).fetchall()
     counts = delete_unmentioned(connection, [row["node_id"] for row in rows if row["node_id"]], owner=owner)
     connection.execute(load("forgetting")["drop_working_sets"], values)
@@ -107,6 +116,8 @@ def erase_session(connection: Connection, *, owner: str, session: str) -> dict[s
 
 def erase_key(connection: Connection, *, owner: str, key: str) -> dict[str, int]:
     """Erase every version of a key: its mentions, and the nodes that no other mention keeps; returns counts."""
+    keys.lock(connection, key, owner=owner)
+    connection.execute(load("forgetting")["lock_nodes_of_key"], {"owner": owner, "key": key})
     rows = connection.execute(load("forgetting")["purge_key"], {"owner": owner, "key": key}).fetchall()
     gone = connection.execute(load("forgetting")["drop_key"], {"owner": owner, "key": key}).fetchall()
     counts = delete_unmentioned(connection, [row["node_id"] for row in rows], owner=owner)
@@ -122,10 +133,10 @@ def delete_unmentioned(connection: Connection, touched: Sequence[UUID], *, owner
     ]
     parts = connection.execute(statements["count_parts"], {"ids": unmentioned}).fetchone()
     assert parts is not None  # a select without from has one row
-    keys = connection.execute(statements["drop_keys"], {"ids": unmentioned, "owner": owner}).fetchall()
+    dropped = connection.execute(statements["drop_keys"], {"ids": unmentioned, "owner": owner}).fetchall()
     working.prune(connection, unmentioned)
     connection.execute(statements["drop_nodes"], {"ids": unmentioned})
     left = set(touched) - set(unmentioned)
     nodes.refresh(connection, left, described=left)
     working.remove_dead(connection, list(left))
-    return {"nodes": len(unmentioned), "keys": len(keys), **parts}
+    return {"nodes": len(unmentioned), "keys": len(dropped), **parts}

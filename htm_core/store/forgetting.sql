@@ -1,3 +1,33 @@
+-- Every writer locks in one order: keys, sessions, nodes by their ids, and then what belongs to a node: its state, mentions,
+-- passages, vectors, jobs. So whoever changes mentions locks their nodes before. docs/why/store.md has the whole order.
+
+-- name: lock_nodes
+select 1 from nodes where tenant = this_tenant() and id = any(%(ids)s::uuid[]) order by id for update
+
+-- name: lock_nodes_of_mentions
+select 1 from nodes n where n.tenant = this_tenant() and n.id in (
+  select m.node_id from mentions m where m.tenant = this_tenant() and m.id = any(%(ids)s::uuid[]))
+order by n.id for update
+
+-- name: lock_nodes_of_forgotten
+select 1 from nodes n where n.tenant = this_tenant() and n.id in (
+  select m.node_id from mentions m
+  where m.tenant = this_tenant() and m.owner = %(owner)s and m.forgotten_at < %(before)s and not m.purged)
+order by n.id for update
+
+-- name: lock_nodes_of_session
+select 1 from nodes n where n.tenant = this_tenant() and n.id in (
+  select m.node_id from mentions m where m.tenant = this_tenant() and m.owner = %(owner)s and m.session = %(session)s)
+order by n.id for update
+
+-- name: lock_nodes_of_key
+select 1 from nodes n where n.tenant = this_tenant() and n.id in (
+  select m.node_id from mentions m where m.tenant = this_tenant() and m.owner = %(owner)s and m.key = %(key)s)
+order by n.id for update
+
+-- name: lock_nodes_of_owner
+select 1 from nodes where tenant = this_tenant() and owner = %(owner)s order by id for update
+
 -- name: forget
 update mentions set forgotten_at = %(at)s, forgotten_by = %(by)s, withdrawn = %(robot)s::text is not null
 where tenant = this_tenant() and node_id = %(node)s and owner = %(owner)s and forgotten_at is null
@@ -58,9 +88,6 @@ returning b.node_id
 
 -- name: delete_owner_mentions
 delete from mentions where tenant = this_tenant() and owner = %(owner)s returning node_id
-
--- name: lock_nodes
-select 1 from nodes where tenant = this_tenant() and id = any(%(ids)s::uuid[]) order by id for update
 
 -- name: nodes_of_owner
 select id from nodes where tenant = this_tenant() and owner = %(owner)s

@@ -80,6 +80,7 @@ def insert_vectors(connection: Connection, vectors: Mapping[UUID, Sequence[float
     dimension = len(next(iter(vectors.values())))
     row = connection.execute(load("nodes")["take_space"], {"model": model, "dimension": dimension}).fetchone()
     assert row is not None  # a select without from has one row
+    connection.execute(load("nodes")["lock_nodes_of_passages"], {"passages": list(vectors)})
     connection.execute(
         load("nodes")["insert_vectors"],
         {

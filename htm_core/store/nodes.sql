@@ -33,6 +33,12 @@ where l.tenant = this_tenant()
 -- name: take_space
 select ensure_vector_space(%(model)s, %(dimension)s) as space
 
+-- name: lock_nodes_of_passages
+-- Before their passages: whoever hides or erases a node has locked it, and then takes its passages in any order.
+select 1 from nodes n where n.tenant = this_tenant() and n.id in (
+  select p.node_id from passages p where p.tenant = this_tenant() and p.id = any(%(passages)s::uuid[]))
+order by n.id for share
+
 -- name: insert_vectors
 insert into vectors (tenant, space, passage_id, node_id, owner, embedding, live)
 select this_tenant(), %(space)s, p.id, p.node_id, p.owner, given.embedding, p.live

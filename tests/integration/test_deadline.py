@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from htm_core import DatabaseUnavailable, Memory, ModelError, Settings
+from htm_core import DatabaseUnavailable, Memory, ModelError, Settings, time_limit
 from htm_core.integration import deadline
-from htm_core.integration.deadline import PAUSE, Breaker, Deadline, MemorySkipped, awithin, within
+from htm_core.integration.deadline import PAUSE, Breaker, Deadline, MemorySkipped
+from htm_core.time_limit import awithin, within
 from tests.stand_ins import HashEmbedder
 
 
@@ -230,8 +231,8 @@ def test_an_event_loop_ends_without_waiting_for_late_work(slow: Callable[[], str
 def test_too_much_late_work_makes_the_next_fail_at_once(
     slow: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deadline, "MAX_LATE", 2)
-    monkeypatch.setattr(deadline, "_late", set())
+    monkeypatch.setattr(time_limit, "MAX_LATE", 2)
+    monkeypatch.setattr(time_limit, "_late", set())
     for _ in range(2):
         with pytest.raises(TimeoutError, match="within"):
             within(0.01, slow)

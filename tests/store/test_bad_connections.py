@@ -229,7 +229,7 @@ def test_a_connection_on_which_no_transaction_can_begin_goes_back_unharmed(
     own = Database(url=database._url, home=database._home, settings=settings)
     try:
         with monkeypatch.context() as broken:
-            broken.setattr(own, "_opening", lambda *_: b"begin; select 1 / 0")
+            broken.setattr(own, "_opening", lambda *_, **_options: b"begin; select 1 / 0")
             for _ in range(3):
                 with pytest.raises(InvalidInput, match="division by zero"), own.transaction("any"):
                     pass

@@ -1,0 +1,214 @@
+"""How long a verb may take, kept by this process: whoever waits for a server or a model asks here how long it still may.
+
+The outermost verb sets the limit, with `limited`. What it calls runs in the same context and finds it with `current`. A limit
+bounds the whole verb and, apart from that, each single answer: work that is known to be long gets more time in all, and a
+server that has stopped is still noticed soon.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextvars import ContextVar
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
+
+# The share of the time left that one call of a model may take, so that what must follow it has time too.
+MODEL_SHARE = 2 / 3
+# A verb has its time once more for so many more drafts, and for so many more texts that a model embeds.
+WRITTEN_AT_ONCE = 10_000
+EMBEDDED_AT_ONCE = 128
+# Calls that are past their time but still at work. When there are so many, the next ones fail at once.
+MAX_LATE = 32
+
+
+class OutOfTime(TimeoutError):
+    """The time for something is over. Its work may still go on, in a thread of its own."""
+
+
+class TimeLimit:
+    """The time that a verb has.
+
+    Args:
+        seconds: For the whole, and for each single answer that it waits for.
+        total: Seconds for the whole, where they are not the same; `math.inf` bounds the single answers only.
+    """
+
+    __slots__ = ("ends", "seconds")
+
+    def __init__(self, seconds: float, *, total: float | None = None) -> None:
+        self.seconds = seconds
+        self.ends = time.monotonic() + (seconds if total is None else total)
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left of the whole; 0 when it is over."""
+        return max(0.0, self.ends - time.monotonic())
+
+    @property
+    def answer_by(self) -> float:
+        """Until when one answer may be waited for, by `time.monotonic`."""
+        return min(self.ends, time.monotonic() + self.seconds)
+
+    def extend(self, seconds: float) -> None:
+        """Give the whole more time: for work that is known to be more, and for what is not to count."""
+        self.ends += seconds
+
+    def restart(self) -> None:
+        """Begin anew, for the next of several transactions or files."""
+        self.ends = max(self.ends, time.monotonic() + self.seconds)
+
+
+_limit: ContextVar[TimeLimit | None] = ContextVar("htm_time_limit", default=None)
+
+
+def current() -> TimeLimit | None:
+    """The limit of the verb that is running; None outside of verbs."""
+    return _limit.get()
+
+
+@contextlib.contextmanager
+def limited(limit: TimeLimit | None) -> Iterator[None]:
+    """Set the limit for a block; None waits as long as it takes."""
+    before = _limit.set(limit)
+    try:
+        yield
+    finally:
+        _limit.reset(before)
+
+
+def grow(pieces: int, *, each: int) -> None:
+    """Give the running verb its time once more for every `each` pieces of work beyond the first ones."""
+    limit = _limit.get()
+    if limit is not None:
+        limit.extend(limit.seconds * (max(0, pieces - 1) // each))
+
+
+def restart() -> None:
+    """Begin the running verb's time anew: for the next of several transactions, files or calls of a chat model."""
+    limit = _limit.get()
+    if limit is not None:
+        limit.restart()
+
+
+def ask(work: Callable[[], T]) -> T:
+    """Call a chat model, or what else somebody gave: the call has a verb's whole time, and so has the verb after it."""
+    restart()
+    try:
+        return in_time(work)
+    finally:
+        restart()
+
+
+@contextlib.contextmanager
+def uncounted() -> Iterator[None]:
+    """Do not count the time of a block: for what is computed here and cannot hang, and for the start of a private server."""
+    limit, began = _limit.get(), time.monotonic()
+    try:
+        yield
+    finally:
+        if limit is not None:
+            limit.extend(time.monotonic() - began)
+
+
+class Lock(Protocol):
+    """A lock of `threading`."""
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Wait for the lock."""
+
+    def release(self) -> None:
+        """Let go of the lock."""
+
+
+@contextlib.contextmanager
+def locked(lock: Lock, *, what: str) -> Iterator[None]:
+    """Hold a lock for a block; raises `OutOfTime` when the running verb's time is over before it is free."""
+    limit = _limit.get()
+    left = -1.0 if limit is None or math.isinf(limit.ends) else min(limit.left, threading.TIMEOUT_MAX)
+    if not lock.acquire(timeout=left):
+        raise OutOfTime(f"another thread of this process was still at work on {what}")
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+# -- work that cannot be interrupted ------------------------------------------------------------------------------------
+
+
+_late: set[threading.Thread] = set()
+
+
+def in_time(work: Callable[[], T], *, share: float = 1.0, discard: Callable[[T], object] | None = None) -> T:
+    """Do work that cannot be interrupted within a share of the running verb's time; raises `OutOfTime` after that.
+
+    The work then goes on in its own thread, so it must be work whose end does no harm; `discard` is given what comes of it.
+    Outside of verbs it is done at once, here, and however long it takes.
+    """
+    limit = _limit.get()
+    if limit is None:
+        return work()
+    return within(min(limit.seconds, limit.left * share), work, discard=discard)
+
+
+def within(seconds: float | None, work: Callable[[], T], *, discard: Callable[[T], object] | None = None) -> T:
+    """Do work within so many seconds; after that raise `OutOfTime`, while the work goes on in its own thread."""
+    if seconds is None:
+        return work()
+    thread, done = _start(work)
+    try:
+        return done.result(timeout=seconds)
+    except TimeoutError as error:
+        if done.done():
+            return done.result()
+        if discard is not None:
+            done.add_done_callback(lambda late: None if late.exception() else discard(late.result()))
+        raise _too_late(thread, seconds) from error
+
+
+async def awithin(seconds: float | None, work: Callable[[], T]) -> T:
+    """`within`, awaited: the work is done in a thread, whether there is a limit or not."""
+    if seconds is None:
+        return await asyncio.to_thread(work)
+    thread, done = _start(work)
+    try:
+        async with asyncio.timeout(seconds):  # Python 3.11's wait_for loses a cancellation that comes as the work ends
+            return await asyncio.wrap_future(done)
+    except TimeoutError as error:
+        if done.done():
+            raise
+        raise _too_late(thread, seconds) from error
+
+
+def _start(work: Callable[[], T]) -> tuple[threading.Thread, Future[T]]:
+    """Begin work in a thread that no exit of the process and no event loop waits for."""
+    _late.difference_update([each for each in list(_late) if not each.is_alive()])
+    if len(_late) >= MAX_LATE:
+        raise OutOfTime(f"expected earlier work to have ended, but {len(_late)} steps are past their time still")
+    done: Future[T] = Future()
+    done.set_running_or_notify_cancel()  # whoever waits may leave; the work goes on
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:
+            done.set_exception(error)
+
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(run,), name="htm-turn", daemon=True)
+    thread.start()
+    return thread, done
+
+
+def _too_late(thread: threading.Thread, seconds: float) -> OutOfTime:
+    _late.add(thread)
+    return OutOfTime(
+        f"expected memory to answer within {seconds:.3g} s; look at the database and the embedding model, or raise timeout="
+    )
