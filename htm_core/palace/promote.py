@@ -9,6 +9,8 @@ succeeds and the other sees it.
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,7 +31,8 @@ from .audit import Against, Decision, Outcome, decision_of
 from .context import PalaceContext
 from .contradiction import Judge, by_rules
 
-MAX_TRIES = 5  # how often a drawer may change while a summary is compared with it
+MAX_TRIES = 16  # how often a drawer may change while a summary is compared with it
+PAUSE = 0.05  # seconds, at most, before a drawer that changed is compared again; more each time
 MAX_COMPARED = 2_000  # texts of a drawer, the newest
 MAX_EMBEDDED = 64  # of those, the ones with most words in common
 MAX_ELSEWHERE = 20  # texts of other drawers that may be contradicted, the nearest ones
@@ -118,14 +121,15 @@ def _request(
 
 def _judge_and_file(context: PalaceContext, request: _Request) -> Promoted | Duplicate | PromotionConflict:
     engine = context.engine
-    for _ in range(MAX_TRIES):
+    for attempt in range(MAX_TRIES):
         compared = _compare_with_drawer(context, request)
         try:
             if compared.duplicate_of is None:
                 outcome: Promoted | Duplicate | PromotionConflict = _file(engine, request, compared)
             else:
                 outcome = _record_duplicate(engine, request, compared, compared.duplicate_of)
-        except _DrawerChanged:
+        except _DrawerChanged:  # others file there too: each waits for another time, so that it has its turn
+            time.sleep(PAUSE * min(attempt + 1, 8) * random.random())
             continue
         engine.emit("promote", duplicate=int(compared.duplicate_of is not None), conflicts=len(compared.contradicts))
         return outcome
