@@ -340,8 +340,8 @@ class Campaign:
     # -- LangChain ------------------------------------------------------------------------------------------------------
 
     def _config(self, owner: Owner, session: str) -> RunnableConfig:
-        """A run's configuration, with whatever user a client may write there."""
-        named = {"user_id": owner.name} if owner.name in USERS else {}
+        """A run's configuration. Where the memory has a user of its own, a client may write there what it likes."""
+        named = {"user_id": self._user()} if owner.name in USERS else {}
         return {"configurable": {"thread_id": f"{owner.wall}-{owner.name}-{session}", **named}}
 
     def _do_agent(self, owner: Owner) -> Any:
