@@ -112,10 +112,11 @@ def busy_pooler(matrix_cluster: Cluster, premises: Path) -> Iterator[Pooler]:
 @pytest.fixture
 def memory_at(tenant: str) -> Iterator[Open]:
     """Makes memories by their url, of this test's tenant; whatever they opened is closed afterwards."""
+    embedder = HashEmbedder()  # a tenant has one client of a name
 
     def memory(url: str, *, tenant: str = tenant, **settings: Any) -> Memory:
         chosen = {"worker": "off", "pool_timeout": 10.0} | settings
-        return Memory(url=url, tenant=tenant, embedder=HashEmbedder(), settings=Settings(**chosen))
+        return Memory(url=url, tenant=tenant, embedder=embedder, settings=Settings(**chosen))
 
     yield memory
     shutdown()

@@ -35,6 +35,9 @@ WITHIN = {
     "model_status": "how models answer this installation; nothing of a tenant's",
     "migrations": "the schema's own",
     "function_files": "the schema's own",
+    "locks": "what a transaction holds, always empty",
+    "index_builder": "which session of this server builds indexes",
+    "notification_channel": "this installation's own",
 }
 # Columns that a row of a backup has not, or under another name: they are this server's or this process's.
 APART = {
