@@ -105,13 +105,13 @@ def indexed(database: Database) -> list[str]:
         with database.owner() as connection:
             due = connection.execute(load("indexes")["vectors_wanted"], {"threshold": 5_000}).fetchall()
             names = connection.execute(
-                "select indexname from pg_indexes where indexname like 'vectors_hnsw_%'"
+                "select relname, indisvalid from pg_index join pg_class on oid = indexrelid where relname like 'vectors_hnsw_%'"
             ).fetchall()
-        if all(row["vectors"] < 5_000 for row in due):
+        if all(row["vectors"] < 5_000 for row in due) and all(row["indisvalid"] for row in names):
             break
         time.sleep(0.1)
     assert names
-    return [row["indexname"] for row in names]
+    return [row["relname"] for row in names]
 
 
 def recalled_by(database: Database, memory: Memory, **options: object) -> set[str]:
