@@ -102,12 +102,22 @@ class Worker:
         return [duty.lane for duty in self._clients.duties_of(tenant)]
 
     def available_lanes(self, tenant: str) -> list[Lane]:
-        """Give the lanes that this worker does for a tenant, and in which the client's breaker is not open."""
+        """Give the lanes that this worker does for a tenant, and in which the client's breaker is not open.
+
+        None when this process's login may do no jobs.
+        """
+        if not self._database.may_work:
+            return []
         breakers = self.breakers(tenant)
         return [lane for lane in self.lanes_of(tenant) if breakers.get(lane[1]) != OPEN]
 
     def breakers(self, tenant: str) -> dict[str, str]:
-        """Give the breaker of each of a tenant's models: "closed", "open" while it is away, "half-open" while it is tried again."""
+        """Give the breaker of each of a tenant's models: "closed", "open" while it is away, "half-open" while it is tried again.
+
+        Empty when this process's login may do no jobs: it calls no model for them, and may not see who does.
+        """
+        if not self._database.may_work:
+            return {}
         status = {duty.status: duty.lane[1] for duty in self._clients.duties_of(tenant) if duty.lane[1]}
         with self._database.transaction("", role="htm_worker") as connection:
             states = self._rate_limits.breaker_states(connection, list(status))
@@ -115,6 +125,8 @@ class Worker:
 
     def retry_models_now(self, tenant: str) -> None:
         """End the pauses of a tenant's open breakers, so that models that were away are tried at once: somebody is waiting."""
+        if not self._database.may_work:
+            return
         names = [duty.status for duty in self._clients.duties_of(tenant) if duty.lane[1]]
         with self._database.transaction("", role="htm_worker") as connection:
             model_status.make_due(connection, names)
