@@ -134,7 +134,7 @@ class Trapped:
         return int(row[0])
 
     def settings(self, **options: Any) -> Settings:
-        return Settings(**SETTINGS.model_dump(by_alias=True) | {"migrate_url": self.dsn} | options)
+        return Settings(**SETTINGS.model_dump(by_alias=True) | {"migrate_url": self.dsn, "worker": "off"} | options)
 
 
 @pytest.fixture(scope="module", params=["public", "pgvector"])
@@ -261,7 +261,9 @@ def test_functions_are_made_anew_when_the_extension_was_moved(database_url: str)
                 admin.execute("create text search configuration public.house (copy = pg_catalog.english)")
             assert migrate(dsn).names == ["functions"]
             assert migrate(dsn).names == []
-            settings = Settings(**SETTINGS.model_dump(by_alias=True) | {"migrate_url": dsn, "language": "public.house"})
+            settings = Settings(
+                **SETTINGS.model_dump(by_alias=True) | {"migrate_url": dsn, "language": "public.house", "worker": "off"}
+            )
             with Memory(
                 "atlas", url=dsn, tenant="acme", embedder=HashEmbedder(name="moved"), settings=settings
             ) as memory:
