@@ -138,7 +138,7 @@ def test_nobody_can_take_the_name_of_a_session_without_a_user(make: Make) -> Non
 def test_a_user_whose_name_is_zero_is_a_user(make: Make) -> None:
     make(user="ann").remember("My pin is 1234.", session="long ago")
     model = scripted()
-    with_memory(model, make(user="ann")).invoke("What is my pin?", config("s", 0))
+    with_memory(model, make()).invoke("What is my pin?", config("s", 0))
     assert "1234" not in str(model.seen)
     assert [each.content for each in make(user="0").timeline(session="s")] == ["What is my pin?", "Noted."]
 
