@@ -127,6 +127,9 @@ class HTMStore(BaseStore):
 
         Raises `InvalidInput`, `ModelError`, `DimensionMismatch` and `StorageError`, and has then written nothing.
         """
+        # Called by what runs on that loop, which stands still until this is done and cannot embed meanwhile.
+        if waiting.get() is asyncio._get_running_loop():
+            waiting.set(None)
         operations = list(ops)
         for op in operations:
             _check(op)
