@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -203,6 +203,8 @@ class PalaceContext:
         engine = (self.note_memory() if kind == "note" else self.memory)._engine
         marked = [replace(draft, metadata={**(draft.metadata or {}), "palace": kind}) for draft in drafts]
         now, placed = self.now(), list[Placed]()
+        if expires is not None:  # what has only moments to live is given back all the same
+            now = min(now, expires - timedelta(microseconds=1))
 
         def put(connection: Connection, written: list[WrittenEntry]) -> None:
             ids = [each.mention for each in written]

@@ -332,7 +332,7 @@ def test_a_model_remembers_and_recalls_by_itself_for_its_user_alone(make: Make, 
         ]
     ]  # fmt: skip
     assert "Ann's locker is 17." in results[1]
-    assert not any("17" in result for result in results[2:])
+    assert not any("locker is" in result for result in results[2:])  # the digits may be those of a fence
 
 
 def test_a_model_sees_no_argument_that_says_whose_memory_it_is(make: Make) -> None:

@@ -294,7 +294,8 @@ def test_a_bulk_after_a_handful_compares_no_document_with_all_others(
 ) -> None:
     """Foreign keys plan their look-up once; what was planned over a handful, of many tenants, must serve a bulk of one."""
     schema = f"tiny_{uuid.uuid4().hex[:8]}"
-    tiny = Database(url=url, home=home, settings=Settings(schema=schema, pool_max=1, migrate_url=SETTINGS.migrate_url))
+    settings = Settings(schema=schema, pool_max=1, migrate_url=SETTINGS.migrate_url, roles="htm")
+    tiny = Database(url=url, home=home, settings=settings)
     try:
         for _ in range(3):
             for n in range(50):

@@ -145,7 +145,11 @@ def test_what_an_administrator_would_run_is_the_whole_of_it(
     other = f"{schema}_b"
     try:
         migrate.migrate(database_url, schema=schema, roles="htm")
-        admin.execute(script(other, roles=EMBEDDED))
+        row = admin.execute(
+            "select extnamespace::regnamespace::text from pg_extension where extname = 'vector'"
+        ).fetchone()
+        assert row is not None
+        admin.execute(script(other, roles=EMBEDDED, extension=str(row[0])))
         admin.execute(
             "do $$ begin execute format('grant connect on database %I to public', current_database()); end $$"
         )
