@@ -51,6 +51,7 @@ class Latency:
         self._nodes = nodes
         self._calls = calls
         self._corpus = Corpus(nodes)
+        self._embedder = RandomEmbedder(self._corpus)  # one for all memories: a tenant has one client of a name
         self._settings = Settings(worker="off", max_drafts=1_000_000)
         self._database = runtime(None, self._settings).database
         self._rows: list[tuple[str, float, float]] = []
@@ -71,7 +72,7 @@ class Latency:
     def _memory(self, **options: Any) -> Memory:
         options = {
             "tenant": TENANT,
-            "embedder": RandomEmbedder(self._corpus),
+            "embedder": self._embedder,
             "settings": self._settings,
             "budget": 20_000,
         } | options
