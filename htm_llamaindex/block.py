@@ -11,7 +11,7 @@ from typing import Any, Self
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory import BaseMemoryBlock
 from llama_index.core.utils import get_tokenizer
-from pydantic import Field, PrivateAttr, field_serializer, field_validator
+from pydantic import Field, PrivateAttr, field_serializer
 
 from htm_core import Draft, HTMError, InvalidInput, Memory
 from htm_core.integration.choices import TimeframeLike, check_choices
@@ -76,7 +76,7 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
     where: dict[str, Any] | None = None
     tags: list[str] | None = None
     timeframe: Any = None
-    keep: Any = Field(default=None, description="which messages recall may find")
+    keep: keep_rules.KeepField = Field(default=None, description="which messages recall may find")
     rewrite: Callable[[str], str] | None = Field(default=None, exclude=True)
     timeout: float | None = Field(default=10.0, gt=0)
     handle: str | None = Field(default=None, description="under which name this process knows the memory")
@@ -124,15 +124,6 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
             keep=keep, rewrite=rewrite, timeout=timeout,
         )  # type: ignore[call-arg]  # fields of this class  # fmt: skip
         self._memory = memory
-
-    @field_validator("keep")
-    @classmethod
-    def _rule(cls, keep: Any) -> Any:
-        return keep_rules.read(keep)
-
-    @field_serializer("keep")
-    def _written_rule(self, keep: Any) -> Any:
-        return keep_rules.write(keep)
 
     @field_serializer("handle")
     def _written_handle(self, handle: str | None) -> str:

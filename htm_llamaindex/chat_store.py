@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
-from pydantic import Field, PrivateAttr, field_serializer, field_validator
+from pydantic import Field, PrivateAttr, field_serializer
 
 from htm_core import Log, Memory, Mention
 from htm_core.integration.keep import Keep
@@ -54,7 +54,7 @@ class HTMChatStore(AsyncDBChatStore):
     user: str | None = None
     handle: str | None = Field(default=None, description="under which name this process knows the memory")
     timeout: float | None = Field(default=10.0, gt=0)
-    keep: Any = Field(default=None, description="which messages recall may find")
+    keep: keep_rules.KeepField = Field(default=None, description="which messages recall may find")
 
     _memory: Memory | None = PrivateAttr(default=None)
     _turns: OrderedDict[str, TurnLog] = PrivateAttr(default_factory=OrderedDict)
@@ -82,15 +82,6 @@ class HTMChatStore(AsyncDBChatStore):
             keep=keep,
         )  # type: ignore[call-arg]  # fields of this class
         self._memory = memory
-
-    @field_validator("keep")
-    @classmethod
-    def _rule(cls, keep: Any) -> Any:
-        return keep_rules.read(keep)
-
-    @field_serializer("keep")
-    def _written_rule(self, keep: Any) -> Any:
-        return keep_rules.write(keep)
 
     @field_serializer("handle")
     def _written_handle(self, handle: str | None) -> str:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, PlainSerializer
 
 from htm_core import InvalidInput
 from htm_core.integration.keep import check_keep
@@ -36,6 +38,10 @@ def write(keep: Kept | None) -> Any:
     if keep is None:
         return None
     return sorted(keep) if isinstance(keep, frozenset) else {FUNCTION: _name(keep)}
+
+
+# The field of a component that holds such a rule.
+KeepField = Annotated[Any, AfterValidator(read), PlainSerializer(write)]
 
 
 def _name(function: Callable[[Any], bool]) -> str:

@@ -79,7 +79,7 @@ class HTMMemory(BaseMemory):
     where: dict[str, Any] | None = None
     tags: list[str] | None = None
     timeframe: Any = None
-    keep: Any = Field(default=None, description="which messages recall may find")
+    keep: keep_rules.KeepField = Field(default=None, description="which messages recall may find")
     timeout: float | None = Field(default=10.0, gt=0)
     rewrite: Callable[[str], str] | None = Field(default=None, exclude=True)
     tokenizer_fn: Callable[[str], Any] = Field(default_factory=get_tokenizer, exclude=True)
@@ -101,15 +101,6 @@ class HTMMemory(BaseMemory):
     @classmethod
     def _own_name(cls, user: str | None) -> str | None:
         return check_user(user)
-
-    @field_validator("keep")
-    @classmethod
-    def _rule(cls, keep: Any) -> Any:
-        return keep_rules.read(keep)
-
-    @field_serializer("keep")
-    def _written_rule(self, keep: Any) -> Any:
-        return keep_rules.write(keep)
 
     @field_serializer("handle")
     def _written_handle(self, handle: str | None) -> str:

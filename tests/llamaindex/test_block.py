@@ -15,7 +15,8 @@ from llama_index.core.memory import InsertMethod
 from llama_index.core.memory import Memory as TheirMemory
 from llama_index.core.utils import get_tokenizer
 
-from htm_core import InvalidInput, Memory, Settings, shutdown
+from htm_core import InvalidInput, Memory, Settings, StorageError, shutdown
+from htm_core.integration.deadline import forget_failures
 from htm_core.integration.prompt_block import ITEM, is_block
 from htm_llamaindex import HTMChatStore, HTMMemoryBlock
 from htm_llamaindex.retriever import WARNING
@@ -236,6 +237,28 @@ def network(make: Make) -> Iterator[Proxy]:
     with Proxy(memory._engine.database.dsn("htm_app")) as proxy:
         yield proxy
         shutdown()
+
+
+@pytest.mark.parametrize("session", ["s1", None], ids=["a session", "no session"])
+def test_messages_put_again_after_an_error_are_stored_once(
+    make: Make, session: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were written, and the block was told of an error: it cannot tell whether they were."""
+    block, messages = HTMMemoryBlock(make(user="ann")), [said("I live in Porto.", "user"), said("Noted.")]
+    remember_many = Memory.remember_many
+
+    def lose_the_answer(self: Memory, drafts: Any) -> Any:
+        remember_many(self, drafts)
+        raise StorageError("the outcome is unknown")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Memory, "remember_many", lose_the_answer)
+        with pytest.raises(StorageError):
+            asyncio.run(block.aput(list(messages), session_id=session))
+    assert [each.content for each in make(user="ann").timeline(limit=9)] == ["I live in Porto.", "Noted."]
+    forget_failures()
+    asyncio.run(block.aput(list(messages), session_id=session))
+    assert [each.content for each in make(user="ann").timeline(limit=9)] == ["I live in Porto.", "Noted."]
 
 
 @pytest.mark.parametrize("session", ["s1", None], ids=["a session", "no session"])
