@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
@@ -25,6 +26,10 @@ from htm_core.runtime import process
 from htm_core.runtime.process import runtime
 from htm_core.store.database import Database
 from tests.stand_ins import HashEmbedder
+
+# What is compiled once need not be compiled again by each of the processes that run tests, and that tests start.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # A gate is repeatable: with CI set the same examples come each time. Without it every run looks elsewhere. Neither looks at
 # the time that an example takes, which on a busy machine says nothing of the code.
@@ -60,15 +65,30 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the slowest first, and say what may run apart from its file."""
+    """Put the slowest first."""
+    items.sort(key=lambda item: rank(item.nodeid))
 
-    def rank(item: pytest.Item) -> int:
-        return 0 if item.nodeid.startswith(SLOWEST) else 1 if item.nodeid.startswith(SLOW) else 2
 
-    items.sort(key=rank)
-    for item in items:
-        group = item.nodeid if rank(item) == 0 else item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
+def rank(nodeid: str) -> int:
+    """0 for the slowest, 1 for the slow, 2 for all others."""
+    return 0 if nodeid.startswith(SLOWEST) else 1 if nodeid.startswith(SLOW) else 2
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each process whole files, whose fixtures are then made once, in the order of collection.
+
+    The marks that `--dist loadgroup` goes by are lost on their way with pytest 9.2: there each process makes all fixtures.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Files(LoadScopeScheduling):
+        """By file, but for the slowest, each test of which is by itself."""
+
+        def _split_scope(self, nodeid: str) -> str:
+            return nodeid if rank(nodeid) == 0 else nodeid.partition("::")[0]
+
+    return Files(config, log) if config.getoption("dist") == "loadscope" else None
 
 
 def pytest_report_header() -> str:
