@@ -62,8 +62,8 @@ def test_no_near_duplicate_is_missed_and_none_is_made_up(texts: list[list[str]])
     said = [" ".join(words) for words in texts]
     expected: list[int | None] = []
     for at, words in enumerate(texts):
-        mine = Words(tuple(words)).pairs()
-        earlier = [(place, Words(tuple(texts[place])).pairs()) for place in range(at) if expected[place] is None]
+        mine = Words(tuple(words)).pairs
+        earlier = [(place, Words(tuple(texts[place])).pairs) for place in range(at) if expected[place] is None]
         alike = (place for place, others in earlier if len(mine & others) >= SIMILARITY * len(mine | others))
         expected.append(next(alike, None))
     assert repeats(*said) == expected

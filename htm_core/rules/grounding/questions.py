@@ -6,12 +6,14 @@ To the question why somebody runs, "Wow! What got you into running?" is a better
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\s?\[|\n+")
 FIRST = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Uu]s|[Oo]urs?)\b")
 SECOND = re.compile(r"\b(?:you|yours?|yourself|ya)\b", re.I)
 
 MAX_LENGTH = 2_000  # characters: a longer text says something
+REMEMBERED = 1024  # texts of which it is kept whether they only ask: hits are looked at several times, and come again
 MAX_REMARK_WORDS = 9  # a longer sentence beside a question says something
 _REMARK = re.compile(
     r"(?:wow+|oh|aww*|hey|hi|hello|ha(?:ha)*|cool|nice|awesome|great|good|amazing|wonderful|lovely|fantastic|incredible|impressive|"
@@ -32,8 +34,11 @@ _LABEL = re.compile(r"[^\W_][^:\n?]{0,39}:\s+")
 
 def only_asks(text: str) -> bool:
     """Whether a text holds a question and nothing else, except remarks of a conversation such as "Wow, that's great!"."""
-    if "?" not in text or len(text) > MAX_LENGTH:
-        return False
+    return "?" in text and len(text) <= MAX_LENGTH and _only_asks(text)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _only_asks(text: str) -> bool:
     label = _LABEL.match(text)
     said = text[label.end() :] if label else text
     sentences = [each.strip() for each in SENTENCE.split(said) if each.strip()]

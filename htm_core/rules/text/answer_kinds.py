@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _CAPITALISED = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w'\u2019-]+")
 _NOT_NAMES = frozenset(("i'm", "i've", "i'll", "i'd"))
@@ -30,10 +31,15 @@ _HAS_PLACE = re.compile(r"\b(?:in|at|on|near|to|from|behind|under|next to)\b", r
 _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|my|me|mine|we|us|our)\b", re.I)
 
 
-def names_in(text: str) -> set[str]:
+# A question is compared with each of its hits, and looked at once.
+_once = lru_cache(maxsize=64)
+
+
+@_once
+def names_in(text: str) -> frozenset[str]:
     """The capitalised words of a text, in lower case, without those that begin a sentence."""
     words = {word.lower().removesuffix("'s").removesuffix("\u2019s") for word in _CAPITALISED.findall(text)}
-    return words - _NOT_NAMES
+    return frozenset(words - _NOT_NAMES)
 
 
 def in_first_person(text: str) -> bool:
@@ -41,6 +47,7 @@ def in_first_person(text: str) -> bool:
     return _FIRST_PERSON.search(text) is not None
 
 
+@_once
 def asks_a_time(question: str) -> bool:
     """Whether a question asks when, or how long."""
     return _ASKS_TIME.search(question) is not None
@@ -51,6 +58,7 @@ def names_a_time(text: str) -> bool:
     return _HAS_TIME.search(text) is not None
 
 
+@_once
 def asks_a_number(question: str) -> bool:
     """Whether a question asks how many or how much."""
     return _ASKS_NUMBER.search(question) is not None
@@ -59,6 +67,12 @@ def asks_a_number(question: str) -> bool:
 def names_a_number(text: str) -> bool:
     """Whether a text has a number, as digits or in words."""
     return _HAS_NUMBER.search(text) is not None
+
+
+@_once
+def asks_a_place(question: str) -> bool:
+    """Whether a question asks where."""
+    return _ASKS_PLACE.search(question) is not None
 
 
 def lacks_a_time(question: str, text: str) -> bool:
@@ -73,4 +87,4 @@ def lacks_a_number(question: str, text: str) -> bool:
 
 def lacks_a_place(question: str, text: str) -> bool:
     """Whether a question asks where, and a text has no word that leads to a place."""
-    return _ASKS_PLACE.search(question) is not None and _HAS_PLACE.search(text) is None
+    return asks_a_place(question) and _HAS_PLACE.search(text) is None
