@@ -13,10 +13,14 @@ import contextvars
 import math
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextvars import ContextVar
-from typing import Protocol, TypeVar
+from queue import Empty, SimpleQueue
+from typing import Any, Literal, Protocol, TypeVar
+
+from .fork import renewed_after_fork
 
 T = TypeVar("T")
 
@@ -27,6 +31,7 @@ WRITTEN_AT_ONCE = 10_000
 EMBEDDED_AT_ONCE = 128
 # Calls that are past their time but still at work. When there are so many, the next ones fail at once.
 MAX_LATE = 32
+IDLE = 30.0  # seconds for which a thread waits for its next call
 
 
 class OutOfTime(TimeoutError):
@@ -144,7 +149,108 @@ def locked(lock: Lock, *, what: str) -> Iterator[None]:
 # -- work that cannot be interrupted ------------------------------------------------------------------------------------
 
 
-_late: set[threading.Thread] = set()
+class _Call:
+    """Work for a thread, and what comes of it. Whoever waits may give it up as late."""
+
+    __slots__ = ("_over", "_state", "done", "work")
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        context = contextvars.copy_context()
+        self.work: Callable[[], object] = lambda: context.run(work)
+        self.done: Future[Any] = Future()
+        self.done.set_running_or_notify_cancel()  # whoever waits may leave; the work goes on
+        self._over = threading.Lock()
+        self._state: Literal["running", "ended", "late"] = "running"
+
+    def end(self, state: Literal["ended", "late"]) -> bool:
+        """End it as done, or as late, whichever comes first; says whether this did."""
+        with self._over:
+            if self._state == "running":
+                self._state = state
+            return self._state == state
+
+
+class _Threads:
+    """Threads that wait for work. None is ever waited for: where all are busy there is one more, and one that is late is given up.
+
+    Starting a thread for each call of a model would cost a recall more than the call of a fast one.
+    """
+
+    def __init__(self) -> None:
+        self.renew()
+        renewed_after_fork(self)
+
+    def renew(self) -> None:
+        """Start again in a forked child, where the parent's threads do not exist."""
+        self._idle: deque[SimpleQueue[_Call | None]] = deque()
+        self._late: set[Future[Any]] = set()
+
+    def start(self, work: Callable[[], object]) -> _Call:
+        """Begin work in a thread that no exit of the process and no event loop waits for."""
+        self._late.difference_update([each for each in list(self._late) if each.done()])
+        if len(self._late) >= MAX_LATE:
+            raise OutOfTime(
+                f"expected earlier work to have ended, but {len(self._late)} steps are past their time still"
+            )
+        call = _Call(work)
+        try:
+            self._idle.pop().put(call)
+        except IndexError:
+            inbox: SimpleQueue[_Call | None] = SimpleQueue()
+            inbox.put(call)
+            threading.Thread(target=self._serve, args=(inbox,), name="htm-turn", daemon=True).start()
+        return call
+
+    def give_up(self, call: _Call) -> bool:
+        """Count a call as late, unless it has just ended; says which."""
+        if not call.end("late"):
+            return False
+        self._late.add(call.done)
+        return True
+
+    def end_idle(self) -> None:
+        """End the threads that have nothing to do."""
+        while self._idle:
+            with contextlib.suppress(IndexError):
+                self._idle.pop().put(None)
+
+    def _serve(self, inbox: SimpleQueue[_Call | None]) -> None:
+        """Do what comes in, one after the other, until nothing comes for a while."""
+        while True:
+            try:
+                call = inbox.get(timeout=IDLE)
+            except Empty:
+                try:
+                    self._idle.remove(inbox)
+                except ValueError:  # somebody has taken it, and work is about to come
+                    continue
+                return
+            if call is None or not self._do(call, inbox):
+                return
+            del call  # what came of it belongs to whoever waits
+
+    def _do(self, call: _Call, inbox: SimpleQueue[_Call | None]) -> bool:
+        """Do one piece of work, and say whether the thread may go on; one that was given up ends."""
+        try:
+            result, failure = call.work(), None
+        except BaseException as error:
+            result, failure = None, error
+        in_time = call.end("ended")
+        if in_time:
+            self._idle.append(inbox)  # first, so that the next call of whoever waits finds it
+        if failure is None:
+            call.done.set_result(result)
+        else:
+            call.done.set_exception(failure)
+        return in_time
+
+
+_threads = _Threads()
+
+
+def end_idle_threads() -> None:
+    """End the threads that wait for calls of models; the next call starts one again."""
+    _threads.end_idle()
 
 
 def in_time(work: Callable[[], T], *, share: float = 1.0, discard: Callable[[T], object] | None = None) -> T:
@@ -163,52 +269,34 @@ def within(seconds: float | None, work: Callable[[], T], *, discard: Callable[[T
     """Do work within so many seconds; after that raise `OutOfTime`, while the work goes on in its own thread."""
     if seconds is None:
         return work()
-    thread, done = _start(work)
+    call = _threads.start(work)
+    done: Future[T] = call.done
     try:
         return done.result(timeout=seconds)
     except TimeoutError as error:
-        if done.done():
+        if not _threads.give_up(call):
             return done.result()
         if discard is not None:
             done.add_done_callback(lambda late: None if late.exception() else discard(late.result()))
-        raise _too_late(thread, seconds) from error
+        raise _too_late(seconds) from error
 
 
 async def awithin(seconds: float | None, work: Callable[[], T]) -> T:
     """`within`, awaited: the work is done in a thread, whether there is a limit or not."""
     if seconds is None:
         return await asyncio.to_thread(work)
-    thread, done = _start(work)
+    call = _threads.start(work)
+    done: Future[T] = call.done
     try:
         async with asyncio.timeout(seconds):  # Python 3.11's wait_for loses a cancellation that comes as the work ends
             return await asyncio.wrap_future(done)
     except TimeoutError as error:
-        if done.done():
-            raise
-        raise _too_late(thread, seconds) from error
+        if not _threads.give_up(call):
+            return done.result()
+        raise _too_late(seconds) from error
 
 
-def _start(work: Callable[[], T]) -> tuple[threading.Thread, Future[T]]:
-    """Begin work in a thread that no exit of the process and no event loop waits for."""
-    _late.difference_update([each for each in list(_late) if not each.is_alive()])
-    if len(_late) >= MAX_LATE:
-        raise OutOfTime(f"expected earlier work to have ended, but {len(_late)} steps are past their time still")
-    done: Future[T] = Future()
-    done.set_running_or_notify_cancel()  # whoever waits may leave; the work goes on
-
-    def run() -> None:
-        try:
-            done.set_result(work())
-        except BaseException as error:
-            done.set_exception(error)
-
-    thread = threading.Thread(target=contextvars.copy_context().run, args=(run,), name="htm-turn", daemon=True)
-    thread.start()
-    return thread, done
-
-
-def _too_late(thread: threading.Thread, seconds: float) -> OutOfTime:
-    _late.add(thread)
+def _too_late(seconds: float) -> OutOfTime:
     return OutOfTime(
         f"expected memory to answer within {seconds:.3g} s; look at the database and the embedding model, or raise timeout="
     )

@@ -17,8 +17,8 @@ from ..types import Hit, Mention
 SAME_QUESTION, OTHER_QUESTION = 0.3, 0.8
 # From this cosine, or this share of the query's words, on it asks the same.
 SAME_COSINE, SAME_WORDS = 0.5, 0.6
-# A message of less than this relevance says nothing itself. It stays below one up to two messages away that is so many times
-# as relevant.
+# A message of less than this relevance says nothing itself. It stays below the most relevant one up to two messages away, if that
+# is so many times as relevant.
 EMPTY, TIMES, NEAR = 0.01, 30, 2
 
 
@@ -65,13 +65,15 @@ def facts_before_neighbours(hits: Sequence[Hit]) -> list[Hit]:
         brought = hit.signals["echo"] > 0
         if hit.relevance < EMPTY and hit.mention is not None and not brought:
             beside = [
-                other.score
+                other
                 for other in hits
                 if other.relevance > TIMES * hit.relevance
                 and _are_near(hit.mention, other.mention)
                 and not only_asks(other.content)
             ]
-            scores[hit.node.id] = min([hit.score, *beside])
+            if beside:
+                fact = max(beside, key=lambda other: other.relevance)
+                scores[hit.node.id] = min(hit.score, fact.score)
     lowered = [
         hit
         if scores[hit.node.id] == hit.score

@@ -21,6 +21,7 @@ from ..groups.listener import Listener
 from ..jobs.worker import Worker
 from ..settings import Settings, home
 from ..store.database import Database, close_all, database
+from ..time_limit import end_idle_threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,7 @@ def shutdown() -> None:
     close_all()
     for executor in executors:
         executor.shutdown(wait=False)  # idle threads end at once, the others with what they are doing
+    end_idle_threads()
 
 
 def _forget_parent() -> None:

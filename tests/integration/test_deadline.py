@@ -232,7 +232,7 @@ def test_too_much_late_work_makes_the_next_fail_at_once(
     slow: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(time_limit, "MAX_LATE", 2)
-    monkeypatch.setattr(time_limit, "_late", set())
+    monkeypatch.setattr(time_limit._threads, "_late", set())
     for _ in range(2):
         with pytest.raises(TimeoutError, match="within"):
             within(0.01, slow)
