@@ -293,7 +293,8 @@ class Memory(Handle):
 
         - `limit`: hits at most, up to 1,000. `min_score`: from 0 to 1; scores compare between queries.
         - `budget`: keep the best whole hits that fit so many tokens, and with what is left the message right before each.
-        - `mode`: "hybrid" searches by meaning and by words, "vector" and "text" by one of them.
+        - `mode`: "hybrid" searches by meaning and by words, "vector" and "text" by one of them. "vector" gives the nearest
+          neighbours, nearest first; of the signals only those count whose weights `Settings.signals` was given.
         - `scope`: "user" (the default) is the user's own memories and what the tenant shares, "session" the memory's session
           only, "tenant" everybody's.
         - `timeframe`: such as "last week", "since Monday", "2026-01-15", a date, a datetime, a `Window`, a pair of datetimes or a

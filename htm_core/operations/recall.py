@@ -81,9 +81,9 @@ def prepare(
         min_score=validation.check_fraction(min_score, what="min_score"),
         hold=hold,
         explain=explain,
-        pool=max(SMALLEST_POOL, 2 * limit),
+        pool=2 * limit if mode == "vector" else max(SMALLEST_POOL, 2 * limit),  # the nearest need no second opinion
         vector_share=VECTOR_SHARE,
-        signal_weights=engine.settings.signals,
+        signal_weights=_signal_weights(engine.settings.signals, mode),
         moments=_moments(engine, text),
         timeframe=applied,
         model=engine.embedder.name,
@@ -98,6 +98,16 @@ def prepare(
         timeframe=replace(applied, outside=True),
     )
     return replace(prepared, at_any_time=at_any_time)
+
+
+def _signal_weights(signals: Signals, mode: Mode) -> Signals:
+    """What counts beside the vector and the words.
+
+    mode="vector" gives the nearest neighbours, in the order of their nearness: there, only signals count whose weights were given.
+    """
+    if mode != "vector":
+        return signals
+    return NO_SIGNALS.model_copy(update={name: getattr(signals, name) for name in signals.model_fields_set})
 
 
 def answer(engine: Engine, query: RecallQuery) -> Recall:

@@ -10,3 +10,5 @@ drop function if exists htm.recall(text, pgvector.halfvec, text, htm.filters, in
 drop function if exists htm.recall(text, pgvector.halfvec, text, htm.filters, integer, integer, float8, float8, text[], tstzmultirange, htm.signal_weights, text[]);
 drop function if exists htm.due_tenants(text, text, boolean, text, integer);
 drop function if exists htm.claim_jobs(text, text, integer, float8, boolean[], text[], jsonb);
+drop function if exists htm.plan_search(htm.filters, integer);
+drop function if exists htm.vector_search(pgvector.halfvec, htm.vector_spaces, htm.filters, htm.search_plan, integer);

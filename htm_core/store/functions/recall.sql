@@ -63,9 +63,9 @@ begin
     -- A tag in which no word begins like a word of the query is left out before it is cut into lexemes: most are.
     tag_patterns := array(select '%' || substr(l, length(lex.prefix) + 1, 3) || '%' from unnest(query_terms.lexemes) l);
   end if;
-  plan := htm.plan_search(f, pool);
+  plan := htm.plan_search(f, pool, words is null);
   allowed_nodes := plan.node_ids;
-  if space_id is not null then vector_hits := htm.vector_search(query_vector, space, f, plan, pool); end if;
+  if space_id is not null then vector_hits := htm.vector_search(query_vector, space, f, plan, pool, words is null); end if;
   if query_weights is not null then text_hits := htm.text_search(query_terms, f, plan, pool); end if;
   if cardinality(phrases) > 0 and query_weights is not null then
     select array_agg(p.node_id), array_agg(p.passage_id), array_agg(p.share) into phrase_nodes, phrase_passages, phrase_shares
@@ -103,12 +103,13 @@ begin
                  select x.share / 2 from unnest(phrase_passages, phrase_shares) x(id, share) where x.id = p.id), 0) end as text_score) w),
   -- Each candidate with the best of its passages, and its place among all.
   ranked_candidates as materialized (
-    select b.*, row_number() over (order by b.fused_score desc, b.node_id) as place from (
+    select b.*, row_number() over (order by b.fused_score desc, b.cosine desc nulls last, b.node_id) as place from (
       select distinct on (p.node_id) p.*,
              vector_weight * p.vector_score + (1 - vector_weight) * p.text_score as fused_score
       from candidate_passages p
-      order by p.node_id, vector_weight * p.vector_score + (1 - vector_weight) * p.text_score desc, p.passage_id) b
-    where b.fused_score > 0),
+      order by p.node_id, vector_weight * p.vector_score + (1 - vector_weight) * p.text_score desc, p.cosine desc nulls last,
+               p.passage_id) b
+    where b.fused_score > 0 or (words is null and b.cosine is not null)),  -- the nearest by vector are hits however far they are
   -- Where the candidates were said: their latest mentions that pass the filters.
   candidate_mentions as materialized (
     select r.node_id, r.place, m.id, m.owner, m.session, m.seq, m.name, m.at, m.in_conversation
@@ -266,13 +267,14 @@ begin
     from best_mentions b where b.was_found or not filtered
        or case when allowed_nodes is null then htm.node_matches(b.node_id, f)
                else b.node_id in (select unnest(allowed_nodes)) end offset 0),
-  -- The best of them.
+  -- The best of them. Scores are equal from a cosine of 0.8 on: the nearer comes first.
   hits as materialized (
     select s.* from (
       select p.*, (p.vector_part + p.text_part + p.context_part + p.tags_part + p.session_part + p.speaker_part + p.time_part
                    + p.prior_part) / total_weight as score
       from node_parts p) s
-    where s.score > 0 and s.score >= min_score order by s.score desc, s.node_id limit max_hits)
+    where (s.score > 0 or words is null) and s.score >= min_score
+    order by s.score desc, s.cosine desc nulls last, s.node_id limit max_hits)
   select h.node_id, h.score, h.vector_rank, h.text_rank, h.vector_part / total_weight, h.text_part / total_weight,
          h.context_part / total_weight, h.tags_part / total_weight, h.session_part / total_weight, h.speaker_part / total_weight,
          h.time_part / total_weight, h.prior_part / total_weight,
@@ -300,5 +302,5 @@ begin
   cross join lateral (
     select array_agg(k.key order by k.key) as names, max(k.version) as version from htm.keys k
     where k.tenant = me and k.node_id = h.node_id and k.current) k
-  order by h.score desc, h.node_id;
+  order by h.score desc, h.cosine desc nulls last, h.node_id;
 end $$;

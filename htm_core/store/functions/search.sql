@@ -57,30 +57,41 @@ begin
 end $$;
 
 -- How the two searches go about it: looking up the nodes that pass the filters, reading all rows of the owners, or following an index.
-create or replace function htm.plan_search(f htm.filters, pool integer) returns htm.search_plan
+-- Without words, so many nodes are gathered as are worth looking up: the index of vectors is followed with the filters checked on
+-- the way, and the more nodes pass them the sooner it is through.
+create or replace function htm.plan_search(f htm.filters, pool integer, without_words boolean) returns htm.search_plan
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
   me constant text := htm.this_tenant(); owners constant text[] := f.owners;
   few constant integer := 5000;                 -- so many passages are read about as fast as an index is followed
   many constant integer := 20000;               -- so many nodes that pass the filters are gathered before the searches
-  plan htm.search_plan; total bigint; messages bigint;
+  drawn constant integer := 64; often constant integer := 3;  -- a filter that so many of so many pass is passed by some 5 % or more
+  worth_looking_up integer; plan htm.search_plan; total bigint; messages bigint; are_many boolean; passed_often boolean := false;
 begin
   plan.filtered := f.tags is not null or htm.filters_mentions(f);
   select greatest(l.documents, 1) into total from htm.lexicon l where l.tenant = me;
-  if plan.filtered then plan.node_ids := htm.filtered_nodes(f, many); end if;
-  -- To look c nodes up costs c. To find them through an index among n, it must be followed for pool * n / c. The cheaper is taken.
-  plan.by_node := plan.node_ids is not null and (cardinality(plan.node_ids) <= 1000
-                  or cardinality(plan.node_ids)::float8 ^ 2 < pool::float8 * total);
-  plan.candidates := greatest(2000, least(8000, 2000 * coalesce(total::float8 / nullif(cardinality(plan.node_ids), 0), 1)))::int;
-  plan.exact := not plan.by_node;
-  if plan.exact and owners is null then
-    plan.exact := total <= 2 * few;
-  elsif plan.exact then
-    -- Owners with that many messages have more passages than few. Only the passages of others are counted.
+  if owners is not null then
+    -- Owners with that many messages have more passages than few.
     select sum(s.last_seq) into messages from (
       select s.last_seq from htm.sessions s where s.tenant = me and s.owner = any(owners) limit 20) s;
-    plan.exact := coalesce(messages, 0) <= 4 * few;
   end if;
+  are_many := case when owners is null then coalesce(total > 2 * few, false) else coalesce(messages, 0) > 4 * few end;
+  -- To look c nodes up costs c. To find them through an index among n, it must be followed for pool * n / c. The cheaper is taken.
+  worth_looking_up := greatest(1000, sqrt(pool::float8 * coalesce(total, 1)))::integer;
+  if without_words and are_many and htm.filters_mentions(f) then
+    -- An index of metadata is read to its end before the first row comes. Ids of nodes are made of hashes: from a random one on,
+    -- they are a random sample.
+    execute 'select count(*) >= $1 from (select m.* from htm.mentions m where m.tenant = $2 and m.node_id >= $3 '
+      'order by m.node_id, m.at desc limit $4) m '
+      'where htm.mention_matches(m, ($5).owners, ($5).robots, ($5).session, ($5).windows, ($5).equal, ($5).metadata)'
+    into passed_often using often, me, gen_random_uuid(), drawn, f;
+  end if;
+  if plan.filtered and not passed_often then
+    plan.node_ids := htm.filtered_nodes(f, case when without_words and are_many then worth_looking_up else many end);
+  end if;
+  plan.by_node := plan.node_ids is not null and cardinality(plan.node_ids) <= worth_looking_up;
+  plan.candidates := greatest(2000, least(8000, 2000 * coalesce(total::float8 / nullif(cardinality(plan.node_ids), 0), 1)))::int;
+  plan.exact := not plan.by_node and not are_many;
   -- Two statements, so that each is planned once a session: a plan for both would not follow the index of owners.
   if plan.exact and owners is null then
     select count(*) <= few into plan.exact from (
@@ -92,40 +103,62 @@ begin
   return plan;
 end $$;
 
--- The nodes whose passages are nearest to the query's vector.
-create or replace function htm.vector_search(query_vector pgvector.halfvec, space htm.vector_spaces, f htm.filters, plan htm.search_plan, pool integer)
+-- The filters as a condition on the nodes of vectors "v", for a statement of which $1 is the tenant and $2 the filters: each is looked
+-- up by its node. The offsets keep the planner from turning that into a join, for which it would read all that passes the filters.
+create or replace function htm.node_condition(f htm.filters) returns text language sql immutable set search_path = pg_catalog, pg_temp
+begin atomic
+  select case cardinality(f.tags) when 0 then '' when 1 then
+      ' and exists (select from htm.tags t where t.tenant = $1 and t.node_id = v.node_id and t.tag = ($2).tags[1] offset 0)' else coalesce(
+      ' and (select count(*) from htm.tags t where t.tenant = $1 and t.node_id = v.node_id and t.tag = any(($2).tags)) = '
+      || cardinality(f.tags), '') end
+    || case when not htm.filters_mentions(f) then '' else
+      ' and exists (select from htm.mentions m where m.tenant = $1 and m.node_id = v.node_id'
+      || case when f.windows is null then '' else      -- most are outside of them, which this says sooner
+      ' and m.at >= coalesce(lower(($2).windows), ''-infinity'') and m.at <= coalesce(upper(($2).windows), ''infinity'')' end ||
+      ' and htm.mention_matches('
+      'm, ($2).owners, ($2).robots, ($2).session, ($2).windows, ($2).equal, ($2).metadata) offset 0)' end;
+end;
+
+-- The nodes whose passages are nearest to the query's vector. Without words there is nothing that finds again what the index missed:
+-- then it is followed further.
+create or replace function htm.vector_search(
+  query_vector pgvector.halfvec, space htm.vector_spaces, f htm.filters, plan htm.search_plan, pool integer, without_words boolean)
 returns htm.vector_matches
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 declare
   me constant text := htm.this_tenant(); owners constant text[] := f.owners; allowed_nodes constant uuid[] := plan.node_ids;
-  check_each constant boolean := plan.filtered and plan.node_ids is null; answer htm.vector_matches;
+  followed constant integer := case when without_words then greatest(160, 2 * pool) else greatest(64, pool * 5 / 3) end;
+  conditions constant text := case when plan.filtered and plan.node_ids is null then htm.node_condition(f) else '' end;
+  answer htm.vector_matches;
 begin
   if not plan.by_node and not plan.exact and space.indexed then
     -- Only integers of the space's row are formatted: a cast needs a literal dimension, a partial index a literal space.
     perform set_config('hnsw.iterative_scan', 'relaxed_order', true),
-            set_config('hnsw.ef_search', least(1000, greatest(64, pool * 5 / 3))::text, true);
+            set_config('hnsw.ef_search', least(1000, followed)::text, true);
     execute format(
       'select array_agg(node_id order by distance, node_id), array_agg(passage_id order by distance, node_id), '
       'array_agg(distance order by distance, node_id) from ('
       'select distinct on (node_id) node_id, passage_id, distance from ('
-      'select node_id, passage_id, embedding::pgvector.halfvec(%1$s) operator(pgvector.<=>) $1::pgvector.halfvec(%1$s) distance from htm.vectors '
-      'where space = %2$s and tenant = $2 and live and htm.owner_is_visible($4, owner) '
-      'and ($7 is null or (node_id in (select unnest($7))) is true) and (not $6 or htm.node_matches(node_id, $5)) '
-      'order by embedding::pgvector.halfvec(%1$s) operator(pgvector.<=>) $1::pgvector.halfvec(%1$s) limit $3) near order by node_id, distance) x',
-      space.dimension, space.id)
-    into answer.nodes, answer.passages, answer.distances using query_vector, me, pool, owners, f, check_each, allowed_nodes;
+      'select v.node_id, v.passage_id, v.embedding::pgvector.halfvec(%1$s) operator(pgvector.<=>) $3::pgvector.halfvec(%1$s) distance '
+      'from htm.vectors v where v.space = %2$s and v.tenant = $1 and v.live and htm.owner_is_visible(($2).owners, v.owner) '
+      'and ($4 is null or (v.node_id in (select unnest($4))) is true)%3$s '
+      'order by v.embedding::pgvector.halfvec(%1$s) operator(pgvector.<=>) $3::pgvector.halfvec(%1$s) limit $5) near '
+      'order by node_id, distance) x',
+      space.dimension, space.id, conditions)
+    into answer.nodes, answer.passages, answer.distances using me, f, query_vector, allowed_nodes, pool;
     if cardinality(answer.nodes) >= pool / 2 then return answer; end if;
     -- Vectors of others, or many passages of one node, were nearer: only the rows of these owners are read, one by one.
   end if;
-  select array_agg(x.node_id order by x.distance, x.node_id), array_agg(x.passage_id order by x.distance, x.node_id),
-         array_agg(x.distance order by x.distance, x.node_id)
-    into answer.nodes, answer.passages, answer.distances from (
-    select y.* from (
-      select distinct on (v.node_id) v.node_id, v.passage_id, v.embedding operator(pgvector.<=>) query_vector as distance from htm.vectors v
-      where v.tenant = me and v.space = space.id and v.live and htm.owner_is_visible(owners, v.owner)
-        and (allowed_nodes is null or v.node_id = any(allowed_nodes)) and (not check_each or htm.node_matches(v.node_id, f))
-      order by v.node_id, (v.embedding operator(pgvector.<=>) query_vector) + 0) y
-    order by y.distance, y.node_id limit pool) x;
+  execute format(
+    'select array_agg(x.node_id order by x.distance, x.node_id), array_agg(x.passage_id order by x.distance, x.node_id), '
+    'array_agg(x.distance order by x.distance, x.node_id) from ('
+    'select y.* from ('
+    'select distinct on (v.node_id) v.node_id, v.passage_id, v.embedding operator(pgvector.<=>) $3 as distance from htm.vectors v '
+    'where v.tenant = $1 and v.space = %1$s and v.live and htm.owner_is_visible(($2).owners, v.owner) '
+    'and ($4 is null or v.node_id = any($4))%2$s '
+    'order by v.node_id, (v.embedding operator(pgvector.<=>) $3) + 0) y '
+    'order by y.distance, y.node_id limit $5) x', space.id, conditions)
+  into answer.nodes, answer.passages, answer.distances using me, f, query_vector, allowed_nodes, pool;
   return answer;
 end $$;
 
