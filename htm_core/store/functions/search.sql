@@ -78,9 +78,9 @@ begin
   are_many := case when owners is null then coalesce(total > 2 * few, false) else coalesce(messages, 0) > 4 * few end;
   -- To look c nodes up costs c. To find them through an index among n, it must be followed for pool * n / c. The cheaper is taken.
   worth_looking_up := greatest(1000, sqrt(pool::float8 * coalesce(total, 1)))::integer;
-  if without_words and are_many and htm.filters_mentions(f) then
+  if without_words and are_many and f.tags is null and htm.filters_mentions(f) then
     -- An index of metadata is read to its end before the first row comes. Ids of nodes are made of hashes: from a random one on,
-    -- they are a random sample.
+    -- they are a random sample. How many have tags is soon seen, and says how many can pass with them.
     execute 'select count(*) >= $1 from (select m.* from htm.mentions m where m.tenant = $2 and m.node_id >= $3 '
       'order by m.node_id, m.at desc limit $4) m '
       'where htm.mention_matches(m, ($5).owners, ($5).robots, ($5).session, ($5).windows, ($5).equal, ($5).metadata)'
