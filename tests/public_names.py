@@ -88,7 +88,8 @@ def commands() -> Iterator[tuple[str, list[str]]]:
     while waiting:
         name, command = waiting.pop()
         yield name, sorted(option for each in command.params for option in (*each.opts, *each.secondary_opts))
-        waiting += [(f"{name} {each}", sub) for each, sub in sorted(getattr(command, "commands", {}).items())]
+        names = command.list_commands(None) if hasattr(command, "list_commands") else []
+        waiting += [(f"{name} {each}", command.get_command(None, each)) for each in sorted(names)]
 
 
 if __name__ == "__main__":

@@ -35,7 +35,6 @@ from .rendering import (
 )
 from .setup import ensure_weights
 
-TENANT = "demo"
 BUDGET = 1_000
 BATCH = 8  # turns at once, so that working memory visibly changes
 EXAMPLES = 5

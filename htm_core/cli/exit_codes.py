@@ -12,7 +12,6 @@ from typing import NoReturn
 import typer
 
 from ..errors import HTMError, InvalidInput, NotFound
-from ..runtime.process import shutdown
 
 FAILED = 1
 MISUSED = 2
@@ -58,6 +57,8 @@ def end_interrupted() -> NoReturn:
     A model may be in the middle of a batch, which takes seconds and which Python cannot stop, nor end the process around it.
     What it was working on is a job, which somebody does once its lease is over.
     """
+    from .. import shutdown  # not to be paid for by a command that opens nothing
+
     try:
         ending = threading.Thread(target=shutdown, daemon=True)
         ending.start()

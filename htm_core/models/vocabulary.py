@@ -13,11 +13,9 @@ import os
 import tempfile
 import threading
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPException
 from pathlib import Path
 
 from ..errors import ModelError
@@ -83,6 +81,8 @@ def fetch() -> Found:
 
     `HTM_MODEL_FETCH=off` forbids it. Raises `ModelError`.
     """
+    from http.client import HTTPException  # with TLS behind it: not to be paid for by every import
+
     wanted = Found(KNOWN[0], own())
     if os.environ.get("HTM_MODEL_FETCH", "").lower() in ("off", "0", "no", "false"):
         raise _unobtainable("HTM_MODEL_FETCH=off forbids it")
@@ -103,6 +103,8 @@ def own() -> Path:
 
 
 def _download(url: str) -> bytes:
+    import urllib.request
+
     end, data = time.monotonic() + LONGEST, bytearray()
     with urllib.request.urlopen(url, timeout=PATIENCE) as answer:  # SOURCE is https
         while piece := answer.read(1 << 16):
