@@ -12,7 +12,7 @@ from tests.attacks.campaign import CANARY, Campaign, said_in
 from tests.conftest import Make
 
 # A whole campaign has 20,000 calls: HTM_CAMPAIGN_CALLS=20000 python -m pytest tests/attacks/test_campaign.py
-CALLS = int(os.environ.get("HTM_CAMPAIGN_CALLS", "1500"))
+CALLS = int(os.environ.get("HTM_CAMPAIGN_CALLS", "800"))
 
 
 def test_no_call_shows_or_takes_what_belongs_to_another_owner(make: Make, tmp_path: Path) -> None:
