@@ -6,13 +6,11 @@ would be another model.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from typing import Any
 
+from ..errors import InvalidInput
 from .lazy import has_methods
-
-_log = logging.getLogger("htm.embedder")
 
 # Where the classes of LangChain, LlamaIndex and others have the name of their model, the most telling first.
 ATTRIBUTES = (
@@ -23,6 +21,8 @@ ATTRIBUTES = (
 NO_NAMES = ("", "unknown")
 # Embedders that give the vectors of what they wrap, unchanged: a cache is no other model.
 TRANSPARENT = ("CacheBackedEmbeddings", "HypotheticalDocumentEmbedder")
+# What every embedder of LlamaIndex has beside its model; it changes no vector.
+WITHOUT_WEIGHTS = ("callback_manager", "embeddings_cache", "rate_limiter", "num_workers")
 DEEPEST = 8
 
 
@@ -30,15 +30,18 @@ def embedder_name(given: Any) -> str:
     """Name an embedder: "OpenAIEmbeddings:text-embedding-3-small", and the same with a cache around it.
 
     A wrapper of another kind may change vectors, so that it is part of the name: "Instructed(OpenAIEmbeddings:…)". An
-    embedder that neither has a name nor wraps one that has is called by its class; when it holds anything that may tell it
-    from another of its class, a warning asks for a name.
+    embedder that neither has a name nor wraps one that has is called by its class, if that is all there is to it.
+
+    Raises `InvalidInput` for one that holds what may tell it from another of its class: two models would share a name.
+    Vectors that an earlier version stored for it are found again by giving it the name that they have, its class's.
     """
     name, is_told = _name(given, DEEPEST)
-    if not is_told and _has_state(given):
-        _log.warning(
-            "the embedder %s does not say which model it is: vectors of another %s would be taken for vectors of the same "
-            'model; give it an attribute such as model = "my-model-1"', name, name,
-        )  # fmt: skip
+    if not is_told and _may_be_another(given, DEEPEST):
+        raise InvalidInput(
+            f"embedder: expected to know which model {name} is, but neither it nor what it wraps has a name: vectors of another "
+            f"{name} would pass for vectors of this one. Give it an attribute such as model_name = 'my-model-1'. If vectors were "
+            f"stored for it without a name, model_name = {name!r} finds them"
+        )
     return name
 
 
@@ -48,16 +51,19 @@ def _name(given: Any, depth: int) -> tuple[str, bool]:
     if isinstance(getattr(own, "name", None), str) and has_methods(own, "documents", "query"):
         return str(own.name), True  # a framework's wrapper around a memory's own embedder
     class_name = str(getattr(given, "__qualname__", None) or type(given).__qualname__)
-    name = _own_name(given)
-    if name is not None:
-        return f"{class_name}:{name}", True
+    own_name = _own_name(given)
     wrapped = [_name(inner, depth - 1) for inner in _wrapped(given)] if depth else []
     if not wrapped:
-        return class_name, False
-    names = ", ".join(dict.fromkeys(name for name, _ in wrapped))
-    is_told = all(told for _, told in wrapped)
-    is_transparent = any(base.__name__ in TRANSPARENT for base in type(given).__mro__)
-    return (names if is_transparent else f"{class_name}({names})"), is_told
+        without, is_told = class_name, False
+    else:
+        names = ", ".join(dict.fromkeys(name for name, _ in wrapped))
+        is_told = all(told for _, told in wrapped)
+        without = names if _is_transparent(given) else f"{class_name}({names})"
+    if own_name is None:
+        return without, is_told
+    return (
+        without if own_name == without else f"{class_name}:{own_name}"
+    ), True  # the name that its vectors have already
 
 
 def _own_name(given: Any) -> str | None:
@@ -86,9 +92,22 @@ def _is_embedder(value: object) -> bool:
     )
 
 
-def _has_state(given: Any) -> bool:
-    """Whether it holds anything but numbers, which say how long its vectors are or how often it was called."""
-    return any(not isinstance(value, int | float | None) for value in _state(given).values())
+def _is_transparent(given: Any) -> bool:
+    return any(base.__name__ in TRANSPARENT for base in type(given).__mro__)
+
+
+def _may_be_another(given: Any, depth: int) -> bool:
+    """Whether it, or what it wraps, holds anything but numbers, which say how long its vectors are or how often it was called."""
+    wrapped = list(_wrapped(given))
+    if any(depth and _may_be_another(inner, depth - 1) for inner in wrapped):
+        return True
+    if wrapped and _is_transparent(given):
+        return False
+    return any(
+        not isinstance(value, int | float | None) and (not isinstance(value, str) or _is_name(value))
+        for name, value in _state(given).items()
+        if name not in WITHOUT_WEIGHTS and not any(value is inner for inner in wrapped)
+    )
 
 
 def _state(given: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 import json
 import threading
@@ -96,12 +97,14 @@ def _embedder(embed: Any) -> EmbedderLike | None:
 
 
 class EmbeddingFunction:
-    """An embedder made of a function from texts to vectors, awaited or not; known by the function's name."""
+    """An embedder made of a function from texts to vectors, awaited or not; known by its `model`, else by the function's name.
+
+    Raises `InvalidInput` for a function whose name may be another's too, and that has no `model`.
+    """
 
     def __init__(self, function: Callable[[Sequence[str]], Vectors | Awaitable[Vectors]]) -> None:
         self._function = function
-        called = function if hasattr(function, "__qualname__") else type(function)
-        self.model = f"{called.__module__}.{called.__qualname__}"
+        self.model = _name_of(function)
         self._awaited = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
             getattr(function, "__call__", None)  # noqa: B004 - asks whether calling it awaits
         )
@@ -120,6 +123,27 @@ class EmbeddingFunction:
     async def _answer(self, texts: list[str]) -> Vectors:
         answer = self._function(texts)
         return await answer if inspect.isawaitable(answer) else answer
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    """The name of the model behind a function, under which its vectors are stored."""
+    owner = getattr(function, "__self__", function)  # of a method, whose attributes are the owner's
+    given = getattr(function, "model", None) or getattr(owner, "model", None)
+    if isinstance(given, str) and given.strip():
+        return given
+    called = function if hasattr(function, "__qualname__") else type(function)
+    name = f"{called.__module__}.{called.__qualname__}"
+    is_alone = owner is function or inspect.ismodule(owner)  # a function, and not a method of something
+    if is_alone and inspect.isfunction(inspect.unwrap(function)) and "<" not in name:
+        return name
+    holds_nothing = not isinstance(function, functools.partial) and getattr(owner, "__dict__", None) == {}
+    if holds_nothing and not inspect.isfunction(function) and "<" not in name:
+        return name
+    raise InvalidInput(
+        f"index['embed']: expected to know which model {name} is, but a lambda, a local function, a partial and an object with "
+        "state may be any model: vectors of another one would pass for vectors of this one. Give it an attribute: "
+        f"embed.model = 'my-model-1'. If vectors were stored for it without a name, embed.model = {name!r} finds them"
+    )
 
 
 def _run(work: Callable[[list[str]], Any], texts: list[str]) -> Vectors:

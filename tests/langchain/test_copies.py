@@ -40,7 +40,7 @@ HOLDERS: dict[str, Callable[[Memory], Any]] = {
     "embeddings": HTMEmbeddings,
     "vector store": lambda memory: HTMVectorStore(memory=memory),
     "vector store's retriever": lambda memory: HTMVectorStore(memory=memory).as_retriever(),
-    "store": lambda memory: HTMStore(memory=memory, index={"embed": lambda texts: [[1.0]] * len(texts)}),  # type: ignore[typeddict-item]
+    "store": lambda memory: HTMStore(memory=memory, index={"embed": ones}),  # type: ignore[typeddict-item]
     "retriever": lambda memory: HTMRetriever(memory=memory, only=lambda hit: True),
     "middleware": lambda memory: HTMMemoryMiddleware(memory, user=lambda runtime: "ann", tools=("recall",)),
     "history": lambda memory: HTMChatMessageHistory("s", memory),
@@ -51,6 +51,10 @@ HOLDERS: dict[str, Callable[[Memory], Any]] = {
     "palace's tool": lambda memory: create_palace_tools(Palace(memory))[0],
 }
 each_holder = pytest.mark.parametrize("hold", HOLDERS.values(), ids=HOLDERS)
+
+
+def ones(texts: list[str]) -> list[list[float]]:
+    return [[1.0]] * len(texts)
 
 
 @each_holder

@@ -10,6 +10,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -21,6 +22,7 @@ from langgraph.store.base.embed import EmbeddingsLambda
 from htm_core import DimensionMismatch, InvalidInput, Memory, ModelError, Settings
 from htm_core.store.database import Database
 from htm_langchain import AsyncHTMStore, HTMStore
+from htm_langchain.store.index import EmbeddingFunction
 from tests.conftest import Make
 from tests.stand_ins import HashEmbedder
 
@@ -293,6 +295,7 @@ def test_a_coroutine_embeds_on_the_loop_that_waits_for_it(memory: Memory) -> Non
         loops.append(asyncio.get_running_loop())
         return embed(texts)
 
+    remember_loop.model = "remember_loop"  # type: ignore[attr-defined]
     store = HTMStore(memory=memory, index={"dims": 16, "embed": remember_loop})
 
     async def run() -> asyncio.AbstractEventLoop:
@@ -311,6 +314,7 @@ def test_a_coroutine_that_embeds_may_use_the_store_itself(memory: Memory) -> Non
             store.put(NS, "2", {"text": "second"})
         return embed(texts)
 
+    curious.model = "curious"  # type: ignore[attr-defined]
     store = HTMStore(memory=memory, index={"dims": 16, "embed": curious})
     asyncio.run(asyncio.wait_for(store.aput(NS, "1", {"text": "first"}), 60))
     assert sorted(keys(store.search(NS))) == ["1", "2"]
@@ -320,9 +324,54 @@ def test_a_failing_function_says_its_name(memory: Memory) -> None:
     async def refuse(texts: list[str]) -> list[list[float]]:
         raise ConnectionError("no model")
 
+    refuse.model = "refuse"  # type: ignore[attr-defined]
     store = HTMStore(memory=memory, index={"dims": 16, "embed": refuse})
     with pytest.raises(ModelError, match=r"refuse failed: ConnectionError: no model"):
         store.put(NS, "1", {"text": "hens"})
+
+
+class Caller:
+    """A function with state: a client of a model."""
+
+    def __init__(self, **state: Any) -> None:
+        vars(self).update(state)
+
+    def __call__(self, texts: list[str]) -> list[list[float]]:
+        return embed(texts)
+
+
+def named(function: Any, name: str) -> Any:
+    function.model = name
+    return function
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda texts: embed(texts), partial(embed), Caller(client=object()), Caller(client=object()).__call__],
+    ids=["lambda", "partial", "object", "method"],
+)
+def test_a_function_that_may_be_any_model_is_asked_for_a_name(memory: Memory, function: Any) -> None:
+    def local(texts: list[str]) -> list[list[float]]:
+        return embed(texts)
+
+    for each in (function, local):
+        with pytest.raises(InvalidInput, match=r"which model .*embed\.model = 'my-model-1'"):
+            HTMStore(memory=memory, index={"dims": 16, "embed": each})
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (named(lambda texts: embed(texts), "one"), "one"),
+        (named(partial(embed), "two"), "two"),
+        (Caller(client=object(), model="three"), "three"),
+        (Caller(client=object(), model="four").__call__, "four"),
+        (embed, f"{__name__}.embed"),
+        (Caller(), f"{__name__}.Caller"),
+    ],
+)
+def test_a_function_is_known_by_the_model_that_it_names(function: Any, name: str) -> None:
+    assert EmbeddingFunction(function).model == name
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 import pytest
 from langchain_classic.embeddings import CacheBackedEmbeddings
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_core.stores import InMemoryByteStore
+from llama_index.core.embeddings import MockEmbedding
 from pydantic import BaseModel
 
-from htm_core import DimensionMismatch
+from htm_core import DimensionMismatch, InvalidInput
 from htm_core.models.embedder_names import embedder_name
+from htm_core.models.embedders import resolve
 from htm_langchain import HTMEmbeddings, HTMVectorStore
 from tests.conftest import Make
 from tests.stand_ins import HashEmbedder
@@ -104,22 +105,49 @@ def test_an_embedder_that_holds_itself_has_a_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("embedder", "is_asked"),
+    "embedder",
+    [Plain(client=object()), Plain(path="weights.bin"), cached(Plain(client=object())), Instructed(Plain(seen=["a"]))],  # type: ignore[arg-type]
+)
+def test_a_name_is_asked_for_where_two_models_could_be_taken_for_one(embedder: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"(?s)which model .*Plain.* is.*model_name = 'my-model-1'"):
+        embedder_name(embedder)
+    with pytest.raises(InvalidInput, match="which model"):
+        resolve(embedder)
+
+
+@pytest.mark.parametrize(
+    "embedder",
     [
-        (Plain(client=object()), True),
-        (cached(Plain(client=object())), True),
-        (Plain(size=3, calls=0), False),
-        (Plain(), False),
-        (PlainModel(), False),
-        (Plain(model="one"), False),
+        Plain(size=3, calls=0), Plain(), PlainModel(), Plain(model="one"), cached(Plain()), Instructed(Plain(size=3)),  # type: ignore[arg-type]
+        MockEmbedding(embed_dim=3), Plain(client=object(), model_name="one"), Plain(client=object(), model_name="Plain"),
+    ],
+)  # fmt: skip
+def test_no_name_is_asked_for_where_the_class_says_all_or_a_name_is_there(embedder: Any) -> None:
+    assert embedder_name(embedder)
+
+
+@pytest.mark.parametrize(
+    ("embedder", "stored"),
+    [
+        (Plain(client=object(), model_name="Plain"), "Plain"),
+        (Instructed(Plain(client=object(), model_name="Plain")), "Instructed(Plain)"),  # type: ignore[arg-type]
+        (cached(Plain(client=object(), model_name="Plain")), "Plain"),
+        (Plain(first=Plain(), model_name="Plain(Plain)"), "Plain(Plain)"),
     ],
 )
-def test_a_name_is_asked_for_where_two_models_could_be_taken_for_one(
-    embedder: Any, is_asked: bool, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.WARNING, "htm.embedder"):
-        embedder_name(embedder)
-    assert ("does not say which model it is" in caplog.text) is is_asked
+def test_vectors_that_were_stored_without_a_name_are_found_by_the_name_they_have(embedder: Any, stored: str) -> None:
+    assert embedder_name(embedder) == stored
+
+
+def test_a_database_whose_vectors_have_no_name_goes_on(make: Make) -> None:
+    """What an earlier version stored for an embedder without a name stands under its class."""
+    with make(embedder=Plain()) as memory:
+        memory.remember("The harbour opens at six.")
+        assert memory.flush(timeout=30)
+    with pytest.raises(InvalidInput, match="model_name = 'Plain' finds them"):
+        make(embedder=Plain(client=object()))
+    with make(embedder=Plain(client=object(), model_name="Plain")) as memory:
+        assert memory.recall("when", mode="vector")[0].content == "The harbour opens at six."
 
 
 def test_caches_of_two_models_of_one_dimension_do_not_mix(make: Make) -> None:

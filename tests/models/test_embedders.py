@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langchain_core.embeddings import DeterministicFakeEmbedding
 
 from htm_core.errors import InvalidInput, ModelError
 from htm_core.models.embedders import MINILM, MINILM_INT8, CheckedEmbedder, Model, resolve
@@ -22,6 +23,8 @@ from tests.stand_ins import HashEmbedder, InvalidAnswer
 
 class Scripted:
     """Answers what it was given."""
+
+    model = "scripted"
 
     def __init__(self, *, documents: Any = (), query: Any = (1.0, 0.0)) -> None:
         self.documents, self.asked = documents, query
@@ -209,15 +212,11 @@ def test_what_is_no_embedder_is_refused_with_what_would_be_one(spec: object) -> 
 
 
 def test_objects_are_named_by_their_class_and_model() -> None:
-    class Bare(HashEmbedder):
-        model = None  # type: ignore[assignment]
-
-        def __init__(self) -> None:
-            super().__init__()
-            del self.model
+    class Bare(DeterministicFakeEmbedding):
+        """It has a dimension and nothing else."""
 
     assert resolve(HashEmbedder(name="tiny")).name == "HashEmbedder:tiny"
-    assert resolve(Bare()).name.endswith("Bare")
+    assert resolve(Bare(size=3)).name.endswith("Bare")
 
 
 def test_llamaindex_embeddings_are_taken_as_they_are() -> None:
