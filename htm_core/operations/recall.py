@@ -35,6 +35,7 @@ _log = logging.getLogger("htm.recall")
 # How much the vector's score counts beside the words'; measured in docs/why/signals.md.
 VECTOR_SHARE = 0.4
 SMALLEST_POOL = 30  # candidates of each arm
+SMALLEST_VECTOR_POOL = 20  # and of mode="vector", where they are the answer; several may be passages of one node
 MORE = 4  # times as many hits are searched for when copies fill up a limit
 # With timeframe="auto", the times that a query names hold an answer if a hit from them has at least this relevance.
 ANSWERS = 0.1
@@ -81,7 +82,7 @@ def prepare(
         min_score=validation.check_fraction(min_score, what="min_score"),
         hold=hold,
         explain=explain,
-        pool=2 * limit if mode == "vector" else max(SMALLEST_POOL, 2 * limit),  # the nearest need no second opinion
+        pool=max(SMALLEST_VECTOR_POOL if mode == "vector" else SMALLEST_POOL, 2 * limit),
         vector_share=VECTOR_SHARE,
         signal_weights=_signal_weights(engine.settings.signals, mode),
         moments=_moments(engine, text),
