@@ -27,7 +27,7 @@ from htm_core import Memory, shutdown
 from htm_core.models.minilm import weights
 
 ROOT = Path(__file__).parent.parent
-TENANT = "start"
+TENANT, ROBOT = "start", "ferry"
 QUESTION = "when does the ferry leave?"
 AGENT = f"""
 from htm_core import Memory
@@ -59,7 +59,7 @@ ROWS = {
     "from htm_core import Memory": [sys.executable, "-c", "from htm_core import Memory"],
     "htm --help": [*HTM, "--help"],
     "htm ask --help": [*HTM, "ask", "--help"],
-    "htm ask": [*HTM, "ask", QUESTION, "--tenant", TENANT],
+    "htm ask": [*HTM, "ask", QUESTION, "--tenant", TENANT, "--robot", ROBOT],
     "an agent of LangChain, without memory": [sys.executable, "-c", FRAMEWORK],
     "an agent's first turn, with memory": [sys.executable, "-c", AGENT],
     "import llama_index.core": [sys.executable, "-c", "import llama_index.core"],
@@ -75,7 +75,7 @@ def main() -> None:
     found = weights.obtain()
     with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as home:
         os.environ |= {"HTM_HOME": home, "HTM_MODEL_DIR": str(found), "PYTHONPATH": str(ROOT)}
-        with Memory("ferry", tenant=TENANT) as memory:
+        with Memory(ROBOT, tenant=TENANT) as memory:
             memory.remember("The ferry to Texel leaves at ten.", session="old")
             memory.flush(timeout=60)
             Console(width=110).print(table(measured(arguments.runs)))
