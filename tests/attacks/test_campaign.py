@@ -13,6 +13,8 @@ from tests.conftest import Make
 
 # A whole campaign has 20,000 calls: HTM_CAMPAIGN_CALLS=20000 python -m pytest tests/attacks/test_campaign.py
 CALLS = int(os.environ.get("HTM_CAMPAIGN_CALLS", "800"))
+# A call takes about a tenth of a second, on a busy machine more.
+pytestmark = pytest.mark.timeout(max(300, CALLS))
 
 
 def test_no_call_shows_or_takes_what_belongs_to_another_owner(make: Make, tmp_path: Path) -> None:
