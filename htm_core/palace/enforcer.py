@@ -31,7 +31,7 @@ from .reader import Reader, read, resolve_reader
 THRESHOLD = 0.6
 FLOORS: Mapping[Asking, float] = {"asks": 0.004, "may ask": 0.1, "does not ask": 1.0}  # as shares of the threshold
 SHARE_OF_BEST = 0.05
-MAX_EVIDENCE = 5  # pieces
+MAX_EVIDENCE = 6  # pieces
 MAX_NAMES = 2_000  # drawers whose names are looked for in a prompt
 MAX_PROMPT_LENGTH = 2_000  # characters of a prompt that the audit keeps
 MAX_WHY_LENGTH = 500
