@@ -9,6 +9,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
+from pydantic import SecretStr
+
 from .engine.engine import Clock, utc_now
 from .engine.handle import Handle
 from .engine.verbs import bounded, verbs
@@ -81,7 +83,8 @@ class Memory(Handle):
     opened before the first verb.
 
     - `robot`: who remembers. All robots of a tenant share one long-term memory.
-    - `url`: a PostgreSQL DSN; else the environment variable `HTM_DATABASE_URL`; else a private PostgreSQL under `HTM_HOME`.
+    - `url`: a PostgreSQL DSN, also as pydantic's `SecretStr`; else the environment variable `HTM_DATABASE_URL`; else a private
+      PostgreSQL under `HTM_HOME`.
     - `tenant`: an organisation or an installation. No tenant ever sees another's memories.
     - `user`: the user whose memories these are; None is what everyone in the tenant shares.
     - `session`: a conversation. The verbs default to this user and this session.
@@ -102,15 +105,16 @@ class Memory(Handle):
     """
 
     def __init__(
-        self, robot: str = "default", *, url: str | None = None, tenant: str = "default", user: str | None = None,
+        self, robot: str = "default", *, url: str | SecretStr | None = None, tenant: str = "default", user: str | None = None,
         session: str | None = None, budget: int = 128_000, policy: PolicyName | Policy = "importance",
         embedder: EmbedderLike | None = None, embed: Embed = "queue", tokenizer: Tokenizer | None = None,
         tagger: TaggerLike | None = None, propositioner: PropositionerLike | None = None,
         on_evict: Callable[[Eviction], None] | None = None, on_event: Callable[[Event], None] | None = None,
         settings: Settings | None = None, clock: Clock | None = None,
     ) -> None:  # fmt: skip
+        url = process.url_or_environment(url)  # from here on nothing shows its password
         options = Options(
-            robot=robot, url=process.url_or_environment(url), tenant=tenant, user=user, session=session, budget=budget,
+            robot=robot, url=url, tenant=tenant, user=user, session=session, budget=budget,
             policy=policy, embedder=embedder, embed=embed, tokenizer=tokenizer, tagger=tagger,
             propositioner=propositioner, on_evict=on_evict, on_event=on_event, settings=settings or Settings(),
             clock=clock or utc_now,
@@ -122,8 +126,12 @@ class Memory(Handle):
         self._runtime, self._engine = opened(options)
 
     def __repr__(self) -> str:
-        engine = self._engine
-        return f"Memory({engine.robot!r}, tenant={engine.tenant!r}, user={engine.user!r}, session={engine.session!r})"
+        options: Options | None = getattr(self, "_options", None)
+        if options is None:  # it could not be made, and an error report shows it
+            return "Memory()"
+        return (
+            f"Memory({options.robot!r}, tenant={options.tenant!r}, user={options.user!r}, session={options.session!r})"
+        )
 
     def __enter__(self) -> Self:
         return self

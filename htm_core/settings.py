@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, overload
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+
+@overload
+def as_secret(dsn: str | SecretStr) -> SecretStr: ...
+@overload
+def as_secret(dsn: str | SecretStr | None) -> SecretStr | None: ...
+def as_secret(dsn: str | SecretStr | None) -> SecretStr | None:
+    """A connection string that no representation shows: its password must not stand in the locals of a traceback."""
+    return SecretStr(dsn) if isinstance(dsn, str) else dsn
 
 
 class Signals(BaseModel):

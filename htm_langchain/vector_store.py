@@ -9,9 +9,10 @@ from typing import Any, Self
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
+from pydantic import SecretStr
 
 from htm_core import Collection, CollectionHit, CollectionItem, InvalidInput, Memory
-from htm_core.integration.scope import check_alone
+from htm_core.integration.scope import as_secret, check_alone
 
 from .documents import document_of, item_of
 from .embedder import HTMEmbeddings
@@ -65,11 +66,12 @@ class HTMVectorStore(VectorStore):
         *,
         collection: str = "default",
         memory: Memory | None = None,
-        url: str | None = None,
+        url: str | SecretStr | None = None,
         tenant: str = "default",
         mode: str | None = None,
         strategy: str | None = None,
     ) -> None:
+        url = as_secret(url)
         check_alone(memory, tenant=tenant, url=url)
         named = one_name({"mode": mode, "strategy": strategy}, OLDER)["mode"]
         self.memory = Memory(url=url, tenant=tenant) if memory is None else memory
@@ -78,6 +80,8 @@ class HTMVectorStore(VectorStore):
         self._items = self.memory.collection(collection, embedder=self._embeddings)
 
     def __repr__(self) -> str:
+        if not hasattr(self, "_items"):  # it could not be made, and an error report shows it
+            return "HTMVectorStore()"
         return f"HTMVectorStore(collection={self._items.name!r}, tenant={self._items.tenant!r})"
 
     def __deepcopy__(self, memo: object) -> Self:

@@ -11,13 +11,13 @@ from typing import Any, Self
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory import BaseMemoryBlock
 from llama_index.core.utils import get_tokenizer
-from pydantic import Field, PrivateAttr, field_serializer
+from pydantic import Field, PrivateAttr, SecretStr, field_serializer
 
 from htm_core import Draft, HTMError, InvalidInput, Memory
 from htm_core.integration.choices import TimeframeLike, check_choices
 from htm_core.integration.keep import Keep
 from htm_core.integration.prompt_block import drop_last_items, new_token
-from htm_core.integration.scope import check_alone, check_user
+from htm_core.integration.scope import as_secret, check_alone, check_user
 
 from . import handles, keep_rules
 from .log import TurnLog, drafts_of, put_again
@@ -93,7 +93,7 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
         robot: str = "default",
         tenant: str = "default",
         user: str | None = None,
-        url: str | None = None,
+        url: str | SecretStr | None = None,
         name: str = NAME,
         description: str | None = None,
         priority: int = 1,
@@ -110,6 +110,7 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
         rewrite: Callable[[str], str] | None = None,
         timeout: float | None = 10.0,
     ) -> None:
+        url = as_secret(url)
         check_alone(memory, robot=robot, tenant=tenant, url=url)
         check_choices(limit=recall_limit, where=where, tags=tags, timeframe=timeframe)
         super().__init__(

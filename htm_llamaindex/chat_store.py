@@ -10,11 +10,11 @@ from typing import Any, Self, TypeVar
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
-from pydantic import Field, PrivateAttr, field_serializer
+from pydantic import Field, PrivateAttr, SecretStr, field_serializer
 
 from htm_core import Log, Memory, Mention
 from htm_core.integration.keep import Keep
-from htm_core.integration.scope import check_alone, check_user
+from htm_core.integration.scope import as_secret, check_alone, check_user
 
 from . import handles, keep_rules
 from .log import TurnLog, drafts_of, drafts_with_known_ids
@@ -67,11 +67,12 @@ class HTMChatStore(AsyncDBChatStore):
         robot: str = "default",
         tenant: str = "default",
         user: str | None = None,
-        url: str | None = None,
+        url: str | SecretStr | None = None,
         handle: str | None = None,
         timeout: float | None = 10.0,
         keep: Keep[ChatMessage] | None = None,
     ) -> None:
+        url = as_secret(url)
         check_alone(memory, robot=robot, tenant=tenant, url=url)
         super().__init__(
             robot=robot if memory is None else memory.robot,

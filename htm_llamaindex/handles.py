@@ -14,19 +14,21 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakValueDictionary
 
+from pydantic import SecretStr
+
 from htm_core import InvalidInput, Memory
 from htm_core.integration.scope import private_place
 
 _lock = threading.Lock()
 _memories: WeakValueDictionary[str, Memory] = WeakValueDictionary()
-_urls: dict[str, str] = {}
+_urls: dict[str, SecretStr] = {}
 # How the handle of a memory on a private server starts. The name of its place follows.
 PRIVATE = "private-"
 # The handle of a memory at the environment's url. After a place: of one that was made there without memory= and url=.
 ENVIRONMENT = "environment"
 
 
-def handle_of(memory: Memory | None, url: str | None) -> str | None:
+def handle_of(memory: Memory | None, url: SecretStr | None) -> str | None:
     """The handle of a memory or a url, always the same one; None for neither."""
     with _lock:
         if memory is not None:
@@ -78,7 +80,7 @@ def open_memory(
     return made
 
 
-def url_of(handle: str | None) -> str | None:
+def url_of(handle: str | None) -> SecretStr | None:
     """The url of a handle; None for the environment's, or the private server. Raises `InvalidInput` when neither is known."""
     if handle is None or handle in _urls:
         return _urls.get(handle or "")

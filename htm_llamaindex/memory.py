@@ -11,7 +11,7 @@ from uuid import uuid4
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory.types import BaseMemory
 from llama_index.core.utils import get_tokenizer
-from pydantic import Field, PrivateAttr, field_serializer, field_validator
+from pydantic import Field, PrivateAttr, SecretStr, field_serializer, field_validator
 
 from htm_core import Draft, Hit, InvalidInput, Memory, Mention, Ungrounded
 from htm_core.integration.choices import Choices, TimeframeLike, check_choices
@@ -19,7 +19,7 @@ from htm_core.integration.deadline import MemorySkipped
 from htm_core.integration.keep import Keep
 from htm_core.integration.messages import searchable
 from htm_core.integration.prompt_block import new_token
-from htm_core.integration.scope import check_alone, check_user
+from htm_core.integration.scope import as_secret, check_alone, check_user
 from htm_core.palace import WAKE, Consulted, Enforce, Grounding, Palace, before_answer, checked_enforce
 
 from . import grounding as evidence
@@ -119,7 +119,7 @@ class HTMMemory(BaseMemory):
         robot: str = "default",
         tenant: str = "default",
         user: str | None = None,
-        url: str | None = None,
+        url: str | SecretStr | None = None,
         chat_history: Sequence[ChatMessage] | None = None,
         token_limit: int = 30_000,
         tokenizer_fn: Callable[[str], Any] | None = None,
@@ -167,6 +167,7 @@ class HTMMemory(BaseMemory):
         """
         if palace is not None:
             memory = memory or evidence.check_palace(palace, memory).memory
+        url = as_secret(url)
         check_alone(memory, robot=robot, tenant=tenant, url=url)
         check_user(user)
         check_choices(limit=recall_limit, where=where, tags=tags, timeframe=timeframe)

@@ -14,10 +14,10 @@ from llama_index.core.vector_stores.types import (
     VectorStoreQuery,
     VectorStoreQueryResult,
 )
-from pydantic import Field, PrivateAttr, field_serializer
+from pydantic import Field, PrivateAttr, SecretStr, field_serializer
 
 from htm_core import Collection, CollectionHit, Memory, is_anonymous
-from htm_core.integration.scope import check_alone
+from htm_core.integration.scope import as_secret, check_alone
 
 from . import handles
 from .filters import where_of
@@ -62,10 +62,11 @@ class HTMVectorStore(BasePydanticVectorStore):
         *,
         collection: str = "default",
         memory: Memory | None = None,
-        url: str | None = None,
+        url: str | SecretStr | None = None,
         tenant: str = "default",
         dim: int | None = None,
     ) -> None:
+        url = as_secret(url)
         check_alone(memory, tenant=tenant, url=url)
         _warn_of_user(memory)
         super().__init__(

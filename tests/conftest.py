@@ -155,7 +155,7 @@ def database_url(url: str | None) -> str:
     """A DSN that may make tables of its own, in the database under test."""
     found = runtime(url, SETTINGS).database
     found.open()
-    return os.environ.get("HTM_TEST_ADMIN_URL") or found.dsn("htm_root")
+    return os.environ.get("HTM_TEST_ADMIN_URL") or found.dsn("htm_root").get_secret_value()
 
 
 @pytest.fixture(autouse=True)

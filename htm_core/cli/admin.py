@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Annotated
 
 import typer
+from pydantic import SecretStr
 
 from ..errors import InvalidInput, SchemaOutdated
 from ..jobs.reembed import reembed as fill_and_change
@@ -208,7 +209,7 @@ def migrate(
             stdout_console().print("\n".join(f"applied {step}" for step in steps) or "The schema is up to date.")
 
 
-def _move_roles(common: CommonOptions, settings: Settings, url: str | None, logins: Sequence[str]) -> None:
+def _move_roles(common: CommonOptions, settings: Settings, url: SecretStr | None, logins: Sequence[str]) -> None:
     if url is None:
         raise InvalidInput(
             "expected --url with a superuser's DSN, got none; the embedded server's roles are its own already"

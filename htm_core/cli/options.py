@@ -24,9 +24,9 @@ from .exit_codes import reported_errors
 P = ParamSpec("P")
 
 Url = Annotated[
-    str | None,
+    SecretStr | None,
     typer.Option(
-        "--url", envvar="HTM_DATABASE_URL", show_default="the embedded server", show_envvar=True,
+        "--url", parser=SecretStr, metavar="TEXT", envvar="HTM_DATABASE_URL", show_default="the embedded server", show_envvar=True,
         help="DSN of the PostgreSQL to use.",
     ),
 ]  # fmt: skip
@@ -41,9 +41,12 @@ Embedder = Annotated[
     typer.Option("--embedder", show_default="the tenant's, else minilm", help="minilm, minilm:int8 or ollama:MODEL."),
 ]
 OwnerUrl = Annotated[
-    str | None,
-    typer.Option("--migrate-url", envvar="HTM_MIGRATE_URL", help="DSN of the owner, who builds indexes."),
-]
+    SecretStr | None,
+    typer.Option(
+        "--migrate-url", parser=SecretStr, metavar="TEXT", envvar="HTM_MIGRATE_URL",
+        help="DSN of the owner, who builds indexes.",
+    ),
+]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON document on stdout.")]
 Debug = Annotated[bool, typer.Option("--debug", envvar="HTM_DEBUG", help="Show the traceback of an error.")]
 
@@ -57,13 +60,13 @@ def make_embedder(spec: str | None) -> CheckedEmbedder:
 class CommonOptions:
     """The values of the shared options: the database, the owner of the memories, and the form of the answer."""
 
-    url: str | None = None
+    url: SecretStr | None = None
     tenant: str = "default"
     user: str | None = None
     robot: str | None = None
     session: str | None = None
     embedder: str | None = None
-    migrate_url: str | None = None
+    migrate_url: SecretStr | None = None
     json: bool = False
     debug: bool = False
 
@@ -102,8 +105,7 @@ class CommonOptions:
 
     def settings(self, *, works: bool = False) -> Settings:
         """The settings of this process."""
-        owner = SecretStr(self.migrate_url) if self.migrate_url else None
-        return Settings(worker="thread" if works else "off", migrate_url=owner, pool_min=0)
+        return Settings(worker="thread" if works else "off", migrate_url=self.migrate_url or None, pool_min=0)
 
 
 def memory_options(

@@ -12,6 +12,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
+from pydantic import SecretStr
+
 from .. import time_limit
 from ..errors import InvalidInput, StorageError
 from ..fork import renewed_after_fork
@@ -25,7 +27,7 @@ from ..types import Eviction, Item
 from .verbs import bounded
 
 LetGo = Callable[[tuple[Item, ...]], tuple[Item, ...]]
-Place = tuple[str, str]
+Place = tuple[str | SecretStr, str]
 
 _log = logging.getLogger("htm.sets")
 

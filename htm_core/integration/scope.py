@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 
+from pydantic import SecretStr
+
 from ..errors import InvalidInput
 from ..memory import Memory
 from ..rules.identity import anonymous, is_anonymous
+from ..settings import as_secret as as_secret  # the adapters have it from here
 from ..types import Scope
 
 
@@ -18,7 +21,7 @@ def check_memory(value: object) -> Memory:
 
 
 def check_alone(
-    memory: Memory | None, *, robot: str = "default", tenant: str = "default", url: str | None = None
+    memory: Memory | None, *, robot: str = "default", tenant: str = "default", url: str | SecretStr | None = None
 ) -> None:
     """Refuse a memory together with arguments that would make another one; raises `InvalidInput`."""
     given = [

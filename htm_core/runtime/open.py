@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import get_args
+
+from pydantic import SecretStr
 
 from ..engine.engine import Clock, Engine
 from ..engine.working_sets import working_set
@@ -43,7 +45,7 @@ class Options:
     """The options of `Memory`, as they were given."""
 
     robot: str
-    url: str | None = field(repr=False)  # it may have a password
+    url: SecretStr | None
     tenant: str
     user: str | None
     session: str | None

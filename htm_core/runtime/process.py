@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import SecretStr
+
 from ..engine.access_counts import AccessCounts
 from ..engine.fresh_nodes import FreshNodes
 from ..engine.verbs import bounded
@@ -19,7 +21,7 @@ from ..groups.group import leave_all
 from ..groups.heartbeat import Heartbeat
 from ..groups.listener import Listener
 from ..jobs.worker import Worker
-from ..settings import Settings, home
+from ..settings import Settings, as_secret, home
 from ..store.database import Database, close_all, database
 from ..time_limit import end_idle_threads
 
@@ -42,15 +44,16 @@ _runtimes: dict[int, Runtime] = {}
 _threads: dict[int, ThreadPoolExecutor] = {}
 
 
-def url_or_environment(url: str | None) -> str | None:
+def url_or_environment(url: str | SecretStr | None) -> SecretStr | None:
     """The given DSN, else `HTM_DATABASE_URL`, else None for the embedded server."""
-    return url or os.environ.get("HTM_DATABASE_URL") or None
+    return as_secret(url) or as_secret(os.environ.get("HTM_DATABASE_URL")) or None
 
 
-def runtime(url: str | None, settings: Settings) -> Runtime:
+def runtime(url: str | SecretStr | None, settings: Settings) -> Runtime:
     """The one runtime of the process for a url and settings."""
+    url = url_or_environment(url)
     with _lock:
-        found = database(url=url_or_environment(url), home=Path(home()), settings=settings)
+        found = database(url=url, home=Path(home()), settings=settings)
         if id(found) not in _runtimes:
             access_counts, fresh_nodes, heartbeat = AccessCounts(found), FreshNodes(), Heartbeat(found)
             worker = Worker(found, access_counts, fresh_nodes)

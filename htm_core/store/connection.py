@@ -7,16 +7,18 @@ import re
 import selectors
 import time
 from collections.abc import Generator, Mapping
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import DiagnosticField, ExecStatus
 from psycopg.pq.abc import PGconn, PGresult
 from psycopg.rows import dict_row
+from pydantic import SecretStr
 
 from .. import time_limit
 from ..errors import InvalidInput, StorageError
+from ..settings import as_secret
 from .queries import load
 
 # Frameworks that use pgvector too pin it against each other, so both of its layouts must do.
@@ -67,6 +69,14 @@ class Connection(psycopg.Connection[Row]):
     `wait`, and looks up from there every tenth of a second.
     """
 
+    @classmethod
+    def connect(cls, _: str = "", *, dsn: SecretStr, **options: Any) -> Self:  # type: ignore[override]
+        """Open a connection. Its errors have no frames of psycopg's, whose variables hold the password."""
+        try:
+            return super().connect(dsn.get_secret_value(), **options)
+        except BaseException as error:
+            raise _without_frames(error) from error.__cause__
+
     def wait(
         self, gen: Generator[Any, Any, _Answer], interval: float = INTERVAL, timeout: float | None = None
     ) -> _Answer:
@@ -80,6 +90,17 @@ class Connection(psycopg.Connection[Row]):
         except AnswerOverdue:
             self.close()
             raise
+
+
+def _without_frames(error: BaseException) -> BaseException:
+    """The error without what is known of where it and its causes were raised."""
+    left: list[BaseException | None] = [error]
+    while left:
+        each = left.pop()
+        if each is not None and each.__traceback__ is not None:
+            each.__traceback__ = None
+            left += [each.__cause__, each.__context__]
+    return error
 
 
 def _until(gen: Generator[Any, Any, _Answer], end: float) -> Generator[Any, Any, _Answer]:
@@ -97,16 +118,17 @@ def _until(gen: Generator[Any, Any, _Answer], end: float) -> Generator[Any, Any,
         return answer
 
 
-def connect(conninfo: str, *, patience: float = PATIENCE) -> Connection:
+def connect(conninfo: str | SecretStr, *, patience: float = PATIENCE) -> Connection:
     """Open one connection, outside any transaction.
 
     Waits `patience` seconds for the connection and again for its first answer, since a pooler accepts connections even
     when its server is down. Raises psycopg's errors, and `InvalidInput` for a connection string that cannot be read.
     The name of a host may take the system longer to look up than a verb has; then it is looked up in vain, elsewhere.
     """
+    conninfo = as_secret(conninfo)
     chosen = options(conninfo, patience=patience)
     try:
-        connection = time_limit.in_time(lambda: Connection.connect(conninfo, **chosen), discard=Connection.close)
+        connection = time_limit.in_time(lambda: Connection.connect(**chosen), discard=Connection.close)
     except time_limit.OutOfTime as error:
         raise AnswerOverdue("no connection could be opened in time") from error
     try:
@@ -160,13 +182,13 @@ def _error(result: PGresult) -> psycopg.Error:
     return psycopg.OperationalError(result.error_message.decode(errors="replace"))
 
 
-def options(conninfo: str, *, patience: float) -> dict[str, Any]:
-    """The options of every connection; those in the connection string take precedence.
+def options(conninfo: SecretStr, *, patience: float) -> dict[str, Any]:
+    """The options of every connection, with its connection string; those in the string take precedence.
 
     No statements are prepared on the server: behind a transaction pooler the next client would find them there.
     """
     given = readable(conninfo)
-    chosen: dict[str, Any] = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": None}
+    chosen: dict[str, Any] = {"dsn": conninfo, "autocommit": True, "row_factory": dict_row, "prepare_threshold": None}
     chosen |= {
         "fallback_application_name": "htm",
         "client_encoding": "utf8",
@@ -179,24 +201,33 @@ def options(conninfo: str, *, patience: float) -> dict[str, Any]:
     return chosen
 
 
-def readable(conninfo: str) -> Mapping[str, Any]:
-    """The parts of a connection string.
+def readable(conninfo: str | SecretStr) -> Mapping[str, Any]:
+    """The parts of a connection string, without its passwords.
 
     Raises `InvalidInput` and does not quote the string: if a password contains an unescaped `@`, `:` or `/`, libpq takes
     a part of it for the host, the port or the database, and its messages would show it.
     """
-    try:
-        parts = conninfo_to_dict(conninfo)
-    except psycopg.ProgrammingError:
-        parts = {"host": "@"}
-    names = "".join(str(parts.get(name) or "") for name in ("host", "hostaddr", "port", "dbname"))
-    if "@" in names or not _PORTS.fullmatch(str(parts.get("port") or "")):
+    conninfo = as_secret(conninfo)
+    parts = _parts(conninfo)
+    if parts is None:
         raise InvalidInput(
             "expected url to be a connection string such as postgresql://USER:PASSWORD@HOST:5432/DATABASE, got one that "
             "cannot be read (it is not shown, for the password in it); write special characters of the password as %XX: "
             "urllib.parse.quote(password, safe='')"
         )
     return parts
+
+
+def _parts(conninfo: SecretStr) -> Mapping[str, Any] | None:
+    """The parts; None when they cannot be told. No error begins here, since a part may be one of the password."""
+    try:
+        parts = conninfo_to_dict(conninfo.get_secret_value())
+    except psycopg.ProgrammingError:
+        return None
+    names = "".join(str(parts.get(name) or "") for name in ("host", "hostaddr", "port", "dbname"))
+    if "@" in names or not _PORTS.fullmatch(str(parts.get("port") or "")):
+        return None
+    return {name: value for name, value in parts.items() if not name.endswith("password")}
 
 
 def refuse_pooler(connection: Connection, *, setting: str = "migrate_url") -> None:

@@ -14,11 +14,12 @@ from pathlib import Path
 import psycopg
 from psycopg.sql import Literal
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
+from pydantic import SecretStr
 
 from .. import time_limit
 from ..errors import SchemaOutdated
 from ..fork import renewed_after_fork
-from ..settings import Settings
+from ..settings import Settings, as_secret
 from .connection import AnswerOverdue, Connection, NoAnswer, Row, check, connect, options, readable, refuse_pooler
 from .embedded import server
 from .errors import detect_lost_session, translated
@@ -93,10 +94,10 @@ class Database:
     Raises `InvalidInput` for a DSN that cannot be read.
     """
 
-    def __init__(self, *, url: str | None, home: Path, settings: Settings) -> None:
+    def __init__(self, *, url: str | SecretStr | None, home: Path, settings: Settings) -> None:
+        self._url = url = as_secret(url)
         if url is not None:
             readable(url)
-        self._url = url
         self._home = home
         self.settings = settings
         self._inherited: list[ConnectionPool[Connection]] = []
@@ -129,7 +130,7 @@ class Database:
         return self._url is None
 
     @property
-    def place(self) -> tuple[str, str]:
+    def place(self) -> tuple[str | SecretStr, str]:
         """Identifies where the memories are: the url or the home, and the schema."""
         return (self._url or str(self._home), self.settings.schema_)
 
@@ -261,14 +262,14 @@ class Database:
             dsn = self._owner_dsn("htm_root")
             return migrate(dsn, schema=self.settings.schema_, logins=self.is_embedded, roles=self._prefix).names
 
-    def dsn(self, role: str) -> str:
+    def dsn(self, role: str) -> SecretStr:
         """The connection string for a role; the embedded server is found or started."""
         if self._url is not None:
             return self._url
         if not self.opened:
-            return server.start(self._home).dsn(role)
+            return SecretStr(server.start(self._home).dsn(role))
         try:  # it was running, and is found in milliseconds unless it has stopped
-            return time_limit.in_time(lambda: server.start(self._home).dsn(role))
+            return SecretStr(time_limit.in_time(lambda: server.start(self._home).dsn(role)))
         except time_limit.OutOfTime as error:
             raise AnswerOverdue("the private server gave no answer in time") from error
 
@@ -277,9 +278,9 @@ class Database:
         """What the names of the roles are asked to begin with. On the embedded server they are logins with fixed names."""
         return "htm" if self.is_embedded else self.settings.roles
 
-    def _owner_dsn(self, role: str) -> str:
-        secret = self.settings.migrate_url
-        return secret.get_secret_value() if secret is not None else self.dsn(role)
+    def _owner_dsn(self, role: str) -> SecretStr:
+        given = self.settings.migrate_url
+        return self.dsn(role) if given is None else given
 
     @contextlib.contextmanager
     def _looking_again_when_refused(self) -> Iterator[None]:
@@ -342,11 +343,9 @@ class Database:
         return pool
 
     def _make_pool(self, role: str) -> ConnectionPool[Connection]:
-        dsn = self.dsn(role)
         return ConnectionPool(
-            dsn,
             connection_class=Connection,
-            kwargs=options(dsn, patience=self.settings.pool_timeout)
+            kwargs=options(self.dsn(role), patience=self.settings.pool_timeout)
             | {"fallback_application_name": client_name(self.settings.schema_)},
             min_size=self.settings.pool_min,
             max_size=max(self.settings.pool_max, self.settings.pool_min),
@@ -440,11 +439,11 @@ def _refuse_outsider(connection: Connection, schema: str) -> None:
         )
 
 
-_databases: dict[tuple[str | None, str, Settings], Database] = {}
+_databases: dict[tuple[SecretStr | None, str, Settings], Database] = {}
 _registry = threading.Lock()
 
 
-def database(*, url: str | None, home: Path, settings: Settings) -> Database:
+def database(*, url: SecretStr | None, home: Path, settings: Settings) -> Database:
     """The process's one `Database` for a url (or an embedded home) and settings."""
     key = (url, "" if url else str(home), settings)  # the settings themselves: as text all secrets look alike
     with _registry:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import psycopg
+from pydantic import SecretStr
 
 from ..errors import HTMError, SchemaOutdated
+from ..settings import as_secret
 from .connection import Connection, connect
 from .errors import redact, translated
 from .migrate import (
@@ -42,9 +44,9 @@ class Finding:
 
 
 def examine(
-    conninfo: str,
+    conninfo: str | SecretStr,
     *,
-    worker: str,
+    worker: str | SecretStr,
     schema: str,
     tenant: str,
     model: str,
@@ -57,6 +59,7 @@ def examine(
     `Settings.roles`. On the embedded server each role is a login of its own, and the account that reaches the socket is
     trusted. Raises `DatabaseUnavailable` when it cannot be reached.
     """
+    conninfo, worker = as_secret(conninfo), as_secret(worker)
     with _connected(conninfo) as connection:
         with connection.transaction():
             connection.execute(load("bootstrap")["pin"])
@@ -80,7 +83,7 @@ def examine(
 
 
 @contextlib.contextmanager
-def _connected(conninfo: str) -> Iterator[Connection]:
+def _connected(conninfo: SecretStr) -> Iterator[Connection]:
     with translated(), connect(conninfo) as connection:
         yield connection
 

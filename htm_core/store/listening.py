@@ -23,8 +23,7 @@ class ListenConnection:
 
     def __init__(self, database: Database) -> None:
         settings = database.settings
-        secret = settings.listen_url
-        dsn = database.dsn("htm_app") if secret is None else secret.get_secret_value()
+        dsn = settings.listen_url or database.dsn("htm_app")
         with database.transaction("") as transaction:
             row = transaction.execute(load("groups")["channel"]).fetchone()
         assert row is not None  # the migration that made the table has put one row into it

@@ -19,8 +19,10 @@ from typing import Any, LiteralString
 
 import psycopg
 from psycopg import errors as pg
+from pydantic import SecretStr
 
 from ..errors import SchemaOutdated
+from ..settings import as_secret
 from .connection import Connection, connect
 from .errors import translated
 from .queries import load, read
@@ -220,7 +222,12 @@ def _ordered(release: str) -> tuple[int, ...]:
 
 
 def migrate(
-    conninfo: str, *, schema: str = "htm", upto: int | None = None, logins: bool = False, roles: str | None = None
+    conninfo: str | SecretStr,
+    *,
+    schema: str = "htm",
+    upto: int | None = None,
+    logins: bool = False,
+    roles: str | None = None,
 ) -> Steps:
     """Apply what is pending and say what it was; safe when many processes start at once.
 
@@ -230,6 +237,7 @@ def migrate(
     `logins` lets the three roles log in (the embedded server, whose socket only its user can reach). Raises
     `SchemaOutdated` for what is missing, with the command that helps, and when processes of an older version have to stop first.
     """
+    conninfo = as_secret(conninfo)
     for attempt in range(MOST_TRIES):
         try:
             with connect(conninfo) as connection, connection.transaction():

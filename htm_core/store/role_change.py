@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pydantic import SecretStr
+
 from ..errors import InvalidInput, SchemaOutdated
+from ..settings import as_secret
 from .connection import connect
 from .errors import translated
 from .migrate import make_roles
@@ -23,7 +26,7 @@ class RoleChange:
     left: Sequence[str]
 
 
-def move(conninfo: str, *, schema: str, prefix: str | None, logins: Sequence[str]) -> RoleChange:
+def move(conninfo: str | SecretStr, *, schema: str, prefix: str | None, logins: Sequence[str]) -> RoleChange:
     """Give everything in a schema to roles whose names begin with `prefix`, in one transaction.
 
     `prefix` is by default the installation's own (see `Settings.roles`); roles that are not there are made. `logins` become
@@ -33,6 +36,7 @@ def move(conninfo: str, *, schema: str, prefix: str | None, logins: Sequence[str
     Raises `InvalidInput` when no login is named though there are members, and for one that is no member; `SchemaOutdated`
     when there is no schema, when it has these roles already, or when `conninfo` is not a superuser's.
     """
+    conninfo = as_secret(conninfo)
     with translated(), connect(conninfo) as connection, connection.transaction():
         statements = load("role_change")
         connection.execute(load("bootstrap")["pin"])

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from typing import Any, LiteralString
 
+from pydantic import SecretStr
+
 from ..errors import InvalidInput, SchemaOutdated
 from .connection import Connection, readable
 from .queries import load
@@ -119,7 +121,7 @@ def choose(connection: Connection, schema: str, *, prefix: str | None) -> Roles:
     return Roles.of(row["prefix"] or own_prefix(row["database"], schema))
 
 
-def database_name(conninfo: str | None) -> str:
+def database_name(conninfo: SecretStr | None) -> str:
     """The database that a connection string names; raises `InvalidInput` for one that names none."""
     name = readable(conninfo).get("dbname") if conninfo else None
     if not name:

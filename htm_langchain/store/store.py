@@ -21,9 +21,10 @@ from langgraph.store.base import (
     SearchOp,
     TTLConfig,
 )
+from pydantic import SecretStr
 
 from htm_core import CollectionItem, InvalidInput, Memory, Settings
-from htm_core.integration.scope import check_alone
+from htm_core.integration.scope import as_secret, check_alone
 
 from .filters import where_of
 from .index import index_of, waiting
@@ -62,11 +63,12 @@ class HTMStore(BaseStore):
         self,
         *,
         memory: Memory | None = None,
-        url: str | None = None,
+        url: str | SecretStr | None = None,
         tenant: str = "default",
         index: IndexConfig | bool | None = None,
         ttl: TTLConfig | None = None,
     ) -> None:
+        url = as_secret(url)
         check_alone(memory, tenant=tenant, url=url)
         self.memory = Memory(url=url, tenant=tenant) if memory is None else memory
         self._is_owner = memory is None
@@ -80,7 +82,7 @@ class HTMStore(BaseStore):
     @classmethod
     def from_conn_string(
         cls,
-        conn_string: str,
+        conn_string: str | SecretStr,
         *,
         tenant: str = "default",
         pool_config: Mapping[str, Any] | None = None,
@@ -103,6 +105,7 @@ class HTMStore(BaseStore):
             with HTMStore.from_conn_string("postgresql://…") as store:
                 store.setup()
         """
+        conn_string = as_secret(conn_string)
         settings = _settings(pool_config)
         return OpenStore(
             lambda kind: kind(
@@ -111,6 +114,8 @@ class HTMStore(BaseStore):
         )
 
     def __repr__(self) -> str:
+        if not hasattr(self, "memory"):  # it could not be made, and an error report shows it
+            return f"{type(self).__name__}()"
         return f"{type(self).__name__}(tenant={self.memory.tenant!r})"
 
     def __deepcopy__(self, memo: object) -> Self:

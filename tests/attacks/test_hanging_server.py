@@ -345,7 +345,7 @@ def test_a_lock_that_somebody_holds_ends_a_verb_in_time(world: World) -> None:
     world.wait_until_well()
     engine = world.memory._engine
     with (
-        psycopg.connect(engine.database.dsn("htm_owner")) as other,
+        psycopg.connect(engine.database.dsn("htm_owner").get_secret_value()) as other,
         other.cursor() as cursor,
     ):
         cursor.execute("lock table htm.nodes in access exclusive mode")
@@ -357,7 +357,7 @@ def test_a_lock_that_somebody_holds_ends_a_verb_in_time(world: World) -> None:
 
 
 def test_a_network_that_swallows_everything_ends_a_verb_in_time(world: World) -> None:
-    with Proxy(world.memory._engine.database.dsn("htm_app")) as proxy:
+    with Proxy(world.memory._engine.database.dsn("htm_app").get_secret_value()) as proxy:
         settings = Settings(verb_timeout=SECONDS, worker="off", auto_migrate=False)
         memory = Memory(url=proxy.dsn, embedder=HashEmbedder(), settings=settings)
         for hang in (lambda: None, proxy.hang):

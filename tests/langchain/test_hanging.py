@@ -31,7 +31,7 @@ QUICK = 2.5
 def network(make: Make) -> Iterator[Proxy]:
     memory = make()
     memory.stats()  # opens the server
-    with Proxy(memory._engine.database.dsn("htm_app")) as proxy:
+    with Proxy(memory._engine.database.dsn("htm_app").get_secret_value()) as proxy:
         yield proxy
         shutdown()
 

@@ -500,7 +500,7 @@ def test_processes_may_set_up_an_empty_database_at_once(url: str | None, empty_s
 
 @pytest.fixture
 def dsn(url: str | None, database: Database) -> str:
-    return url or database.dsn("htm_app")
+    return url or database.dsn("htm_app").get_secret_value()
 
 
 def test_a_store_opens_from_a_connection_string(dsn: str, tenant: str) -> None:

@@ -234,7 +234,7 @@ def test_what_is_serialised_is_configuration_and_never_an_address() -> None:
 def network(make: Make) -> Iterator[Proxy]:
     memory = make()
     memory.stats()  # the server runs
-    with Proxy(memory._engine.database.dsn("htm_app")) as proxy:
+    with Proxy(memory._engine.database.dsn("htm_app").get_secret_value()) as proxy:
         yield proxy
         shutdown()
 

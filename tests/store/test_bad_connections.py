@@ -126,14 +126,16 @@ def test_databases_whose_settings_differ_only_in_a_secret_are_two(url: str | Non
 
 
 def test_a_missing_database_is_named(database: Database) -> None:
-    words = psycopg.conninfo.conninfo_to_dict(database.dsn("htm_app")) | {"dbname": "no_such_database"}
+    words = psycopg.conninfo.conninfo_to_dict(database.dsn("htm_app").get_secret_value()) | {
+        "dbname": "no_such_database"
+    }
     with pytest.raises(DatabaseUnavailable, match="no_such_database"):
         at(psycopg.conninfo.make_conninfo(**words)).remember("x")
 
 
 def test_a_schema_that_is_not_there_is_named_with_the_command(database: Database) -> None:
     settings = IMPATIENT.model_copy(update={"schema_": "not_here", "auto_migrate": False})
-    other = Database(url=database.dsn("htm_app"), home=database._home, settings=settings)
+    other = Database(url=database.dsn("htm_app").get_secret_value(), home=database._home, settings=settings)
     with pytest.raises(SchemaOutdated, match=r"none in the schema not_here.*htm migrate"):
         other.open()
 

@@ -121,7 +121,7 @@ def main() -> None:
     with _server() as settings:
         open = opened(None, settings)
         fill(open)
-        dsn = runtime(None, settings).database.dsn("htm_root")
+        dsn = runtime(None, settings).database.dsn("htm_root").get_secret_value()
         with psycopg.connect(dsn, autocommit=True) as admin:
             (folder / "data.sql").write_text(_anywhere(dump(admin, settings.schema_)), "utf-8")
         text = json.dumps(answers(open), indent=1, ensure_ascii=False) + "\n"
