@@ -4,13 +4,13 @@ insert into jobs (tenant, kind, model, node_id, owner, bulk)
 select this_tenant(), 'embed',
        coalesce((select m.name from models m where m.tenant = this_tenant() and m.active), %(model)s), n.id, n.owner, given.bulk
 from unnest(%(nodes)s::uuid[], %(bulk)s::boolean[]) as given(id, bulk)
-join nodes n on n.tenant = this_tenant() and n.id = given.id
+cross join lateral (select o.id, o.owner from nodes o where o.tenant = this_tenant() and o.id = given.id offset 0) n
 on conflict do nothing
 
 -- name: enqueue
 insert into jobs (tenant, kind, model, node_id, owner, bulk)
 select this_tenant(), %(kind)s, %(model)s, n.id, n.owner, %(bulk)s
-from nodes n where n.tenant = this_tenant() and n.id = any(%(nodes)s::uuid[]) order by n.id
+from nodes n where n.tenant = this_tenant() and n.id in (select each_id(%(nodes)s::uuid[])) order by n.id
 on conflict (tenant, kind, model, coalesce(node_id, '00000000-0000-0000-0000-000000000000'))
 -- A worker that has claimed the job may have read the node before this change: the job gets a new id and is done again.
 do update set claimed_until = null, run_at = now(), parked_at = null, attempts = 0, error = null, id = gen_random_uuid()
@@ -27,7 +27,7 @@ select queue_lexeme_counts() as queued
 -- name: move_to_active_model
 -- Jobs for a model that the tenant no longer has become jobs for the model that it has.
 with orphaned as (
-  delete from jobs j where j.tenant = this_tenant() and j.id = any(%(ids)s::uuid[]) and j.kind = 'embed'
+  delete from jobs j where j.tenant = this_tenant() and j.id in (select each_id(%(ids)s::uuid[])) and j.kind = 'embed'
     and not exists (select 1 from models m where m.tenant = j.tenant and m.name = j.model)
   returning j.node_id, j.owner, j.bulk),
      moved as (
@@ -52,10 +52,10 @@ returning j.tenant, j.id, j.kind, j.model, j.node_id, j.attempts, j.owner, j.bul
 
 -- name: renew
 update jobs set claimed_until = now() + make_interval(secs => %(lease)s)
-where tenant = this_tenant() and id = any(%(ids)s::uuid[]) and parked_at is null
+where tenant = this_tenant() and id in (select each_id(%(ids)s::uuid[])) and parked_at is null
 
 -- name: release
-update jobs set claimed_until = null where tenant = this_tenant() and id = any(%(ids)s::uuid[])
+update jobs set claimed_until = null where tenant = this_tenant() and id in (select each_id(%(ids)s::uuid[]))
 
 -- name: next_due
 -- Of each lane the jobs of one tenant, or those of all (null) but the tenants in the list `besides_tenants`.
@@ -88,34 +88,41 @@ where model = %(model)s and parked_at is null and attempts = 0 and run_at > now(
 
 -- name: missing_texts
 -- The first passage of each node, then the second of each, and so on: a long text does not keep the short ones waiting.
--- `missing` is how many passages of the node have no vector.
+-- `missing` is how many passages of the node have no vector. Each passage is looked up by its node and each vector by its passage:
+-- "limit" and "offset 0" keep PostgreSQL from joining them in another way, which without statistics would read the whole tenant.
 select x.id, x.node_id, x.turn, x.missing,
        coalesce(x.body, (select substr(n.content, x.starts + 1, x.stops - x.starts) from nodes n
                          where n.tenant = this_tenant() and n.id = x.node_id)) as body
 from (
-  select p.id, p.node_id, p.body, p.starts, p.stops, given.place, count(*) over (partition by p.node_id) as missing,
-         row_number() over (partition by p.node_id order by p.ordinal) as turn
-  from unnest(%(nodes)s::uuid[]) with ordinality given(id, place)
-  join passages p on p.tenant = this_tenant() and p.node_id = given.id
-  where not exists (select 1 from vectors v join models m on m.space = v.space
-                    where v.tenant = p.tenant and v.passage_id = p.id and m.tenant = p.tenant and m.name = %(model)s)
+  select p.id, given.id as node_id, p.body, p.starts, p.stops, given.place, count(*) over (partition by given.id) as missing,
+         row_number() over (partition by given.id order by p.ordinal) as turn
+  from each_id(%(nodes)s::uuid[]) with ordinality given(id, place)
+  cross join lateral (
+    select q.id, q.body, q.starts, q.stops, q.ordinal from passages q where q.tenant = this_tenant() and q.node_id = given.id
+    offset 0) p
+  left join lateral (
+    select true as there from vectors v
+    where v.tenant = this_tenant() and v.passage_id = p.id
+      and v.space = (select m.space from models m where m.tenant = this_tenant() and m.name = %(model)s)
+    limit 1) made on true
+  where made.there is null
   order by turn, given.place limit %(limit)s) x
 order by x.turn, x.place
 
 -- name: finish_embedding
-delete from jobs where tenant = this_tenant() and kind = 'embed' and model = %(model)s and node_id = any(%(nodes)s::uuid[])
+delete from jobs where tenant = this_tenant() and kind = 'embed' and model = %(model)s and node_id in (select each_id(%(nodes)s::uuid[]))
 
 -- name: finish
-delete from jobs where tenant = this_tenant() and id = any(%(ids)s::uuid[]) returning id
+delete from jobs where tenant = this_tenant() and id in (select each_id(%(ids)s::uuid[])) returning id
 
 -- name: postpone
 update jobs set claimed_until = null, attempts = attempts + %(tried)s, error = %(error)s,
        run_at = now() + make_interval(secs => %(seconds)s * (0.5 + random()))
-where tenant = this_tenant() and id = any(%(ids)s::uuid[])
+where tenant = this_tenant() and id in (select each_id(%(ids)s::uuid[]))
 
 -- name: park
 update jobs set claimed_until = null, parked_at = now(), attempts = attempts + 1, error = %(error)s
-where tenant = this_tenant() and id = any(%(ids)s::uuid[])
+where tenant = this_tenant() and id in (select each_id(%(ids)s::uuid[]))
 
 -- name: retry_parked
 update jobs j set parked_at = null, run_at = now(), attempts = 0, error = null

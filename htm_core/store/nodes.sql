@@ -36,7 +36,7 @@ select ensure_vector_space(%(model)s, %(dimension)s) as space
 -- name: lock_nodes_of_passages
 -- Before their passages: whoever hides or erases a node has locked it, and then takes its passages in any order.
 select 1 from nodes n where n.tenant = this_tenant() and n.id in (
-  select p.node_id from passages p where p.tenant = this_tenant() and p.id = any(%(passages)s::uuid[]))
+  select p.node_id from passages p where p.tenant = this_tenant() and p.id in (select each_id(%(passages)s::uuid[])))
 order by n.id for share
 
 -- name: insert_vectors

@@ -3,27 +3,29 @@
 -- index of the two sets of tags: shared / (tags of either). A tag that more than `common` nodes have makes no candidates.
 -- Each node chooses its `max_edges` closest above `min_weight`; an edge that the other node chose stays, with its new weight.
 with own_tags as materialized (                  -- the tags of the given nodes
-  select n.id, n.owner, t.tag from nodes n join tags t on t.tenant = n.tenant and t.node_id = n.id
-  where n.tenant = this_tenant() and n.id = any(%(nodes)s::uuid[])),
+  select n.id, n.owner, t.tag from nodes n
+  cross join lateral (select g.tag from tags g where g.tenant = this_tenant() and g.node_id = n.id offset 0) t
+  where n.tenant = this_tenant() and n.id in (select each_id(%(nodes)s::uuid[]))),
 rare_tags as (                                   -- those tags that few enough nodes have
   select m.id, m.owner, m.tag from own_tags m
-  where (select count(*) from (
-    select 1 from tags t where t.tenant = this_tenant() and t.tag = m.tag limit %(common)s + 1) x) <= %(common)s),
+  join (select distinct tag from own_tags offset 0) d on d.tag = m.tag and (select count(*) from (
+    select 1 from tags t where t.tenant = this_tenant() and t.tag = d.tag limit %(common)s + 1) x) <= %(common)s),
 old_edges as materialized (                      -- the other end of the edges that there are now
   select r.source as id, r.target as other from relations r
-  where r.tenant = this_tenant() and r.source = any(%(nodes)s::uuid[]) and r.origin = 'tags'
+  where r.tenant = this_tenant() and r.source in (select each_id(%(nodes)s::uuid[])) and r.origin = 'tags'
   union
   select r.target, r.source from relations r
-  where r.tenant = this_tenant() and r.target = any(%(nodes)s::uuid[]) and r.origin = 'tags'),
+  where r.tenant = this_tenant() and r.target in (select each_id(%(nodes)s::uuid[])) and r.origin = 'tags'),
 candidates as materialized (                     -- nodes of the same owner with a rare tag in common, and the old ones
   select t.id, o.id as other from rare_tags t
   join tags x on x.tenant = this_tenant() and x.tag = t.tag and x.node_id <> t.id
-  join nodes o on o.tenant = this_tenant() and o.id = x.node_id and o.owner = t.owner
+  cross join lateral (                           -- by its id: "offset 0" keeps PostgreSQL from reading all that the owner has
+    select n.id from nodes n where n.tenant = this_tenant() and n.id = x.node_id and n.owner = t.owner offset 0) o
   union
   select id, other from old_edges),
 candidate_tags as materialized (
-  select t.node_id as other, t.tag from (select distinct other from candidates) c
-  join tags t on t.tenant = this_tenant() and t.node_id = c.other),
+  select c.other, t.tag from (select distinct other from candidates) c
+  cross join lateral (select g.tag from tags g where g.tenant = this_tenant() and g.node_id = c.other offset 0) t),
 shared as (                                      -- how many tags each pair shares
   select m.id, t.other, count(*) as shared from own_tags m join candidate_tags t on t.tag = m.tag group by m.id, t.other),
 weighted as (
@@ -79,7 +81,9 @@ with recursive walk as (                         -- node, weight and edges of ea
         select r.source, r.source, r.target, r.kind, r.origin, r.weight from relations r
         where r.tenant = this_tenant() and r.target = w.node and r.owner = any(%(owners)s::text[]) and r.kind = any(%(kinds)s::text[])
       ) e on true
-      join nodes n on n.tenant = this_tenant() and n.id = e.node and n.live and n.owner = any(%(owners)s::text[])
+      cross join lateral (                       -- by its id: "offset 0" keeps PostgreSQL from reading all that the owners have
+        select from nodes o where o.tenant = this_tenant() and o.id = e.node and o.live and o.owner = any(%(owners)s::text[])
+        offset 0) n
       where w.hops < %(hops)s and not e.node = any(w.seen)
       order by e.node, w.weight * e.weight desc, e.kind, e.origin, e.source, e.target) step) ranked
   where ranked.rank <= %(width)s)

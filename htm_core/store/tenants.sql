@@ -35,14 +35,20 @@ select r.name, r.created_at, r.active_at, coalesce(m.mentions, 0) as mentions, c
 from robots r
 left join (select robot, count(*) as mentions, count(distinct node_id) as nodes, min(at) as first_at, max(at) as last_at,
                   count(distinct (owner, session)) filter (where session <> '') as sessions
-           from mentions
-           where tenant = this_tenant() and owner = any(%(owners)s::text[]) and forgotten_at is null
+           from unnest(%(owners)s::text[]) as o(name)
+           cross join lateral (                  -- by the owner: "offset 0" keeps PostgreSQL from reading all that the tenant has
+             select b.robot, b.owner, b.session, b.node_id, b.at from mentions b
+             where b.tenant = this_tenant() and b.owner = o.name and b.forgotten_at is null offset 0) said
            group by robot) m on m.robot = r.name
 left join (select s.holder, count(*) as items, sum(n.tokens) as tokens
-           from working_sets s
-           join working_items i on i.tenant = s.tenant and i.set_id = s.id and i.evicted_at is null
-           join nodes n on n.tenant = i.tenant and n.id = i.node_id and n.live
-           where s.tenant = this_tenant() and s.owner = any(%(owners)s::text[]) and not s.shared
+           from unnest(%(owners)s::text[]) as o(name)
+           cross join lateral (
+             select b.id, b.holder from working_sets b where b.tenant = this_tenant() and b.owner = o.name and not b.shared offset 0) s
+           cross join lateral (
+             select b.node_id from working_items b
+             where b.tenant = this_tenant() and b.set_id = s.id and b.evicted_at is null offset 0) i
+           cross join lateral (
+             select b.tokens from nodes b where b.tenant = this_tenant() and b.id = i.node_id and b.live offset 0) n
            group by s.holder) w on w.holder = r.name
 where r.tenant = this_tenant()
 order by r.name

@@ -25,7 +25,7 @@ from nodes n left join lateral (
   select m.name, m.role, m.session, m.at, m.seq from mentions m
   where m.tenant = n.tenant and m.node_id = n.id and m.forgotten_at is null
   order by m.at desc, m.seq desc limit 1) s on true
-where n.tenant = this_tenant() and n.live and n.id = any(%(ids)s::uuid[])
+where n.tenant = this_tenant() and n.live and n.id in (select each_id(%(ids)s::uuid[]))
 
 -- name: change
 select set_id, reached, refused from change_working_set(
@@ -39,7 +39,7 @@ select set_id, reached, node, count, at from count_accesses(
 
 -- name: remove_dead
 select evict_from_all_sets(array(
-  select id from nodes where tenant = this_tenant() and id = any(%(ids)s::uuid[]) and not live), null)
+  select id from nodes where tenant = this_tenant() and id in (select each_id(%(ids)s::uuid[])) and not live), null)
 
 -- name: prune
 select mark_sets_pruned(%(ids)s::uuid[])

@@ -8,11 +8,12 @@ declare me constant text := htm.this_tenant(); owners constant text[] := f.owner
 begin
   if not exists (select 1 from htm.mentions m where m.tenant = me and m.name is not null) then return '{}'; end if;
   select array_agg(form order by length(form) desc, form) into known from unnest(forms) form
-  where exists (
-    select 1 from htm.mentions m
+  where (
+    select true from htm.mentions m
     where m.tenant = me and m.name is not null and m.forgotten_at is null
       and m.name collate "C" >= form and m.name collate "C" < form || '!'      -- "!" comes right after the space
-      and htm.owner_is_visible(owners, m.owner));
+      and htm.owner_is_visible(owners, m.owner)
+    order by m.name collate "C" limit 1);                                      -- in the order of the index of names: by it alone
   return coalesce(known, '{}');
 end $$;
 

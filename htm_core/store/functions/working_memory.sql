@@ -1,5 +1,15 @@
 -- Changes of working sets.
 
+-- The sets that hold these nodes now, or that have a row of them.
+create or replace function htm.sets_with(ids uuid[], holding boolean) returns uuid[] language sql stable
+begin atomic
+  select coalesce(array_agg(distinct w.set_id), '{}') from htm.each_id(ids) as given(id)
+  cross join lateral (                             -- by the node: "offset 0" keeps PostgreSQL from reading all that the tenant has
+    select i.set_id, i.evicted_at from htm.working_items i
+    where i.tenant = htm.this_tenant() and i.node_id = given.id offset 0) w
+  where not holding or w.evicted_at is null;
+end;
+
 -- Takes nodes out of every set but one, each set a version on. All writers lock nodes first and then sets in order.
 create or replace function htm.evict_from_all_sets(ids uuid[], besides uuid) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare one uuid; reached bigint;
@@ -7,14 +17,13 @@ begin
   for one in
     select s.id from htm.working_sets s
     where s.tenant = htm.this_tenant() and s.id is distinct from besides
-      and s.id in (select w.set_id from htm.working_items w
-                   where w.tenant = htm.this_tenant() and w.node_id = any(ids) and w.evicted_at is null)
-    order by s.id for no key update
+      and s.id in (select htm.each_id(htm.sets_with(ids, true)))
+    order by s.id for no key update of s
   loop
     update htm.working_sets s set version = s.version + 1 where s.tenant = htm.this_tenant() and s.id = one
     returning s.version into reached;
     update htm.working_items w set evicted_at = now(), policy = null, score = null, version = reached
-    where w.tenant = htm.this_tenant() and w.set_id = one and w.node_id = any(ids) and w.evicted_at is null;
+    where w.tenant = htm.this_tenant() and w.set_id = one and w.node_id in (select htm.each_id(ids)) and w.evicted_at is null;
   end loop;
 end $$;
 
@@ -22,12 +31,10 @@ end $$;
 create or replace function htm.mark_sets_pruned(ids uuid[]) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform 1 from htm.working_sets s
-  where s.tenant = htm.this_tenant()
-    and s.id in (select w.set_id from htm.working_items w where w.tenant = htm.this_tenant() and w.node_id = any(ids))
-  order by s.id for no key update;
+  where s.tenant = htm.this_tenant() and s.id in (select htm.each_id(htm.sets_with(ids, false)))
+  order by s.id for no key update of s;
   update htm.working_sets s set version = s.version + 1, pruned = s.version + 1
-  where s.tenant = htm.this_tenant()
-    and s.id in (select w.set_id from htm.working_items w where w.tenant = htm.this_tenant() and w.node_id = any(ids));
+  where s.tenant = htm.this_tenant() and s.id in (select htm.each_id(htm.sets_with(ids, false)));
 end $$;
 
 -- Writes down one change of a set: who left and came, and nodes that are no longer live, which leave every set.
@@ -41,14 +48,14 @@ returns table (set_id uuid, reached bigint, refused uuid[]) language plpgsql set
 #variable_conflict use_column
 declare mine uuid; made bigint;
 begin
-  perform 1 from htm.nodes n where n.tenant = htm.this_tenant() and n.id = any(came) order by n.id for share;
+  perform 1 from htm.nodes n where n.tenant = htm.this_tenant() and n.id in (select htm.each_id(came)) order by n.id for share of n;
   if cardinality(dead) > 0 then  -- all of the sets' locks at once, in order
     perform 1 from htm.working_sets s
     where s.tenant = htm.this_tenant()
-      and ((s.owner, s.shared, s.holder, s.session) = (of_owner, is_shared, of_holder, of_session)
-           or s.id in (select w.set_id from htm.working_items w
-                       where w.tenant = htm.this_tenant() and w.node_id = any(dead) and w.evicted_at is null))
-    order by s.id for no key update;
+      and s.id in (select htm.each_id(htm.sets_with(dead, true) || array(
+        select o.id from htm.working_sets o
+        where o.tenant = htm.this_tenant() and (o.owner, o.shared, o.holder, o.session) = (of_owner, is_shared, of_holder, of_session))))
+    order by s.id for no key update of s;
   end if;
   if expected is null then
     insert into htm.working_sets as s (tenant, owner, shared, holder, session)
@@ -69,7 +76,7 @@ begin
   insert into htm.working_items as w (tenant, set_id, node_id, version, added_at, accessed_at, access_count)
   select htm.this_tenant(), mine, d.id, made, d.added_at, d.accessed_at, d.access_count
   from unnest(came, added, accessed, counts) as d(id, added_at, accessed_at, access_count)
-  join htm.nodes n on n.tenant = htm.this_tenant() and n.id = d.id and n.live
+  cross join lateral (select from htm.nodes o where o.tenant = htm.this_tenant() and o.id = d.id and o.live offset 0) n
   on conflict (tenant, set_id, node_id) do update
   set added_at = case when w.evicted_at is null then w.added_at else excluded.added_at end,
       accessed_at = greatest(w.accessed_at, excluded.accessed_at),
@@ -77,12 +84,12 @@ begin
       evicted_at = null, policy = null, score = null, version = made;
   if cardinality(dead) > 0 then
     update htm.working_items w set evicted_at = now(), policy = null, score = null, version = made
-    where w.tenant = htm.this_tenant() and w.set_id = mine and w.node_id = any(dead) and w.evicted_at is null;
+    where w.tenant = htm.this_tenant() and w.set_id = mine and w.node_id in (select htm.each_id(dead)) and w.evicted_at is null;
     perform htm.evict_from_all_sets(dead, mine);
   end if;
   return query select mine, made, array(
     select d.id from unnest(came) as d(id)
-    where not exists (select 1 from htm.nodes n where n.tenant = htm.this_tenant() and n.id = d.id and n.live));
+    where (select true from htm.nodes n where n.tenant = htm.this_tenant() and n.id = d.id and n.live) is null);
 end $$;
 
 -- Adds to the access counts of what a set holds, and answers with what they are now; with nothing where it holds none of it.
@@ -94,8 +101,10 @@ declare mine uuid; made bigint;
 begin
   update htm.working_sets s set version = s.version + 1
   where s.tenant = htm.this_tenant() and (s.owner, s.shared, s.holder, s.session) = (of_owner, is_shared, of_holder, of_session)
-    and exists (select 1 from htm.working_items w where w.tenant = s.tenant and w.set_id = s.id and w.node_id = any(ids)
-                and w.evicted_at is null)
+    and exists (select from htm.each_id(ids) as given(id) cross join lateral (
+                  select w.evicted_at from htm.working_items w
+                  where w.tenant = htm.this_tenant() and w.set_id = s.id and w.node_id = given.id offset 0) w
+                where w.evicted_at is null)
   returning s.id, s.version into mine, made;
   if mine is null then return; end if;
   return query
