@@ -21,7 +21,7 @@ from htm_core import Memory, Settings
 from htm_core.runtime.process import runtime
 from htm_core.store import indexes
 from htm_core.store.database import Database
-from htm_core.store.doctor import examine
+from htm_core.store.doctor import Finding, examine
 from htm_core.store.migrate import migrate
 from tests.conftest import SETTINGS
 from tests.servers.verbs import every_verb
@@ -101,6 +101,7 @@ class Trapped:
     dsn: str
     admin: Admin
     extension: str
+    laid_in: str = ""  # the schema with the traps, when it is another one
 
     def lay(self) -> None:
         """As that login, put a function and an operator for each that ours use beside the extension."""
@@ -116,13 +117,18 @@ class Trapped:
             self.admin.execute("set local role htm_attacker")
             self.admin.execute("set local check_function_bodies = off")
             self.admin.execute("set local search_path = pg_catalog, pg_temp")
-            self.admin.execute("call traps.lay(%s, %s, %s, %s, %s)", [self.extension, names, SYMBOLS, types, list(FEW)])
+            self.admin.execute("call traps.lay(%s, %s, %s, %s, %s)", [self.place, names, SYMBOLS, types, list(FEW)])
         assert self.is_laid()
+
+    @property
+    def place(self) -> str:
+        """The schema with the traps."""
+        return self.laid_in or self.extension
 
     def is_laid(self) -> bool:
         """Whether the traps are there: many more operators than the extension has."""
         row = self.admin.execute(
-            "select count(*) from pg_operator where oprnamespace = %s::regnamespace", [self.extension]
+            "select count(*) from pg_operator where oprnamespace = %s::regnamespace", [self.place]
         ).fetchone()
         assert row is not None
         return bool(row[0] > 2_000)
@@ -241,6 +247,37 @@ def test_a_trap_that_is_looked_up_does_fire(trapped: Trapped) -> None:
             connection.rollback()
             connection.execute(f"set search_path = pg_catalog, {trapped.extension}")
     assert trapped.fired() > 0
+
+
+def test_the_doctor_finds_whoever_may_create_in_our_own_schema_even_among_their_traps(database_url: str) -> None:
+    """Statements of the processes look there for their names: nothing but the grant keeps others out, so the grant is what is told."""
+    name = f"inside_{uuid.uuid4().hex[:8]}"
+    dsn = make_conninfo(database_url, dbname=name)
+    with psycopg.connect(database_url, autocommit=True) as outside:
+        outside.execute(f"create database {name}")
+        outside.execute("do $$ begin create role htm_attacker; exception when duplicate_object then null; end $$")
+        try:
+            migrate(dsn)
+            with psycopg.connect(dsn, autocommit=True) as admin:
+                admin.execute("create schema traps; create sequence traps.fired; grant usage on schema traps to public")
+                admin.execute("grant all on sequence traps.fired to public")
+                admin.execute(TRAPS)
+                admin.execute("grant create, usage on schema htm to htm_attacker")
+                Trapped(dsn, admin, "pgvector", laid_in="htm").lay()
+                [found] = found_in_schemas(dsn)
+                assert found.state == "wrong"
+                assert "htm_attacker may create" in found.says
+                assert found.mend == 'revoke create on schema "htm" from "htm_attacker";'
+                admin.execute(found.mend)
+                assert [each.state for each in found_in_schemas(dsn)] == ["well"]
+        finally:
+            outside.execute(f"drop database {name} with (force)")
+
+
+def found_in_schemas(dsn: str) -> list[Finding]:
+    """What the doctor says of who may create where our names are looked up."""
+    found = examine(dsn, worker=dsn, schema="htm", tenant="acme", model="m")
+    return [each for each in found if each.about == "schemas"]
 
 
 def test_functions_are_made_anew_when_the_extension_was_moved(database_url: str) -> None:
