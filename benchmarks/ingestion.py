@@ -2,11 +2,13 @@
 
     python -m benchmarks.ingestion
     python -m benchmarks.ingestion --passages 2000 --batch 250
+    python -m benchmarks.ingestion --passages 600 --batch 100 --sentences 30 --characters 3000
 
 The same texts are processed in three ways: by the model alone, with one call for each batch; by `remember_many` and `flush`,
 where the worker embeds; and by `remember_many` of a memory that embeds at once (`embed="now"`). The three take turns batch
 by batch, so that other work on the machine affects all of them alike. The result is in vectors a second. Each text has one
-to `--sentences` sentences of the sample conversation, and no two texts are equal.
+to `--sentences` sentences of the sample conversation, of `--characters` at most, and no two texts are equal. A text of more than
+900 characters has several passages, each with a vector, as long chat messages have; the model alone gets the same passages.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ from rich.table import Table
 from htm_core import Memory, Settings, shutdown
 from htm_core.models.embedders import resolve
 from htm_core.models.minilm import weights
+from htm_core.models.tokenizers import default_tokens
+from htm_core.rules.text.passages import split
 
 SAMPLE = Path(__file__).resolve().parents[1] / "htm_core/samples/conversation.jsonl"
 MODEL, QUEUE, NOW = "the model alone", "remember_many, flush", 'remember_many, embed="now"'
@@ -36,28 +40,32 @@ MODEL, QUEUE, NOW = "the model alone", "remember_many, flush", 'remember_many, e
 def main() -> None:
     """Measure, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--passages", type=int, default=10_000)
+    parser.add_argument("--passages", type=int, default=10_000, help="texts, each of one passage or more")
     parser.add_argument("--batch", type=int, default=1_000, help="texts of one call")
     parser.add_argument("--sentences", type=int, default=6, help="of a text at most")
+    parser.add_argument("--characters", type=int, default=800, help="of a text at most")
     given = parser.parse_args()
     os.environ["HTM_MODEL_DIR"] = str(weights.obtain())
     with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as home:
         Path(home).chmod(0o755)
         os.environ["HTM_HOME"] = home
-        batches = list(texts(given.passages, given.batch, given.sentences))
+        batches = list(texts(given.passages, given.batch, given.sentences, given.characters))
         seconds = measured(batches)
         shutdown()
     Console(width=120).print(table(batches, seconds))
 
 
-def texts(passages: int, batch: int, sentences: int) -> Iterator[list[str]]:
-    """Give batches of different texts, each short enough for one passage."""
+def texts(passages: int, batch: int, sentences: int, characters: int) -> Iterator[list[str]]:
+    """Give batches of different texts."""
     lines = [json.loads(line)["content"] for line in SAMPLE.read_text("utf-8").splitlines()]
     rng, seen = random.Random(7), set[str]()
     while len(seen) < passages:
         made: list[str] = []
         while len(made) < batch and len(seen) < passages:
-            text = " ".join(rng.sample(lines, rng.randint(1, sentences)))[:800].strip() + f" ({len(seen)})"
+            text = (
+                " ".join(rng.sample(lines, min(len(lines), rng.randint(1, sentences))))[:characters].strip()
+                + f" ({len(seen)})"
+            )
             seen.add(text)
             made.append(text)
         yield made
@@ -70,7 +78,9 @@ def measured(batches: Sequence[Sequence[str]]) -> dict[str, list[float]]:
     settings = Settings(max_drafts=1_000_000)
     queued = Memory("bench", tenant="queued", settings=settings)
     at_once = Memory("bench", tenant="at-once", settings=settings, embed="now")
-    ways = {MODEL: embedder.documents, QUEUE: remembering(queued), NOW: remembering(at_once)}
+    ways: dict[str, Callable[[Sequence[str]], object]] = {
+        MODEL: lambda batch: embedder.documents(pieces(batch)), QUEUE: remembering(queued), NOW: remembering(at_once),
+    }  # fmt: skip
     for say in (ways[QUEUE], ways[NOW]):
         say(["The server is there, and the tenant."])
     seconds: dict[str, list[float]] = {name: [] for name in ways}
@@ -82,9 +92,14 @@ def measured(batches: Sequence[Sequence[str]]) -> dict[str, list[float]]:
             seconds[name].append(time.perf_counter() - began)
     for memory in (queued, at_once):
         stats = memory.stats()
-        if stats.vectors != sum(map(len, batches)) + 1:
-            raise SystemExit(f"expected a vector for each text, got {stats.vectors}: see the log")
+        if stats.vectors != sum(len(pieces(batch)) for batch in batches) + 1:
+            raise SystemExit(f"expected a vector for each passage, got {stats.vectors}: see the log")
     return seconds
+
+
+def pieces(batch: Sequence[str]) -> list[str]:
+    """Give the passages of texts."""
+    return [text[span.start : span.stop] for text in batch for span in split(text)]
 
 
 def remembering(memory: Memory) -> Callable[[Sequence[str]], object]:
@@ -99,15 +114,18 @@ def remembering(memory: Memory) -> Callable[[Sequence[str]], object]:
 
 def table(batches: Sequence[Sequence[str]], seconds: dict[str, list[float]]) -> Table:
     """Give the vectors a second of each way, and its share of the model's speed: in total, and as the median of the batches."""
-    count = sum(map(len, batches))
-    drawn = Table(title=f"{count:,} texts, {len(batches)} batches, {os.cpu_count()} cores")
-    for column in ("way", "vectors a second", "share of the model's", "median of the batches"):
+    passages = [piece for batch in batches for piece in pieces(batch)]
+    count, tokens = len(passages), sum(map(default_tokens().count, passages))
+    texts = f"{sum(map(len, batches)):,} texts in {len(batches)} batches"
+    drawn = Table(title=f"{texts}, {count:,} passages, {tokens:,} tokens, {os.cpu_count()} cores")
+    for column in ("way", "vectors a second", "tokens a second", "share of the model's", "median of the batches"):
         drawn.add_column(column, justify="left" if column == "way" else "right")
     for name, spent in seconds.items():
         shares = [alone / own for alone, own in zip(seconds[MODEL], spent, strict=True)]
         drawn.add_row(
             name,
             f"{count / sum(spent):,.0f}",
+            f"{tokens / sum(spent):,.0f}",
             f"{sum(seconds[MODEL]) / sum(spent):.0%}",
             f"{statistics.median(shares):.0%}",
         )
