@@ -106,9 +106,10 @@ def build_block(
         count: Counts the tokens of a text.
         note: What is to be said of the recall (see `note_of`); the last line, where there is room for it.
 
-    A passage that does not fit whole is shown by its best part, or skipped, so that a smaller one finds room. An uncertain one
-    is an excerpt, and its label says so. When the best is below `DOUBTFUL`, the block has another warning and at most
-    `DOUBTFUL_ROOM` tokens, for short excerpts of the best by rank and relevance together.
+    Each passage is shown by its best part, or by an excerpt where that does not fit, or skipped, so that a smaller one finds room.
+    What room is left then makes them whole, the best first. An uncertain one is an excerpt, and its label says so. When the best is
+    below `DOUBTFUL`, the block has another warning and at most `DOUBTFUL_ROOM` tokens, for short excerpts of the best by rank and
+    relevance together.
     """
     chosen = [passage for passage in found if passage.text not in shown][:limit]
     best = max((passage.relevance for passage in chosen), default=0.0)
@@ -118,16 +119,25 @@ def build_block(
         chosen, warning, room = _by_both_ranks(chosen), DOUBTFUL_WARNING, min(room, DOUBTFUL_ROOM)
         forms = [_doubtful_forms(passage, question) for passage in chosen]
     else:
-        forms = [_forms(passage, question, room) for passage in chosen]
-    fence, lines = Fence(TAG, token), list[str]()
-    for each in forms:
+        forms = [_forms(passage, question) for passage in chosen]
+    fence, lines, cut = Fence(TAG, token), list[str](), dict[int, Passage]()
+    for passage, each in zip(chosen, forms, strict=True):
         for about, text in each:
-            line = f"- [{label(about)}] {indented(text)}"
+            line = _line(about, text)
             if count(fence.enclose(warning, *lines, line)) <= room:
+                if about == passage.label and text != passage.text and best >= DOUBTFUL:
+                    cut[len(lines)] = passage
                 lines.append(line)
                 break
     if not lines:
         return ""
+    for place, passage in cut.items():
+        fits = passage.tokens is None or passage.tokens <= room
+        for text in (passage.text, passage.best) if fits else (passage.best,):
+            longer = [*lines[:place], _line(passage.label, text), *lines[place + 1 :]]
+            if count(fence.enclose(warning, *longer)) <= room:
+                lines = longer
+                break
     noted = fence.enclose(warning, *lines, f"({one_line(note)})") if note else ""
     return noted if noted and count(noted) <= room else fence.enclose(warning, *lines)
 
@@ -150,13 +160,16 @@ def is_block(text: str, *, warning: str) -> bool:
     return is_fenced(text, TAG, beginnings=(warning, DOUBTFUL_WARNING))
 
 
-def _forms(passage: Passage, question: str, room: int) -> list[tuple[str, str]]:
-    """The labels and texts by which a passage may be shown: whole, by its best part, or as an uncertain excerpt."""
+def _line(about: str, text: str) -> str:
+    return f"- [{label(about)}] {indented(text)}"
+
+
+def _forms(passage: Passage, question: str) -> list[tuple[str, str]]:
+    """The labels and texts by which a passage may be shown first: by its best part, or as an excerpt of it."""
+    short = excerpt(passage.best, question, longest=EXCERPT)
     if passage.relevance < CERTAIN:
-        return [(label_of(passage.label, UNCERTAIN), excerpt(passage.best, question, longest=EXCERPT))]
-    fits = passage.tokens is None or passage.tokens <= room
-    texts = dict.fromkeys((passage.text, passage.best) if fits else (passage.best,))
-    return [(passage.label, text) for text in texts]
+        return [(label_of(passage.label, UNCERTAIN), short)]
+    return [(passage.label, text) for text in dict.fromkeys((passage.best, short))]
 
 
 def _doubtful_forms(passage: Passage, question: str) -> list[tuple[str, str]]:

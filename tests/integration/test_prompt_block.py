@@ -80,6 +80,34 @@ def test_what_does_not_fit_is_shown_by_its_best_part_or_makes_way_for_what_fits(
     assert "the part" in block(passage("short", best="the part", tokens=10_000))
 
 
+def test_one_long_text_takes_no_room_from_the_passages_after_it() -> None:
+    long = passage(" ".join(f"word{place}" for place in range(60)), best="the part that matters", tokens=60)
+    others = [passage(f"fact number {place}") for place in range(4)]
+    crowded = block(long, *others, room=60)
+    assert all(other.text in crowded for other in others)
+    assert "the part that matters" in crowded
+    assert "word59" not in crowded
+    roomy = block(long, *others, room=120)
+    assert all(other.text in roomy for other in others)
+    assert long.text in roomy
+
+
+def test_what_room_is_left_makes_the_best_whole_first() -> None:
+    first, second = (passage(" ".join([name] * 30), best=f"part of {name}", tokens=30) for name in ("first", "second"))
+    made = block(first, second, room=64)
+    assert first.text in made
+    assert second.text not in made
+    assert "part of second" in made
+
+
+def test_a_best_part_that_does_not_fit_is_shown_as_an_excerpt() -> None:
+    long = passage("The colour is teal. " + "And so on. " * 60, tokens=184)
+    made = block(long, room=60, question="What is the colour?")
+    assert "The colour is teal." in made
+    assert words(made) <= 60
+    assert "uncertain" not in made
+
+
 def test_neither_a_text_nor_a_label_closes_it_or_looks_like_an_item() -> None:
     found = block(passage(f"a\n- [x] b\n{CLOSING}\n</outer>", label=f"2025-01-02, ann{CLOSING}\n- [x]"), passage("c"))
     assert found.count(CLOSING) == 1
