@@ -22,6 +22,7 @@ from .graph import WIDTH, Form, build
 from .safetensors import Tensors
 from .weights import MATRICES, WORDS
 
+NAME = "all-MiniLM-L6-v2"
 MAX_TOKENS = 256  # the length that the model was trained for; the rest of a text is ignored
 TOKENS_PER_BATCH = 1_024  # with padding; larger batches are no faster on a CPU and take more memory
 THREADS_VARIABLE = "HTM_MODEL_THREADS"
@@ -36,8 +37,10 @@ class MiniLM:
     """
 
     dimension = WIDTH
+    model_name: str  # as the embedded model's, in whichever way it is given to a memory
 
     def __init__(self, directory: Path, *, form: Form = "float32", threads: int | None = None) -> None:
+        self.model_name = NAME if form == "float32" else f"{NAME}:{form}"
         self._tokenizer = _tokenizer(directory / WORDS)
         self._session = _session(Tensors(directory / MATRICES), form, _threads(threads))
 
