@@ -116,6 +116,11 @@ class Cluster:
         with self.admin("postgres") as connection:
             connection.execute(f"create database {database}")
 
+    def drop(self, database: str) -> None:
+        """Take a database away, and end the sessions in it."""
+        with self.admin("postgres") as connection:
+            connection.execute(f"drop database {database} with (force)")
+
     def prepare(self, database: str = "htm") -> None:
         """Make a database as production.md tells to: extension, roles and logins by an administrator, the rest by the owner.
 

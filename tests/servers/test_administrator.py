@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 import uuid
+from collections.abc import Iterator
 
 import pytest
 
@@ -22,12 +24,22 @@ with Memory(url=sys.argv[1], tenant="all", embedder=HashEmbedder(), settings=Set
 """
 
 
-@pytest.fixture
-def empty(cluster: Cluster) -> str:
-    """A new database with nothing in it."""
+@contextlib.contextmanager
+def emptied(cluster: Cluster) -> Iterator[str]:
+    """A new database with nothing in it, which is gone afterwards: the doctor of another would find that its roles reach it."""
     name = f"empty_{uuid.uuid4().hex[:8]}"
     cluster.create(name)
-    return name
+    try:
+        yield name
+    finally:
+        cluster.drop(name)
+
+
+@pytest.fixture
+def empty(cluster: Cluster) -> Iterator[str]:
+    """An empty database of one test's."""
+    with emptied(cluster) as name:
+        yield name
 
 
 def test_what_htm_migrate_sql_prints_makes_a_database_that_serves_a_restricted_login(
@@ -42,8 +54,11 @@ def test_what_htm_migrate_sql_prints_makes_a_database_that_serves_a_restricted_l
 
 
 def test_ten_processes_may_be_the_first_to_use_a_database(oldest: Cluster, memory_at: Open) -> None:
-    name = f"empty_{uuid.uuid4().hex[:8]}"
-    oldest.create(name)
+    with emptied(oldest) as name:
+        start_ten(oldest, name, memory_at)
+
+
+def start_ten(oldest: Cluster, name: str, memory_at: Open) -> None:
     url = oldest.dsn(ADMIN, database=name)
     started = [
         subprocess.Popen(
