@@ -2,52 +2,61 @@
 -- Renews the edges of nodes to those that share their tags, implied ancestors included. The weight of an edge is the Jaccard
 -- index of the two sets of tags: shared / (tags of either). A tag that more than `common` nodes have makes no candidates.
 -- Each node chooses its `max_edges` closest above `min_weight`; an edge that the other node chose stays, with its new weight.
-with own_tags as materialized (                  -- the tags of the given nodes
-  select n.id, n.owner, t.tag from nodes n
-  cross join lateral (select g.tag from tags g where g.tenant = this_tenant() and g.node_id = n.id offset 0) t
-  where n.tenant = this_tenant() and n.id in (select each_id(%(nodes)s::uuid[]))),
-rare_tags as (                                   -- those tags that few enough nodes have
-  select m.id, m.owner, m.tag from own_tags m
-  join (select distinct tag from own_tags offset 0) d on d.tag = m.tag and (select count(*) from (
-    select 1 from tags t where t.tenant = this_tenant() and t.tag = d.tag limit %(common)s + 1) x) <= %(common)s),
-old_edges as materialized (                      -- the other end of the edges that there are now
-  select r.source as id, r.target as other from relations r
-  where r.tenant = this_tenant() and r.source in (select each_id(%(nodes)s::uuid[])) and r.origin = 'tags'
-  union
-  select r.target, r.source from relations r
-  where r.tenant = this_tenant() and r.target in (select each_id(%(nodes)s::uuid[])) and r.origin = 'tags'),
-candidates as materialized (                     -- nodes of the same owner with a rare tag in common, and the old ones
-  select t.id, o.id as other from rare_tags t
-  join tags x on x.tenant = this_tenant() and x.tag = t.tag and x.node_id <> t.id
-  cross join lateral (                           -- by its id: "offset 0" keeps PostgreSQL from reading all that the owner has
-    select n.id from nodes n where n.tenant = this_tenant() and n.id = x.node_id and n.owner = t.owner offset 0) o
-  union
-  select id, other from old_edges),
-candidate_tags as materialized (
-  select c.other, t.tag from (select distinct other from candidates) c
-  cross join lateral (select g.tag from tags g where g.tenant = this_tenant() and g.node_id = c.other offset 0) t),
-shared as (                                      -- how many tags each pair shares
-  select m.id, t.other, count(*) as shared from own_tags m join candidate_tags t on t.tag = m.tag group by m.id, t.other),
-weighted as (
-  select c.id, c.other, s.shared / (a.tags + b.tags - s.shared)::float8 as weight
-  from candidates c
-  join shared s on s.id = c.id and s.other = c.other
-  join (select id, count(*) as tags from own_tags group by id) a on a.id = c.id
-  join (select other, count(*) as tags from candidate_tags group by other) b on b.other = c.other),
-ranked as (                                      -- the candidates of each node, the closest first
-  select w.*, row_number() over (partition by w.id order by w.weight desc, w.other) as rank from weighted w
-  where w.weight >= %(min_weight)s),
-new_edges as (
-  select distinct on (1, 2) least(p.id, p.other) as source, greatest(p.id, p.other) as target, p.weight from ranked p
-  where p.rank <= %(max_edges)s or exists (select 1 from old_edges k where k.id = p.id and k.other = p.other)),
+-- Nodes with the same tags have the same candidates, so these are weighed once for each set of tags. Nothing here joins one list
+-- with another: without statistics PostgreSQL takes such lists for short, and compares each row of the one with each of the other.
+with own as materialized (                       -- the given nodes with their tags; none of those that have lost theirs
+  select given.id, n.owner, array(
+    select g.tag from tags g where g.tenant = this_tenant() and g.node_id = given.id order by g.tag) as tags
+  from each_id(%(nodes)s::uuid[]) given(id)
+  cross join lateral (select m.owner from nodes m where m.tenant = this_tenant() and m.id = given.id offset 0) n),
+rare as materialized (                           -- those of the tags that few enough nodes have, each counted once
+  select array(
+    select d.tag from (select distinct unnest(o.tags) as tag from own o offset 0) d
+    where (select count(*) from (
+      select 1 from tags t where t.tenant = this_tenant() and t.tag = d.tag limit %(common)s + 1) x) <= %(common)s) as tags),
+tag_sets as materialized (
+  select o.owner, o.tags, array_agg(o.id) as ids from own o group by o.owner, o.tags),
+closest as (                                     -- of each set of tags: one more than a node chooses, since it finds itself too
+  select s.owner, s.ids, c.other, c.weight from tag_sets s
+  cross join lateral (
+    select f.node_id as other, w.shared / (cardinality(s.tags) + w.tags - w.shared)::float8 as weight
+    from (select distinct x.node_id from unnest(s.tags) own_tag(tag)
+          cross join lateral (
+            select t.node_id from tags t where t.tenant = this_tenant() and t.tag = own_tag.tag offset 0) x
+          where own_tag.tag = any((select r.tags from rare r)::text[]) offset 0) f
+    cross join lateral (
+      select from nodes n where n.tenant = this_tenant() and n.id = f.node_id and n.owner = s.owner offset 0) o
+    cross join lateral (
+      select count(*) as tags, count(*) filter (where g.tag = any(s.tags)) as shared
+      from tags g where g.tenant = this_tenant() and g.node_id = f.node_id) w
+    order by weight desc, other limit %(max_edges)s + 1) c),
+old_edges as (                                   -- the other end of the edges that there are now, with their weight of today
+  select o.id, o.owner, e.other, coalesce(w.shared / nullif(cardinality(o.tags) + w.tags - w.shared, 0)::float8, 0) as weight
+  from own o
+  cross join lateral (
+    select r.target as other from relations r where r.tenant = this_tenant() and r.source = o.id and r.origin = 'tags'
+    union
+    select r.source from relations r where r.tenant = this_tenant() and r.target = o.id and r.origin = 'tags') e
+  cross join lateral (
+    select count(*) as tags, count(*) filter (where g.tag = any(o.tags)) as shared
+    from tags g where g.tenant = this_tenant() and g.node_id = e.other) w),
+pairs as (
+  select p.id, p.owner, p.other, max(p.weight) as weight, bool_or(p.old) as old from (
+    select i.id, c.owner, c.other, c.weight, false as old from closest c cross join unnest(c.ids) i(id) where i.id <> c.other
+    union all
+    select id, owner, other, weight, true from old_edges) p
+  group by p.id, p.owner, p.other),
+ranked as materialized (                         -- the closest of each node first
+  select p.*, row_number() over (partition by p.id order by p.weight desc, p.other) as rank from pairs p),
 deleted as (                                     -- old edges that are no longer close enough
-  delete from relations r using old_edges k
-  where r.tenant = this_tenant() and r.origin = 'tags' and r.source = least(k.id, k.other) and r.target = greatest(k.id, k.other)
-    and not exists (select 1 from new_edges w where w.source = r.source and w.target = r.target))
+  delete from relations r using ranked k
+  where k.old and k.weight < %(min_weight)s and r.tenant = this_tenant() and r.origin = 'tags'
+    and r.source = least(k.id, k.other) and r.target = greatest(k.id, k.other))
 insert into relations (tenant, source, target, kind, origin, owner, weight)
-select this_tenant(), w.source, w.target, 'related', 'tags', n.owner, w.weight
-from new_edges w join nodes n on n.tenant = this_tenant() and n.id = w.source
-order by w.source, w.target
+select distinct on (least(k.id, k.other), greatest(k.id, k.other))
+       this_tenant(), least(k.id, k.other), greatest(k.id, k.other), 'related', 'tags', k.owner, k.weight
+from ranked k where k.weight >= %(min_weight)s and (k.old or k.rank <= %(max_edges)s)
+order by least(k.id, k.other), greatest(k.id, k.other)
 on conflict (tenant, source, target, kind, origin, owner) do update set weight = excluded.weight
 where relations.weight <> excluded.weight
 

@@ -258,6 +258,45 @@ def test_a_node_seeks_so_many_and_keeps_those_that_sought_it(make: Make, monkeyp
             assert len(memory.related(node, hops=1)) >= 3
 
 
+@SLOW
+@given(st.lists(st.lists(TAGS, min_size=1, max_size=3), min_size=2, max_size=14))
+def test_the_edges_are_those_that_the_nodes_choose_their_closest_first(url: str | None, tags: list[list[str]]) -> None:
+    """Many nodes have the same tags here, and are equally close: of those the ones with the lower ids are chosen."""
+    with pytest.MonkeyPatch.context() as patch, opened(url) as memory:
+        patch.setattr(relations, "MAX_EDGES", 3)
+        memory.remember_many([{"content": f"text {n}", "tags": each} for n, each in enumerate(tags)])
+        assert memory.flush(timeout=30)
+        nodes = memory.list()
+        wanted = {}
+        for one in nodes:
+            close = [
+                (-closeness(one.tags, other.tags), uuid.UUID(other.id), other.id) for other in nodes if other is not one
+            ]
+            for weight, _, other in sorted(each for each in close if -each[0] >= relations.MIN_WEIGHT)[:3]:
+                wanted[frozenset((one.id, other))] = -weight
+        assert edges(memory._engine.database, memory.tenant) == pytest.approx(wanted)
+
+
+def test_nodes_with_the_same_tags_are_weighed_once(make: Make) -> None:
+    """What a batch reads of tags grows with its nodes, and not with their square."""
+    read = """
+        select coalesce(sum(pg_stat_get_xact_tuples_returned(i.indexrelid)), 0)::bigint as rows
+        from pg_index i where i.indrelid = 'tags'::regclass"""
+    rows = []
+    for count in (50, 200):
+        with make(settings=IDLE, tenant=f"alike-{count}-{uuid.uuid4().hex[:8]}") as memory:
+            nodes = memory.remember_many([{"content": f"text {n}", "tags": ["place:oslo"]} for n in range(count)])
+            with memory._engine.database.transaction(memory.tenant, role="htm_worker") as connection:
+                before = connection.execute(read).fetchone()
+                relations.renew_tag_edges(connection, [uuid.UUID(node.id) for node in nodes])
+                after = connection.execute(read).fetchone()
+            assert before is not None
+            assert after is not None
+            rows.append(after["rows"] - before["rows"])
+    assert rows[0] >= 50
+    assert rows[1] <= 5 * rows[0]
+
+
 def test_purging_takes_the_edges_along(make: Make, database: Database, tenant: str) -> None:
     from datetime import timedelta
 

@@ -35,9 +35,9 @@ OF_THE_TENANT = {
     "search.count_words", "jobs.enqueue_due_counts", "jobs.make_all_due", "jobs.count_waiting", "jobs.waiting_lanes",
 }  # fmt: skip
 
-# Relating looks at each pair of the owner's memories that share a tag. The index of words is the tenant's: recall looks at
+# Relating looks, for each set of tags, at the owner's memories that share one of them. The index of words is the tenant's: recall looks at
 # passages of other owners that have the same common words.
-LARGER = {"relations.renew_tag_edges": 12 * MINE**2, "search.recall": 5 * OTHERS // 2}
+LARGER = {"relations.renew_tag_edges": 3 * MINE**2, "search.recall": 5 * OTHERS // 2}
 
 COUNTED = """
 select coalesce(sum(pg_stat_get_xact_tuples_returned(c.oid)), 0)::bigint
