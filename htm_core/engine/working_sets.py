@@ -233,6 +233,11 @@ class WorkingSet:
             _log.warning("a working set will be read later: %s", type(error).__name__)
             return ()
 
+    def go_with(self, database: Database) -> None:
+        """Work through the database of whoever gives a verb the least time: no memory that has the set open waits for longer."""
+        if database.settings.verb_timeout < self._database.settings.verb_timeout:
+            self._database = database
+
     def _let_go(self, items: tuple[Item, ...]) -> tuple[Item, ...]:
         ids = [item.id for item in items]
 
@@ -269,6 +274,7 @@ def working_set(database: Database, key: SetKey, *, budget: int, policy: str | P
                 f"expected budget={known.memory.budget} and policy={known.policy!r}, with which this working memory is open "
                 f"in this process, got {budget!r} and {policy!r}; use the same, or another robot or session"
             )
+        known.go_with(database)
         return known
 
 
