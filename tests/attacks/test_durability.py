@@ -114,6 +114,8 @@ def test_connections_that_are_cut_lose_nothing_and_write_nothing_twice(
     url: str | None, database_url: str, tenant: str
 ) -> None:
     dice, acknowledged = random.Random(9), list[str]()
+    with Memory("atlas", url=url, tenant=tenant, embedder=HashEmbedder(), settings=Settings(worker="off")) as direct:
+        direct.stats()  # starts the private server, in case an earlier test has left it
     with Proxy(database_url) as proxy:
         settings = Settings(worker="off", auto_migrate=False, verb_timeout=SECONDS)
         memory = Memory("atlas", url=proxy.dsn, tenant=tenant, embedder=HashEmbedder(), settings=settings)
