@@ -7,7 +7,7 @@ answer, a few short lines are all. docs/why/relevance.md has the share of right 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..rules.fusion import reciprocal_rank
@@ -125,7 +125,7 @@ def build_block(
         for about, text in each:
             line = _line(about, text)
             if count(fence.enclose(warning, *lines, line)) <= room:
-                if about == passage.label and text != passage.text and best >= DOUBTFUL:
+                if passage.relevance >= CERTAIN and text != passage.text:
                     cut[len(lines)] = passage
                 lines.append(line)
                 break
@@ -134,9 +134,9 @@ def build_block(
     for place, passage in cut.items():
         fits = passage.tokens is None or passage.tokens <= room
         for text in (passage.text, passage.best) if fits else (passage.best,):
-            longer = [*lines[:place], _line(passage.label, text), *lines[place + 1 :]]
-            if count(fence.enclose(warning, *longer)) <= room:
-                lines = longer
+            line = _line(passage.label, text)
+            if line == lines[place] or count(fence.enclose(warning, *lines[:place], line, *lines[place + 1 :])) <= room:
+                lines[place] = line
                 break
     noted = fence.enclose(warning, *lines, f"({one_line(note)})") if note else ""
     return noted if noted and count(noted) <= room else fence.enclose(warning, *lines)
@@ -164,20 +164,22 @@ def _line(about: str, text: str) -> str:
     return f"- [{label(about)}] {indented(text)}"
 
 
-def _forms(passage: Passage, question: str) -> list[tuple[str, str]]:
-    """The labels and texts by which a passage may be shown first: by its best part, or as an excerpt of it."""
-    short = excerpt(passage.best, question, longest=EXCERPT)
-    if passage.relevance < CERTAIN:
-        return [(label_of(passage.label, UNCERTAIN), short)]
-    return [(passage.label, text) for text in dict.fromkeys((passage.best, short))]
+def _forms(passage: Passage, question: str) -> Iterator[tuple[str, str]]:
+    """The labels and texts by which a passage may be shown first: by its best part, or as an excerpt, cut when it is asked for."""
+    about = passage.label
+    if passage.relevance >= CERTAIN:
+        yield about, passage.best
+    else:
+        about = label_of(about, UNCERTAIN)
+    yield about, excerpt(passage.best, question, longest=EXCERPT)
 
 
-def _doubtful_forms(passage: Passage, question: str) -> list[tuple[str, str]]:
+def _doubtful_forms(passage: Passage, question: str) -> Iterator[tuple[str, str]]:
     """The same where nothing is likely to answer: short excerpts. A date stands only where the question has to do with time."""
     timed = answer_kinds.asks_a_time(question) or answer_kinds.names_a_time(question)
     about = passage.label if timed or passage.speaker is None else passage.speaker
-    texts = dict.fromkeys(excerpt(passage.best, question, longest=longest) for longest in DOUBTFUL_EXCERPTS)
-    return [(about, text) for text in texts]
+    for longest in DOUBTFUL_EXCERPTS:
+        yield about, excerpt(passage.best, question, longest=longest)
 
 
 def _by_both_ranks(found: Sequence[Passage]) -> list[Passage]:
