@@ -20,9 +20,8 @@ from tokenizers.processors import BertProcessing
 from ...errors import InvalidInput, ModelError
 from .graph import WIDTH, Form, build
 from .safetensors import Tensors
-from .weights import MATRICES, WORDS
+from .weights import MATRICES, NAME, WORDS
 
-NAME = "all-MiniLM-L6-v2"
 MAX_TOKENS = 256  # the length that the model was trained for; the rest of a text is ignored
 TOKENS_PER_BATCH = 1_024  # with padding; larger batches are no faster on a CPU and take more memory
 THREADS_VARIABLE = "HTM_MODEL_THREADS"
