@@ -57,16 +57,20 @@ def end_interrupted() -> NoReturn:
     A model may be in the middle of a batch, which takes seconds and which Python cannot stop, nor end the process around it.
     What it was working on is a job, which somebody does once its lease is over.
     """
-    from .. import shutdown  # not to be paid for by a command that opens nothing
-
     try:
-        ending = threading.Thread(target=shutdown, daemon=True)
+        ending = threading.Thread(target=_shut_down, daemon=True)
         ending.start()
         ending.join(SECONDS_TO_END)
         sys.stdout.flush()
         sys.stderr.flush()
     finally:
         os._exit(INTERRUPTED)
+
+
+def _shut_down() -> None:
+    from .. import shutdown  # only now: a command that opens nothing should not import what opens memories
+
+    shutdown()
 
 
 def silence_stdout() -> None:
