@@ -1,6 +1,6 @@
 """Each statement reads about as many rows as its caller has, whatever others have and whatever the statistics say of it.
 
-A tenant with 60 memories lives beside 50,000 of others: half of them in its own tenant, half in another. It uses every verb, and its
+A tenant with 60 memories lives beside 50,000 of others: half of them in its own tenant, half in another. It uses the common verbs, and its
 worker does what is owed, before the tables were ever analyzed and again after it. PostgreSQL counts the rows that each
 statement takes out of tables and indexes, with those that functions, triggers and foreign keys read for it.
 """
@@ -158,7 +158,7 @@ select tenant, 'tag', 'somebody', node, owner, true, now() from given where numb
 
 
 def live(memory: Memory) -> None:
-    """Use every verb that reads or writes memories, as somebody with 60 of them does."""
+    """Use the common verbs, as somebody with 60 memories does."""
     said = memory.remember_many([
         Draft(content=f"{n}: {memory.tenant} {memory.user} {LONG}", tags=[f"place:{memory.user}-{n % 10}"], name="Ann", role="user")
         for n in range(MINE)
