@@ -158,6 +158,18 @@ def database_url(url: str | None) -> str:
     return os.environ.get("HTM_TEST_ADMIN_URL") or found.dsn("htm_root").get_secret_value()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def few_connections() -> Iterator[None]:
+    """Close what a file has opened with settings of its own: a server has room for the connections of some fifty settings."""
+    yield
+    for each in list(process._runtimes.values()):
+        if each.database.opened and each.database.settings != SETTINGS:
+            each.worker.stop()
+            each.heartbeat.stop()
+            each.listener.stop()
+            each.database.close()
+
+
 @pytest.fixture(autouse=True)
 def well() -> None:
     """No breaker is open since an earlier test: those of a database are the whole process's."""
