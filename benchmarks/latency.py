@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+import random
 import statistics
 import tempfile
 import time
@@ -157,7 +158,23 @@ class Latency:
                 ),
                 subtract=embedding,
             )
-        self._time("recall hybrid, held in working memory", lambda: memory.recall(self._corpus.sentence(6)))
+        self._held(memory)
+
+    def _held(self, memory: Memory) -> None:
+        """Time hybrid recall that holds its hits and one that does not, in turns."""
+        taken: dict[bool, list[float]] = {False: [], True: []}
+        for call in range(10 + self._calls):
+            for hold in random.sample([False, True], 2):
+                question = self._corpus.sentence(6)
+                began = time.perf_counter()
+                embedding = memory.recall(question, hold=hold).timings.embedding
+                if call >= 10:
+                    taken[hold].append((time.perf_counter() - began) * 1e3 - embedding)
+        for hold, values in taken.items():
+            held = "held in working memory" if hold else "not held"
+            self._rows.append((f"recall hybrid, in turns, {held}", *_p50_and_p95(values)))
+        ratio = statistics.median(taken[True]) / statistics.median(taken[False])
+        self._extra.append(("recall that holds, divided by one that does not (p50)", f"{ratio:.2f}"))
 
     def _ablated(self) -> None:
         """Time hybrid recall with all signals and without each one; they take turns, so that other work affects all alike."""

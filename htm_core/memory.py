@@ -492,17 +492,17 @@ class Memory(Handle):
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until all pending jobs are done; False when `timeout` seconds have passed, or when the jobs left keep failing.
 
-        Writes access counts first. The worker does the jobs; with `worker="off"` this call does them, and a batch that is at work
-        when the time is over is finished after its return. Without a `timeout` it waits as long as there is work. Raises
-        `DeadlineExceeded` when the server gives no answer within `Settings.verb_timeout`.
+        Writes what recall has held and counted first. The worker does the jobs; with `worker="off"` this call does them, and a
+        batch that is at work when the time is over is finished after its return. Without a `timeout` it waits as long as there
+        is work. Raises `DeadlineExceeded` when the server gives no answer within `Settings.verb_timeout`.
         """
         return flush(self._engine, self._runtime.worker, timeout=timeout)
 
     def close(self) -> None:
-        """Write pending access counts and release this handle. What memories share stays open for the others."""
+        """Write what recall has held and counted, and release this handle. What memories share stays open for the others."""
         self._runtime.worker.clients.release(self._engine)
         if self._engine.database.opened:
-            self._runtime.access_counts.write()
+            self._runtime.write_behind.write()
 
 
 def _with_words(node: Node | None) -> Node:

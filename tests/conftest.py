@@ -167,6 +167,7 @@ def few_connections() -> Iterator[None]:
             each.worker.stop()
             each.heartbeat.stop()
             each.listener.stop()
+            each.write_behind.stop()
             each.database.close()
 
 

@@ -61,14 +61,18 @@ class AccessCounts:
             pending = self._pending.setdefault(key.tenant, _OfTenant())
             pending.include(_OfTenant(nodes=counts, held={key: counts}))
 
-    def seen(self, tenant: str, robot: str, *, at: datetime) -> None:
-        """Note that a robot is active. Its first time in this process is written with the rows of `Engine.transaction`."""
+    def seen(self, tenant: str, robot: str, *, at: datetime) -> bool:
+        """Note that a robot is active, and say whether that is news to write.
+
+        Its first time in this process is written with the rows of `Engine.transaction`.
+        """
         with self._lock:
             last = self._last_active.setdefault((tenant, robot), at)
             if at - last < OFTEN:
-                return
+                return False
             self._last_active[tenant, robot] = at
             self._pending.setdefault(tenant, _OfTenant()).include(_OfTenant(robots={robot: at}))
+            return True
 
     def write(self) -> None:
         """Write what was gathered. What cannot be written now is kept for the next time."""

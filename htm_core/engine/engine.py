@@ -32,10 +32,10 @@ from ..store.write import FEW, last_said, write
 from ..telemetry import telemetry
 from ..time_limit import EMBEDDED_AT_ONCE, WRITTEN_AT_ONCE
 from ..types import DEFAULT_IMPORTANCE, Draft, Embed, Event, Eviction, Hit, Item, Node, TokenCounter, Window
-from .access_counts import AccessCounts
 from .entries import Preparer
 from .fresh_nodes import FreshNodes
 from .working_sets import WorkingSet, open_sets
+from .write_behind import WriteBehind
 
 Clock = Callable[[], datetime]
 # What an operation adds to the transaction of a write: before the drafts are written, and after.
@@ -87,13 +87,14 @@ class Engine:
         embed: Embed,
         tokens: TokenCounter,
         working: WorkingSet,
-        access_counts: AccessCounts,
+        write_behind: WriteBehind,
         fresh_nodes: FreshNodes,
         settings: Settings,
         clock: Clock,
         on_evict: Callable[[Eviction], None] | None,
         on_event: Callable[[Event], None] | None,
         wake: Callable[[], None],
+        start_worker: Callable[[], None],
         lanes: Sequence[jobs.Lane] = (),
         group: str | None = None,
     ) -> None:
@@ -107,10 +108,11 @@ class Engine:
         self.tokens = tokens
         self.working = working
         self.group = group
-        self.access_counts = access_counts
+        self.write_behind = write_behind
         self.fresh_nodes = fresh_nodes
         self.settings = settings
         self.wake = wake
+        self.start_worker = start_worker
         self.telemetry = telemetry(on=settings.telemetry)
         self._clock = clock
         self._lanes = lanes
@@ -217,6 +219,7 @@ class Engine:
         )
 
         def transaction() -> _Commit:
+            working.await_writing(plan)
             with self.transaction() as connection:
                 return self._commit(connection, entries, working, plan, before, after)
 
@@ -241,7 +244,7 @@ class Engine:
         if commit.dead:
             self.drop(sorted(commit.dead))
         self.report(evictions)
-        self.access_counts.seen(self.tenant, self.robot, at=now)
+        self.write_behind.seen(self.tenant, self.robot, at=now)
         self.fresh_nodes.add(self.tenant, self.owner, commit.waiting, model=self.embedder.name)
         self.wake()
         self.emit("remember", count=len(entries), new=sum(each.is_new for each in commit.written))
@@ -255,7 +258,7 @@ class Engine:
         ids = sorted({str(each.node) for each in written if each.said_again})
         if ids:
             working.memory.touch(ids, now=at.timestamp())
-            self.access_counts.add(working.key, ids, at=at)
+            self.write_behind.count(working.key, ids, at=at)
 
     def _commit(
         self,
@@ -313,18 +316,24 @@ class Engine:
         return self.working.memory
 
     def hold(self, hits: Sequence[Hit]) -> None:
-        """Put recalled nodes into working memory, and count the access."""
+        """Put recalled nodes into working memory, and count the access.
+
+        The caller waits for no commit: the table has it a moment later. It has it at once where others go by the table, in a
+        group, and where this process may stop when it has replied, with `embed="now"`.
+        """
         now = self.clock()
         seconds = now.timestamp()
         working = self.working
         memory = working.load(now=seconds)
         fresh = [_item_of_hit(hit, seconds) for hit in hits if hit.node.id not in memory]
-        if fresh:
+        if fresh and (working.key.shared or self._embed_now):
             self.report(working.hold(fresh, now=seconds))
+        elif fresh:
+            self.report(working.hold_unwritten(fresh, now=seconds, report=self.report))
         ids = [hit.node.id for hit in hits]
         memory.touch(ids, now=seconds)
-        self.access_counts.add(working.key, ids, at=now)
-        self.access_counts.seen(self.tenant, self.robot, at=now)
+        self.write_behind.count(working.key, ids, at=now)
+        self.write_behind.seen(self.tenant, self.robot, at=now)
 
     def use_working_set(self, working: WorkingSet, *, group: str | None) -> None:
         """Use another working set from now on: a group's, or again the robot's own."""

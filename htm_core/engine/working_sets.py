@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
@@ -15,7 +16,7 @@ from uuid import UUID
 from pydantic import SecretStr
 
 from .. import time_limit
-from ..errors import InvalidInput, StorageError
+from ..errors import DatabaseUnavailable, InvalidInput, StorageError
 from ..fork import renewed_after_fork
 from ..rules.working_memory.eviction_policies import Policy
 from ..rules.working_memory.memory import Plan, WorkingMemory
@@ -24,9 +25,11 @@ from ..store.database import Connection, Database
 from ..store.errors import retry_transaction
 from ..store.working import CountedAccesses, SetChange, SetChanges, SetKey, SetVersion
 from ..types import Eviction, Item
+from .unwritten import Unwritten
 from .verbs import bounded
 
 LetGo = Callable[[tuple[Item, ...]], tuple[Item, ...]]
+Report = Callable[[Sequence[Eviction]], None]
 Place = tuple[str | SecretStr, str]
 
 _log = logging.getLogger("htm.sets")
@@ -42,6 +45,9 @@ class WorkingSet:
     order. When one does not follow the version seen last, other processes have changed the set, and `catch_up` reads their
     changes. When a change is applied after a later version was read, memory may be out of date: then the whole set is read
     again.
+
+    What recall holds is applied first and written a moment later, so that nobody waits for it (`hold_unwritten`). Until then
+    memory is right about these items, and the table about all others.
     """
 
     def __init__(self, database: Database, key: SetKey, *, budget: int, policy: str | Policy) -> None:
@@ -61,11 +67,18 @@ class WorkingSet:
 
     def _begin(self) -> None:
         self._reading = threading.Lock()  # one thread reads the table at a time
-        self._order = threading.Lock()  # what is held and how far was seen change together
+        self._writing = threading.Lock()  # one thread writes what is unwritten at a time
+        self._order = threading.Lock()  # what is held, how far was seen and what is unwritten change together
+        self._unwritten = Unwritten()
         self._seen: SetVersion | None = None
         self._loaded = False  # memory is what the table was when it was `_seen`, and what was carried out since
         self._turns = 0  # how often this process's threads have carried something out: what was read before is older
         self.behind = False  # something that was read is still to be taken over
+
+    @property
+    def place(self) -> Place:
+        """The database that has the set's rows."""
+        return self._database.place
 
     @property
     def id(self) -> UUID | None:
@@ -83,6 +96,7 @@ class WorkingSet:
         """Hold nothing until the next use reads the table."""
         with self._reading, self._order:
             self.memory.drop([item.id for item in self.memory.items])
+            self._unwritten = Unwritten()
             self._seen, self._loaded = None, False
 
     def catch_up(self, *, now: float) -> tuple[Eviction, ...]:
@@ -106,28 +120,37 @@ class WorkingSet:
     def _look(self) -> tuple[int, SetChanges | None]:
         with self._order:
             turn, loaded, since = self._turns, self._loaded, self._seen if self._loaded else None
+            unwritten = self._unwritten.coming()
         with self._database.transaction(self.key.tenant) as connection:
-            changes = working.read_changes(connection, self.key, since=since, known=self.memory)
-        nothing = changes is not None and changes.at is None and loaded and since is None  # nor was there before
-        return turn, None if nothing else changes
+            changes = working.read_changes(
+                connection, self.key, since=since, known=self.memory, unwritten=[UUID(id) for id in unwritten]
+            )
+        there_is_no_row = changes is not None and changes.at is None and not changes.dead
+        return turn, None if there_is_no_row and loaded and since is None else changes  # nor was there one before
 
     def _follow(self, changes: SetChanges, turn: int, *, now: float) -> tuple[bool, tuple[Eviction, ...]]:
-        """Take over what was read, except for items that a pending plan moves.
+        """Take over what was read, except for items that a pending plan moves, and for those that are yet to be written.
 
         Answers whether something was left out, and with the evictions.
         """
         with self._order:
             if turn != self._turns:  # others carried out since what may be newer than what was read
                 return True, ()
-            held, memory = changes.held, self.memory
-            left = not memory.leave([i.id for i in memory.items if i.id not in held] if changes.whole else changes.gone)
-            memory.align(held.values())
-            fresh = [item for id, item in held.items() if id not in memory]
+            held, memory, unwritten = changes.held, self.memory, self._unwritten
+            self._forget(changes.dead)
+            gone = [i.id for i in memory.items if i.id not in held] if changes.whole else changes.gone
+            left = unwritten.contradicts(held=held, absent=frozenset(gone))
+            left = not memory.leave([id for id in gone if id not in unwritten]) or left
+            memory.align(item for id, item in held.items() if id not in unwritten)
+            fresh = [item for id, item in held.items() if id not in memory and id not in unwritten]
             left = left or not all(
                 item.content for item in fresh
             )  # it left memory after the read had counted on its content
             plan = memory.plan_load([item for item in fresh if item.content], now=now)
             left = left or any(each.reason == "moving" for each in plan.refused)
+            if unwritten.must_precede(plan):
+                memory.release(plan)
+                return True, ()
         at = changes.at
         if plan.victims:
             written = self._evicted(plan, at)
@@ -136,6 +159,7 @@ class WorkingSet:
             at = written.at
         with self._order:
             evictions = memory.apply(plan, now=now)
+            unwritten.settle(plan)
             left = left or turn != self._turns or not self._came(plan)
             if not left and not (self._loaded and self._seen and at and self._seen.covers(at)):
                 self._seen, self._loaded = at, True
@@ -162,12 +186,24 @@ class WorkingSet:
         admitted = [item for item in plan.admitted if live is None or UUID(item.id) in live]
         return working.change(connection, self.key, admitted=admitted, evicted=plan.victims, dead=dead)
 
+    def await_writing(self, plan: Plan) -> None:
+        """Before a plan's transaction, wait for one that writes what the plan undoes: theirs must be the order of the table.
+
+        Nothing that the plan moves begins to be written while it is outstanding.
+        """
+        with self._order:
+            must_wait = self._unwritten.must_precede(plan)
+        if must_wait:
+            with time_limit.locked(self._writing, what="the same working memory"):
+                pass
+
     def apply(self, plan: Plan, written: SetChange | None, *, now: float) -> tuple[Eviction, ...]:
         """Apply a plan that was committed, and take over what others changed before it."""
         with self._order:
             if written is not None:
-                self.memory.drop(written.refused)
+                self._forget(written.refused)
             evictions = self.memory.apply(plan, now=now)
+            self._unwritten.settle(plan)
             if written is not None:
                 self._carried_out(written.at)
                 self._loaded = self._loaded and self._came(plan, besides=written.refused)
@@ -178,6 +214,7 @@ class WorkingSet:
         plan = self.load(now=now).plan(items, now=now)
 
         def write() -> SetChange | None:
+            self.await_writing(plan)
             with self._database.transaction(self.key.tenant) as connection:
                 return self.write(connection, plan)
 
@@ -186,11 +223,73 @@ class WorkingSet:
         except BaseException:
             self.memory.release(plan)
             raise
+        if written is None:  # there was nothing to hold, or it was all erased meanwhile
+            self.memory.release(plan)
+            return ()
         return self.apply(plan, written, now=now)
+
+    def hold_unwritten(self, items: Sequence[Item], *, now: float, report: Report) -> tuple[Eviction, ...]:
+        """Add items at once, and leave it to `write_unwritten` to say so in the table.
+
+        Until then this process keeps the set, even when nobody else has it. `report` is given the evictions that writing causes.
+        """
+        memory = self.load(now=now)
+        plan = memory.plan(items, now=now)
+        with self._order:
+            evictions = memory.apply(plan, now=now)
+            self._unwritten.add(plan)
+        with _lock:
+            _unwritten_sets[self] = report
+        return evictions
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the table has all that this process has done to the set."""
+        with self._order:
+            return not (self._unwritten.waiting or self._unwritten.writing)
+
+    def write_unwritten(self, *, now: float) -> tuple[Eviction, ...]:
+        """Write what was held without writing it; answers with the evictions that this causes.
+
+        What a plan of another thread is moving waits for the next time, and so does everything when it cannot be written: then
+        the error is raised.
+        """
+        with time_limit.locked(self._writing, what="the same working memory"):
+            with self._order:
+                moves = self._unwritten.begin(besides=self.memory.moving(self._unwritten.waiting)).values()
+            evicted = [move.evicted for move in moves if move.evicted is not None]
+            admitted = [move.admitted for move in moves if move.admitted is not None]
+
+            def write() -> SetChange | None:
+                with self._database.transaction(self.key.tenant) as connection:
+                    return working.change(connection, self.key, admitted=admitted, evicted=evicted)
+
+            try:
+                written = retry_transaction(write, repeatable=True) if moves else None
+            except BaseException:
+                with self._order:
+                    self._unwritten.put_back()
+                raise
+            with self._order:
+                self._unwritten.end()
+                if written is None:  # there was nothing to write, or it was all erased meanwhile
+                    self._forget([item.id for item in admitted])
+                    return ()
+                self._forget(written.refused)
+                self._turns += 1  # what was read before does not have it
+                if self._loaded and written.at.follows(self._seen):
+                    self._seen = written.at
+        return self._caught_up(written.at, now=now) if self._loaded else ()
+
+    def _forget(self, ids: Collection[str]) -> None:
+        """Remove items whose nodes were forgotten. The caller holds `_order`."""
+        self.memory.drop(ids)
+        self._unwritten.remove(ids)
 
     def drop(self, ids: Sequence[str]) -> None:
         """Remove items that the table no longer has, since they were forgotten or erased."""
         with self._order:
+            self._unwritten.remove(ids)
             if self.memory.concerns(ids):
                 self.memory.drop(ids)
                 # As which version is not known here, and another thread may have brought one of them back by now.
@@ -245,12 +344,13 @@ class WorkingSet:
             with self._database.transaction(self.key.tenant) as connection:
                 return working.remove(connection, self.key, ids, at=datetime.now(UTC))
 
-        with bounded(self._database.settings):
+        with bounded(self._database.settings), time_limit.locked(self._writing, what="the same working memory"):
             written = retry_transaction(write)
-        with self._order:
-            gone = self.memory.drop(ids)
-            if written is not None:
-                self._carried_out(written.at)
+            with self._order:
+                gone = self.memory.drop(ids)
+                self._unwritten.remove(ids)
+                if written is not None:
+                    self._carried_out(written.at)
         return gone
 
 
@@ -260,22 +360,67 @@ def _call(method: weakref.WeakMethod[LetGo], items: tuple[Item, ...]) -> tuple[I
 
 
 _sets: weakref.WeakValueDictionary[tuple[Place, SetKey], WorkingSet] = weakref.WeakValueDictionary()
+_unwritten_sets: dict[WorkingSet, Report] = {}  # kept until they are written, even when no memory has them any more
 _lock = threading.Lock()
 
 
 def working_set(database: Database, key: SetKey, *, budget: int, policy: str | Policy) -> WorkingSet:
     """The process's one working set for a key; opening it with another budget or policy raises `InvalidInput`."""
+    found = _opened(database, key, budget=budget, policy=policy)
+    if (found.memory.budget, found.policy) == (budget, policy):
+        return found
+    with _lock:
+        report = _unwritten_sets.get(found)
+    if report is not None:  # perhaps nobody has it any more, and it stays only until it is written
+        with contextlib.suppress(StorageError):
+            _write(found, report)
+    is_open_with = f"budget={found.memory.budget} and policy={found.policy!r}"
+    del found, report  # which keeps the engine, and the engine the set
+    found = _opened(database, key, budget=budget, policy=policy)
+    if (found.memory.budget, found.policy) == (budget, policy):
+        return found
+    raise InvalidInput(
+        f"expected {is_open_with}, with which this working memory is open in this process, got {budget!r} and {policy!r}; "
+        "use the same, or another robot or session"
+    )
+
+
+def _opened(database: Database, key: SetKey, *, budget: int, policy: str | Policy) -> WorkingSet:
+    """The set of a key as it is open in this process, or else a new one."""
     with _lock:
         known = _sets.get((database.place, key))
         if known is None:
             known = _sets[database.place, key] = WorkingSet(database, key, budget=budget, policy=policy)
-        elif (known.memory.budget, known.policy) != (budget, policy):
-            raise InvalidInput(
-                f"expected budget={known.memory.budget} and policy={known.policy!r}, with which this working memory is open "
-                f"in this process, got {budget!r} and {policy!r}; use the same, or another robot or session"
-            )
-        known.go_with(database)
+        elif (known.memory.budget, known.policy) == (budget, policy):
+            known.go_with(database)
         return known
+
+
+def _write(each: WorkingSet, report: Report) -> None:
+    """Write what a set held without writing it; then only memories keep the set."""
+    report(each.write_unwritten(now=time.time()))
+    with _lock:
+        if each.is_written:
+            _unwritten_sets.pop(each, None)
+
+
+def write_unwritten_sets(database: Database) -> None:
+    """Write what was held without writing it, set by set. What cannot be written is kept, and the first error raised at the end.
+
+    When the database is away, the first set shows it, and the others are not tried.
+    """
+    with _lock:
+        due = [(each, report) for each, report in _unwritten_sets.items() if each.place == database.place]
+    failure: StorageError | None = None
+    for each, report in due:
+        try:
+            _write(each, report)
+        except DatabaseUnavailable:
+            raise
+        except StorageError as error:
+            failure = failure or error
+    if failure is not None:
+        raise failure
 
 
 def open_sets(database: Database, tenant: str | None = None) -> list[WorkingSet]:
@@ -293,17 +438,21 @@ def counted(database: Database, key: SetKey, written: CountedAccesses) -> None:
 
 
 def forget_sets() -> None:
-    """Unload every working set, so that its next use reads the table."""
+    """Unload every working set, so that its next use reads the table; what could not be written is lost."""
     with _lock:
         known = list(_sets.values())
+        if _unwritten_sets:
+            _log.warning("what %d working memories held last could not be written", len(_unwritten_sets))
+        _unwritten_sets.clear()
     for each in known:
         each.unload()
 
 
 def _renew_lock() -> None:
-    # Another thread of the parent may have held it, and is not here to let it go.
+    # Another thread of the parent may have held it, and is not here to let it go. The parent writes what it has held.
     global _lock
     _lock = threading.Lock()
+    _unwritten_sets.clear()
 
 
 if hasattr(os, "register_at_fork"):

@@ -20,7 +20,7 @@ ALMOST = 0.05  # seconds: the server may end a statement a little before its tim
 
 
 def flush(engine: Engine, worker: Worker, *, timeout: float | None) -> bool:
-    """Write the access counts, and wait for the tenant's jobs.
+    """Write what is written behind, and wait for the tenant's jobs.
 
     False when the timeout is over, or when the jobs that are left keep failing or need a client that this process does not have;
     a warning says which.
@@ -37,7 +37,7 @@ def flush(engine: Engine, worker: Worker, *, timeout: float | None) -> bool:
 
 
 def _flush(engine: Engine, worker: Worker, limit: time_limit.TimeLimit) -> bool:
-    engine.access_counts.write()
+    engine.write_behind.write()
     worker.retry_models_now(engine.tenant)
     for attempt in attempts():
         with attempt, engine.transaction() as connection:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from uuid import UUID
 
-from ..engine.access_counts import AccessCounts
 from ..engine.fresh_nodes import FreshNodes
 from ..errors import DatabaseUnavailable, HTMError, ModelError
 from ..fork import renewed_after_fork
@@ -61,9 +60,8 @@ class Worker:
     embeds what this process has just written, so that it waits neither for other tenants nor for a long batch.
     """
 
-    def __init__(self, database: Database, access_counts: AccessCounts, fresh_nodes: FreshNodes) -> None:
+    def __init__(self, database: Database, fresh_nodes: FreshNodes) -> None:
         self._database = database
-        self._access_counts = access_counts
         self._fresh_nodes = fresh_nodes
         self._clients = Clients()
         self._rate_limits = RateLimits(rates=database.settings.model_rates, jitter=random.random)
@@ -139,9 +137,22 @@ class Worker:
         if not self._database.may_work:
             self._say_that_jobs_wait()
             return
-        needed = {Pace.FRESH: bool(self._fresh_nodes), Pace.QUICK: True, Pace.SLOW: bool(self._duties(Pace.SLOW))}
-        for pace in (pace for pace in Pace if needed[pace]):
+        for pace in self._needed():
             self._wanted[pace].set()
+        self._ensure_running()
+
+    def start(self) -> None:
+        """Start the threads where they do not run yet; those that do look for jobs in their own time."""
+        if self._database.may_work:
+            self._ensure_running()
+
+    def _needed(self) -> list[Pace]:
+        """The paces that have something to do, or may have."""
+        needed = {Pace.FRESH: bool(self._fresh_nodes), Pace.QUICK: True, Pace.SLOW: bool(self._duties(Pace.SLOW))}
+        return [pace for pace in Pace if needed[pace]]
+
+    def _ensure_running(self) -> None:
+        for pace in self._needed():
             if not self._runs(pace):
                 with self._lock:
                     if not self._runs(pace):
@@ -207,8 +218,6 @@ class Worker:
             wanted.wait(pause)
             wanted.clear()
             try:
-                if pace is Pace.QUICK:
-                    self._access_counts.write()
                 self._drain(pace, self._stopping.is_set)
                 pause = self._seconds_until_due(pace)
             except Exception as error:

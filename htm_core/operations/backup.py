@@ -49,7 +49,7 @@ class Backup:
         palace, words and vectors; collections with their documents and what frameworks store in them; groups with their members,
         what each robot and group holds and has held; and jobs, pending or parked.
         """
-        self._engine.access_counts.write()
+        self._engine.write_behind.write()
         counts: Counter[str] = Counter()
         with self._engine.transaction(patient=True) as connection:
             known = backup.header(connection) or {}

@@ -130,7 +130,7 @@ def answer(engine: Engine, query: RecallQuery) -> Recall:
         hits = _fit_budget(engine, hits, query.budget)
     if query.hold and hits:
         engine.hold(hits)
-        engine.wake()
+        engine.start_worker()
     engine.emit("recall", hits=len(hits), degraded=int(found.degraded is not None), sql_ms=found.timings.sql)
     return replace(found, hits=tuple(hits))
 

@@ -91,13 +91,14 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
         tokens=tokens,
         lanes=[(handler.kind, handler.model) for handler, _ in handlers[1:]],
         working=working_set(runtime.database, _key(options), budget=options.budget, policy=options.policy),
-        access_counts=runtime.access_counts,
+        write_behind=runtime.write_behind,
         fresh_nodes=runtime.fresh_nodes,
         settings=options.settings,
         clock=options.clock,
         on_evict=options.on_evict,
         on_event=options.on_event,
         wake=runtime.worker.wake if options.settings.worker == "thread" else _rest,
+        start_worker=runtime.worker.start if options.settings.worker == "thread" else _rest,
         group=options.group,
     )
     for handler, client in handlers:

@@ -1,4 +1,4 @@
-"""What the memories of one process share: databases, their workers, and access counts not yet written."""
+"""What the memories of one process share: databases, their workers, and what is written behind."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from ..engine.access_counts import AccessCounts
 from ..engine.fresh_nodes import FreshNodes
 from ..engine.verbs import bounded
 from ..engine.working_sets import forget_sets
+from ..engine.write_behind import WriteBehind
 from ..errors import HTMError
 from ..groups.group import leave_all
 from ..groups.heartbeat import Heartbeat
@@ -31,7 +31,7 @@ class Runtime:
     """One database with its worker, and what keeps the groups of its robots together."""
 
     database: Database
-    access_counts: AccessCounts
+    write_behind: WriteBehind
     fresh_nodes: FreshNodes
     worker: Worker
     heartbeat: Heartbeat
@@ -55,10 +55,10 @@ def runtime(url: str | SecretStr | None, settings: Settings) -> Runtime:
     with _lock:
         found = database(url=url, home=Path(home()), settings=settings)
         if id(found) not in _runtimes:
-            access_counts, fresh_nodes, heartbeat = AccessCounts(found), FreshNodes(), Heartbeat(found)
-            worker = Worker(found, access_counts, fresh_nodes)
+            write_behind, fresh_nodes, heartbeat = WriteBehind(found), FreshNodes(), Heartbeat(found)
+            worker = Worker(found, fresh_nodes)
             listener = Listener(found, heartbeat)
-            _runtimes[id(found)] = Runtime(found, access_counts, fresh_nodes, worker, heartbeat, listener)
+            _runtimes[id(found)] = Runtime(found, write_behind, fresh_nodes, worker, heartbeat, listener)
         return _runtimes[id(found)]
 
 
@@ -96,8 +96,9 @@ def shutdown() -> None:
             leave_all(each.heartbeat, each.database)
         each.heartbeat.stop()
         each.listener.stop()
+        each.write_behind.stop()
         with contextlib.suppress(HTMError), bounded(each.database.settings):
-            each.access_counts.write()
+            each.write_behind.write()
     forget_sets()
     close_all()
     for executor in executors:

@@ -57,28 +57,37 @@ class SetChange:
 class SetChanges:
     """Changes of a set: `held` are its new or changed items, `gone` the ids that left; `whole` means `held` is everything.
 
-    Items that the reader did not know come with their content; the others come with an empty one.
+    Items that the reader did not know come with their content; the others come with an empty one. `dead` are those of the
+    reader's unwritten items that were forgotten meanwhile.
     """
 
     at: SetVersion | None
     whole: bool
     held: dict[str, Item] = field(default_factory=dict)
     gone: frozenset[str] = frozenset()
+    dead: frozenset[str] = frozenset()
 
 
 def read_changes(
-    connection: Connection, key: SetKey, *, since: SetVersion | None, known: Container[str]
+    connection: Connection,
+    key: SetKey,
+    *,
+    since: SetVersion | None,
+    known: Container[str],
+    unwritten: Sequence[UUID] = (),
 ) -> SetChanges | None:
     """What has changed since a version, or all items when `since` is None; None when nothing has changed.
 
-    `known` are the ids whose content the reader has.
+    `known` are the ids whose content the reader has, `unwritten` those that it holds and has not written yet.
     """
-    row = connection.execute(load("working")["version"], key.columns()).fetchone()
-    if row is None:
-        return SetChanges(at=None, whole=True)
+    values: dict[str, object] = {**key.columns(), "unwritten": list(unwritten)}
+    row = connection.execute(load("working")["version"], values).fetchone()
+    dead = frozenset(map(str, row["dead"])) if row is not None else frozenset()
+    if row is None or row["id"] is None:
+        return SetChanges(at=None, whole=True, dead=dead)
     at = SetVersion(row["id"], row["version"])
     if since is not None and since.covers(at):
-        return None
+        return SetChanges(at=at, whole=False, dead=dead) if dead else None
     whole = since is None or since.id != at.id or row["pruned"] > since.version
     values = {"set": at.id, "since": 0 if since is None else since.version}
     rows = connection.execute(load("working")["items" if whole else "changed"], values).fetchall()
@@ -86,7 +95,7 @@ def read_changes(
     gone = frozenset(str(row["id"]) for row in rows if not row["held"])
     words = _contents(connection, [UUID(id) for id in held if id not in known])
     items = {id: _item(row, words.get(id)) for id, row in held.items() if id in known or id in words}
-    return SetChanges(at=at, whole=whole, held=items, gone=gone)
+    return SetChanges(at=at, whole=whole, held=items, gone=gone, dead=dead)
 
 
 def _contents(connection: Connection, ids: Sequence[UUID]) -> dict[str, Row]:
@@ -132,7 +141,8 @@ def change(
 ) -> SetChange | None:
     """Store admitted and evicted items, and remove `dead` nodes from every set; returns the new version.
 
-    None when there is nothing to write, or when `expected` is given and the set has another version already.
+    None when there is nothing to write, also since all of it was erased, or when `expected` is given and the set has another
+    version already.
     """
     if not (admitted or evicted or dead):
         return None

@@ -1,6 +1,10 @@
 -- name: version
-select s.id, s.version, s.pruned from working_sets s
-where s.tenant = this_tenant() and s.owner = %(owner)s and s.shared = %(shared)s and s.holder = %(holder)s
+-- No set is no row of `s`. Those of the unwritten items whose nodes are no longer live come with it, in one message.
+select s.id, s.version, s.pruned, array(
+  select given.id from each_id(%(unwritten)s::uuid[]) as given(id)
+  where (select true from nodes n where n.tenant = this_tenant() and n.id = given.id and n.live) is null) as dead
+from (values (true)) as one left join working_sets s
+  on s.tenant = this_tenant() and s.owner = %(owner)s and s.shared = %(shared)s and s.holder = %(holder)s
   and s.session = %(session)s
 
 -- name: items

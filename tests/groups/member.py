@@ -105,7 +105,7 @@ class Robot:
 
     def write(self) -> None:
         """Write what was gathered of access counts."""
-        until_there(self.memory._runtime.access_counts.write)
+        until_there(self.memory._runtime.write_behind.write)
 
     def holds(self) -> list[list[Any]]:
         """What is in this process's working memory, without a look at the table."""

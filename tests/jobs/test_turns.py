@@ -12,7 +12,6 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from htm_core import Memory, Settings
-from htm_core.engine.access_counts import AccessCounts
 from htm_core.engine.fresh_nodes import NODES, OWNERS, FreshNodes
 from htm_core.jobs import handlers
 from htm_core.jobs.turns import BULK_EVERY, Turns
@@ -62,7 +61,7 @@ def idle(url: str | None) -> Runtime:
 @pytest.fixture
 def worker(idle: Runtime, embedder: Recording) -> Worker:
     """A worker without threads, which does a batch when it is told to."""
-    made = Worker(idle.database, AccessCounts(idle.database), idle.fresh_nodes)
+    made = Worker(idle.database, idle.fresh_nodes)
     made.add_embedder(resolve(embedder))
     return made
 

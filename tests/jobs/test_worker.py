@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from htm_core import Settings
-from htm_core.engine.access_counts import AccessCounts
 from htm_core.engine.fresh_nodes import FreshNodes
 from htm_core.errors import DimensionMismatch, InvalidInput
 from htm_core.jobs.reembed import reembed
@@ -46,7 +45,7 @@ def idle_database(url: str | None) -> Database:
 
 
 def worker_for(database: Database, *embedders: HashEmbedder) -> Worker:
-    worker = Worker(database, AccessCounts(database), FreshNodes())
+    worker = Worker(database, FreshNodes())
     for embedder in embedders:
         worker.add_embedder(resolve(embedder))
     return worker

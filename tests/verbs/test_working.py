@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -379,7 +380,7 @@ def test_a_policy_that_reads_the_memory_which_asks_it_does_not_stop_it(make: Mak
 
 Step = tuple[int, str, int]
 STEPS = st.lists(
-    st.tuples(st.integers(0, 2), st.sampled_from(["hold", "hold", "remove", "clear", "look", "forget", "say"]), st.integers(0, 11)),
+    st.tuples(st.integers(0, 2), st.sampled_from(["hold", "recall", "recall", "write", "remove", "clear", "look", "forget", "say"]), st.integers(0, 11)),
     min_size=1, max_size=25,
 )  # fmt: skip
 POLICIES = ("importance", "lfu_lru", "lru", "fifo")
@@ -411,6 +412,10 @@ def test_three_processes_agree_with_the_table_whatever_each_does_and_whoever_loo
         one, item = three[who], items[which]
         if action == "hold":
             one.hold([item], now=time.time())
+        elif action == "recall":
+            one.hold_unwritten([replace(item, added_at=time.time())], now=time.time(), report=lambda gone: None)
+        elif action == "write":
+            one.write_unwritten(now=time.time())
         elif action == "remove":
             one.memory.remove(item.id)
         elif action == "clear":
@@ -422,6 +427,8 @@ def test_three_processes_agree_with_the_table_whatever_each_does_and_whoever_loo
         elif item.id in {node.id for node in memory.list(limit=100)}:
             memory.forget(item.id)
         assert all(each.memory.tokens + each.memory.reserved <= 12 for each in three)
+    for each in three:
+        each.write_unwritten(now=time.time())
     agreed = [held(each) for each in three]
     assert agreed[0] == agreed[1] == agreed[2] == rows(memory)
     assert sum(map(count, agreed[0])) <= 12
@@ -439,8 +446,12 @@ def test_threads_of_two_processes_agree_with_the_table_at_rest(
         dice, one = random.Random(number), two[number % 2]
         try:
             for _ in range(25):
-                if dice.random() < 0.7:
+                if dice.random() < 0.4:
                     one.hold([dice.choice(items)], now=time.time())
+                elif dice.random() < 0.5:
+                    one.hold_unwritten([dice.choice(items)], now=time.time(), report=lambda gone: None)
+                elif dice.random() < 0.4:
+                    one.write_unwritten(now=time.time())
                 else:
                     one.memory.remove(dice.choice(items).id)
                 assert one.memory.tokens <= 12
@@ -453,6 +464,9 @@ def test_threads_of_two_processes_agree_with_the_table_at_rest(
     for thread in threads:
         thread.join()
     assert raised == []
+    for one in two:
+        one.write_unwritten(now=time.time())
+        assert one.is_written
     assert held(two[0]) == held(two[1]) == rows(memory)
     assert two[0].memory.reserved == two[1].memory.reserved == 0
 

@@ -181,7 +181,7 @@ class WorkingMemory:
         """Drop what storage has dropped, except what outstanding plans are moving; returns whether there was none of these."""
         with self._lock:
             gone = list(ids)
-            moving = self._moving(gone)
+            moving = self.moving(gone)
             self.drop(id for id in gone if id in self._held and id not in moving)
             return not moving
 
@@ -189,10 +189,12 @@ class WorkingMemory:
         """Whether one of these ids is held, or an outstanding plan is moving it."""
         with self._lock:
             wanted = list(ids)
-            return bool(self._moving(wanted)) or any(id in self._held for id in wanted)
+            return bool(self.moving(wanted)) or any(id in self._held for id in wanted)
 
-    def _moving(self, ids: Iterable[str]) -> set[str]:
-        return {id for id in ids if id in self._claims.leaving or id in self._claims.wanted}
+    def moving(self, ids: Iterable[str]) -> set[str]:
+        """Which of these ids outstanding plans are moving."""
+        with self._lock:
+            return {id for id in ids if id in self._claims.leaving or id in self._claims.wanted}
 
     def touch(self, ids: Iterable[str], *, now: float) -> None:
         """Count an access to each item at the time `now`, O(1) each; ids that are not held are ignored."""

@@ -40,7 +40,8 @@ end $$;
 -- Writes down one change of a set: who left and came, and nodes that are no longer live, which leave every set.
 --
 -- Answers with the version that it made, and with those who were forgotten meanwhile and did not come; with nothing where
--- `expected` is given and the set has moved on from it.
+-- `expected` is given and the set has moved on from it, and where there is no set and nothing that it would hold: what was
+-- held before its owner was erased leaves no row of that owner.
 create or replace function htm.change_working_set(of_owner text, is_shared boolean, of_holder text, of_session text, expected bigint,
                            gone uuid[], scores float8[], gone_at timestamptz, by_policy text,
                            came uuid[], added timestamptz[], accessed timestamptz[], counts bigint[], dead uuid[])
@@ -57,6 +58,11 @@ begin
         where o.tenant = htm.this_tenant() and (o.owner, o.shared, o.holder, o.session) = (of_owner, is_shared, of_holder, of_session))))
     order by s.id for no key update of s;
   end if;
+  if cardinality(dead) = 0
+    and (select true from htm.nodes n where n.tenant = htm.this_tenant() and n.id in (select htm.each_id(came)) and n.live limit 1) is null
+    and (select true from htm.working_sets o
+         where o.tenant = htm.this_tenant() and (o.owner, o.shared, o.holder, o.session) = (of_owner, is_shared, of_holder, of_session)) is null
+  then return; end if;
   if expected is null then
     insert into htm.working_sets as s (tenant, owner, shared, holder, session)
     values (htm.this_tenant(), of_owner, is_shared, of_holder, of_session)
