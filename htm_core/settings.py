@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Literal, overload
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 
 @overload
@@ -73,6 +74,12 @@ class Settings(BaseModel):
     auto_migrate: bool = Field(
         default=True, description="bring the schema up to date on first use, where the login may"
     )
+    user_walls: bool = Field(
+        default=False, description="a wall between the users of a tenant in PostgreSQL too; docs/why/user-walls.md"
+    )
+    user_walls_key: SecretStr | None = Field(
+        default=None, description="what signs claims of users; None: it is read as the owner"
+    )
     migrate_url: SecretStr | None = Field(default=None, description="DSN of the owner: migrations and indexes")
     listen_url: SecretStr | None = Field(default=None, description="direct DSN for LISTEN, behind a pooler")
     max_content: int = Field(default=1_000_000, ge=1, description="characters of one memory at most")
@@ -89,6 +96,14 @@ class Settings(BaseModel):
         pattern=r"^([a-z_][a-z0-9_]*\.)?[a-z_]+$",
         description="text search configuration of a new tenant; one of your own with its schema, as in public.my_german",
     )
+
+    @field_validator("user_walls_key")
+    @classmethod
+    def _is_key(cls, given: SecretStr | None) -> SecretStr | None:
+        # The message may not quote it.
+        if given is not None and not re.fullmatch("[0-9a-fA-F]{64}", given.get_secret_value()):
+            raise ValueError("expected 64 hexadecimal digits, as `htm migrate --user-walls key` prints them")
+        return given
 
 
 def home() -> Path:

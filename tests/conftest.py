@@ -42,6 +42,7 @@ SETTINGS = Settings(
     statement_timeout=20.0,
     pool_timeout=20.0,
     worker_lease=3.0,
+    user_walls=os.environ.get("HTM_TEST_USER_WALLS") == "1",  # the whole product behind the second wall
     migrate_url=os.environ.get("HTM_TEST_OWNER_URL"),  # type: ignore[arg-type]  # pydantic makes a secret of it
 )
 

@@ -9,12 +9,13 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 from pydantic import SecretStr
 
-from ..errors import InvalidInput, SchemaOutdated
+from ..errors import InvalidInput, NotFound, SchemaOutdated
 from ..jobs.reembed import reembed as fill_and_change
 from ..jobs.reindex import reindex as renew_words
 from ..models.propositioners import CheckedPropositioner, resolve_propositioner
@@ -23,6 +24,7 @@ from ..models.tokenizers import resolve_tokenizer
 from ..runtime.open import model_handlers
 from ..runtime.process import Runtime, runtime, url_or_environment
 from ..settings import Settings
+from ..store.database import Database
 from ..store.migrate import script
 from ..store.role_change import move
 from ..store.roles import Roles, database_name, own_prefix
@@ -33,6 +35,15 @@ from .rendering import key_value_table, progress_bar, stderr_console, stdout_con
 from .setup import ensure_weights
 
 POLL_SECONDS = 5.0  # seconds between two looks for jobs that other processes have queued
+
+
+class UserWalls(StrEnum):
+    """What is wanted of the wall between users."""
+
+    ON = "on"
+    OFF = "off"
+    KEY = "key"
+
 
 Embedders = Annotated[
     list[str] | None, typer.Option("--embedder", help="A model whose jobs to do; may be repeated. Default minilm.")
@@ -185,6 +196,13 @@ def migrate(
             "--extension-schema", help="With --sql: the schema of the extension vector, where it is there already."
         ),
     ] = EXTENSION_SCHEMA,
+    user_walls: Annotated[
+        UserWalls | None,
+        typer.Option(
+            "--user-walls",
+            help="Put up (on) or take down (off) the wall between users, or print the key of its claims (key).",
+        ),
+    ] = None,
 ) -> None:
     """Bring the schema up to date, as its owner (--url), and name the steps that were applied."""
     settings = common.settings().model_copy(update={"roles": roles})
@@ -201,12 +219,34 @@ def migrate(
         )
     elif move_roles:
         _move_roles(common, settings, url, login or [])
+    elif user_walls is not None:
+        _user_walls(common, runtime(common.url, settings).database, user_walls)
     else:
         steps = runtime(common.url, settings).database.migrate()
         if common.json:
             print_json({"applied": steps})
         else:
             stdout_console().print("\n".join(f"applied {step}" for step in steps) or "The schema is up to date.")
+
+
+def _user_walls(common: CommonOptions, database: Database, wanted: UserWalls) -> None:
+    database.migrate()
+    if wanted is not UserWalls.KEY:
+        database.set_user_walls(up=wanted is UserWalls.ON)
+    key = database.user_walls_key()
+    if wanted is UserWalls.KEY and key is None:
+        raise NotFound(
+            "expected a wall between users, which has a key, got none; htm migrate --user-walls on puts it up"
+        )
+    if common.json:
+        print_json(
+            {"user_walls": key is not None}
+            | ({"key": key.get_secret_value()} if key is not None and wanted is UserWalls.KEY else {})
+        )
+    elif wanted is UserWalls.KEY and key is not None:
+        typer.echo(key.get_secret_value())
+    else:
+        stdout_console().print(f"The wall between users is {'up' if key else 'down'}.")
 
 
 def _move_roles(common: CommonOptions, settings: Settings, url: SecretStr | None, logins: Sequence[str]) -> None:

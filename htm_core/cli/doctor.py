@@ -69,6 +69,7 @@ def _database(common: CommonOptions) -> list[Finding]:
         model=make_embedder(common.embedder).name,
         embedded=database.is_embedded,
         roles="htm" if database.is_embedded else database.settings.roles,
+        walls_key=database.walls_key,
     )
 
 

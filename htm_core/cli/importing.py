@@ -20,6 +20,7 @@ from ..memory import Memory
 from ..rules.identity import node_id
 from ..rules.transcripts.read import iter_read, read
 from ..store import mentions
+from ..store.owner_claims import claim_of
 from ..types import Draft
 from .backup import is_backup_file, read_backup
 from .json_output import print_json
@@ -152,7 +153,7 @@ def new_and_changed(drafts: Sequence[Draft], *, common: CommonOptions, works: bo
     """The drafts with new ids, and those with a known id and another text."""
     owner = common.user or ""
     ids = [(draft.session or "", draft.id or "") for draft in drafts]
-    with common.runtime(works=works).database.transaction(common.tenant) as connection:
+    with common.runtime(works=works).database.transaction(common.tenant, claim=claim_of(owner)) as connection:
         known = mentions.nodes_of_ids(connection, ids, owner=owner)
     new = [draft for draft, id in zip(drafts, ids, strict=True) if id not in known]
     changed = [

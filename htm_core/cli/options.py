@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json as json_module
+import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from ..errors import HTMError, InvalidInput
 from ..memory import Memory
 from ..models.embedders import CheckedEmbedder, resolve
 from ..runtime.process import Runtime, runtime
-from ..settings import Settings
+from ..settings import Settings, as_secret
 from ..store import tenants
 from ..types import Embed, Eviction
 from .exit_codes import reported_errors
@@ -105,7 +106,10 @@ class CommonOptions:
 
     def settings(self, *, works: bool = False) -> Settings:
         """The settings of this process."""
-        return Settings(worker="thread" if works else "off", migrate_url=self.migrate_url or None, pool_min=0)
+        return Settings(
+            worker="thread" if works else "off", migrate_url=self.migrate_url or None, pool_min=0,
+            user_walls_key=as_secret(os.environ.get("HTM_USER_WALLS_KEY") or None),
+        )  # fmt: skip
 
 
 def memory_options(

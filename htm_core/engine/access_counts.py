@@ -13,6 +13,7 @@ from ..fork import renewed_after_fork
 from ..store import nodes, tenants, working
 from ..store.database import Database
 from ..store.errors import retry_transaction
+from ..store.owner_claims import claim_of
 from ..store.working import CountedAccesses, SetKey
 from .working_sets import counted
 
@@ -92,7 +93,8 @@ class AccessCounts:
     def _write(self, tenant: str, access_counts: _OfTenant) -> Mapping[SetKey, CountedAccesses]:
         """Write one tenant's counts in one transaction, every table in the order of its keys."""
         written: dict[SetKey, CountedAccesses] = {}
-        with self._database.transaction(tenant) as connection:
+        claim = claim_of(*{key.owner for key in access_counts.held})
+        with self._database.transaction(tenant, claim=claim) as connection:
             if access_counts.nodes:
                 nodes.add_accesses(connection, access_counts.nodes)
             for key in sorted(access_counts.held, key=lambda key: (key.owner, key.shared, key.holder, key.session)):

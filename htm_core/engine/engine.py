@@ -26,6 +26,7 @@ from ..settings import Settings
 from ..store import jobs, nodes, tenants
 from ..store.database import Connection, Database
 from ..store.errors import retry_transaction
+from ..store.owner_claims import EVERYBODY, claim_of
 from ..store.records import Entry, WrittenEntry
 from ..store.working import SetChange
 from ..store.write import FEW, last_said, write
@@ -162,16 +163,20 @@ class Engine:
     # -- transactions --------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def transaction(self, *, patient: bool = False) -> Iterator[Connection]:
+    def transaction(
+        self, *, patient: bool = False, everybody: bool = False, also: Sequence[str] = ()
+    ) -> Iterator[Connection]:
         """A transaction that sees this tenant only, and in which the rows of tenant, robot and model exist.
 
+        Where there is a wall between users, it lets this memory's owners through, and those of `also`, or `everybody`.
         One that is `patient` may take any time, such as a backup's; each answer of the server has its limit.
 
         Raises `DimensionMismatch` when the tenant's vectors are of another model.
         """
         name = self.embedder.name
         key = (self.tenant, self.robot, name)
-        with self.database.transaction(self.tenant, patient=patient) as connection:
+        claim = EVERYBODY if everybody else claim_of(self.owner, *also)
+        with self.database.transaction(self.tenant, claim=claim, patient=patient) as connection:
             if key not in self.database.settled:
                 state = tenants.ensure_rows(connection, robot=self.robot, model=name, language=self.settings.language)
                 if state.model not in (None, name):

@@ -9,6 +9,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Collection, Container, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
@@ -23,6 +24,7 @@ from ..rules.working_memory.memory import Plan, WorkingMemory
 from ..store import working
 from ..store.database import Connection, Database
 from ..store.errors import retry_transaction
+from ..store.owner_claims import claim_of
 from ..store.working import CountedAccesses, SetChange, SetChanges, SetKey, SetVersion
 from ..types import Eviction, Item
 from .unwritten import Unwritten
@@ -92,6 +94,9 @@ class WorkingSet:
             self.catch_up(now=now)
         return self.memory
 
+    def _transaction(self) -> AbstractContextManager[Connection]:
+        return self._database.transaction(self.key.tenant, claim=claim_of(self.key.owner))
+
     def unload(self) -> None:
         """Hold nothing until the next use reads the table."""
         with self._reading, self._order:
@@ -121,7 +126,7 @@ class WorkingSet:
         with self._order:
             turn, loaded, since = self._turns, self._loaded, self._seen if self._loaded else None
             unwritten = self._unwritten.coming()
-        with self._database.transaction(self.key.tenant) as connection:
+        with self._transaction() as connection:
             changes = working.read_changes(
                 connection, self.key, since=since, known=self.memory, unwritten=[UUID(id) for id in unwritten]
             )
@@ -169,7 +174,7 @@ class WorkingSet:
         """Write the evictions that others' additions cause; None when the set has moved on and must be read again."""
         written = None
         try:
-            with self._database.transaction(self.key.tenant) as connection:
+            with self._transaction() as connection:
                 expected = at.version if at is not None else None
                 written = working.change(connection, self.key, evicted=plan.victims, expected=expected)
         finally:
@@ -215,7 +220,7 @@ class WorkingSet:
 
         def write() -> SetChange | None:
             self.await_writing(plan)
-            with self._database.transaction(self.key.tenant) as connection:
+            with self._transaction() as connection:
                 return self.write(connection, plan)
 
         try:
@@ -261,7 +266,7 @@ class WorkingSet:
             admitted = [move.admitted for move in moves if move.admitted is not None]
 
             def write() -> SetChange | None:
-                with self._database.transaction(self.key.tenant) as connection:
+                with self._transaction() as connection:
                     return working.change(connection, self.key, admitted=admitted, evicted=evicted)
 
             try:
@@ -333,15 +338,18 @@ class WorkingSet:
             return ()
 
     def go_with(self, database: Database) -> None:
-        """Work through the database of whoever gives a verb the least time: no memory that has the set open waits for longer."""
-        if database.settings.verb_timeout < self._database.settings.verb_timeout:
+        """Work through the database of whoever gives a verb the least time: no memory that has the set open waits for longer.
+
+        One that was given the key of the wall between users comes before one that was not, which may be refused.
+        """
+        if _rank(database) < _rank(self._database):
             self._database = database
 
     def _let_go(self, items: tuple[Item, ...]) -> tuple[Item, ...]:
         ids = [item.id for item in items]
 
         def write() -> SetChange | None:
-            with self._database.transaction(self.key.tenant) as connection:
+            with self._transaction() as connection:
                 return working.remove(connection, self.key, ids, at=datetime.now(UTC))
 
         with bounded(self._database.settings), time_limit.locked(self._writing, what="the same working memory"):
@@ -352,6 +360,10 @@ class WorkingSet:
                 if written is not None:
                     self._carried_out(written.at)
         return gone
+
+
+def _rank(database: Database) -> tuple[bool, float]:
+    return database.settings.user_walls_key is None, database.settings.verb_timeout
 
 
 def _call(method: weakref.WeakMethod[LetGo], items: tuple[Item, ...]) -> tuple[Item, ...]:

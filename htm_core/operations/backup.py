@@ -51,7 +51,7 @@ class Backup:
         """
         self._engine.write_behind.write()
         counts: Counter[str] = Counter()
-        with self._engine.transaction(patient=True) as connection:
+        with self._engine.transaction(patient=True, everybody=True) as connection:
             known = backup.header(connection) or {}
             head = {name: known.get(name) for name in ("language", "code", "model", "dimension")}
             target.write(_line({"format": FORMAT, "version": VERSION, "tenant": self._engine.tenant, **head}))
@@ -74,7 +74,7 @@ class Backup:
         lines, engine = iter(source), self._engine
         head = _header(next(lines, ""))
         rows, counts = _rows(lines), Counter[str]()
-        with engine.transaction(patient=True) as connection:
+        with engine.transaction(patient=True, everybody=True) as connection:
             filling = _Filling(engine, connection, head)
             while some := list(islice(rows, backup.AT_ONCE)):
                 for part, few in _runs(some):

@@ -69,8 +69,9 @@ def erase(engine: Engine, *, user: str | None, session: str | None, key: str | N
     if len(named) != 1:
         raise InvalidInput(f"expected exactly one of user, session and key, got {len(named)}; nothing was erased")
     validation.check_name(named[0], what="user, session or key")
+    others = [user] if user is not None else [] if session is None else engine.owners_of(session)
     for attempt in attempts():
-        with attempt, engine.transaction() as connection:
+        with attempt, engine.transaction(also=others) as connection:
             if user is not None:
                 counts = forgetting.erase_owner(connection, owner=user)
             elif session is not None:

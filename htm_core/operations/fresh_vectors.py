@@ -32,29 +32,31 @@ def make_fresh_vectors(engine: Engine, query: RecallQuery) -> None:
     if not ids:
         return
     try:
-        engine.fresh_nodes.done(engine.tenant, _make_vectors(engine, ids))
+        engine.fresh_nodes.done(engine.tenant, _make_vectors(engine, ids, everybody=query.of_everybody))
     except ModelError:
         engine.fresh_nodes.done(engine.tenant, ids)  # a text that the model cannot take would fail each recall
     except HTMError as error:
         _log.warning("the vectors of new memories are left to the worker: %s", error)
 
 
-def _make_vectors(engine: Engine, ids: list[UUID]) -> set[UUID]:
+def _make_vectors(engine: Engine, ids: list[UUID], *, everybody: bool) -> set[UUID]:
     """Make up to `PASSAGES` vectors of these nodes, and give the nodes that have all of theirs."""
     model = engine.embedder.name
-    with engine.transaction() as connection:
+    with engine.transaction(everybody=everybody) as connection:
         missing = jobs.missing_texts(connection, ids, model=model, limit=PASSAGES)
     if not missing:
         return set(ids)
     answers = engine.embedder.documents([text.body for text in missing])
     vectors = dict(zip([text.id for text in missing], answers, strict=True))
     made = {text.node_id for text in missing} - jobs.nodes_left(missing, vectors)
-    retry_transaction(lambda: _store(engine, vectors, sorted(made)))
+    retry_transaction(lambda: _store(engine, vectors, sorted(made), everybody=everybody))
     return made
 
 
-def _store(engine: Engine, vectors: Mapping[UUID, Sequence[float]], complete: Sequence[UUID]) -> None:
+def _store(
+    engine: Engine, vectors: Mapping[UUID, Sequence[float]], complete: Sequence[UUID], *, everybody: bool
+) -> None:
     model = engine.embedder.name
-    with engine.transaction() as connection:
+    with engine.transaction(everybody=everybody) as connection:
         nodes.insert_vectors(connection, vectors, model=model)
         jobs.finish_embedding(connection, complete, model=model)

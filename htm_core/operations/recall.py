@@ -127,7 +127,7 @@ def answer(engine: Engine, query: RecallQuery) -> Recall:
     if not query.explain:
         hits = [replace(hit, signals={}) for hit in hits]
     if query.budget is not None:
-        hits = _fit_budget(engine, hits, query.budget)
+        hits = _fit_budget(engine, hits, query.budget, everybody=query.of_everybody)
     if query.hold and hits:
         engine.hold(hits)
         engine.start_worker()
@@ -248,7 +248,7 @@ def _speakers(engine: Engine, query: RecallQuery) -> dict[str, str]:
     forms = query_signals.name_forms(query.text) if query.signal_weights.speaker else {}
     if not forms:
         return {}
-    with engine.transaction() as connection:
+    with engine.transaction(everybody=query.of_everybody) as connection:
         known = search.speakers(connection, list(forms), filters=query.filters)
     return query_signals.named(forms, known)
 
@@ -272,7 +272,7 @@ def _search(engine: Engine, query: RecallQuery) -> list[Hit]:
     """
     weight, limit = query.signal_weights.diversity, query.limit
     ranked = engine.settings.fusion == "ranks"
-    with engine.transaction() as connection:
+    with engine.transaction(everybody=query.of_everybody) as connection:
         while True:
             hits = (
                 _fuse_ranks(connection, query)[:limit]
@@ -326,7 +326,7 @@ def _speaker(hit: Hit) -> str | None:
     return hit.mentions[0].name if hit.mentions else None
 
 
-def _fit_budget(engine: Engine, hits: Sequence[Hit], budget: int) -> list[Hit]:
+def _fit_budget(engine: Engine, hits: Sequence[Hit], budget: int, *, everybody: bool) -> list[Hit]:
     """The best whole hits that fit a token budget; what is left of it goes to the message before each, best hit first.
 
     An answer is seldom readable without its question. A message that is a hit itself, or stands before two hits, is
@@ -340,7 +340,7 @@ def _fit_budget(engine: Engine, hits: Sequence[Hit], budget: int) -> list[Hit]:
     said = [UUID(hit.mentions[0].id) for hit in kept if hit.mentions]
     if not budget or not said:
         return kept
-    with engine.transaction() as connection:
+    with engine.transaction(everybody=everybody) as connection:
         before = search.preceding(connection, said)
     shown = {hit.node.id for hit in kept}
     for place, hit in enumerate(kept):

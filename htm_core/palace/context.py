@@ -247,7 +247,7 @@ class PalaceContext:
     def sweep(self) -> None:
         """Hide the expired notes of the whole tenant."""
         for attempt in attempts():
-            with attempt, self.engine.transaction() as connection:
+            with attempt, self.engine.transaction(everybody=True) as connection:
                 forgotten = places.sweep(connection, now=self.now(), by=self.memory.robot)
         self.drop(forgotten)
 

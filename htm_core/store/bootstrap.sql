@@ -137,6 +137,13 @@ begin
   execute format('grant execute on all functions in schema %I to htm_app, htm_worker', current_schema());
 end $$
 
+-- name: user_walls
+-- Where the wall between users is up, tables and conditions that are new to it come behind it too.
+do $$
+begin
+  if (select enabled from user_walls) then call set_user_walls(true); end if;
+end $$
+
 -- name: lock
 -- Whoever may read the table can go on reading it, and whoever may not can lock nothing.
 lock table migrations in share row exclusive mode

@@ -139,8 +139,8 @@ def connect(conninfo: str | SecretStr, *, patience: float = PATIENCE) -> Connect
     return connection
 
 
-def check(connection: Connection, *, patience: float, opening: bytes = b"") -> None:
-    """Check that an idle connection answers within `patience` seconds, else close it and raise `NoAnswer`.
+def check(connection: Connection, *, patience: float, opening: bytes = b"") -> list[PGresult]:
+    """Check that a connection answers within `patience` seconds, else close it and raise `NoAnswer`; gives the answers.
 
     `opening` is sent for the check: an empty query, or the statements that begin a transaction, which saves a round trip.
     Raises `psycopg.OperationalError` when the connection has ended, and the server's error about the opening. The time
@@ -149,13 +149,15 @@ def check(connection: Connection, *, patience: float, opening: bytes = b"") -> N
     limit = time_limit.current()
     left = patience if limit is None else limit.answer_by - time.monotonic()
     try:
-        _await_answer(connection.pgconn, min(patience, left), opening, AnswerOverdue if left < patience else NoAnswer)
+        return _await_answer(
+            connection.pgconn, min(patience, left), opening, AnswerOverdue if left < patience else NoAnswer
+        )
     except psycopg.OperationalError:
         connection.close()
         raise
 
 
-def _await_answer(connection: PGconn, patience: float, query: bytes, overdue: type[NoAnswer]) -> None:
+def _await_answer(connection: PGconn, patience: float, query: bytes, overdue: type[NoAnswer]) -> list[PGresult]:
     deadline = time.monotonic() + patience
     connection.send_query(query)
     connection.flush()
@@ -173,6 +175,7 @@ def _await_answer(connection: PGconn, patience: float, query: bytes, overdue: ty
     for result in results:
         if result.status == ExecStatus.FATAL_ERROR:
             raise _error(result)
+    return results
 
 
 def _error(result: PGresult) -> psycopg.Error:

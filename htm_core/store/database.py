@@ -12,18 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
+from psycopg.pq.abc import PGresult
 from psycopg.sql import Literal
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 from pydantic import SecretStr
 
 from .. import time_limit
-from ..errors import SchemaOutdated
+from ..errors import SchemaOutdated, StorageError
 from ..fork import renewed_after_fork
 from ..settings import Settings, as_secret
 from .connection import AnswerOverdue, Connection, NoAnswer, Row, check, connect, options, readable, refuse_pooler
 from .embedded import server
-from .errors import detect_lost_session, translated
+from .errors import detect_lost_session, retry_transaction, translated
 from .migrate import client_name, migrate, pending_steps, read_applied, schema_files
+from .owner_claims import EVERYBODY, NOBODY, OwnerClaim, sign
 from .queries import load
 from .roles import EMBEDDED, Roles, choose, find, rights
 from .schemas import register_types, search_path
@@ -70,10 +72,12 @@ class Growth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Start:
-    """How a transaction begins: as whom, and how many seconds the server lets it take, in all and between two statements."""
+    """How a transaction begins: as whom, for which owners, and the seconds that it has, in all and between two statements."""
 
     role: str
     tenant: str
+    claim: OwnerClaim
+    key: bytes | None  # that the claim is signed with; None: nobody asks for one
     whole: float
     idle: float
 
@@ -118,6 +122,7 @@ class Database:
         self._may_work = True
         self._refused = False
         self._extension = ""  # the schema of the extension vector
+        self._claim_key: bytes | None = None  # None: there is no wall between users
         self.settled: set[tuple[str, str, str]] = set()  # tenant, robot and model whose rows are known to be there
         self.growth = Growth()
 
@@ -157,17 +162,21 @@ class Database:
         return self._roles
 
     @contextlib.contextmanager
-    def transaction(self, tenant: str, *, role: str = "htm_app", patient: bool = False) -> Iterator[Connection]:
+    def transaction(
+        self, tenant: str, *, role: str = "htm_app", claim: OwnerClaim | None = None, patient: bool = False
+    ) -> Iterator[Connection]:
         """A transaction as `role` that sees one tenant; committed at the end, rolled back on any error.
 
-        `role` is `htm_app` or `htm_worker`, by whatever name this installation has it. Outside of verbs, and when it is `patient`,
-        it may take any time, but each answer of the server has its limit.
+        `role` is `htm_app` or `htm_worker`, by whatever name this installation has it. Where there is a wall between users, it sees
+        the owners of `claim`: by default a worker sees all, anybody else nothing that has an owner. Outside of verbs, and when
+        it is `patient`, it may take any time, but each answer of the server has its limit.
 
         Raises `DatabaseUnavailable`, `QueryTimeout`, `SchemaOutdated`, `StorageError`.
         """
         with time_limit.limited(self._limit(patient=patient)):
             self.open()
-            with self._transaction(tenant, role, patient=patient) as connection:
+            claim = claim or (EVERYBODY if role == "htm_worker" else NOBODY)
+            with self._transaction(tenant, role, claim, patient=patient) as connection:
                 yield connection
 
     def _limit(self, *, patient: bool) -> time_limit.TimeLimit:
@@ -179,11 +188,13 @@ class Database:
         return time_limit.TimeLimit(longest, total=math.inf)
 
     @contextlib.contextmanager
-    def _transaction(self, tenant: str, role: str, *, patient: bool) -> Iterator[Connection]:
+    def _transaction(self, tenant: str, role: str, claim: OwnerClaim, *, patient: bool) -> Iterator[Connection]:
         limit = time_limit.current()
         start = _Start(
             role=role,
             tenant=tenant,
+            claim=claim,
+            key=self._claim_key if claim else None,
             whole=math.inf if limit is None else limit.left,
             idle=self.settings.verb_timeout * (PATIENT if patient else 1),
         )
@@ -211,7 +222,17 @@ class Database:
         statements, opening = load("database"), "begin; "
         if connection.info.server_version >= TRANSACTION_TIMEOUT_SINCE and math.isfinite(start.whole):
             opening += statements["transaction_timeout"] % literals + "; "
-        return (opening + statements["enter"] % literals).encode()
+        opening += statements["enter"] % literals
+        if start.key is not None:
+            opening += "; " + statements["claim_terms"]
+        return opening.encode()
+
+    def _say_claim(self, connection: Connection, start: _Start, key: bytes, terms: PGresult) -> None:
+        """Set the signed claim of a transaction that has begun, by its own terms: one round trip more."""
+        backend, started = ((terms.get_value(0, column) or b"").decode() for column in (0, 1))
+        claim = sign(start.claim, key=key, tenant=start.tenant, backend=backend, started=started)
+        statement = load("database")["claim"] % {"claim": Literal(claim).as_string(connection)}
+        check(connection, patience=self.settings.pool_timeout, opening=statement.encode())
 
     @contextlib.contextmanager
     def owner(self) -> Iterator[Connection]:
@@ -244,6 +265,7 @@ class Database:
         if self._path is None or self._refused:
             with translated():
                 self._extension = self._ensure_schema()
+                self._claim_key = self._ensure_walls()
             self._path = search_path(self.settings.schema_)
             self._refused = False
 
@@ -261,6 +283,31 @@ class Database:
         with time_limit.uncounted(), time_limit.limited(None):
             dsn = self._owner_dsn("htm_root")
             return migrate(dsn, schema=self.settings.schema_, logins=self.is_embedded, roles=self._prefix).names
+
+    def set_user_walls(self, *, up: bool) -> None:
+        """Put up the wall between the users of each tenant, or take it down, as the owner.
+
+        Other processes find out by an error of their next verb, after which they sign their claims. Raises `SchemaOutdated` for a
+        login without the owner's rights.
+        """
+        self.open()
+        with time_limit.uncounted(), time_limit.limited(None):
+            self._set_walls(up=up)
+        self._refused = True  # so that the next verb looks again
+
+    def user_walls_key(self) -> SecretStr | None:
+        """The key that claims are signed with, for `Settings.user_walls_key`; None where there is no wall between users.
+
+        Raises `SchemaOutdated` for a login without the owner's rights.
+        """
+        self.open()
+        return SecretStr(self._read_key().hex()) if self._has_walls() else None
+
+    @property
+    def walls_key(self) -> bytes | None:
+        """What this process signs its claims with, as far as it knows: by its settings, or since it opened the database."""
+        given = self.settings.user_walls_key
+        return self._claim_key if given is None else bytes.fromhex(given.get_secret_value())
 
     def dsn(self, role: str) -> SecretStr:
         """The connection string for a role; the embedded server is found or started."""
@@ -325,7 +372,9 @@ class Database:
         connection = pool.getconn(timeout=min(self.settings.pool_timeout, _patience(POOL_SHARE)))
         try:
             opening = self._opening(connection, start)
-            check(connection, patience=self.settings.pool_timeout, opening=opening)
+            answers = check(connection, patience=self.settings.pool_timeout, opening=opening)
+            if start.key is not None:
+                self._say_claim(connection, start, start.key, answers[-1])
         except BaseException:
             with contextlib.suppress(psycopg.Error):
                 connection.rollback()
@@ -389,6 +438,64 @@ class Database:
         if row is None:
             raise SchemaOutdated("expected the extension pgvector, got none; run `htm migrate` as a superuser")
         return str(row["nspname"])
+
+    def _ensure_walls(self) -> bytes | None:
+        """The key that claims are signed with where there is a wall between users; builds it where the settings want it."""
+        if not self._has_walls():
+            if not self.settings.user_walls:
+                return None
+            if not self.settings.auto_migrate:
+                raise SchemaOutdated(
+                    "expected a wall between users, as Settings.user_walls says, got none; run as the owner: "
+                    "htm migrate --user-walls on"
+                )
+            self._set_walls(up=True)
+        given = self.settings.user_walls_key
+        return self._read_key() if given is None else bytes.fromhex(given.get_secret_value())
+
+    def _has_walls(self) -> bool:
+        with connect(self.dsn("htm_app"), patience=self.settings.pool_timeout) as connection, connection.transaction():
+            connection.execute(load("database")["look_in"], {"path": search_path(self.settings.schema_)})
+            row = connection.execute(load("database")["user_walls"]).fetchone()
+        return row is not None and bool(row["enabled"])
+
+    def _read_key(self) -> bytes:
+        try:
+            with self._as_owner() as connection:
+                row = connection.execute(load("database")["user_walls_key"]).fetchone()
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise SchemaOutdated(
+                "expected the key of the wall between users: this login cannot read it, and should not; give "
+                "Settings.user_walls_key what `htm migrate --user-walls key` prints for the owner, or Settings.migrate_url"
+            ) from error
+        if row is None:
+            raise SchemaOutdated("expected a wall between users, which was just taken down; try again")
+        return bytes(row["key"])
+
+    def _set_walls(self, *, up: bool) -> None:
+        def changed() -> None:
+            with translated(), self._as_owner() as connection:
+                connection.execute(load("database")["set_user_walls"], {"up": up})
+
+        try:
+            retry_transaction(changed, repeatable=True)
+        except StorageError as error:
+            if not isinstance(error.__cause__, psycopg.errors.InsufficientPrivilege):
+                raise
+            raise SchemaOutdated(
+                "expected the owner's rights, to change the wall between users; run as the owner: "
+                f"htm migrate --user-walls {'on' if up else 'off'}"
+            ) from error
+
+    @contextlib.contextmanager
+    def _as_owner(self) -> Iterator[Connection]:
+        """A transaction of the schema's owner, on a connection of its own."""
+        dsn, schema = self._owner_dsn("htm_owner"), self.settings.schema_
+        with connect(dsn, patience=self.settings.pool_timeout) as connection, connection.transaction():
+            connection.execute(self._roles.statements("bootstrap")["become_owner"])
+            connection.execute(self._roles.statements("bootstrap")["enter"], {"schema": schema})
+            connection.execute(load("database")["look_in"], {"path": search_path(schema)})
+            yield connection
 
     def _behind(self, schema: str) -> str | None:
         """What is pending, in words, or None.

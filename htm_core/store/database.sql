@@ -7,6 +7,21 @@ select pg_catalog.set_config('role', %(role)s, true), pg_catalog.set_config('sea
        -- A foreign key's look-up is planned once a session, maybe while its table is small: never as a scan of it all.
        pg_catalog.set_config('enable_seqscan', 'off', true)
 
+-- name: claim_terms
+select backend, started from claim_terms()
+
+-- name: claim
+select pg_catalog.set_config('htm.claim', %(claim)s, true)
+
+-- name: user_walls
+select enabled from user_walls
+
+-- name: user_walls_key
+select key from user_walls where enabled
+
+-- name: set_user_walls
+call set_user_walls(%(up)s)
+
 -- name: transaction_timeout
 select pg_catalog.set_config('transaction_timeout', %(whole)s, true)
 

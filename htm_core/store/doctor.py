@@ -24,6 +24,7 @@ from .migrate import (
     roles_command,
     schema_files,
 )
+from .owner_claims import EVERYBODY, sign
 from .queries import load
 from .roles import Roles, choose, rights
 from .schemas import Names, open_schemas, search_path
@@ -52,11 +53,13 @@ def examine(
     model: str,
     embedded: bool = False,
     roles: str | None = None,
+    walls_key: bytes | None = None,
 ) -> list[Finding]:
     """Check a database with the logins of the application and of the worker; changes nothing.
 
     `model` is the model that queries of the tenant will use, `roles` what the names of the roles begin with, as in
-    `Settings.roles`. On the embedded server each role is a login of its own, and the account that reaches the socket is
+    `Settings.roles`. `walls_key` signs claims where there is a wall between users; a login of the owner reads it. On the embedded
+    server each role is a login of its own, and the account that reaches the socket is
     trusted. Raises `DatabaseUnavailable` when it cannot be reached.
     """
     conninfo, worker = as_secret(conninfo), as_secret(worker)
@@ -73,13 +76,26 @@ def examine(
             if state["roles"] == 3:
                 found += _schemas(connection, named, schema, state["home"])
         path = search_path(schema)
+        key = walls_key or _walls_key(connection, path, named)
         found += _stepping_in(
-            connection, path, named.app, tenant, lambda: _inside(connection, named, schema, tenant, model)
+            connection, path, named.app, tenant, key, lambda: _inside(connection, named, schema, tenant, model, key)
         )
     if not held["worker"] and not embedded:
         return found
     with _connected(worker) as connection:
-        return found + _stepping_in(connection, path, named.worker, "", lambda: _jobs(connection))
+        return found + _stepping_in(connection, path, named.worker, "", key, lambda: _jobs(connection))
+
+
+def _walls_key(connection: Connection, path: str, roles: Roles) -> bytes | None:
+    """The key of the wall between users, where the login may read it."""
+    try:
+        with connection.transaction():
+            connection.execute(roles.statements("bootstrap")["become_owner"])
+            connection.execute(load("database")["look_in"], {"path": path})
+            row = connection.execute(load("database")["user_walls_key"]).fetchone()
+    except psycopg.Error:  # other checks say what is wrong
+        return None
+    return None if row is None else bytes(row["key"])
 
 
 @contextlib.contextmanager
@@ -89,7 +105,7 @@ def _connected(conninfo: SecretStr) -> Iterator[Connection]:
 
 
 def _stepping_in(
-    connection: Connection, path: str, role: str, tenant: str, look: Callable[[], Iterable[Finding]]
+    connection: Connection, path: str, role: str, tenant: str, key: bytes | None, look: Callable[[], Iterable[Finding]]
 ) -> list[Finding]:
     """The findings of a check in a role, or what keeps the login from taking the role."""
     found: list[Finding] = []
@@ -97,6 +113,11 @@ def _stepping_in(
         with connection.transaction():
             values = {"role": role, "path": path, "tenant": tenant, "timeout": "30000", "idle": "30000"}
             connection.execute(load("database")["enter"], values)
+            if key is not None:
+                terms = _one(connection, "database", "claim_terms", {})
+                connection.execute(
+                    load("database")["claim"], {"claim": sign(EVERYBODY, key=key, tenant=tenant, **terms)}
+                )
             found.extend(look())
     except psycopg.Error as error:
         error_text = redact(str(error)).splitlines()[0]
@@ -104,10 +125,23 @@ def _stepping_in(
     return found
 
 
-def _inside(connection: Connection, roles: Roles, schema: str, tenant: str, model: str) -> Iterator[Finding]:
+def _inside(
+    connection: Connection, roles: Roles, schema: str, tenant: str, model: str, key: bytes | None
+) -> Iterator[Finding]:
     yield from _schema(connection, schema)
     yield from _walls(connection, roles, schema)
     yield from _indexes(connection, roles, schema)
+    up = bool(_one(connection, "database", "user_walls", {})["enabled"])
+    if up and key is None:
+        says = "up, and this login does not know the key that claims of users are signed with"
+        yield Finding(
+            "user walls",
+            "wrong",
+            says,
+            "export HTM_USER_WALLS_KEY=…  # what htm migrate --user-walls key prints for the owner",
+        )
+        return
+    yield from _user_walls(connection, schema, up=up)
     yield from _tenant(connection, tenant, model=model)
 
 
@@ -243,6 +277,19 @@ def _walls(connection: Connection, roles: Roles, schema: str) -> Iterator[Findin
     guarded = sum(bool(table["guarded"] and table["policies"]) for table in tables)
     if guarded == len(tables):
         yield Finding("walls", "well", f"{guarded} tables, each behind row-level security and a policy")
+
+
+def _user_walls(connection: Connection, schema: str, *, up: bool) -> Iterator[Finding]:
+    """Whether the users of a tenant are kept apart by the database too."""
+    bare = [row["name"] for row in connection.execute(load("doctor")["without_user_wall"], {"schema": schema})]
+    if not up:
+        yield Finding("user walls", "well", "down: users are kept apart by the conditions of our statements")
+    elif bare:
+        yield Finding(
+            "user walls", "wrong", f"{', '.join(bare)} have no policy by owner", "htm migrate --user-walls on"
+        )
+    else:
+        yield Finding("user walls", "well", "up: a transaction sees the owners that its signed claim names")
 
 
 def _indexes(connection: Connection, roles: Roles, schema: str) -> Iterator[Finding]:

@@ -52,6 +52,16 @@ where n.nspname = %(schema)s and c.relkind in ('r', 'p')
   and exists (select 1 from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant' and not a.attisdropped)
 order by c.relname
 
+-- name: without_user_wall
+-- The tables with an owner, and those whose rows belong to such a table's, without the policy of the wall between users.
+select c.relname as name
+from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where n.nspname = %(schema)s and c.relkind in ('r', 'p')
+  and (c.relname in ('node_state', 'tags', 'working_items')
+       or exists (select 1 from pg_attribute a where a.attrelid = c.oid and a.attname = 'owner' and not a.attisdropped))
+  and not exists (select 1 from pg_policy p where p.polrelid = c.oid and p.polname = 'user_wall' and not p.polpermissive)
+order by c.relname
+
 -- name: broken_indexes
 select i.indexrelid::regclass::text as name from pg_index i
 join pg_class c on c.oid = i.indrelid join pg_namespace n on n.oid = c.relnamespace

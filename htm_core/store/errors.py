@@ -179,6 +179,10 @@ def _explain(error: psycopg.Error) -> HTMError:
         error, pg.InvalidSchemaName | pg.UndefinedTable | pg.UndefinedColumn | pg.UndefinedFunction | pg.UndefinedObject
     ):
         return SchemaOutdated(f"expected this version's schema, got: {said}; run `htm migrate` as the owner")
+    if (
+        isinstance(error, pg.InsufficientPrivilege) and error.diag.message_hint
+    ):  # the schema's own, which says what is missing
+        return SchemaOutdated(f"refused: {said}; {error.diag.message_hint}")
     if isinstance(error, pg.InsufficientPrivilege):
         return SchemaOutdated(
             f"expected a login that is a member of the roles of this schema, got: {said}; run `htm doctor` for the command"

@@ -42,8 +42,8 @@ RELEASE = "0.1.0"  # the version of htm-memory whose files these are
 
 # In this order: a function of the language sql, a view or a trigger needs what it names to be there.
 FUNCTION_FILES = (
-    "dropped", "tenants", "metadata_filter", "views", "lexemes", "nodes", "models", "filters", "word_counts", "jobs", "search",
-    "signals", "recall", "working_memory", "groups", "relations", "places", "collections", "triggers",
+    "dropped", "tenants", "user_walls", "metadata_filter", "views", "lexemes", "nodes", "models", "filters", "word_counts", "jobs",
+    "search", "signals", "recall", "working_memory", "groups", "relations", "places", "collections", "triggers",
 )  # fmt: skip
 
 WAY_OUT = (
@@ -283,6 +283,8 @@ def _migrate(connection: Connection, *, schema: str, upto: int | None, logins: b
         connection.execute(boot["record_functions"], row)
     if steps:
         connection.execute(boot["rights"])
+    if steps.functions:
+        connection.execute(boot["user_walls"])
     for found in open_schemas(connection, roles, names):
         _log.warning("%s; %s", found.says, found.mend)
     return steps

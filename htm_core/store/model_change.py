@@ -14,6 +14,7 @@ from ..errors import NotFound, StorageError
 from . import nodes, tenants
 from .connection import Connection
 from .database import Database
+from .owner_claims import EVERYBODY
 from .queries import load
 
 _log = logging.getLogger("htm.changeover")
@@ -34,7 +35,7 @@ def begin(database: Database, tenant: str, *, model: str) -> str | None:
 
     Raises `NotFound` for a tenant without memories.
     """
-    with database.transaction(tenant) as connection:
+    with database.transaction(tenant, claim=EVERYBODY) as connection:
         row = connection.execute(load("model_change")["tenant_exists"]).fetchone()
         if row is None or not row["known"]:
             raise NotFound(f"expected a tenant that has memories, got {tenant!r}; name another with --tenant")
@@ -44,7 +45,7 @@ def begin(database: Database, tenant: str, *, model: str) -> str | None:
 
 def fill_progress(database: Database, tenant: str, *, model: str) -> FillProgress:
     """How much of a model's vector space is filled."""
-    with database.transaction(tenant) as connection:
+    with database.transaction(tenant, claim=EVERYBODY) as connection:
         row = connection.execute(load("model_change")["fill_progress"], {"model": model}).fetchone()
         assert row is not None  # a select without from has one row
         return FillProgress(row["passages"], row["vectors"])
@@ -52,7 +53,7 @@ def fill_progress(database: Database, tenant: str, *, model: str) -> FillProgres
 
 def missing_texts(database: Database, tenant: str, *, model: str, after: UUID | None, limit: int) -> dict[UUID, str]:
     """The texts of the next passages in the order of ids that have no vector of a model yet."""
-    with database.transaction(tenant) as connection:
+    with database.transaction(tenant, claim=EVERYBODY) as connection:
         return _missing_texts(connection, model=model, after=after, limit=limit)
 
 
@@ -63,7 +64,7 @@ def _missing_texts(connection: Connection, *, model: str, after: UUID | None, li
 
 def store(database: Database, tenant: str, vectors: Mapping[UUID, Sequence[float]], *, model: str) -> None:
     """Store vectors of passages; raises `StorageError` when another change of models was completed meanwhile."""
-    with database.transaction(tenant) as connection:
+    with database.transaction(tenant, claim=EVERYBODY) as connection:
         if connection.execute(load("model_change")["lock_model"], {"model": model}).fetchone() is None:
             raise StorageError(
                 f"expected the change to {model} to be in progress, but another change was completed meanwhile; run "
@@ -79,7 +80,7 @@ def switch(database: Database, tenant: str, *, model: str, few: int) -> bool:
     The few remaining passages get embed jobs, and until then are found by their words. Readers never wait.
     """
     try:
-        with database.transaction(tenant) as connection:
+        with database.transaction(tenant, claim=EVERYBODY) as connection:
             statements = load("model_change")
             connection.execute(statements["set_lock_timeout"], {"patience": PATIENCE})
             connection.execute(statements["lock_nodes"])
@@ -98,19 +99,19 @@ def switch(database: Database, tenant: str, *, model: str, few: int) -> bool:
 
 def drop_vectors(database: Database, tenant: str, *, keep: str, limit: int) -> int:
     """Delete up to `limit` vectors of models other than `keep`, and return how many."""
-    with database.transaction(tenant) as connection:
+    with database.transaction(tenant, claim=EVERYBODY) as connection:
         return connection.execute(load("model_change")["drop_vectors"], {"model": keep, "limit": limit}).rowcount
 
 
 def drop_finished_jobs(database: Database, tenant: str, *, model: str) -> None:
     """Delete the embed jobs, parked ones too, of nodes that have all their vectors by now."""
-    with database.transaction(tenant) as connection:
+    with database.transaction(tenant, claim=EVERYBODY) as connection:
         connection.execute(load("model_change")["drop_finished_jobs"], {"model": model})
 
 
 def drop_models(database: Database, tenant: str, *, keep: str) -> None:
     """Delete the rows of the tenant's other models."""
-    with database.transaction(tenant) as connection:
+    with database.transaction(tenant, claim=EVERYBODY) as connection:
         connection.execute(load("model_change")["drop_models"], {"model": keep})
 
 

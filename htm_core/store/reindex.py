@@ -9,6 +9,7 @@ from uuid import UUID
 from ..errors import NotFound
 from . import jobs
 from .database import Database
+from .owner_claims import EVERYBODY
 from .queries import load
 
 Table = Literal["passages", "documents"]
@@ -25,7 +26,7 @@ class Batch:
 
 def check_tenant(database: Database, tenant: str) -> None:
     """Raise `NotFound` for a tenant without memories."""
-    with database.transaction(tenant) as connection:
+    with database.transaction(tenant, claim=EVERYBODY) as connection:
         row = connection.execute(load("reindex")["tenant_exists"]).fetchone()
     if row is None or not row["known"]:
         raise NotFound(f"expected a tenant that has memories, got {tenant!r}; name another with --tenant")
@@ -33,7 +34,7 @@ def check_tenant(database: Database, tenant: str) -> None:
 
 def renew(database: Database, tenant: str, table: Table, *, after: UUID | None, limit: int) -> Batch:
     """Renew the words of the next passages of memories, or of documents, in a transaction of their own."""
-    with database.transaction(tenant) as connection:
+    with database.transaction(tenant, claim=EVERYBODY) as connection:
         row = connection.execute(load("reindex")[table], {"after": after, "limit": limit}).fetchone()
     assert row is not None  # a select without from has one row
     return Batch(row["last"], row["seen"], row["renewed"])
@@ -41,5 +42,5 @@ def renew(database: Database, tenant: str, table: Table, *, after: UUID | None, 
 
 def queue_count(database: Database, tenant: str) -> None:
     """Queue a job that counts the tenant's words again."""
-    with database.transaction(tenant) as connection:
+    with database.transaction(tenant, claim=EVERYBODY) as connection:
         jobs.enqueue_count(connection)

@@ -74,6 +74,11 @@ class RecallQuery:
     embedding: Sequence[float] | None = None
     model: str
 
+    @property
+    def of_everybody(self) -> bool:
+        """Whether it asks for the memories of all users of the tenant."""
+        return self.filters.owners is None
+
 
 def recall(connection: Connection, query: RecallQuery) -> list[Hit]:
     """The best nodes for a query, best first, with what each signal added to their scores.

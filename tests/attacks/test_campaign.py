@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import random
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.attacks.campaign import CANARY, Campaign, said_in
-from tests.conftest import Make
+from tests.conftest import SETTINGS, Make
 
 # A whole campaign has 20,000 calls: HTM_CAMPAIGN_CALLS=20000 python -m pytest tests/attacks/test_campaign.py
 CALLS = int(os.environ.get("HTM_CAMPAIGN_CALLS", "800"))
@@ -17,10 +18,14 @@ CALLS = int(os.environ.get("HTM_CAMPAIGN_CALLS", "800"))
 pytestmark = pytest.mark.timeout(max(300, CALLS))
 
 
-def test_no_call_shows_or_takes_what_belongs_to_another_owner(make: Make, tmp_path: Path) -> None:
+@pytest.mark.parametrize("walls", [False, True], ids=["conditions", "user walls"])
+def test_no_call_shows_or_takes_what_belongs_to_another_owner(make: Make, tmp_path: Path, walls: bool) -> None:
+    """With the wall between users too: then the whole product goes on working behind it."""
+    if walls:
+        make = partial(make, settings=SETTINGS.model_copy(update={"schema_": "campaign_walls", "user_walls": True}))
     seed = int(os.environ.get("HTM_CAMPAIGN_SEED") or (12 if os.environ.get("CI") else random.randrange(1_000_000)))
     campaign = Campaign(make, seed=seed, folder=tmp_path)
-    campaign.run(CALLS)
+    campaign.run(CALLS // 2 if walls else CALLS)
     assert set(campaign.calls) == set(campaign.ways)  # no way was left out
     assert campaign.refused["steal"] > campaign.calls["steal"] / 2
 

@@ -26,6 +26,7 @@ UNWALLED = {
     "function_files",
     "index_builder",
     "notification_channel",
+    "user_walls",
 }  # hold no tenant's data: names of models and of files
 
 

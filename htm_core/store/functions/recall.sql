@@ -25,7 +25,7 @@ declare
   me constant text := htm.this_tenant();
   query_vector constant pgvector.halfvec := embedding;
   filtered constant boolean := f.tags is not null or htm.filters_mentions(f);
-  owners constant text[] := f.owners;
+  owners constant text[] := htm.owners_in_claim(f.owners);     -- of the owners that are asked for, those that may be seen
   robots constant text[] := f.robots;
   only_session constant text := f.session;
   windows constant tstzmultirange := f.windows;
@@ -53,6 +53,7 @@ declare
   lex htm.lexicon;
   tag_patterns text[];
 begin
+  f.owners := owners;
   if query_vector is not null then space := htm.query_vector_space(model, query_vector); space_id := space.id; end if;
   if words is not null then query_terms := htm.weigh_query(words); query_weights := query_terms.weights; end if;
   if space_id is null then vector_weight := 0; elsif query_weights is null then vector_weight := 1; end if;
@@ -295,7 +296,8 @@ begin
          h.cosine, h.word_coverage, coalesce(h.matched, 0), cardinality(query_terms.lexemes)::bigint, h.length::integer
   from hits h
   cross join lateral (
-    select n.content, n.tokens, n.created_at, n.owner from htm.nodes n where n.tenant = me and n.id = h.node_id offset 0) n
+    select n.content, n.tokens, n.created_at, n.owner from htm.nodes n
+    where n.tenant = me and n.id = h.node_id and htm.owner_is_visible(owners, n.owner) offset 0) n
   cross join lateral (
     select s.importance, s.metadata, s.access_count, s.accessed_at from htm.node_state s
     where s.tenant = me and s.node_id = h.node_id offset 0) s

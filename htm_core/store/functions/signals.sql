@@ -4,7 +4,7 @@
 create or replace function htm.matching_speakers(forms text[], f htm.filters) returns text[]
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
-declare me constant text := htm.this_tenant(); owners constant text[] := f.owners; known text[];
+declare me constant text := htm.this_tenant(); owners constant text[] := htm.owners_in_claim(f.owners); known text[];
 begin
   if not exists (select 1 from htm.mentions m where m.tenant = me and m.name is not null) then return '{}'; end if;
   select array_agg(form order by length(form) desc, form) into known from unnest(forms) form

@@ -1,5 +1,16 @@
 -- Changes of working sets.
 
+-- A shared memory may be in the sets of all users. So what follows changes sets of others too, as the owner, and only for nodes that
+-- the transaction may touch.
+
+-- Those of these nodes that the wall between users lets this transaction touch.
+create or replace function htm.claimed_nodes(ids uuid[]) returns uuid[]
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  if not (select w.enabled from htm.user_walls w) then return ids; end if;
+  return array(select n.id from htm.nodes n where n.tenant = htm.this_tenant() and n.id = any(ids) and htm.owner_is_claimed(n.owner));
+end $$;
+
 -- The sets that hold these nodes now, or that have a row of them.
 create or replace function htm.sets_with(ids uuid[], holding boolean) returns uuid[] language sql stable
 begin atomic
@@ -11,9 +22,11 @@ begin atomic
 end;
 
 -- Takes nodes out of every set but one, each set a version on. All writers lock nodes first and then sets in order.
-create or replace function htm.evict_from_all_sets(ids uuid[], besides uuid) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+create or replace function htm.evict_from_all_sets(ids uuid[], besides uuid) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare one uuid; reached bigint;
 begin
+  ids := htm.claimed_nodes(ids);
   for one in
     select s.id from htm.working_sets s
     where s.tenant = htm.this_tenant() and s.id is distinct from besides
@@ -28,13 +41,25 @@ begin
 end $$;
 
 -- Says to all who hold these nodes, or have held them, that rows are about to be deleted.
-create or replace function htm.mark_sets_pruned(ids uuid[]) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+create or replace function htm.mark_sets_pruned(ids uuid[]) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  ids := htm.claimed_nodes(ids);
   perform 1 from htm.working_sets s
   where s.tenant = htm.this_tenant() and s.id in (select htm.each_id(htm.sets_with(ids, false)))
   order by s.id for no key update of s;
   update htm.working_sets s set version = s.version + 1, pruned = s.version + 1
   where s.tenant = htm.this_tenant() and s.id in (select htm.each_id(htm.sets_with(ids, false)));
+end $$;
+
+-- Locks a set and all others that hold some of these nodes, in order.
+create or replace function htm.lock_sets_holding(ids uuid[], besides uuid) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  ids := htm.claimed_nodes(ids);
+  perform 1 from htm.working_sets s
+  where s.tenant = htm.this_tenant() and s.id in (select htm.each_id(htm.sets_with(ids, true) || besides))
+  order by s.id for no key update of s;
 end $$;
 
 -- Writes down one change of a set: who left and came, and nodes that are no longer live, which leave every set.
@@ -51,12 +76,9 @@ declare mine uuid; made bigint;
 begin
   perform 1 from htm.nodes n where n.tenant = htm.this_tenant() and n.id in (select htm.each_id(came)) order by n.id for share of n;
   if cardinality(dead) > 0 then  -- all of the sets' locks at once, in order
-    perform 1 from htm.working_sets s
-    where s.tenant = htm.this_tenant()
-      and s.id in (select htm.each_id(htm.sets_with(dead, true) || array(
-        select o.id from htm.working_sets o
-        where o.tenant = htm.this_tenant() and (o.owner, o.shared, o.holder, o.session) = (of_owner, is_shared, of_holder, of_session))))
-    order by s.id for no key update of s;
+    perform htm.lock_sets_holding(dead, (
+      select s.id from htm.working_sets s
+      where s.tenant = htm.this_tenant() and (s.owner, s.shared, s.holder, s.session) = (of_owner, is_shared, of_holder, of_session)));
   end if;
   if cardinality(dead) = 0
     and (select true from htm.nodes n where n.tenant = htm.this_tenant() and n.id in (select htm.each_id(came)) and n.live limit 1) is null
