@@ -474,6 +474,7 @@ class Database:
 
     def _set_walls(self, *, up: bool) -> None:
         def changed() -> None:
+            """Change it, in a transaction of the owner."""
             with translated(), self._as_owner() as connection:
                 connection.execute(load("database")["set_user_walls"], {"up": up})
 

@@ -11,6 +11,7 @@ import pytest
 from htm_core import Collection, CollectionItem, Memory, NotFound
 from htm_core.jobs.reindex import reindex
 from htm_core.store.database import Database
+from htm_core.store.owner_claims import EVERYBODY
 from tests.conftest import SETTINGS, Make
 
 ROWS = [json.loads(line) for line in Path(__file__).with_name("accents.jsonl").read_text("utf-8").splitlines()]
@@ -93,7 +94,7 @@ def test_a_memory_of_an_older_version_is_found_as_before_and_after_reindexing_wi
     with_accents = "Ingrid Lindqvist-Öberg likes the café."
     memory.remember_many([{"content": with_accents}, {"content": "Bob likes the bar."}, {"content": "東京都に住む"}])
     before = memory.recall("Lindqvist-Öberg", mode="text", hold=False)[0].score
-    with database.transaction(memory.tenant) as connection:
+    with database.transaction(memory.tenant, claim=EVERYBODY) as connection:
         connection.execute(BEFORE)
     assert found(memory, "oberg") == []
     old = memory.recall("Lindqvist-Öberg", mode="text", hold=False)
@@ -109,7 +110,7 @@ def test_a_memory_of_an_older_version_is_found_as_before_and_after_reindexing_wi
 
 def test_an_old_and_a_new_passage_weigh_alike_until_the_old_one_is_renewed(memory: Memory, database: Database) -> None:
     memory.remember("Öberg signs the lease.")
-    with database.transaction(memory.tenant) as connection:
+    with database.transaction(memory.tenant, claim=EVERYBODY) as connection:
         connection.execute(BEFORE)
     memory.remember("Öberg signs the deed.")
     memory.remember("Nobody signs.")
@@ -133,7 +134,7 @@ def test_documents_are_found_without_their_accents_also_those_of_an_older_versio
         return [hit.item.id for hit in collection.query(query, mode="text")]
 
     assert ids("creme") == ids("crème BRÛLÉE") == ["0"]
-    with database.transaction(memory.tenant) as connection:
+    with database.transaction(memory.tenant, claim=EVERYBODY) as connection:
         connection.execute(DOCUMENTS_BEFORE)
     assert (ids("creme"), ids("crème")) == ([], ["0"])
     assert reindex(database, tenant=memory.tenant).renewed == 1

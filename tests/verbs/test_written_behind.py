@@ -21,6 +21,7 @@ from htm_core.errors import DatabaseUnavailable
 from htm_core.rules.working_memory.memory import WorkingMemory
 from htm_core.store import working as table
 from htm_core.store.database import Database
+from htm_core.store.owner_claims import EVERYBODY
 from tests.conftest import SETTINGS, Make
 from tests.proxy import Proxy
 from tests.verbs.test_lifetime import in_child
@@ -45,7 +46,7 @@ def test_recall_does_not_wait_for_whoever_holds_the_rows_of_its_working_memory(m
     with make(budget=8, tokenizer=count) as memory:
         memory.remember("one two three")
         memory.working.clear()
-        with database.transaction(memory.tenant) as connection:
+        with database.transaction(memory.tenant, claim=EVERYBODY) as connection:
             connection.execute("select 1 from working_sets where tenant = this_tenant() for update")
             began = time.monotonic()
             memory.recall("one two", mode="text")
@@ -273,6 +274,7 @@ def test_one_working_memory_that_cannot_be_written_keeps_no_other_from_it(
     assert rows(first) == ["one two three"]
 
 
+@pytest.mark.skipif(SETTINGS.user_walls, reason="the login of the proxy's url does not know the key")
 def test_a_connection_that_is_lost_while_it_is_written_changes_nothing(
     make: Make, database: Database, nothing_by_itself: None
 ) -> None:
