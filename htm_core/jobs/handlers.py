@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -17,14 +17,16 @@ from ..engine.entries import Preparer
 from ..engine.fresh_nodes import FreshNodes
 from ..errors import HTMError
 from ..models.embedders import CheckedEmbedder
-from ..models.propositioners import CheckedPropositioner
-from ..models.taggers import CheckedTagger
 from ..store import indexes, jobs, nodes, relations, search, tags, write
 from ..store.database import Connection, Database
 from ..store.jobs import ClaimedJob, MissingText
 from ..store.records import Entry
 from ..store.relations import FactSource
 from ..types import Draft, TokenCounter
+
+if TYPE_CHECKING:
+    from ..models.propositioners import CheckedPropositioner
+    from ..models.taggers import CheckedTagger
 
 BATCH_SECONDS = 1.0  # what a call of an embedder should take: others wait for it
 SMALLEST_BATCH = 8

