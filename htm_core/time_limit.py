@@ -14,7 +14,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
 from contextvars import ContextVar
 from queue import Empty, SimpleQueue
@@ -29,8 +29,10 @@ MODEL_SHARE = 2 / 3
 # A verb has its time once more for so many more drafts, and for so many more texts that a model embeds.
 WRITTEN_AT_ONCE = 10_000
 EMBEDDED_AT_ONCE = 128
-# Calls that are past their time but still at work. When there are so many, the next ones fail at once.
+# Calls of one client that are past their time but still at work. When there are so many, its next ones fail at once.
 MAX_LATE = 32
+# The same of all clients together. Then a client that has such calls itself begins no more; any other goes on.
+MAX_LATE_OF_ALL = 256
 IDLE = 30.0  # seconds for which a thread waits for its next call
 
 
@@ -103,11 +105,14 @@ def restart() -> None:
         limit.restart()
 
 
-def ask(work: Callable[[], T]) -> T:
-    """Call a chat model, or what else somebody gave: the call has a verb's whole time, and so has the verb after it."""
+def ask(work: Callable[[], T], *, client: Hashable) -> T:
+    """Call a chat model, or what else somebody gave: the call has a verb's whole time, and so has the verb after it.
+
+    `client` says whose calls it is counted with, as in `in_time`.
+    """
     restart()
     try:
-        return in_time(work)
+        return in_time(work, client=client)
     finally:
         restart()
 
@@ -152,10 +157,11 @@ def locked(lock: Lock, *, what: str) -> Iterator[None]:
 class _Call:
     """Work for a thread, and what comes of it. Whoever waits may give it up as late."""
 
-    __slots__ = ("_over", "_state", "done", "work")
+    __slots__ = ("_over", "_state", "client", "done", "work")
 
-    def __init__(self, work: Callable[[], object]) -> None:
+    def __init__(self, work: Callable[[], object], client: Hashable) -> None:
         context = contextvars.copy_context()
+        self.client = client
         self.work: Callable[[], object] = lambda: context.run(work)
         self.done: Future[Any] = Future()
         self.done.set_running_or_notify_cancel()  # whoever waits may leave; the work goes on
@@ -183,16 +189,13 @@ class _Threads:
     def renew(self) -> None:
         """Start again in a forked child, where the parent's threads do not exist."""
         self._idle: deque[SimpleQueue[_Call | None]] = deque()
-        self._late: set[Future[Any]] = set()
+        self._late: set[_Call] = set()
 
-    def start(self, work: Callable[[], object]) -> _Call:
+    def start(self, work: Callable[[], object], *, client: Hashable) -> _Call:
         """Begin work in a thread that no exit of the process and no event loop waits for."""
-        self._late.difference_update([each for each in list(self._late) if each.done()])
-        if len(self._late) >= MAX_LATE:
-            raise OutOfTime(
-                f"expected earlier work to have ended, but {len(self._late)} steps are past their time still"
-            )
-        call = _Call(work)
+        call = _Call(work, client)
+        if self._late:
+            self._refuse_more_of(client)
         try:
             self._idle.pop().put(call)
         except IndexError:
@@ -205,8 +208,18 @@ class _Threads:
         """Count a call as late, unless it has just ended; says which."""
         if not call.end("late"):
             return False
-        self._late.add(call.done)
+        self._late.add(call)
+        call.done.add_done_callback(lambda _: self._late.discard(call))
         return True
+
+    def _refuse_more_of(self, client: Hashable) -> None:
+        """Raise `OutOfTime` for a client that has too many late calls. One that has none never waits for another's."""
+        late = [each for each in list(self._late) if not each.done.done()]
+        its_own = sum(each.client == client for each in late)
+        if its_own >= MAX_LATE or (its_own and len(late) >= MAX_LATE_OF_ALL):
+            raise OutOfTime(
+                f"expected earlier work to have ended, but {its_own} steps are past their time still, of {len(late)} in all"
+            )
 
     def end_idle(self) -> None:
         """End the threads that have nothing to do."""
@@ -253,23 +266,35 @@ def end_idle_threads() -> None:
     _threads.end_idle()
 
 
-def in_time(work: Callable[[], T], *, share: float = 1.0, discard: Callable[[T], object] | None = None) -> T:
+def in_time(
+    work: Callable[[], T], *, client: Hashable, share: float = 1.0, discard: Callable[[T], object] | None = None
+) -> T:
     """Do work that cannot be interrupted within a share of the running verb's time; raises `OutOfTime` after that.
 
     The work then goes on in its own thread, so it must be work whose end does no harm; `discard` is given what comes of it.
-    Outside of verbs it is done at once, here, and however long it takes.
+    Outside of verbs it is done at once, here, and however long it takes. `client` is the model, the server or the tenant that
+    the work is for: when too much of its work hangs, its next work fails at once, and nobody else's.
     """
     limit = _limit.get()
     if limit is None:
         return work()
-    return within(min(limit.seconds, limit.left * share), work, discard=discard)
+    return within(min(limit.seconds, limit.left * share), work, client=client, discard=discard)
 
 
-def within(seconds: float | None, work: Callable[[], T], *, discard: Callable[[T], object] | None = None) -> T:
-    """Do work within so many seconds; after that raise `OutOfTime`, while the work goes on in its own thread."""
+def within(
+    seconds: float | None,
+    work: Callable[[], T],
+    *,
+    client: Hashable = None,
+    discard: Callable[[T], object] | None = None,
+) -> T:
+    """Do work within so many seconds; after that raise `OutOfTime`, while the work goes on in its own thread.
+
+    Work that is late is counted by its `client`, as in `in_time`; None is all that names none.
+    """
     if seconds is None:
         return work()
-    call = _threads.start(work)
+    call = _threads.start(work, client=client)
     done: Future[T] = call.done
     try:
         return done.result(timeout=seconds)
@@ -281,11 +306,11 @@ def within(seconds: float | None, work: Callable[[], T], *, discard: Callable[[T
         raise _too_late(seconds) from error
 
 
-async def awithin(seconds: float | None, work: Callable[[], T]) -> T:
+async def awithin(seconds: float | None, work: Callable[[], T], *, client: Hashable = None) -> T:
     """`within`, awaited: the work is done in a thread, whether there is a limit or not."""
     if seconds is None:
         return await asyncio.to_thread(work)
-    call = _threads.start(work)
+    call = _threads.start(work, client=client)
     done: Future[T] = call.done
     try:
         async with asyncio.timeout(seconds):  # Python 3.11's wait_for loses a cancellation that comes as the work ends

@@ -41,7 +41,7 @@ def queries_of(
 
     def write_in_time(_: str) -> Written:
         """Call it within its time."""
-        return within(LONGEST if seconds is None else seconds, write)
+        return within(LONGEST if seconds is None else seconds, write, client=("rewrite", id(rewrite)))
 
     try:
         answer = RunnableLambda(write_in_time, name=RUN).invoke(question)
@@ -60,7 +60,7 @@ async def aqueries_of(
         if inspect.iscoroutinefunction(rewrite) or inspect.iscoroutinefunction(getattr(rewrite, "__call__", None)):  # noqa: B004 - asks whether calling it awaits
             async with asyncio.timeout(seconds):
                 return await cast(Awaitable[Written], rewrite(question, messages))
-        answer = await awithin(seconds, lambda: rewrite(question, messages))
+        answer = await awithin(seconds, lambda: rewrite(question, messages), client=("rewrite", id(rewrite)))
         async with asyncio.timeout(seconds):
             return await answer if inspect.isawaitable(answer) else answer
 

@@ -10,7 +10,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Literal, TypeVar
 
 from ..errors import DatabaseUnavailable, HTMError, QueryTimeout
@@ -133,6 +133,12 @@ class Deadline:
         self._spent = spent
 
     @property
+    def _client(self) -> Hashable:
+        """With whose steps a late one is counted: those of the same tenant."""
+        engine = self._memory._engine
+        return ("turn", engine.database.place, engine.tenant)
+
+    @property
     def spent(self) -> float:
         """Seconds that the steps took so far."""
         return self._spent
@@ -146,13 +152,13 @@ class Deadline:
         """Do a step's work in the time that is left, and in `at_most` seconds."""
         seconds = self._admitted(step, at_most)
         with self._watched(step, seconds):
-            return within(seconds, work)
+            return within(seconds, work, client=self._client)
 
     async def arun(self, work: Callable[[], T], *, step: Step = "log", at_most: float | None = None) -> T:
         """`run`, awaited; the work is done in a thread."""
         seconds = self._admitted(step, at_most)
         with self._watched(step, seconds):
-            return await awithin(seconds, work)
+            return await awithin(seconds, work, client=self._client)
 
     def _admitted(self, step: Step, at_most: float | None) -> float | None:
         """The seconds for a step; raises `MemorySkipped` when it has none."""

@@ -67,7 +67,7 @@ def _drain(engine: Engine, worker: Worker, limit: time_limit.TimeLimit) -> None:
     if math.isinf(limit.ends):
         work()
     else:
-        time_limit.within(limit.left, work)
+        time_limit.within(limit.left, work, client=("jobs", engine.database.place, engine.tenant))
 
 
 def _waiting(engine: Engine, worker: Worker) -> tuple[int, int]:

@@ -110,7 +110,8 @@ class CheckedEmbedder:
             if self._is_local and self._embedder is not None:
                 with time_limit.uncounted():
                     return function(self._embedder)
-            return time_limit.in_time(lambda: function(self._loaded()), share=time_limit.MODEL_SHARE)
+            client = ("embedder", id(self.client))  # it lives as long as its calls
+            return time_limit.in_time(lambda: function(self._loaded()), client=client, share=time_limit.MODEL_SHARE)
         except HTMError:
             raise
         except time_limit.OutOfTime as error:

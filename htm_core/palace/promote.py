@@ -174,7 +174,7 @@ def _judged(judge: Judge, new: str, old: str) -> str | None:
     if judge is by_rules:
         return judge(new, old)
     try:
-        return time_limit.ask(lambda: judge(new, old))
+        return time_limit.ask(lambda: judge(new, old), client=("judge", id(judge)))
     except time_limit.OutOfTime as error:
         raise ModelError(
             "expected the judge to answer within Settings.verb_timeout, but it did not; nothing was filed. Check the model "

@@ -82,7 +82,7 @@ def resolve_reader(reader: Any) -> Reader | None:
 def read(reader: Reader, question: str, texts: Sequence[str]) -> bool | str | None:
     """What a reader says. Raises `ModelError` when it fails, or answers anything but a bool, a text or None."""
     try:
-        said = time_limit.ask(lambda: reader(question, texts))
+        said = time_limit.ask(lambda: reader(question, texts), client=("reader", id(reader)))
     except ModelError:
         raise
     except Exception as error:

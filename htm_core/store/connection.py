@@ -128,7 +128,11 @@ def connect(conninfo: str | SecretStr, *, patience: float = PATIENCE) -> Connect
     conninfo = as_secret(conninfo)
     chosen = options(conninfo, patience=patience)
     try:
-        connection = time_limit.in_time(lambda: Connection.connect(**chosen), discard=Connection.close)
+        connection = time_limit.in_time(
+            lambda: Connection.connect(**chosen),
+            client=("server", conninfo),
+            discard=Connection.close,
+        )
     except time_limit.OutOfTime as error:
         raise AnswerOverdue("no connection could be opened in time") from error
     try:

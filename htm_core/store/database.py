@@ -316,7 +316,9 @@ class Database:
         if not self.opened:
             return SecretStr(server.start(self._home).dsn(role))
         try:  # it was running, and is found in milliseconds unless it has stopped
-            return SecretStr(time_limit.in_time(lambda: server.start(self._home).dsn(role)))
+            return SecretStr(
+                time_limit.in_time(lambda: server.start(self._home).dsn(role), client=("home", self._home))
+            )
         except time_limit.OutOfTime as error:
             raise AnswerOverdue("the private server gave no answer in time") from error
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ import psutil
 import psycopg
 import pytest
 
-from htm_core import Collection, DeadlineExceeded, Group, HTMError, Log, Memory, Settings, shutdown
+from htm_core import Collection, DeadlineExceeded, Group, HTMError, Log, Memory, Settings, shutdown, time_limit
 from htm_core.handles.jobs import Jobs
 from htm_core.handles.tags import Tags
+from htm_core.integration.deadline import Deadline, forget_failures
 from htm_core.operations.backup import Backup
 from htm_core.palace import Palace
 from htm_core.store import database
@@ -240,16 +242,20 @@ def test_every_verb_is_here() -> None:
 @pytest.fixture
 def frozen_in_the_middle(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """The server stops right after the next transaction has begun."""
-    begun = database.check
+    begun, stopping, is_over = database.check, threading.Lock(), False
 
     def check(connection: Connection, **options: Any) -> None:
         begun(connection, **options)
-        world.server.freeze()
+        with stopping:
+            if not is_over:  # a heartbeat that waited through the stop would stop the server for good
+                world.server.freeze()
 
     with monkeypatch.context() as patch:
         patch.setattr(database, "check", check)
         yield world
-    world.server.thaw()
+    with stopping:
+        is_over = True
+        world.server.thaw()
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -396,6 +402,40 @@ def test_a_model_that_hangs_keeps_no_verb_and_loses_nothing(world: World, embed:
         embedder.let_go.set()
 
 
+def test_a_tenants_models_that_hang_fail_no_call_of_another_tenants(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One tenant has as many calls that hang as it may have, in verbs and in turns; the other's are as they were."""
+    monkeypatch.setattr(time_limit, "MAX_LATE", 3)
+    world.wait_until_well()
+    embedder, settings = HangingEmbedder(), world.memory._options.settings
+    stuck = Memory("one", tenant="stuck", embedder=embedder, settings=settings)
+    well = Memory("two", tenant="well", embedder=HashEmbedder(name="hash"), settings=settings)
+    deadline = partial(Deadline, timeout=0.05)
+    try:
+        well.remember("The tea is in the tin.", importance=8)
+        stuck.remember("The boat is in the bay.")
+        with time_of_a_verb():
+            for _ in range(3):  # calls of the model
+                with suppress(HTMError), time_limit.limited(time_limit.TimeLimit(0.1)):
+                    stuck.recall("where is the boat")
+        for _ in range(3):  # steps of turns
+            with suppress(TimeoutError, HTMError):
+                deadline(stuck).run(lambda: embedder.let_go.wait(30), step="recall")
+            forget_failures()
+        began = time.monotonic()
+        assert stuck.recall("where is the boat").degraded is not None
+        assert time.monotonic() - began < SECONDS / 2  # at once, without asking the model
+        with pytest.raises(TimeoutError, match="3 steps are past their time still"):
+            Deadline(stuck).run(lambda: None)
+        forget_failures()
+        assert well.recall("where is the tea").degraded is None
+        assert Deadline(well).run(lambda: well.recall("where is the tea"), step="recall").degraded is None
+    finally:
+        embedder.let_go.set()
+        forget_failures()
+
+
 def test_flush_returns_when_its_time_is_over(world: World) -> None:
     world.wait_until_well()
     embedder = HangingEmbedder()
@@ -427,8 +467,6 @@ def test_the_server_ends_the_transaction_of_a_client_that_is_frozen(world: World
 
 
 def time_of_a_verb() -> Any:
-    from htm_core import time_limit
-
     return time_limit.limited(time_limit.TimeLimit(SECONDS))
 
 

@@ -89,6 +89,33 @@ def test_when_many_calls_are_late_the_next_one_fails_at_once_until_they_have_end
     pytest.fail("the late calls have ended, and none is begun still")
 
 
+def test_calls_that_hang_are_counted_for_each_client_and_a_client_without_any_never_waits_for_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(time_limit, "MAX_LATE", 3)
+    monkeypatch.setattr(time_limit, "MAX_LATE_OF_ALL", 5)
+    release = threading.Event()
+
+    def hang(client: str) -> None:
+        with pytest.raises(OutOfTime, match="expected memory to answer within"):
+            within(0.01, lambda: release.wait(10), client=client)
+
+    try:
+        for _ in range(3):
+            hang("ann's model")
+        with pytest.raises(OutOfTime, match="3 steps are past their time still, of 3 in all"):
+            within(5, lambda: None, client="ann's model")
+        for _ in range(2):
+            hang("bob's model")
+        with pytest.raises(OutOfTime, match="2 steps are past their time still, of 5 in all"):
+            within(5, lambda: None, client="bob's model")
+        assert within(5, lambda: "well", client="eve's model") == "well"
+        assert within(5, lambda: "well") == "well"
+        assert asyncio.run(time_limit.awithin(5, lambda: "well", client="eve's model")) == "well"
+    finally:
+        release.set()
+
+
 def test_an_awaited_call_that_is_cancelled_leaves_its_thread_to_the_next() -> None:
     begun, release = threading.Event(), threading.Event()
 
