@@ -279,8 +279,9 @@ class Engine:
             before(connection)
         outcome = write(connection, entries, owner=self.owner, robot=self.robot, model=self.embedder.name)
         ids = {each.node for each in outcome.written if each.node is not None}
-        found = nodes.read(connection, sorted(ids), owners=[self.owner], hidden=True)
-        live = nodes.live(connection, sorted(ids | outcome.touched))
+        found, live = nodes.read_written(connection, sorted(ids), owner=self.owner)
+        if others := outcome.touched - ids:
+            live |= nodes.live(connection, sorted(others))
         dead = (ids | outcome.touched) - live
         change = working.write(connection, plan, live=live, dead=sorted(dead))
         new = [each.node for each in outcome.written if each.is_new and each.node is not None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -46,11 +46,12 @@ def nodes_of_ids(
     return {(row["session"], row["external_id"]): row["node_id"] for row in rows}
 
 
-def insert(connection: Connection, entries: Sequence[Entry], *, owner: str, robot: str) -> None:
-    """Insert new mentions, numbered without gaps in the given order."""
+def insert(
+    connection: Connection, entries: Sequence[Entry], *, owner: str, robot: str, last: Mapping[str, int]
+) -> None:
+    """Insert new mentions, numbered in the given order; `last` is the number of the last one of each session."""
     if not entries:
         return
-    last = lock_sessions(connection, entries, owner=owner, take=True)
     following = {session: last[session] - count for session, count in Counter(e.session for e in entries).items()}
     seqs = []
     for entry in entries:

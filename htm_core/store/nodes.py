@@ -112,6 +112,13 @@ def read(
     return {row["id"]: node_of(row) for row in rows}
 
 
+def read_written(connection: Connection, ids: Sequence[UUID], *, owner: str) -> tuple[dict[UUID, Node], set[UUID]]:
+    """The nodes of these ids, forgotten ones too, and which of them are live."""
+    values = {"ids": list(ids), "owners": [owner], "hidden": True}
+    rows = connection.execute(load("nodes")["read"], values).fetchall()
+    return {row["id"]: node_of(row) for row in rows}, {row["id"] for row in rows if row["live"]}
+
+
 def list_ids(
     connection: Connection,
     *,

@@ -34,11 +34,15 @@ def write(connection: Connection, entries: Sequence[Entry], *, owner: str, robot
     first, then sessions, then nodes, each in order, so that no two writers wait for each other.
     """
     keys.lock_all(connection, [entry.key for entry in entries if entry.key is not None], owner=owner)
-    mentions.lock_sessions(connection, entries, owner=owner, take=False)
+    # Without ids of the caller all are new, and can be numbered at once.
+    all_are_new = not any(entry.external_id for entry in entries)
+    last = mentions.lock_sessions(connection, entries, owner=owner, take=all_are_new)
     fresh, changed, known = _sort(connection, last_said(entries), owner=owner)
     said = fresh + changed
     new = nodes.insert(connection, said, owner=owner)
-    mentions.insert(connection, fresh, owner=owner, robot=robot)
+    if fresh and not all_are_new:
+        last = mentions.lock_sessions(connection, fresh, owner=owner, take=True)
+    mentions.insert(connection, fresh, owner=owner, robot=robot, last=last)
     mentions.replace(connection, changed)
     tags.insert(connection, said, new=new)
     left = _left(known)

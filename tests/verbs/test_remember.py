@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
-from htm_core import Draft, InvalidInput, Memory
+from htm_core import Draft, InvalidInput, Memory, StorageError
+from htm_core.store import database, jobs
+from htm_core.store.connection import Connection
 from tests.conftest import Make
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -145,3 +149,46 @@ def test_sessions_and_ids_of_two_users_do_not_meet(make: Make) -> None:
         bob.remember("two", id="1")
         assert [(m.content, m.seq) for m in ann.timeline(session="s")] == [("one", 1)]
         assert [(m.content, m.seq) for m in bob.timeline(session="s")] == [("two", 1)]
+
+
+def test_remembering_a_new_text_takes_ten_messages_to_the_server(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.remember("the first, after which the tenant's rows are there")
+    sent: list[str] = []
+    real_wait, real_check = Connection.wait, database.check
+
+    def wait(self: Connection, *given: Any, **options: Any) -> Any:
+        if threading.current_thread() is threading.main_thread():
+            sent.append("statement")
+        return real_wait(self, *given, **options)
+
+    def check(*given: Any, **options: Any) -> None:
+        if threading.current_thread() is threading.main_thread():
+            sent.append("beginning")
+        real_check(*given, **options)
+
+    monkeypatch.setattr(Connection, "wait", wait)
+    monkeypatch.setattr(database, "check", check)
+    memory.remember("a new text", session="s", role="user")
+    assert sent == ["beginning"] + ["statement"] * 9
+
+
+def test_messages_with_and_without_ids_are_numbered_without_gaps_also_after_a_failure(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.remember_many([{"content": "one", "session": "s"}, {"content": "two", "session": "s"}])
+    memory.remember_many([{"content": "three", "session": "s", "id": "3"}, {"content": "four", "session": "s"}])
+    memory.remember_many([{"content": "three", "session": "s", "id": "3"}, {"content": "five", "session": "s"}])
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "enqueue_embedding", failing)
+        with pytest.raises(StorageError):
+            memory.remember("lost", session="s")
+    memory.remember("six", session="s")
+    assert [(m.seq, m.content) for m in memory.timeline(session="s")] == list(
+        enumerate(["one", "two", "three", "four", "five", "six"], start=1)
+    )
+
+
+def failing(*_: Any, **__: Any) -> None:
+    raise StorageError("the server is out of room")
