@@ -46,12 +46,13 @@ class TimeLimit:
     Args:
         seconds: For the whole, and for each single answer that it waits for.
         total: Seconds for the whole, where they are not the same; `math.inf` bounds the single answers only.
+        slides: Whether the whole begins anew after each transaction: for work without an end that must not stand still.
     """
 
-    __slots__ = ("ends", "seconds")
+    __slots__ = ("ends", "seconds", "slides")
 
-    def __init__(self, seconds: float, *, total: float | None = None) -> None:
-        self.seconds = seconds
+    def __init__(self, seconds: float, *, total: float | None = None, slides: bool = False) -> None:
+        self.seconds, self.slides = seconds, slides
         self.ends = time.monotonic() + (seconds if total is None else total)
 
     @property
@@ -115,6 +116,13 @@ def ask(work: Callable[[], T], *, client: Hashable) -> T:
         return in_time(work, client=client)
     finally:
         restart()
+
+
+def transaction_ended() -> None:
+    """Say that a transaction was done: a limit that slides begins anew."""
+    limit = _limit.get()
+    if limit is not None and limit.slides:
+        limit.restart()
 
 
 @contextlib.contextmanager

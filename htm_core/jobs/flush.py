@@ -26,12 +26,14 @@ def flush(engine: Engine, worker: Worker, *, timeout: float | None) -> bool:
     a warning says which.
     """
     longest = engine.settings.verb_timeout
-    limit = time_limit.TimeLimit(longest, total=math.inf if timeout is None else timeout)
+    limit = time_limit.TimeLimit(longest, total=timeout, slides=timeout is None)
     try:
         with time_limit.limited(limit):
             return _flush(engine, worker, limit)
     except (DeadlineExceeded, QueryTimeout, time_limit.OutOfTime):
-        if limit.left > ALMOST:  # the server did not answer; the time that the caller gave is not over
+        if (
+            timeout is None or limit.left > ALMOST
+        ):  # the server did not answer; the time that the caller gave is not over
             raise
         return False
 
@@ -60,12 +62,18 @@ def _flush(engine: Engine, worker: Worker, limit: time_limit.TimeLimit) -> bool:
 def _drain(engine: Engine, worker: Worker, limit: time_limit.TimeLimit) -> None:
     """Do the jobs that are due. A batch that is at work when the time is over is finished in a thread of its own."""
 
-    def work() -> None:
-        with time_limit.limited(None):
-            worker.drain(until=lambda: not limit.left or not _waiting(engine, worker)[0])
+    def is_over() -> bool:
+        """Whether the time is over, or nothing is left to do."""
+        return (not limit.slides and not limit.left) or not _waiting(engine, worker)[0]
 
-    if math.isinf(limit.ends):
+    def work() -> None:
+        """Do them. A batch takes as long as a slow model does; each answer of the server has its time."""
+        with time_limit.limited(time_limit.TimeLimit(limit.seconds, total=math.inf)):
+            worker.drain(until=is_over)
+
+    if limit.slides:
         work()
+        limit.restart()
     else:
         time_limit.within(limit.left, work, client=("jobs", engine.database.place, engine.tenant))
 

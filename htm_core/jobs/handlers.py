@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from .. import time_limit
 from ..engine.engine import new_id
 from ..engine.entries import Preparer
 from ..engine.fresh_nodes import FreshNodes
@@ -91,7 +92,8 @@ class EmbedHandler:
         found = [(tenant, text) for tenant, texts in missing.items() for text in texts]
         chosen = sorted(found, key=lambda each: each[1].turn)[:limit]
         begun = time.monotonic()
-        vectors = self._embedder.documents([text.body for _, text in chosen])
+        with time_limit.limited(None):  # a model may be slow where nobody waits for it
+            vectors = self._embedder.documents([text.body for _, text in chosen])
         if len(chosen) >= SMALLEST_BATCH:  # a call of few texts says little about many
             in_a_second = len(chosen) / max(time.monotonic() - begun, 1e-6)
             self.batch = max(SMALLEST_BATCH, int(min(most, BATCH_SECONDS * in_a_second)))

@@ -178,6 +178,7 @@ class Database:
             claim = claim or (EVERYBODY if role == "htm_worker" else NOBODY)
             with self._transaction(tenant, role, claim, patient=patient) as connection:
                 yield connection
+            time_limit.transaction_ended()
 
     def _limit(self, *, patient: bool) -> time_limit.TimeLimit:
         """The limit of the verb that is running, or one for each answer alone."""

@@ -450,6 +450,68 @@ def test_flush_returns_when_its_time_is_over(world: World) -> None:
         embedder.let_go.set()
 
 
+@pytest.mark.parametrize("number", [3, 5, 8])
+def test_flush_without_a_timeout_waits_no_longer_than_a_verb_for_a_server_that_stops_while_it_does_jobs(
+    world: World, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Jobs have the time of statements elsewhere, which is 30 seconds here."""
+    world.wait_until_well()
+    said(world, calmly=True)
+    begun, me, transactions = database.check, threading.get_ident(), 0
+
+    def check(connection: Connection, **options: Any) -> None:
+        nonlocal transactions
+        begun(connection, **options)
+        if threading.get_ident() == me:
+            transactions += 1
+            if transactions == number:
+                world.server.freeze()
+
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(database, "check", check)
+            began = time.monotonic()
+            with pytest.raises(DeadlineExceeded):
+                world.memory.flush()
+        assert time.monotonic() - began < SECONDS + GRACE
+    finally:
+        world.server.thaw()
+
+
+def test_flush_without_a_timeout_waits_once_for_another_thread_and_then_for_the_server(world: World) -> None:
+    world.wait_until_well()
+    said(world, calmly=True)
+    writing = world.memory._engine.write_behind._access_counts._writing
+    writing.acquire()
+
+    def stop() -> None:
+        world.server.freeze()
+        writing.release()
+
+    timer = threading.Timer(SECONDS * 0.85, stop)
+    timer.start()
+    try:
+        began = time.monotonic()
+        with pytest.raises(DeadlineExceeded):
+            world.memory.flush()
+        assert time.monotonic() - began < SECONDS + GRACE
+    finally:
+        timer.join()
+        world.server.thaw()
+
+
+def test_flush_without_a_timeout_lets_a_model_take_longer_than_a_verb(world: World) -> None:
+    world.wait_until_well()
+    embedder = HangingEmbedder()
+    memory = Memory("other", tenant="slow model", embedder=embedder, settings=world.memory._options.settings)
+    memory.remember("The tea is in the tin.")
+    timer = threading.Timer(SECONDS + GRACE, embedder.let_go.set)
+    timer.start()
+    assert memory.flush() is True
+    timer.join()
+    assert memory.recall("where is the tea").degraded is None
+
+
 def test_the_server_ends_the_transaction_of_a_client_that_is_frozen(world: World) -> None:
     """Else it would hold its locks for as long as it stands still."""
     with world.memory._engine.database.transaction("default") as connection:
