@@ -55,7 +55,7 @@ class WriteBehind:
 
     def wake(self) -> None:
         """Write what there is within `INTERVAL`."""
-        if self._due.is_set():
+        if self._due.is_set() and self._thread is not None:
             return
         with self._lock:
             self._due.set()

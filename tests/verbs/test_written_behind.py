@@ -250,6 +250,39 @@ def test_the_thread_tries_again_by_itself_after_an_error(make: Make, monkeypatch
         assert len(failures) == 3
 
 
+def test_a_shutdown_while_nothing_can_be_written_does_not_end_writing_for_good(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutdown()
+    monkeypatch.setattr(write_behind, "INTERVAL", 0.02)
+    with make(tokenizer=count) as memory:
+        memory.remember("one two three")
+        memory.working.clear()
+        begun, goes_on = threading.Event(), threading.Event()
+
+        def failing(*_: Any, **__: Any) -> Any:
+            begun.set()
+            assert goes_on.wait(30)
+            raise StorageError("the server is out of room")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(table, "change", failing)
+            memory.recall("one two", mode="text")
+            assert begun.wait(30)
+            behind = memory._runtime.write_behind
+            stopping = threading.Thread(target=behind.stop)
+            stopping.start()
+            while behind._thread is not None:
+                time.sleep(0.01)
+            goes_on.set()
+            stopping.join(30)
+        memory.recall("one two", mode="text")
+        end = time.monotonic() + 30
+        while rows(memory) != ["one two three"]:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+
+
 def test_one_working_memory_that_cannot_be_written_keeps_no_other_from_it(
     make: Make, nothing_by_itself: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
