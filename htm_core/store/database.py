@@ -254,9 +254,14 @@ class Database:
         """Connect to the server and check its schema; does so once, and again after a fork."""
         if self.opened and not self._refused:
             return
-        # A private server takes its time to start, once, and so does an upgrade: that says nothing of their health.
+        # A private server takes its time to start, once, and so does an upgrade: that says nothing of their health. What is
+        # asked of the server after its start has the verb's time.
         if self.is_embedded and not self.opened:
-            with time_limit.uncounted(), time_limit.limited(None), self._lock:
+            with contextlib.ExitStack() as held:
+                with time_limit.uncounted(), time_limit.limited(None), translated():
+                    held.enter_context(self._lock)  # while another thread starts it, or upgrades
+                    if not self.opened:
+                        server.start(self._home)
                 self._open()
         else:
             with time_limit.locked(self._lock, what="opening the database"):
@@ -452,7 +457,8 @@ class Database:
                     "expected a wall between users, as Settings.user_walls says, got none; run as the owner: "
                     "htm migrate --user-walls on"
                 )
-            self._set_walls(up=True)
+            with time_limit.uncounted(), time_limit.limited(None):  # an upgrade
+                self._set_walls(up=True)
         given = self.settings.user_walls_key
         return self._read_key() if given is None else bytes.fromhex(given.get_secret_value())
 

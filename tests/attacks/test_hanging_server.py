@@ -347,6 +347,39 @@ def test_a_stop_before_the_commit_says_that_nothing_was_written(frozen_in_the_mi
     frozen_in_the_middle.server.thaw()
 
 
+@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.timeout(60)
+def test_the_first_verb_of_a_process_ends_in_time_when_the_server_stops_while_it_looks_at_the_schema(
+    world: World, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """The start of a private server may take its time. What is asked of it afterwards may not."""
+    world.wait_until_well()
+    opened, connections = database.connect, 0
+
+    def connect(*args: Any, **options: Any) -> Connection:
+        nonlocal connections
+        connection = opened(*args, **options)
+        connections += 1
+        if connections == number:
+            world.server.freeze()
+        return connection
+
+    settings = Settings(verb_timeout=SECONDS, worker="off", pool_max=4 + number)  # so that nothing is shared
+    memory = Memory("first", embedder=HashEmbedder(), settings=settings)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(database, "connect", connect)
+            began = time.monotonic()
+            with pytest.raises(DeadlineExceeded):
+                memory.get("ferry")
+        assert time.monotonic() - began < SECONDS + GRACE
+        assert connections == number
+    finally:
+        world.server.thaw()
+    world.wait_until_well()
+    memory.remember("The server goes on.")
+
+
 def test_a_lock_that_somebody_holds_ends_a_verb_in_time(world: World) -> None:
     world.wait_until_well()
     engine = world.memory._engine
