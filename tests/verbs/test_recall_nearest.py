@@ -125,6 +125,25 @@ def test_a_user_finds_the_nearest_of_theirs(near_copies: Filled) -> None:
     assert near_copies.found(near_copies.memory("few"), 10) == near_copies.nearest(10, few=True)
 
 
+@pytest.mark.parametrize("options", [{}, *FILTERS.values(), {"min_score": 0.9}], ids=["none", *FILTERS, "min_score"])
+def test_neighbours_are_the_same_hits_as_with_a_signal_that_weighs_nothing(
+    near_copies: Filled, options: dict[str, Any]
+) -> None:
+    short, long = (
+        near_copies.memory(**signals).recall(
+            QUESTION, mode="vector", limit=10, hold=False, scope="tenant", explain=True, **options
+        )
+        for signals in ({}, {"prior": 1e-12})  # the second goes through the statement that scores every signal
+    )
+    assert len(short) == 10
+    for one, other in zip(short, long, strict=True):
+        assert one.score == pytest.approx(other.score, abs=1e-9)
+        assert one.signals == pytest.approx(other.signals, abs=1e-9)
+        assert one.relevance == pytest.approx(other.relevance)
+        for name in ("node", "match", "mentions", "passage", "vector_rank", "text_rank"):
+            assert getattr(one, name) == getattr(other, name)
+
+
 def test_signals_count_where_they_were_asked_for(near_copies: Filled) -> None:
     lifted = near_copies.memory(speaker=5.0).recall(QUESTION, mode="vector", limit=10, hold=False, scope="tenant")
     names = [hit.mentions[0].name for hit in lifted]

@@ -76,6 +76,63 @@ begin
       text_hits := text_hits || array(select distinct n from unnest(phrase_nodes) n where (n = any(text_hits)) is not true);
     end if;
   end if;
+  -- Nearest neighbours alone: without words and signals, a hit is as good as its nearest passage, and nothing around it counts. The
+  -- statement below would find the same with many times the steps.
+  if words is null and space_id is not null and signals.session = 0 and signals.speaker = 0 and signals.time = 0 and signals.prior = 0 then
+    return query
+    with
+    -- Each node that the search found with the best of its passages. Only the distance of the nearest is known already.
+    nearest_passages as (
+      select distinct on (c.node_id) c.node_id, c.rank, p.id as passage_id, p.length, d.cosine,
+             coalesce(least(1, greatest(0, d.cosine) / 0.8), 0) as score
+      from unnest(vector_hits.nodes, vector_hits.passages, vector_hits.distances)
+           with ordinality c(node_id, passage_id, distance, rank)
+      cross join lateral (
+        select q.id, q.length from htm.passages q where q.tenant = me and q.node_id = c.node_id offset 0) p
+      left join lateral (
+        select e.embedding operator(pgvector.<=>) query_vector as distance from htm.vectors e
+        where e.tenant = me and e.space = space_id and e.passage_id = p.id and p.id is distinct from c.passage_id offset 0) v on true
+      cross join lateral (
+        select 1 - nullif(case when p.id is distinct from c.passage_id then v.distance else c.distance end, 'NaN') as cosine) d
+      order by c.node_id, score desc, d.cosine desc nulls last, p.id),
+    -- The best that were said where the filters look. Mentions are looked up from the best on, until there are enough.
+    hits as materialized (
+      select r.* from (
+        select n.* from nearest_passages n where n.cosine is not null and n.score >= min_score
+        order by n.score desc, n.cosine desc, n.node_id offset 0) r
+      where exists (
+        select from htm.mentions m where m.tenant = me and m.node_id = r.node_id
+          and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter) offset 0)
+      limit max_hits)
+    select h.node_id, h.score, h.rank, null::bigint, h.score, 0::float8, 0::float8, 0::float8, 0::float8, 0::float8, 0::float8, 0::float8,
+           n.content, n.tokens, n.created_at, n.owner, s.importance, s.metadata, s.access_count, s.accessed_at,
+           (select coalesce(p.body, nullif(substr(n.content, p.starts + 1, p.stops - p.starts), '')) from htm.passages p
+            where p.tenant = me and p.id = h.passage_id),
+           coalesce((select array_agg(t.tag order by t.tag) from htm.tags t
+                     where t.tenant = me and t.node_id = h.node_id and t.explicit), '{}'),
+           coalesce(k.names, '{}'), k.version,
+           (select coalesce(jsonb_agg(jsonb_build_object(
+                     'id', m.id, 'robot', m.robot, 'session', m.session, 'role', m.role, 'name', m.name, 'seq', m.seq, 'at', m.at,
+                     'metadata', m.metadata, 'payload', encode(m.payload, 'base64')) order by m.at desc, m.seq desc), '[]')
+            from (
+              select m.* from htm.mentions m
+              where m.tenant = me and m.node_id = h.node_id
+                and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter)
+              order by m.at desc, m.seq desc limit 20) m),
+           h.cosine, 1::float8, 0::bigint, null::bigint, h.length::integer  -- no words were asked for, so none is missing
+    from hits h
+    cross join lateral (
+      select n.content, n.tokens, n.created_at, n.owner from htm.nodes n
+      where n.tenant = me and n.id = h.node_id and htm.owner_is_visible(owners, n.owner) offset 0) n
+    cross join lateral (
+      select s.importance, s.metadata, s.access_count, s.accessed_at from htm.node_state s
+      where s.tenant = me and s.node_id = h.node_id offset 0) s
+    cross join lateral (
+      select array_agg(k.key order by k.key) as names, max(k.version) as version from htm.keys k
+      where k.tenant = me and k.node_id = h.node_id and k.current) k
+    order by h.score desc, h.cosine desc nulls last, h.node_id;
+    return;
+  end if;
   return query
   with
   -- The nodes that either search found, with their rank there, and the passage that was nearest to the vector.
