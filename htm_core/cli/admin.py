@@ -26,6 +26,7 @@ from ..runtime.process import Runtime, runtime, url_or_environment
 from ..settings import Settings
 from ..store.database import Database
 from ..store.migrate import script
+from ..store.partitions import MOST, partition
 from ..store.role_change import move
 from ..store.roles import Roles, database_name, own_prefix
 from ..store.schemas import EXTENSION_SCHEMA
@@ -190,6 +191,15 @@ def migrate(
         list[str] | None,
         typer.Option("--login", help="With --move-roles: a login that this database is for; may be repeated."),
     ] = None,
+    partitions: Annotated[
+        int | None,
+        typer.Option(
+            "--partitions",
+            min=1,
+            max=MOST,
+            help="Into how many parts, each with an index of its own, vectors are put by tenant.",
+        ),
+    ] = None,
     extension_schema: Annotated[
         str,
         typer.Option(
@@ -221,6 +231,8 @@ def migrate(
         _move_roles(common, settings, url, login or [])
     elif user_walls is not None:
         _user_walls(common, runtime(common.url, settings).database, user_walls)
+    elif partitions is not None:
+        _partition(common, settings, partitions)
     else:
         steps = runtime(common.url, settings).database.migrate()
         if common.json:
@@ -247,6 +259,17 @@ def _user_walls(common: CommonOptions, database: Database, wanted: UserWalls) ->
         typer.echo(key.get_secret_value())
     else:
         stdout_console().print(f"The wall between users is {'up' if key else 'down'}.")
+
+
+def _partition(common: CommonOptions, settings: Settings, partitions: int) -> None:
+    with stderr_console().status(f"Copying vectors into {partitions} partitions; others go on reading and writing …"):
+        copied = partition(runtime(common.url, settings).database, partitions)
+    if common.json:
+        print_json({"partitions": partitions, "copied": copied})
+    elif copied:
+        stdout_console().print(f"{copied:,} vectors are in {partitions} partitions now.")
+    else:
+        stdout_console().print(f"The table of vectors has {partitions} partitions; no vector was copied.")
 
 
 def _move_roles(common: CommonOptions, settings: Settings, url: SecretStr | None, logins: Sequence[str]) -> None:

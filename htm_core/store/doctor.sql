@@ -49,6 +49,7 @@ select c.relname as name, c.relrowsecurity as guarded,
        (select count(*) from pg_policy p where p.polrelid = c.oid) as policies
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where n.nspname = %(schema)s and c.relkind in ('r', 'p')
+  and not (c.relispartition and c.relrowsecurity)                   -- it needs no policy: nobody has rights on it
   and exists (select 1 from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant' and not a.attisdropped)
 order by c.relname
 
@@ -56,7 +57,7 @@ order by c.relname
 -- The tables with an owner, and those whose rows belong to such a table's, without the policy of the wall between users.
 select c.relname as name
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
-where n.nspname = %(schema)s and c.relkind in ('r', 'p')
+where n.nspname = %(schema)s and c.relkind in ('r', 'p') and not (c.relispartition and c.relrowsecurity)
   and (c.relname in ('node_state', 'tags', 'working_items')
        or exists (select 1 from pg_attribute a where a.attrelid = c.oid and a.attname = 'owner' and not a.attisdropped))
   and not exists (select 1 from pg_policy p where p.polrelid = c.oid and p.polname = 'user_wall' and not p.polpermissive)
@@ -70,9 +71,14 @@ where n.nspname = %(schema)s and not i.indisvalid
 order by 1
 
 -- name: lost_indexes
--- Spaces that are marked as indexed but have no index: every search in them would scan all vectors.
+-- Spaces that are marked as indexed but have no index, or not one in each partition: a search in them would scan all vectors.
+with leaves as (
+  select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = 'vectors'::regclass
+  union all
+  select 'vectors'::name where not exists (select from pg_inherits where inhparent = 'vectors'::regclass))
 select s.id, s.name from vector_spaces s
-where s.indexed and to_regclass(format('%%I.%%I', %(schema)s::text, 'vectors_hnsw_' || s.id)) is null
+where s.indexed and exists (
+  select from leaves l where to_regclass(format('%%I.%%I', %(schema)s::text, l.relname || '_hnsw_' || s.id)) is null)
 
 -- name: jobs
 select kind, model, count(*) filter (where parked_at is null) as pending, count(*) filter (where parked_at is not null) as parked,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,7 +27,7 @@ def build_due(database: Database, *, threshold: int = THRESHOLD) -> list[str]:
     concurrent build. Without the owner's rights search stays exact, and the log says so.
     """
     try:
-        with database.owner() as connection, _alone(connection) as alone:
+        with database.owner() as connection, sole_builder(connection) as alone:
             if not alone:
                 return []
             statements, names = load("indexes"), []
@@ -35,11 +35,9 @@ def build_due(database: Database, *, threshold: int = THRESHOLD) -> list[str]:
             connection.execute(statements["analyze"])
             for table in TABLES:
                 spaces = connection.execute(statements[f"{table}_wanted"], {"threshold": threshold}).fetchall()
-                names += [
-                    _build(connection, table, space, extension=database.extension)
-                    for space in spaces
-                    if space["vectors"] >= threshold
-                ]
+                for space in spaces:
+                    if space["vectors"] >= threshold:
+                        names += _build(connection, table, space, extension=database.extension)
             return names
     except StorageError as error:
         _log.warning("no index was built, search stays exact; run `htm migrate` as the owner: %s", error)
@@ -47,7 +45,7 @@ def build_due(database: Database, *, threshold: int = THRESHOLD) -> list[str]:
 
 
 @contextmanager
-def _alone(connection: Connection) -> Iterator[bool]:
+def sole_builder(connection: Connection) -> Iterator[bool]:
     """Whether this session is the one that builds indexes, until the end of the block.
 
     The row of another session that was killed counts for nothing: the server says which of its sessions are running.
@@ -70,18 +68,30 @@ def _is_running(connection: Connection, session: dict[str, Any]) -> bool:
     return row is not None and bool(row["running"])
 
 
-def _build(connection: Connection, table: str, space: dict[str, Any], *, extension: str) -> str:
-    """Build one space's index, after dropping the remains of an interrupted build. `extension` is the schema of pgvector."""
-    statements, name = load("indexes"), f"{table}_hnsw_{space['id']}"
-    parts = {
+def _build(connection: Connection, table: str, space: dict[str, Any], *, extension: str) -> list[str]:
+    """Build one space's index, one in each partition, after dropping the remains of an interrupted build."""
+    statements, built = load("indexes"), []
+    for leaf in leaves(connection, table):
+        parts = hnsw_parts(leaf, space, extension=extension)
+        connection.execute(sql.SQL(statements["drop"]).format(name=parts["name"]))
+        connection.execute(sql.SQL(statements["build"]).format(leaf=sql.Identifier(leaf), **parts))
+        built.append(f"{leaf}_hnsw_{space['id']}")
+        _log.info("built %s", built[-1])
+    connection.execute(statements[f"{table}_mark"], {"space": space["id"]})
+    return built
+
+
+def leaves(connection: Connection, table: str) -> list[str]:
+    """The tables that hold the rows of a table: its partitions, or the table itself."""
+    return [row["name"] for row in connection.execute(load("indexes")["leaves"], {"table": table})]
+
+
+def hnsw_parts(leaf: str, space: Mapping[str, Any], *, extension: str) -> dict[str, sql.Composable]:
+    """The parts of the statement that builds a space's index in one table. `extension` is the schema of pgvector."""
+    return {
         "halfvec": sql.Identifier(extension, "halfvec"),
         "cosine_ops": sql.Identifier(extension, "halfvec_cosine_ops"),
-        "name": sql.Identifier(name),
+        "name": sql.Identifier(f"{leaf}_hnsw_{space['id']}"),
         "dimension": sql.Literal(space["dimension"]),
         "space": sql.Literal(space["id"]),
     }
-    connection.execute(sql.SQL(statements["drop"]).format(**parts))
-    connection.execute(sql.SQL(statements[f"{table}_build"]).format(**parts))
-    connection.execute(statements[f"{table}_mark"], {"space": space["id"]})
-    _log.info("built %s", name)
-    return name

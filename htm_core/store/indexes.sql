@@ -20,19 +20,27 @@ update index_builder set pid = null, login = null, started_at = null where pid =
 analyze nodes, mentions, tags, passages, vectors, documents, document_passages
 
 -- name: set_build_limits
-select set_config('maintenance_work_mem', '512MB', false), set_config('statement_timeout', '0', false)
+-- A graph that does not fit in memory is built several times slower: the server's own limit counts where it is higher.
+select set_config('maintenance_work_mem', greatest(512 * 1024, setting::bigint)::text || 'kB', false), set_config('statement_timeout', '0', false)
+from pg_show_all_settings() where name = 'maintenance_work_mem'
 
 -- name: drop
 drop index concurrently if exists {name}
+
+-- name: leaves
+-- The tables that hold the rows of a table: its partitions, or the table itself.
+select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = %(table)s::regclass
+union all
+select %(table)s::name where not exists (select from pg_inherits where inhparent = %(table)s::regclass)
+order by 1
+
+-- name: build
+create index concurrently {name} on {leaf} using hnsw ((embedding::{halfvec}({dimension})) {cosine_ops}) where space = {space}
 
 -- name: vectors_wanted
 select s.id, s.dimension, (
   select count(*) from (select 1 from vectors v where v.space = s.id limit %(threshold)s) x) as vectors
 from vector_spaces s where not s.indexed and s.dimension <= 4000
-
--- name: vectors_build
-create index concurrently {name} on vectors using hnsw ((embedding::{halfvec}({dimension})) {cosine_ops})
-where space = {space}
 
 -- name: vectors_mark
 update vector_spaces set indexed = true where id = %(space)s
@@ -41,10 +49,6 @@ update vector_spaces set indexed = true where id = %(space)s
 select s.id, s.dimension, (
   select count(*) from (select 1 from document_passages p where p.space = s.id limit %(threshold)s) x) as vectors
 from vector_spaces s where not s.documents_indexed and s.dimension between 16 and 4000
-
--- name: document_passages_build
-create index concurrently {name} on document_passages using hnsw ((embedding::{halfvec}({dimension})) {cosine_ops})
-where space = {space}
 
 -- name: document_passages_mark
 update vector_spaces set documents_indexed = true where id = %(space)s

@@ -14,6 +14,7 @@ from ..errors import NotFound, StorageError
 from . import nodes, tenants
 from .connection import Connection
 from .database import Database
+from .indexes import leaves
 from .owner_claims import EVERYBODY
 from .queries import load
 
@@ -121,10 +122,11 @@ def drop_unused_indexes(database: Database) -> list[str]:
         with database.owner() as connection:
             names = []
             for row in connection.execute(load("model_change")["unused_indexes"]).fetchall():
-                name = f"vectors_hnsw_{row['id']}"
                 connection.execute(load("model_change")["unmark_index"], {"space": row["id"]})
-                connection.execute(sql.SQL(load("indexes")["drop"]).format(name=sql.Identifier(name)))
-                names.append(name)
+                for leaf in leaves(connection, "vectors"):
+                    name = f"{leaf}_hnsw_{row['id']}"
+                    connection.execute(sql.SQL(load("indexes")["drop"]).format(name=sql.Identifier(name)))
+                    names.append(name)
             return names
     except StorageError as error:
         _log.warning(

@@ -105,7 +105,7 @@ def test_no_lock_of_a_stranger_stops_a_migration_or_an_index(
         assert not migrate(prod.dsn())
         migrate(prod.dsn(), schema="second")  # and not where there is no table yet
         database = memory_at(prod.dsn(), statement_timeout=10.0)._engine.database
-        with database.owner() as connection, indexes._alone(connection) as alone:
+        with database.owner() as connection, indexes.sole_builder(connection) as alone:
             assert alone
     with prod.connect() as admin:
         admin.execute("drop schema second cascade")
@@ -186,19 +186,19 @@ def test_keys_written_by_many_at_once_have_every_version_once(prod: Installation
 
 def test_one_process_builds_indexes_and_one_that_died_keeps_nobody_from_it(prod: Installation, memory_at: Open) -> None:
     database = memory_at(prod.dsn())._engine.database
-    with database.owner() as first, indexes._alone(first) as alone:
+    with database.owner() as first, indexes.sole_builder(first) as alone:
         assert alone
         assert indexes.build_due(database) == []
-        with database.owner() as second, indexes._alone(second) as also:
+        with database.owner() as second, indexes.sole_builder(second) as also:
             assert not also
-    with database.owner() as second, indexes._alone(second) as alone:
+    with database.owner() as second, indexes.sole_builder(second) as alone:
         assert alone
-    with contextlib.suppress(HTMError), database.owner() as dying, indexes._alone(dying) as alone:
+    with contextlib.suppress(HTMError), database.owner() as dying, indexes.sole_builder(dying) as alone:
         assert alone
         with prod.connect() as admin:
             admin.execute("select pg_terminate_backend(%s, 5000)", [dying.info.backend_pid])
             assert admin.execute("select pid is not null from htm.index_builder").fetchone() == (True,)
-    with database.owner() as next_one, indexes._alone(next_one) as alone:
+    with database.owner() as next_one, indexes.sole_builder(next_one) as alone:
         assert alone
 
 

@@ -66,7 +66,7 @@ def test_what_was_acknowledged_is_on_disk(shared: Cluster, setting: str) -> None
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
-        ("maintenance_work_mem", "512MB"),
+        ("autovacuum_work_mem", "512MB"),
         ("work_mem", "16MB"),
         ("max_wal_size", "2GB"),
         ("random_page_cost", "1.1"),
@@ -86,25 +86,25 @@ def test_the_server_is_set_for_memories(shared: Cluster, setting: str, value: st
 
 
 @pytest.mark.parametrize(
-    ("machine", "container", "expected"),
+    ("machine", "container", "pages", "builds"),
     [
-        (64_000, None, "1024MB"),
-        (2_000, None, "500MB"),
-        (256, None, "128MB"),
-        (64_000, 1_200, "300MB"),
-        (2_000, "max", "500MB"),
+        (64_000, None, "1024MB", "8000MB"),
+        (2_000, None, "500MB", "512MB"),
+        (256, None, "128MB", "512MB"),
+        (64_000, 1_200, "300MB", "512MB"),
+        (2_000, "max", "500MB", "512MB"),
     ],
 )
-def test_a_quarter_of_the_memory_is_for_pages(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, machine: int, container: int | str | None, expected: str
+def test_a_quarter_of_the_memory_is_for_pages_and_an_eighth_for_building_an_index(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, machine: int, container: int | str | None, pages: str, builds: str
 ) -> None:
-    """In megabytes; of the container's memory where it has less than the machine, and at most a gigabyte."""
+    """In megabytes; of the container's memory where it has less than the machine, and at most one and eight gigabytes."""
     limit = tmp_path / "memory.max"
     if container is not None:
         limit.write_text(f"{container << 20 if isinstance(container, int) else container}\n")
     monkeypatch.setattr(initdb, "_MEMORY_OF_CONTAINER", limit)
     monkeypatch.setattr(os, "sysconf", lambda name: 4096 if name == "SC_PAGE_SIZE" else (machine << 20) // 4096)
-    assert initdb._memory_settings() == {"shared_buffers": expected}
+    assert initdb._memory_settings() == {"shared_buffers": pages, "maintenance_work_mem": builds}
 
 
 def test_words_of_any_language_are_folded_and_found(shared: Cluster) -> None:

@@ -21,6 +21,7 @@ DATABASE = "htm"
 _LOCALE = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
 _MIN_SHARED_MEMORY = 1 << 30
 _MIN_CACHE, _MAX_CACHE = 128, 1024  # megabytes; the system gives the pages only when they are used
+_MIN_BUILD, _MAX_BUILD = 512, 8192  # megabytes for building an index: 2 KB a vector of 384 dimensions
 _MEMORY_OF_CONTAINER = Path("/sys/fs/cgroup/memory.max")
 
 SETTINGS: Final[Mapping[str, str]] = {
@@ -31,7 +32,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "fsync": "on",
     "synchronous_commit": "on",
     "full_page_writes": "on",
-    "maintenance_work_mem": "512MB",  # an HNSW index that does not fit is built several times slower
+    "autovacuum_work_mem": "512MB",
     "work_mem": "16MB",
     "max_wal_size": "2GB",
     "wal_compression": "on",
@@ -146,11 +147,17 @@ def configure(directories: Directories, settings: Mapping[str, str]) -> list[str
 
 
 def _memory_settings() -> dict[str, str]:
-    """Shared buffers get a quarter of the memory: a recall that must read its pages again takes twice as long."""
+    """Shared buffers get a quarter of the memory: a recall that must read its pages again takes twice as long.
+
+    The build of an index may have an eighth: an HNSW index that does not fit is built several times slower.
+    """
     megabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
     with contextlib.suppress(OSError, ValueError):
         megabytes = min(megabytes, int(_MEMORY_OF_CONTAINER.read_text()) >> 20)
-    return {"shared_buffers": f"{max(_MIN_CACHE, min(_MAX_CACHE, megabytes // 4))}MB"}
+    return {
+        "shared_buffers": f"{max(_MIN_CACHE, min(_MAX_CACHE, megabytes // 4))}MB",
+        "maintenance_work_mem": f"{max(_MIN_BUILD, min(_MAX_BUILD, megabytes // 8))}MB",
+    }
 
 
 def _parallel_settings() -> dict[str, str]:

@@ -53,3 +53,17 @@ language sql immutable parallel safe
 begin atomic
   select 1 - nullif(a operator(pgvector.<=>) b, 'NaN');
 end;
+
+-- Notes which vectors were written or deleted, while the table of vectors is being copied into other partitions.
+create or replace function htm.note_vector_change() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if to_regclass(format('%I.vectors_changed', tg_table_schema)) is null then return null; end if;    -- an interrupted copy has left its trigger
+  if tg_op <> 'INSERT' then
+    insert into htm.vectors_changed (tenant, space, passage_id) values (old.tenant, old.space, old.passage_id);
+  end if;
+  if tg_op <> 'DELETE' then
+    insert into htm.vectors_changed (tenant, space, passage_id) values (new.tenant, new.space, new.passage_id);
+  end if;
+  return null;
+end $$;
