@@ -175,3 +175,60 @@ def test_through_the_index_too_ninety_nine_of_a_hundred_are_the_nearest(
             assert len(found) == 10
             right[name] += len(set(found) & set(filled.nearest(10, few=name is not None)))
     assert {name: share for name, share in right.items() if share < 0.99 * 200} == {}
+
+
+@pytest.mark.parametrize("weights", [{}, {"prior": 1e-12}], ids=["neighbours alone", "with signals"])
+def test_words_that_were_not_searched_for_say_nothing_of_relevance(make: Make, weights: dict[str, float]) -> None:
+    embedder = Known()
+    embedder.vectors |= {
+        QUESTION: np.eye(DIMENSION)[0],
+        "The boiler is old.": np.eye(DIMENSION)[0] * 0.2 + np.eye(DIMENSION)[1],
+    }
+    settings = SETTINGS.model_copy(update={"signals": Signals(**weights), "worker": "off"})
+    with make(embedder=embedder, settings=settings) as memory:
+        memory.remember("The boiler is old.")
+        memory.flush()
+        (hit,) = memory.recall(QUESTION, mode="vector", hold=False)
+    assert (hit.match.word_coverage, hit.match.matched_words) == (0.0, 0)
+    assert hit.relevance < 0.05
+
+
+def test_a_question_of_stop_words_alone_covers_nothing(make: Make) -> None:
+    with make() as memory:
+        memory.remember("The boiler is old.")
+        memory.flush()
+        assert [hit.match.word_coverage for hit in memory.recall("who is it", hold=False)] == [0.0]
+
+
+@pytest.mark.parametrize("weights", [{}, {"prior": 1e-12}], ids=["neighbours alone", "with signals"])
+def test_a_text_with_a_part_that_waits_for_its_vector_has_its_own_place(make: Make, weights: dict[str, float]) -> None:
+    """It came first, as if it were the very question."""
+    embedder, text = Known(), "The harbour. " * 200
+    near = np.eye(DIMENSION)[0]
+    settings = SETTINGS.model_copy(update={"signals": Signals(**weights), "worker": "off"})
+    with make(embedder=embedder, settings=settings) as memory:
+        memory.remember_many([Draft(content="The boiler is old.", vector=(near + 0.1).tolist())])
+        node = memory.remember(text)
+        embedder.vectors |= dict.fromkeys(_bodies(memory, node.id), near * 0.1 + np.eye(DIMENSION)[1]) | {
+            QUESTION: near
+        }
+        memory.flush()
+        with memory._engine.transaction() as connection:
+            connection.execute(
+                "delete from vectors v where tenant = this_tenant() and passage_id = "
+                "(select id from passages p where p.tenant = v.tenant and node_id = %s order by ordinal desc limit 1)",
+                [node.id],
+            )
+        hits = memory.recall(QUESTION, mode="vector", hold=False)
+    assert [hit.content[:12] for hit in hits] == ["The boiler i", "The harbour."]
+    assert hits[1].score < 0.3
+
+
+def _bodies(memory: Memory, node: str) -> list[str]:
+    with memory._engine.transaction() as connection:
+        rows = connection.execute(
+            "select coalesce(p.body, substr(n.content, p.starts + 1, p.stops - p.starts)) as body from passages p "
+            "join nodes n on n.tenant = p.tenant and n.id = p.node_id where p.tenant = this_tenant() and p.node_id = %s",
+            [node],
+        ).fetchall()
+    return [row["body"] for row in rows]

@@ -119,7 +119,7 @@ begin
               where m.tenant = me and m.node_id = h.node_id
                 and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter)
               order by m.at desc, m.seq desc limit 20) m),
-           h.cosine, 1::float8, 0::bigint, null::bigint, h.length::integer  -- no words were asked for, so none is missing
+           h.cosine, 0::float8, 0::bigint, null::bigint, h.length::integer
     from hits h
     cross join lateral (
       select n.content, n.tokens, n.created_at, n.owner from htm.nodes n
@@ -156,7 +156,7 @@ begin
       select e.embedding operator(pgvector.<=>) query_vector as distance from htm.vectors e
       where e.tenant = me and e.space = space_id and e.passage_id = p.id and p.id is distinct from c.passage_id offset 0) v on true
     cross join lateral (
-      select coalesce(greatest(0, least(1, -(p.weights operator(pgvector.<#>) query_weights) / best_score)), 0)
+      select greatest(0, least(1, coalesce(-(p.weights operator(pgvector.<#>) query_weights) / best_score, 0)))
              + case when phrase_passages is null then 0 else coalesce((
                  select x.share / 2 from unnest(phrase_passages, phrase_shares) x(id, share) where x.id = p.id), 0) end as text_score) w),
   -- Each candidate with the best of its passages, and its place among all.
@@ -203,7 +203,7 @@ begin
   neighbour_passages as (
     select n.node_id, p.id as passage_id, p.weights, p.length, 1 - nullif(v.distance, 'NaN') as cosine,
            coalesce(least(1, greatest(0, 1 - nullif(v.distance, 'NaN')) / 0.8), 0) as vector_score,
-           coalesce(least(1, -(p.weights operator(pgvector.<#>) query_weights) / best_score), 0) as text_score,
+           least(1, coalesce(-(p.weights operator(pgvector.<#>) query_weights) / best_score, 0)) as text_score,
            sum(p.length) over (partition by n.node_id) as node_length
     from neighbour_nodes n, lateral (
       select q.id, q.weights, q.length from htm.passages q where q.tenant = me and q.node_id = n.node_id and q.live offset 0) p
