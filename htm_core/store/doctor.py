@@ -239,7 +239,11 @@ def _settings(connection: Connection) -> Iterator[Finding]:
     values_text = ", ".join(
         f"{name} {values[name]}" for name in ("shared_buffers", "maintenance_work_mem", "max_connections")
     )
-    yield Finding("settings", "well", f"{values_text}; an index is built with 512 MB at least")
+    yield Finding(
+        "settings",
+        "well",
+        f"{values_text}; an index is built with up to 512 MB, or with that",
+    )
 
 
 def _schemas(connection: Connection, named: Roles, schema: str, extension: str) -> Iterator[Finding]:

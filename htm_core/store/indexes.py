@@ -17,6 +17,8 @@ _log = logging.getLogger("htm.indexes")
 
 # Below this an exact scan is about as fast as the index, and exact: docs/why/vectors.md.
 THRESHOLD = 10_000
+# What a vector takes in the graph while it is built, beside its numbers: links to up to 32 neighbours on the lowest layer.
+GRAPH_BYTES = 1_500
 TABLES = ("vectors", "document_passages")
 
 
@@ -73,12 +75,23 @@ def _build(connection: Connection, table: str, space: dict[str, Any], *, extensi
     statements, built = load("indexes"), []
     for leaf in leaves(connection, table):
         parts = hnsw_parts(leaf, space, extension=extension)
+        give_memory(connection, leaf, space)
         connection.execute(sql.SQL(statements["drop"]).format(name=parts["name"]))
         connection.execute(sql.SQL(statements["build"]).format(leaf=sql.Identifier(leaf), **parts))
         built.append(f"{leaf}_hnsw_{space['id']}")
         _log.info("built %s", built[-1])
     connection.execute(statements[f"{table}_mark"], {"space": space["id"]})
     return built
+
+
+def give_memory(connection: Connection, leaf: str, space: Mapping[str, Any]) -> None:
+    """Let the session have the memory that the graph of a space's vectors in one table needs while it is built."""
+    statements = load("indexes")
+    parts = {"leaf": sql.Identifier(leaf), "space": sql.Literal(space["id"])}
+    row = connection.execute(sql.SQL(statements["count"]).format(**parts)).fetchone()
+    assert row is not None  # a select without group by has one row
+    needed = row["vectors"] * (2 * space["dimension"] + GRAPH_BYTES) // 1024
+    connection.execute(statements["set_build_memory"], {"needed": needed})
 
 
 def leaves(connection: Connection, table: str) -> list[str]:

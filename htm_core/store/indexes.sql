@@ -20,8 +20,15 @@ update index_builder set pid = null, login = null, started_at = null where pid =
 analyze nodes, mentions, tags, passages, vectors, documents, document_passages
 
 -- name: set_build_limits
--- A graph that does not fit in memory is built several times slower: the server's own limit counts where it is higher.
-select set_config('maintenance_work_mem', greatest(512 * 1024, setting::bigint)::text || 'kB', false), set_config('statement_timeout', '0', false)
+select set_config('statement_timeout', '0', false)
+
+-- name: count
+select count(*) as vectors from {leaf} where space = {space}
+
+-- name: set_build_memory
+-- In KB: what the graph needs, up to 512 MB or what the server allows if that is more. A graph that does not fit is built several
+-- times slower; but a build by several processes takes all of its memory at once, however small the graph is.
+select set_config('maintenance_work_mem', greatest(65536, least(%(needed)s::bigint, greatest(524288, reset_val::bigint)))::text || 'kB', false)
 from pg_show_all_settings() where name = 'maintenance_work_mem'
 
 -- name: drop

@@ -12,7 +12,7 @@ from psycopg import sql
 
 from ..errors import InvalidInput, StorageError
 from .database import Connection, Database
-from .indexes import hnsw_parts, sole_builder
+from .indexes import give_memory, hnsw_parts, sole_builder
 from .queries import load
 
 _log = logging.getLogger("htm.partitions")
@@ -88,6 +88,7 @@ def _copy(connection: Connection, partitions: int, *, extension: str) -> None:
     connection.execute(statements["index"])
     for space in connection.execute(statements["spaces"]).fetchall():
         for leaf in leaves:
+            give_memory(connection, leaf, space)
             parts = hnsw_parts(leaf, space, extension=extension)
             connection.execute(sql.SQL(statements["hnsw"]).format(leaf=sql.Identifier(leaf), **parts))
 

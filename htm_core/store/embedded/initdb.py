@@ -21,7 +21,7 @@ DATABASE = "htm"
 _LOCALE = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
 _MIN_SHARED_MEMORY = 1 << 30
 _MIN_CACHE, _MAX_CACHE = 128, 1024  # megabytes; the system gives the pages only when they are used
-_MIN_BUILD, _MAX_BUILD = 512, 8192  # megabytes for building an index: 2 KB a vector of 384 dimensions
+_MIN_BUILD, _MAX_BUILD = 512, 8192  # megabytes at most for building an index: 2.3 KB a vector of 384 dimensions
 _MEMORY_OF_CONTAINER = Path("/sys/fs/cgroup/memory.max")
 
 SETTINGS: Final[Mapping[str, str]] = {
