@@ -122,7 +122,7 @@ class Size:
                     if start + size > known:
                         memory.remember_many(drafts)
                         written += size
-        if written:
+        if written == sum(count for _, count in self._tenants):  # not when it went on from where it was interrupted
             self._notes.append(("filled by remember_many", f"{written / (time.perf_counter() - began):,.0f} rows/s"))
 
     def _index(self) -> None:

@@ -290,6 +290,21 @@ def test_a_good_claim_lets_its_owners_through_and_nobody_else(walled: Walled) ->
             assert 0 < (cursor.fetchone() or [0])[0] < len(walled.rows()[table])
 
 
+def test_copy_reads_through_the_walls_of_users_and_of_tenants(walled: Walled) -> None:
+    for tenant, claim, seen in ((TENANT, ANN, "of ann"), (TENANT, EVERYBODY, "of bob"), ("elsewhere", EVERYBODY, None)):
+        with walled.session() as connection:
+            terms = walled.begin(connection, tenant=tenant)
+            claims(connection, walled.signed(claim, terms, tenant=tenant))
+            said = ""
+            for statement in [f"copy {table} to stdout" for table in OWNED | PARTS] + [
+                "copy (select * from nodes) to stdout"
+            ]:
+                with connection.cursor().copy(statement) as rows:  # type: ignore[arg-type]
+                    said += b"".join(bytes(row) for row in rows).decode()
+        assert (seen in said) if seen else (said == "")
+        assert ("of bob" in said) == (seen == "of bob")
+
+
 def test_a_good_claim_writes_nothing_of_another_owner(walled: Walled) -> None:
     before, rows = walled.rows(), samples(walled)
     with walled.session() as connection:

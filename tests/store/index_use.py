@@ -32,5 +32,7 @@ def _settled(database: Database) -> dict[str, int]:
 
 def _scans(database: Database) -> dict[str, int]:
     with database.owner() as connection:
-        rows = connection.execute("select indexrelname, idx_scan from pg_stat_user_indexes").fetchall()
+        rows = connection.execute(
+            "select indexrelname, idx_scan from pg_stat_user_indexes where schemaname = current_schema()"
+        ).fetchall()
     return {row["indexrelname"]: row["idx_scan"] for row in rows}

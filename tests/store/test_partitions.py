@@ -29,7 +29,7 @@ QUESTION = "word7 word12"
 
 @pytest.fixture(scope="module")
 def parted(url: str | None) -> Settings:
-    return SETTINGS.model_copy(update={"schema_": SCHEMA, "max_drafts": 10_000, "worker": "off"})
+    return SETTINGS.model_copy(update={"schema_": SCHEMA, "roles": "htm", "max_drafts": 10_000, "worker": "off"})
 
 
 @pytest.fixture
