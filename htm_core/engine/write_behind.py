@@ -64,9 +64,8 @@ class WriteBehind:
                 thread = threading.Thread(
                     target=self._run, args=(self._stopping,), name="htm-write-behind", daemon=True
                 )
-                with contextlib.suppress(
-                    RuntimeError
-                ):  # the process is ending: its last act is `shutdown`, which writes
+                # A process that is ending starts no thread: its last act is `shutdown`, which writes.
+                with contextlib.suppress(RuntimeError):
                     thread.start()
                     self._thread = thread
 

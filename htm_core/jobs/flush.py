@@ -31,9 +31,8 @@ def flush(engine: Engine, worker: Worker, *, timeout: float | None) -> bool:
         with time_limit.limited(limit):
             return _flush(engine, worker, limit)
     except (DeadlineExceeded, QueryTimeout, time_limit.OutOfTime):
-        if (
-            timeout is None or limit.left > ALMOST
-        ):  # the server did not answer; the time that the caller gave is not over
+        # The server did not answer; the time that the caller gave is not over.
+        if timeout is None or limit.left > ALMOST:
             raise
         return False
 

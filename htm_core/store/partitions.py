@@ -55,10 +55,14 @@ def partition(database: Database, partitions: int) -> int:
             connection.execute(statements["follow"])
         try:
             _copy(connection, partitions, extension=database.extension)
-            return _replace_when_possible(connection)
+            _replace_when_possible(connection)
         except BaseException:
             _clear(connection)
             raise
+        connection.execute(statements["analyze"])
+        total = connection.execute(statements["total"]).fetchone()
+        assert total is not None  # a select without group by has one row
+        return int(total["vectors"])
 
 
 def _clear(connection: Connection) -> None:
@@ -93,12 +97,13 @@ def _copy(connection: Connection, partitions: int, *, extension: str) -> None:
             connection.execute(sql.SQL(statements["hnsw"]).format(leaf=sql.Identifier(leaf), **parts))
 
 
-def _replace_when_possible(connection: Connection) -> int:
+def _replace_when_possible(connection: Connection) -> None:
     """Wait for a moment in which nobody uses the vectors, in short turns: whoever comes later must wait behind."""
     for _ in range(TRIES):
         try:
             with connection.transaction():
-                return _replace(connection)
+                _replace(connection)
+            return
         except pg.LockNotAvailable:
             time.sleep(PAUSE)
     raise StorageError(
@@ -107,17 +112,13 @@ def _replace_when_possible(connection: Connection) -> int:
     )
 
 
-def _replace(connection: Connection) -> int:
+def _replace(connection: Connection) -> None:
     """Put the new table in the place of the old one; until the commit everybody else waits."""
     statements = load("partitions")
     for step in ("set_lock_timeout", "lock", "forget_changed", "copy_changed", "references", "protect", "replace"):
         connection.execute(statements[step])
     for row in connection.execute(statements["new_names"]).fetchall():
         _rename(connection, row)
-    connection.execute(statements["analyze"])
-    total = connection.execute(statements["total"]).fetchone()
-    assert total is not None  # a select without group by has one row
-    return int(total["vectors"])
 
 
 def _rename(connection: Connection, row: dict[str, Any]) -> None:

@@ -155,9 +155,8 @@ def _kept_hashes() -> dict[tuple[str, ...], str]:
     """The hashes that earlier processes of this installation have kept: reading 91 MB takes a fifth of a second each time."""
     file = home() / "models" / CHECKED
     with suppress(OSError, ValueError, TypeError):
-        if (
-            sys.platform != "win32" and file.stat().st_uid != os.geteuid()
-        ):  # where the home is another's, its word is not enough
+        # Where the home is another's, its word is not enough.
+        if sys.platform != "win32" and file.stat().st_uid != os.geteuid():
             return {}
         kept = json.loads(file.read_bytes())
         return {tuple(map(str, key)): str(value) for key, value in kept if key}
