@@ -23,8 +23,8 @@ def filters(where: Mapping[str, Any] | None, *, on: FilterTarget, at: datetime) 
     compiled = compile_where(where)
     validation.check_choice(on, get_args(FilterTarget), what="on")
     if on == "value":
-        return DocumentFilters(at=at, value=compiled.json or None, value_equal=compiled.equalities)
-    return DocumentFilters(at=at, metadata=compiled.json or None, metadata_equal=compiled.equalities)
+        return DocumentFilters(at=at, value=compiled.beyond_equalities, value_equal=compiled.equalities)
+    return DocumentFilters(at=at, metadata=compiled.beyond_equalities, metadata_equal=compiled.equalities)
 
 
 def page(limit: int | None, *, offset: int, with_vectors: bool = False, newest_first: bool = False) -> Page:

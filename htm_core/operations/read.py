@@ -67,7 +67,7 @@ def page(
             owners=engine.owners,
             tags=None if tags is None else normalize_all(tags) or None,
             equal=compiled.equalities,
-            metadata=compiled.json or None,
+            metadata=compiled.beyond_equalities,
             limit=validation.check_limit(limit),
             after=cursor,
         )

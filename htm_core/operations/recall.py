@@ -239,7 +239,7 @@ def _filters(
         windows=windows,
         tags=None if tags is None else normalize_all(tags) or None,
         equal=conditions.equalities,
-        metadata=conditions.json or None,
+        metadata=conditions.beyond_equalities,
     )
 
 

@@ -128,6 +128,44 @@ def test_whatever_passes_also_contains_the_equalities_offered_to_an_index(
             assert answer.fetchone()[0]
 
 
+ONE_OR_MORE = st.dictionaries(KEYS, SCALARS | TREES, max_size=3) | FILTERS
+
+
+@given(ONE_OR_MORE, st.lists(METADATA, min_size=1, max_size=12))
+@example({"a": 1}, [{"a": 1.0}, {"a": True}, {"a": "1"}, {"a": [1]}, {"a": {"a": 1}}, {}])
+@example({"a": "x", "b": False}, [{"a": "x", "b": False}, {"a": ["x"], "b": False}, {"a": "x", "b": 0}, {"a": "x"}])
+@example({"$and": [{"a": 1}, {"a": 2}]}, [{"a": 1}, {"a": 2}])
+@example({"a": None}, [{}, {"a": None}])
+@example({"a": {}}, [{"a": {"b": 1}}, {"a": {}}])
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+def test_where_nothing_is_left_beyond_the_equalities_they_decide_alone(
+    connection: Any, where: Any, metadata: list[Any]
+) -> None:
+    filter = compile_where(where)
+    if filter.beyond_equalities is None:
+        metadata = [*metadata, filter.equalities, {**(filter.equalities or {}), "more": 1}]
+        answers = connection.execute(
+            "select array(select coalesce(m @> %s::jsonb, true) from jsonb_array_elements(%s::jsonb) with ordinality t(m, place) "
+            "order by place)",
+            [None if filter.equalities is None else json.dumps(filter.equalities), json.dumps(metadata)],
+        )
+        assert answers.fetchone()[0] == [matches(filter, one) for one in metadata]
+    else:
+        assert filter.beyond_equalities == filter.json
+
+
+@pytest.mark.parametrize(
+    ("where", "decided"),
+    [
+        ({"a": "x"}, True), ({"a": "x", "b": 2, "c": True}, True), ({}, True), ({"a": {"$eq": 1.5}}, True), ({"a.b": 1}, False),
+        ({"a": None}, False), ({"a": [1]}, False), ({"a": {"b": 1}}, False), ({"a": {"$gt": 1}}, False), ({"a": {"$has": {"b": 1}}}, False),
+        ({"$and": [{"a": 1}, {"a": 1}]}, False), ({"$or": [{"a": 1}]}, False), ({"$not": {"a": 1}}, False), ({"a": 1, "b": {"$ne": 2}}, False),
+    ],
+)  # fmt: skip
+def test_equalities_of_plain_values_are_decided_by_containment_alone(where: Any, decided: bool) -> None:
+    assert (compile_where(where).beyond_equalities is None) == decided
+
+
 def test_the_empty_filter_lets_everything_pass_and_an_uncompiled_one_nothing(connection: Any) -> None:
     assert ask(connection, [{"a": 1}, {}], {}) == [True, True]
     assert ask(connection, [{"a": 1}, {}], {"a": 1}) == [False, False]

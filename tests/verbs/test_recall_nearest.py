@@ -177,6 +177,30 @@ def test_through_the_index_too_ninety_nine_of_a_hundred_are_the_nearest(
     assert {name: share for name, share in right.items() if share < 0.99 * 200} == {}
 
 
+@pytest.mark.parametrize("way", ["read whole", "through the index", "through the index with a filter"])
+def test_many_passages_of_one_text_leave_the_other_neighbours_their_places(
+    make: Make, database: Database, tenant: str, way: str
+) -> None:
+    embedder, near = Known(), np.eye(DIMENSION)[0]
+    embedder.vectors[QUESTION] = near
+    with make(embedder=embedder, settings=SETTINGS.model_copy(update={"worker": "off"})) as memory:
+        memory.remember_many([
+            Draft(content=f"Short {row}.", vector=(near + (row + 1) / 50 * np.eye(DIMENSION)[1]).tolist(), role="user") for row in range(30)
+        ])  # fmt: skip
+        long = memory.remember("The harbour is closed on Mondays. " * 3_000, role="user")
+        bodies = _bodies(memory, long.id)
+        assert len(bodies) > 100
+        embedder.vectors |= dict.fromkeys(bodies, near)
+        memory.flush()
+        if way != "read whole":
+            indexes.build_due(database, threshold=100)
+            with database.owner() as connection:
+                connection.execute("update lexicon set documents = 50000 where tenant = %s", [tenant])
+        options: dict[str, Any] = {"where": {"row": {"$exists": False}}} if "filter" in way else {}
+        hits = memory.recall(QUESTION, mode="vector", hold=False, scope="tenant", **options)
+    assert [hit.content[:9].strip() for hit in hits] == ["The harbo", *(f"Short {row}." for row in range(9))]
+
+
 @pytest.mark.parametrize("weights", [{}, {"prior": 1e-12}], ids=["neighbours alone", "with signals"])
 def test_words_that_were_not_searched_for_say_nothing_of_relevance(make: Make, weights: dict[str, float]) -> None:
     embedder = Known()

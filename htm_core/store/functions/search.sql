@@ -65,7 +65,8 @@ declare
   me constant text := htm.this_tenant(); owners constant text[] := f.owners;
   few constant integer := 5000;                 -- so many passages are read about as fast as an index is followed
   many constant integer := 20000;               -- so many nodes that pass the filters are gathered before the searches
-  drawn constant integer := 64; often constant integer := 3;  -- a filter that so many of so many pass is passed by some 5 % or more
+  often constant integer := 3;                  -- a filter that so many of 64 pass is passed by some 5 % or more
+  anywhere constant uuid := gen_random_uuid();
   worth_looking_up integer; plan htm.search_plan; total bigint; messages bigint; are_many boolean; passed_often boolean := false;
 begin
   plan.filtered := f.tags is not null or htm.filters_mentions(f);
@@ -81,10 +82,9 @@ begin
   if without_words and are_many and f.tags is null and htm.filters_mentions(f) then
     -- An index of metadata is read to its end before the first row comes. Ids of nodes are made of hashes: from a random one on,
     -- they are a random sample. How many have tags is soon seen, and says how many can pass with them.
-    execute 'select count(*) >= $1 from (select m.* from htm.mentions m where m.tenant = $2 and m.node_id >= $3 '
-      'order by m.node_id, m.at desc limit $4) m '
-      'where htm.mention_matches(m, ($5).owners, ($5).robots, ($5).session, ($5).windows, ($5).equal, ($5).metadata)'
-    into passed_often using often, me, gen_random_uuid(), drawn, f;
+    select count(*) >= often into passed_often from (
+      select s.* from htm.mentions s where s.tenant = me and s.node_id >= anywhere order by s.node_id, s.at desc limit 64) m
+    where htm.mention_matches(m, owners, f.robots, f.session, f.windows, f.equal, f.metadata);
   end if;
   if plan.filtered and not passed_often then
     plan.node_ids := htm.filtered_nodes(f, case when without_words and are_many then worth_looking_up else many end);
@@ -126,39 +126,48 @@ create or replace function htm.vector_search(
 returns htm.vector_matches
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 declare
-  me constant text := htm.this_tenant(); owners constant text[] := f.owners; allowed_nodes constant uuid[] := plan.node_ids;
+  me constant text := htm.this_tenant(); allowed_nodes constant uuid[] := plan.node_ids;
   followed constant integer := case when without_words then greatest(160, 2 * pool) else greatest(64, pool * 5 / 3) end;
-  conditions constant text := case when plan.filtered and plan.node_ids is null then htm.node_condition(f) else '' end;
-  answer htm.vector_matches;
+  check_each constant boolean := plan.filtered and plan.node_ids is null;
+  conditions constant text := case when check_each then htm.node_condition(f) else '' end;
+  -- Each that passes is paid for with many that do not: no more are looked for than are needed.
+  enough constant integer := case when check_each and without_words then greatest(1, pool * 3 / 5) else pool end;
+  matches constant text :=
+    'select array_agg(x.node_id order by x.distance, x.node_id), array_agg(x.passage_id order by x.distance, x.node_id), '
+    'array_agg(x.distance order by x.distance, x.node_id), (select count(*) from near) from ('
+    'select y.* from (select distinct on (n.node_id) n.* from near n order by n.node_id, n.distance, n.passage_id) y '
+    'order by y.distance, y.node_id limit $6) x';
+  answer htm.vector_matches; most integer; passages_read bigint;
 begin
   if not plan.by_node and not plan.exact and space.indexed then
     -- Only integers of the space's row are formatted: a cast needs a literal dimension, a partial index a literal space.
     perform set_config('hnsw.iterative_scan', 'relaxed_order', true),
             set_config('hnsw.ef_search', least(1000, followed)::text, true);
-    execute format(
-      'select array_agg(node_id order by distance, node_id), array_agg(passage_id order by distance, node_id), '
-      'array_agg(distance order by distance, node_id) from ('
-      'select distinct on (node_id) node_id, passage_id, distance from ('
-      'select v.node_id, v.passage_id, v.embedding::pgvector.halfvec(%1$s) operator(pgvector.<=>) $3::pgvector.halfvec(%1$s) distance '
-      'from htm.vectors v where v.space = %2$s and v.tenant = $1 and v.live and htm.owner_is_visible(($2).owners, v.owner) '
-      'and ($4 is null or (v.node_id in (select unnest($4))) is true)%3$s '
-      'order by v.embedding::pgvector.halfvec(%1$s) operator(pgvector.<=>) $3::pgvector.halfvec(%1$s) limit $5) near '
-      'order by node_id, distance) x',
-      space.dimension, space.id, conditions)
-    into answer.nodes, answer.passages, answer.distances using me, f, query_vector, allowed_nodes, pool;
-    if cardinality(answer.nodes) >= pool / 2 then return answer; end if;
-    -- Vectors of others, or many passages of one node, were nearer: only the rows of these owners are read, one by one.
+    foreach most in array array[enough, 4 * pool] loop
+      execute format(
+        'with near as materialized ('
+        'select v.node_id, v.passage_id, v.embedding::pgvector.halfvec(%1$s) operator(pgvector.<=>) $3::pgvector.halfvec(%1$s) distance '
+        'from htm.vectors v where v.space = %2$s and v.tenant = $1 and v.live and htm.owner_is_visible(($2).owners, v.owner) '
+        'and ($4 is null or (v.node_id in (select unnest($4))) is true)%3$s '
+        'order by v.embedding::pgvector.halfvec(%1$s) operator(pgvector.<=>) $3::pgvector.halfvec(%1$s) limit $5) ' || matches,
+        space.dimension, space.id, conditions)
+      into answer.nodes, answer.passages, answer.distances, passages_read using me, f, query_vector, allowed_nodes, most, pool;
+      if cardinality(answer.nodes) >= pool / 2 then return answer; end if;
+      exit when passages_read < most;
+      -- Many passages of one node were nearer than others: more of them are read.
+    end loop;
+    -- Vectors of others were nearer: only the rows of these owners are read, one by one.
   end if;
-  execute format(
-    'select array_agg(x.node_id order by x.distance, x.node_id), array_agg(x.passage_id order by x.distance, x.node_id), '
-    'array_agg(x.distance order by x.distance, x.node_id) from ('
-    'select y.* from ('
-    'select distinct on (v.node_id) v.node_id, v.passage_id, v.embedding operator(pgvector.<=>) $3 as distance from htm.vectors v '
-    'where v.tenant = $1 and v.space = %1$s and v.live and htm.owner_is_visible(($2).owners, v.owner) '
-    'and ($4 is null or v.node_id = any($4))%2$s '
-    'order by v.node_id, (v.embedding operator(pgvector.<=>) $3) + 0) y '
-    'order by y.distance, y.node_id limit $5) x', space.id, conditions)
-  into answer.nodes, answer.passages, answer.distances using me, f, query_vector, allowed_nodes, pool;
+  foreach most in array array[4 * pool, null] loop
+    execute format(
+      'with near as materialized ('
+      'select v.node_id, v.passage_id, v.embedding operator(pgvector.<=>) $3 as distance from htm.vectors v '
+      'where v.tenant = $1 and v.space = %1$s and v.live and htm.owner_is_visible(($2).owners, v.owner) '
+      'and ($4 is null or v.node_id = any($4))%2$s '
+      'order by (v.embedding operator(pgvector.<=>) $3) + 0, v.node_id limit $5) ' || matches, space.id, conditions)
+    into answer.nodes, answer.passages, answer.distances, passages_read using me, f, query_vector, allowed_nodes, most, pool;
+    exit when cardinality(answer.nodes) >= pool or passages_read < most;
+  end loop;
   return answer;
 end $$;
 
