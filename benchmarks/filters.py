@@ -5,6 +5,7 @@
 A tag, a time, a metadata value, a session and a user each leave 0.1 %, 1 %, 10 % and 50 % of the rows. For each, the table has
 p50 and p95 in milliseconds, p50 divided by that of the search without a filter in the same run, the share of the rows that should
 be there, and recall@10: the share of the ten nearest, found by comparing all, that are among them. The calls come in random order.
+`--quantization binary` indexes the vectors by the signs of their numbers first, and says how long that took.
 `--mode hybrid` measures hybrid recall, for which there is no exact answer to compare with: its table has only times and rows.
 """
 
@@ -32,6 +33,7 @@ from benchmarks.peers_systems import ReadyEmbedder
 from htm_core import Draft, Memory, Mode, Settings, Window, shutdown
 from htm_core.runtime.process import runtime
 from htm_core.store import indexes
+from htm_core.store.quantization import Quantization, quantize
 
 SHARES = {"0.1": 0.001, "1": 0.01, "10": 0.1, "50": 0.5}  # in %, and as a fraction
 KINDS = ("tag", "time", "metadata", "session", "user")
@@ -61,12 +63,17 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=[20_000, 100_000])
     parser.add_argument("--calls", type=int, default=60, help="timed calls of each filter")
     parser.add_argument("--mode", choices=["vector", "hybrid"], default="vector")
+    parser.add_argument(
+        "--quantization",
+        choices=["binary", "none"],
+        help="change how the vectors are indexed before they are searched",
+    )
     parser.add_argument("--home", type=Path, help="keep the filled server here, and use it again if it is there")
     given = parser.parse_args()
     for size in given.rows:
         with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as temporary:
             os.environ["HTM_HOME"] = str(given.home or temporary)
-            table = Filters(size, mode=given.mode).table(given.calls)
+            table = Filters(size, mode=given.mode, quantization=given.quantization).table(given.calls)
             Console(width=120).print(table)
             shutdown()
 
@@ -74,8 +81,9 @@ def main() -> None:
 class Filters:
     """The measurement of one size."""
 
-    def __init__(self, size: int, *, mode: Mode = "vector") -> None:
+    def __init__(self, size: int, *, mode: Mode = "vector", quantization: Quantization | None = None) -> None:
         self._size = size
+        self._quantization = quantization
         self._mode: Mode = mode
         self._corpus = Corpus(size)
         self._documents = list(self._corpus.documents())
@@ -90,6 +98,14 @@ class Filters:
         everybody = self._memory()
         if not self._memory(f"user-{REST}").stats().nodes:
             self._fill()
+        if self._quantization is not None:
+            began = time.perf_counter()
+            done = quantize(runtime(None, SETTINGS).database, self._quantization)
+            if done.built:
+                print(
+                    f"{', '.join(done.built)}: built in {time.perf_counter() - began:.1f} s, "
+                    f"{done.bytes_now / 1e6:.1f} MB (before: {done.bytes_before / 1e6:.1f} MB)"
+                )
         ways = self._ways(everybody)
         for number in track(range(WARM_UP + calls), description=f"ask {self._size:,}", console=Console(stderr=True)):
             self._ask(ways, number, timed=number >= WARM_UP)

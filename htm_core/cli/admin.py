@@ -27,6 +27,7 @@ from ..settings import Settings
 from ..store.database import Database
 from ..store.migrate import script
 from ..store.partitions import MOST, partition
+from ..store.quantization import quantize
 from ..store.role_change import move
 from ..store.roles import Roles, database_name, own_prefix
 from ..store.schemas import EXTENSION_SCHEMA
@@ -36,6 +37,13 @@ from .rendering import key_value_table, progress_bar, stderr_console, stdout_con
 from .setup import ensure_weights
 
 POLL_SECONDS = 5.0  # seconds between two looks for jobs that other processes have queued
+
+
+class QuantizationChoice(StrEnum):
+    """How vectors are indexed: by the signs of their numbers, or by the numbers."""
+
+    BINARY = "binary"
+    NONE = "none"
 
 
 class UserWalls(StrEnum):
@@ -200,6 +208,13 @@ def migrate(
             help="Into how many parts, each with an index of its own, vectors are put by tenant.",
         ),
     ] = None,
+    quantization: Annotated[
+        QuantizationChoice | None,
+        typer.Option(
+            "--quantization",
+            help="Index vectors by one bit a number and compare the nearest exactly (binary), or in half precision (none).",
+        ),
+    ] = None,
     extension_schema: Annotated[
         str,
         typer.Option(
@@ -233,6 +248,8 @@ def migrate(
         _user_walls(common, runtime(common.url, settings).database, user_walls)
     elif partitions is not None:
         _partition(common, settings, partitions)
+    elif quantization is not None:
+        _quantize(common, settings, quantization)
     else:
         steps = runtime(common.url, settings).database.migrate()
         if common.json:
@@ -270,6 +287,17 @@ def _partition(common: CommonOptions, settings: Settings, partitions: int) -> No
         stdout_console().print(f"{copied:,} vectors are in {partitions} partitions now.")
     else:
         stdout_console().print(f"The table of vectors has {partitions} partitions; no vector was copied.")
+
+
+def _quantize(common: CommonOptions, settings: Settings, quantization: QuantizationChoice) -> None:
+    with stderr_console().status("Building indexes of vectors; others go on reading and writing …"):
+        done = quantize(runtime(common.url, settings).database, quantization.value)
+    if common.json:
+        print_json(done)
+        return
+    rows = [("quantization", done.quantization), ("indexes built", ", ".join(done.built) or "none")]
+    rows += [("on the disk", f"{done.bytes_now / 1e6:,.1f} MB (before: {done.bytes_before / 1e6:,.1f} MB)")]
+    stdout_console().print(key_value_table(rows))
 
 
 def _move_roles(common: CommonOptions, settings: Settings, url: SecretStr | None, logins: Sequence[str]) -> None:

@@ -78,7 +78,7 @@ with leaves as (
   select 'vectors'::name where not exists (select from pg_inherits where inhparent = 'vectors'::regclass))
 select s.id, s.name from vector_spaces s
 where s.indexed and exists (
-  select from leaves l where to_regclass(format('%%I.%%I', %(schema)s::text, l.relname || '_hnsw_' || s.id)) is null)
+  select from leaves l where to_regclass(format('%%I.%%I', %(schema)s::text, l.relname || '_hnsw_' || s.id || case when s.quantized then '_quantized' else '' end)) is null)
 
 -- name: jobs
 select kind, model, count(*) filter (where parked_at is null) as pending, count(*) filter (where parked_at is not null) as parked,

@@ -39,7 +39,8 @@ def build_due(database: Database, *, threshold: int = THRESHOLD) -> list[str]:
                 spaces = connection.execute(statements[f"{table}_wanted"], {"threshold": threshold}).fetchall()
                 for space in spaces:
                     if space["vectors"] >= threshold:
-                        names += _build(connection, table, space, extension=database.extension)
+                        names += build(connection, table, space, extension=database.extension)
+                        connection.execute(statements[f"{table}_mark"], {"space": space["id"]})
             return names
     except StorageError as error:
         _log.warning("no index was built, search stays exact; run `htm migrate` as the owner: %s", error)
@@ -70,17 +71,17 @@ def _is_running(connection: Connection, session: dict[str, Any]) -> bool:
     return row is not None and bool(row["running"])
 
 
-def _build(connection: Connection, table: str, space: dict[str, Any], *, extension: str) -> list[str]:
-    """Build one space's index, one in each partition, after dropping the remains of an interrupted build."""
+def build(connection: Connection, table: str, space: Mapping[str, Any], *, extension: str) -> list[str]:
+    """Build one space's index, one in each partition, after dropping what an interrupted build left, and return the names."""
     statements, built = load("indexes"), []
     for leaf in leaves(connection, table):
         parts = hnsw_parts(leaf, space, extension=extension)
         give_memory(connection, leaf, space)
         connection.execute(sql.SQL(statements["drop"]).format(name=parts["name"]))
-        connection.execute(sql.SQL(statements["build"]).format(leaf=sql.Identifier(leaf), **parts))
-        built.append(f"{leaf}_hnsw_{space['id']}")
+        statement = statements["build_quantized" if space["quantized"] else "build"]
+        connection.execute(sql.SQL(statement).format(leaf=sql.Identifier(leaf), **parts))
+        built.append(index_name(leaf, space))
         _log.info("built %s", built[-1])
-    connection.execute(statements[f"{table}_mark"], {"space": space["id"]})
     return built
 
 
@@ -90,7 +91,8 @@ def give_memory(connection: Connection, leaf: str, space: Mapping[str, Any]) -> 
     parts = {"leaf": sql.Identifier(leaf), "space": sql.Literal(space["id"])}
     row = connection.execute(sql.SQL(statements["count"]).format(**parts)).fetchone()
     assert row is not None  # a select without group by has one row
-    needed = row["vectors"] * (2 * space["dimension"] + GRAPH_BYTES) // 1024
+    numbers = space["dimension"] // 8 if space["quantized"] else 2 * space["dimension"]
+    needed = row["vectors"] * (numbers + GRAPH_BYTES) // 1024
     connection.execute(statements["set_build_memory"], {"needed": needed})
 
 
@@ -99,12 +101,19 @@ def leaves(connection: Connection, table: str) -> list[str]:
     return [row["name"] for row in connection.execute(load("indexes")["leaves"], {"table": table})]
 
 
+def index_name(leaf: str, space: Mapping[str, Any]) -> str:
+    """What the index of a space's vectors in one table is called; each of the two kinds has a name of its own."""
+    return f"{leaf}_hnsw_{space['id']}{'_quantized' if space['quantized'] else ''}"
+
+
 def hnsw_parts(leaf: str, space: Mapping[str, Any], *, extension: str) -> dict[str, sql.Composable]:
     """The parts of the statement that builds a space's index in one table. `extension` is the schema of pgvector."""
     return {
         "halfvec": sql.Identifier(extension, "halfvec"),
         "cosine_ops": sql.Identifier(extension, "halfvec_cosine_ops"),
-        "name": sql.Identifier(f"{leaf}_hnsw_{space['id']}"),
+        "binary_quantize": sql.Identifier(extension, "binary_quantize"),
+        "hamming_ops": sql.Identifier(extension, "bit_hamming_ops"),
+        "name": sql.Identifier(index_name(leaf, space)),
         "dimension": sql.Literal(space["dimension"]),
         "space": sql.Literal(space["id"]),
     }

@@ -44,16 +44,20 @@ order by 1
 -- name: build
 create index concurrently {name} on {leaf} using hnsw ((embedding::{halfvec}({dimension})) {cosine_ops}) where space = {space}
 
+-- name: build_quantized
+-- An index of the signs of the numbers, one bit each. pgvector indexes up to 64,000 of them.
+create index concurrently {name} on {leaf} using hnsw (({binary_quantize}(embedding)::bit({dimension})) {hamming_ops}) where space = {space}
+
 -- name: vectors_wanted
-select s.id, s.dimension, (
+select s.id, s.dimension, s.quantized, (
   select count(*) from (select 1 from vectors v where v.space = s.id limit %(threshold)s) x) as vectors
-from vector_spaces s where not s.indexed and s.dimension <= 4000
+from vector_spaces s where not s.indexed and (s.quantized or s.dimension <= 4000)
 
 -- name: vectors_mark
 update vector_spaces set indexed = true where id = %(space)s
 
 -- name: document_passages_wanted
-select s.id, s.dimension, (
+select s.id, s.dimension, false as quantized, (
   select count(*) from (select 1 from document_passages p where p.space = s.id limit %(threshold)s) x) as vectors
 from vector_spaces s where not s.documents_indexed and s.dimension between 16 and 4000
 

@@ -14,7 +14,7 @@ from ..errors import NotFound, StorageError
 from . import nodes, tenants
 from .connection import Connection
 from .database import Database
-from .indexes import leaves
+from .indexes import index_name, leaves
 from .owner_claims import EVERYBODY
 from .queries import load
 
@@ -124,7 +124,7 @@ def drop_unused_indexes(database: Database) -> list[str]:
             for row in connection.execute(load("model_change")["unused_indexes"]).fetchall():
                 connection.execute(load("model_change")["unmark_index"], {"space": row["id"]})
                 for leaf in leaves(connection, "vectors"):
-                    name = f"{leaf}_hnsw_{row['id']}"
+                    name = index_name(leaf, row)
                     connection.execute(sql.SQL(load("indexes")["drop"]).format(name=sql.Identifier(name)))
                     names.append(name)
             return names

@@ -61,7 +61,7 @@ delete from models where tenant = this_tenant() and not active and name <> %(mod
 
 -- name: unused_indexes
 -- Indexes of memories that no tenant's vectors need any more. Read as the owner, who sees all tenants.
-select s.id from vector_spaces s
+select s.id, s.quantized from vector_spaces s
 where s.indexed and not exists (select 1 from models m where m.space = s.id) and not exists (select 1 from vectors v where v.space = s.id)
 
 -- name: unmark_index

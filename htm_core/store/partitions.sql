@@ -42,10 +42,13 @@ create index vectors_new_by_owner on vectors_new (tenant, space, owner);
 create index vectors_new_by_passage on vectors_new (tenant, passage_id)
 
 -- name: spaces
-select s.id, s.dimension from vector_spaces s where s.indexed order by s.id
+select s.id, s.dimension, s.quantized from vector_spaces s where s.indexed order by s.id
 
 -- name: hnsw
 create index {name} on {leaf} using hnsw ((embedding::{halfvec}({dimension})) {cosine_ops}) where space = {space}
+
+-- name: hnsw_quantized
+create index {name} on {leaf} using hnsw (({binary_quantize}(embedding)::bit({dimension})) {hamming_ops}) where space = {space}
 
 -- name: set_lock_timeout
 select set_config('lock_timeout', '2s', true)

@@ -73,6 +73,15 @@ def test_migrate_partitions_says_how_many_vectors_were_copied(htm: Htm) -> None:
     assert htm("migrate", "--partitions", "0").code == 2
 
 
+def test_migrate_quantization_says_which_indexes_were_built(htm: Htm) -> None:
+    htm("remember", "The ferry leaves at nine.")
+    done = htm("migrate", "--quantization", "binary", "--json").json
+    assert (done["quantization"], done["built"]) == ("binary", [])  # with so few vectors there is none to be replaced
+    assert "binary" in htm("migrate", "--quantization", "binary").out
+    assert "none" in htm("migrate", "--quantization", "none").out
+    assert htm("migrate", "--quantization", "ternary").code == 2
+
+
 def test_setup_fetches_what_is_missing_and_says_where_it_is(
     htm: Htm, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -28,7 +28,8 @@ create or replace function htm.query_vector_space(model text, meaning pgvector.h
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare known text; answer htm.vector_spaces;
 begin
-  select m.name, s.id, s.name, s.dimension, s.indexed into known, answer.id, answer.name, answer.dimension, answer.indexed
+  select m.name, s.id, s.name, s.dimension, s.indexed, s.quantized
+    into known, answer.id, answer.name, answer.dimension, answer.indexed, answer.quantized
   from htm.models m left join htm.vector_spaces s on s.id = m.space where m.tenant = htm.this_tenant() and m.active;
   if known <> model then
     raise exception 'these memories are embedded with %, the question with %', known, model using errcode = 'HT001';

@@ -120,37 +120,46 @@ begin atomic
 end;
 
 -- The nodes whose passages are nearest to the query's vector. Without words there is nothing that finds again what the index missed:
--- then it is followed further.
+-- then it is followed further. An index of signs alone says roughly what is near: more of that is read, and compared by its numbers.
 create or replace function htm.vector_search(
   query_vector pgvector.halfvec, space htm.vector_spaces, f htm.filters, plan htm.search_plan, pool integer, without_words boolean)
 returns htm.vector_matches
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 declare
   me constant text := htm.this_tenant(); allowed_nodes constant uuid[] := plan.node_ids;
-  followed constant integer := case when without_words then greatest(160, 2 * pool) else greatest(64, pool * 5 / 3) end;
   check_each constant boolean := plan.filtered and plan.node_ids is null;
   conditions constant text := case when check_each then htm.node_condition(f) else '' end;
+  followed constant integer := case
+    when space.quantized then case when check_each then greatest(200, 4 * pool) when without_words then greatest(400, 10 * pool)
+                                   else greatest(200, 5 * pool) end
+    when without_words then greatest(160, 2 * pool) else greatest(64, pool * 5 / 3) end;
   -- Each that passes is paid for with many that do not: no more are looked for than are needed.
   enough constant integer := case when check_each and without_words then greatest(1, pool * 3 / 5) else pool end;
+  nearest constant text := case when space.quantized then
+    ' select b.node_id, b.passage_id, b.embedding operator(pgvector.<=>) $3 as distance from ('
+    'select v.node_id, v.passage_id, v.embedding from htm.vectors v '
+    'where v.space = %2$s and v.tenant = $1 and v.live and htm.owner_is_visible(($2).owners, v.owner) '
+    'and ($4 is null or (v.node_id in (select unnest($4))) is true)%3$s '
+    'order by (pgvector.binary_quantize(v.embedding)::bit(%1$s)) operator(pgvector.<~>) (pgvector.binary_quantize($3)::bit(%1$s)) '
+    'limit greatest($5, %4$s)) b order by distance limit $5'
+  else
+    ' select v.node_id, v.passage_id, v.embedding::pgvector.halfvec(%1$s) operator(pgvector.<=>) $3::pgvector.halfvec(%1$s) distance '
+    'from htm.vectors v where v.space = %2$s and v.tenant = $1 and v.live and htm.owner_is_visible(($2).owners, v.owner) '
+    'and ($4 is null or (v.node_id in (select unnest($4))) is true)%3$s '
+    'order by v.embedding::pgvector.halfvec(%1$s) operator(pgvector.<=>) $3::pgvector.halfvec(%1$s) limit $5' end;
   matches constant text :=
-    'select array_agg(x.node_id order by x.distance, x.node_id), array_agg(x.passage_id order by x.distance, x.node_id), '
+    ' select array_agg(x.node_id order by x.distance, x.node_id), array_agg(x.passage_id order by x.distance, x.node_id), '
     'array_agg(x.distance order by x.distance, x.node_id), (select count(*) from near) from ('
     'select y.* from (select distinct on (n.node_id) n.* from near n order by n.node_id, n.distance, n.passage_id) y '
     'order by y.distance, y.node_id limit $6) x';
   answer htm.vector_matches; most integer; passages_read bigint;
 begin
   if not plan.by_node and not plan.exact and space.indexed then
-    -- Only integers of the space's row are formatted: a cast needs a literal dimension, a partial index a literal space.
     perform set_config('hnsw.iterative_scan', 'relaxed_order', true),
             set_config('hnsw.ef_search', least(1000, followed)::text, true);
-    foreach most in array array[enough, 4 * pool] loop
-      execute format(
-        'with near as materialized ('
-        'select v.node_id, v.passage_id, v.embedding::pgvector.halfvec(%1$s) operator(pgvector.<=>) $3::pgvector.halfvec(%1$s) distance '
-        'from htm.vectors v where v.space = %2$s and v.tenant = $1 and v.live and htm.owner_is_visible(($2).owners, v.owner) '
-        'and ($4 is null or (v.node_id in (select unnest($4))) is true)%3$s '
-        'order by v.embedding::pgvector.halfvec(%1$s) operator(pgvector.<=>) $3::pgvector.halfvec(%1$s) limit $5) ' || matches,
-        space.dimension, space.id, conditions)
+    foreach most in array array[case when space.quantized then 2 * pool else enough end, 4 * pool] loop
+      -- Only integers of the space's row are formatted: a cast needs a literal dimension, a partial index a literal space.
+      execute format('with near as materialized (' || nearest || ')' || matches, space.dimension, space.id, conditions, followed)
       into answer.nodes, answer.passages, answer.distances, passages_read using me, f, query_vector, allowed_nodes, most, pool;
       if cardinality(answer.nodes) >= pool / 2 then return answer; end if;
       exit when passages_read < most;
@@ -164,7 +173,7 @@ begin
       'select v.node_id, v.passage_id, v.embedding operator(pgvector.<=>) $3 as distance from htm.vectors v '
       'where v.tenant = $1 and v.space = %1$s and v.live and htm.owner_is_visible(($2).owners, v.owner) '
       'and ($4 is null or v.node_id = any($4))%2$s '
-      'order by (v.embedding operator(pgvector.<=>) $3) + 0, v.node_id limit $5) ' || matches, space.id, conditions)
+      'order by (v.embedding operator(pgvector.<=>) $3) + 0, v.node_id limit $5)' || matches, space.id, conditions)
     into answer.nodes, answer.passages, answer.distances, passages_read using me, f, query_vector, allowed_nodes, most, pool;
     exit when cardinality(answer.nodes) >= pool or passages_read < most;
   end loop;
