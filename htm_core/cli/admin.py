@@ -24,6 +24,7 @@ from ..models.tokenizers import resolve_tokenizer
 from ..runtime.open import model_handlers
 from ..runtime.process import Runtime, runtime, url_or_environment
 from ..settings import Settings
+from ..store import indexes
 from ..store.database import Database
 from ..store.migrate import script
 from ..store.partitions import MOST, partition
@@ -229,7 +230,7 @@ def migrate(
         ),
     ] = None,
 ) -> None:
-    """Bring the schema up to date, as its owner (--url), and name the steps that were applied."""
+    """Bring the schema up to date, as its owner (--url), build the indexes that are due, and name what was done."""
     settings = common.settings().model_copy(update={"roles": roles})
     schema, url = settings.schema_, url_or_environment(common.url)
     if sql:
@@ -251,11 +252,18 @@ def migrate(
     elif quantization is not None:
         _quantize(common, settings, quantization)
     else:
-        steps = runtime(common.url, settings).database.migrate()
-        if common.json:
-            print_json({"applied": steps})
-        else:
-            stdout_console().print("\n".join(f"applied {step}" for step in steps) or "The schema is up to date.")
+        _migrate(common, runtime(common.url, settings).database)
+
+
+def _migrate(common: CommonOptions, database: Database) -> None:
+    steps = database.migrate()
+    with stderr_console().status("Building the indexes of vectors that are due; others go on reading and writing …"):
+        built = indexes.build_due(database)
+    if common.json:
+        print_json({"applied": steps, "indexes": built})
+    else:
+        lines = [f"applied {step}" for step in steps] or ["The schema is up to date."]
+        stdout_console().print("\n".join([*lines, *(f"built {name}" for name in built)]))
 
 
 def _user_walls(common: CommonOptions, database: Database, wanted: UserWalls) -> None:

@@ -12,7 +12,8 @@ from ..models.embedders import MINILM, MINILM_INT8
 from ..models.minilm import weights
 from ..models.tokenizers import default_tokens
 from ..settings import home
-from ..store.doctor import Finding, examine
+from ..store.doctor import examine
+from ..store.findings import Finding
 from .exit_codes import FAILED
 from .json_output import print_json
 from .options import CommonOptions, make_embedder

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import psycopg
 from pydantic import SecretStr
@@ -14,6 +13,7 @@ from ..errors import HTMError, SchemaOutdated
 from ..settings import as_secret
 from .connection import Connection, connect
 from .errors import redact, translated
+from .findings import Finding
 from .migrate import (
     check_server,
     check_vector,
@@ -28,20 +28,10 @@ from .owner_claims import EVERYBODY, sign
 from .queries import load
 from .roles import Roles, choose, rights
 from .schemas import Names, open_schemas, search_path
+from .sizing import advise, read_sizes
 
-State = Literal["well", "note", "wrong"]
 MIGRATE = "htm migrate --url OWNER_DSN"
 OLD_JOB_SECONDS = 600.0  # a job that has waited so long has no worker
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of one check: its state, a sentence about it, and in `mend` the command that fixes it."""
-
-    about: str
-    state: State
-    says: str
-    mend: str | None = None
 
 
 def examine(
@@ -78,7 +68,12 @@ def examine(
         path = search_path(schema)
         key = walls_key or _walls_key(connection, path, named)
         found += _stepping_in(
-            connection, path, named.app, tenant, key, lambda: _inside(connection, named, schema, tenant, model, key)
+            connection,
+            path,
+            named.app,
+            tenant,
+            key,
+            lambda: _inside(connection, named, schema, tenant, model, key, embedded=embedded),
         )
     if not held["worker"] and not embedded:
         return found
@@ -126,9 +121,12 @@ def _stepping_in(
 
 
 def _inside(
-    connection: Connection, roles: Roles, schema: str, tenant: str, model: str, key: bytes | None
+    connection: Connection, roles: Roles, schema: str, tenant: str, model: str, key: bytes | None, *, embedded: bool
 ) -> Iterator[Finding]:
-    yield from _schema(connection, schema)
+    for finding in _schema(connection, schema):
+        yield finding
+        if finding.mend == MIGRATE:  # what else is looked at may not be there yet
+            return
     yield from _walls(connection, roles, schema)
     yield from _indexes(connection, roles, schema)
     up = bool(_one(connection, "database", "user_walls", {})["enabled"])
@@ -143,6 +141,7 @@ def _inside(
         return
     yield from _user_walls(connection, schema, up=up)
     yield from _tenant(connection, tenant, model=model)
+    yield from advise(read_sizes(connection), tenant=tenant, schema=schema, owner=roles.owner, embedded=embedded)
 
 
 def _one(connection: Connection, file: str, name: str, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,8 @@ _log = logging.getLogger("htm.indexes")
 THRESHOLD = 10_000
 # What a vector takes in the graph while it is built, beside its numbers: links to up to 32 neighbours on the lowest layer.
 GRAPH_BYTES = 1_500
+# Each build may have so much memory, or maintenance_work_mem if that is more: the statement set_build_memory says the same.
+LEAST_BUILD_BYTES = 512 << 20
 TABLES = ("vectors", "document_passages")
 
 
@@ -91,9 +93,13 @@ def give_memory(connection: Connection, leaf: str, space: Mapping[str, Any]) -> 
     parts = {"leaf": sql.Identifier(leaf), "space": sql.Literal(space["id"])}
     row = connection.execute(sql.SQL(statements["count"]).format(**parts)).fetchone()
     assert row is not None  # a select without group by has one row
-    numbers = space["dimension"] // 8 if space["quantized"] else 2 * space["dimension"]
-    needed = row["vectors"] * (numbers + GRAPH_BYTES) // 1024
+    needed = graph_bytes(row["vectors"], space["dimension"], space["quantized"]) // 1024
     connection.execute(statements["set_build_memory"], {"needed": needed})
+
+
+def graph_bytes(vectors: int, dimension: int, quantized: bool) -> int:
+    """How much memory the graph of so many vectors takes while it is built."""
+    return vectors * ((dimension // 8 if quantized else 2 * dimension) + GRAPH_BYTES)
 
 
 def leaves(connection: Connection, table: str) -> list[str]:

@@ -21,7 +21,8 @@ from htm_core import Memory, Settings
 from htm_core.runtime.process import runtime
 from htm_core.store import indexes
 from htm_core.store.database import Database
-from htm_core.store.doctor import Finding, examine
+from htm_core.store.doctor import examine
+from htm_core.store.findings import Finding
 from htm_core.store.migrate import migrate
 from tests.conftest import SETTINGS
 from tests.servers.verbs import every_verb

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core import InvalidInput, SchemaOutdated
-from htm_core.store.doctor import Finding, examine
+from htm_core.store.doctor import examine
+from htm_core.store.findings import Finding
 from htm_core.store.migrate import migrate
 from htm_core.store.role_change import move
 from htm_core.store.roles import Roles, own_prefix

@@ -8,6 +8,7 @@ import pytest
 
 from htm_core.models import vocabulary
 from htm_core.models.minilm import weights
+from htm_core.store import indexes
 from tests.cli.conftest import Htm
 
 
@@ -51,8 +52,15 @@ def test_reindex_says_how_many_passages_it_renewed(htm: Htm) -> None:
 
 def test_migrate_names_what_it_applied_or_says_that_nothing_is_due(htm: Htm) -> None:
     htm("migrate")
-    assert htm("migrate", "--json").json == {"applied": []}
+    assert htm("migrate", "--json").json == {"applied": [], "indexes": []}
     assert "up to date" in htm("migrate").out
+
+
+def test_migrate_builds_the_indexes_that_are_due_and_names_them(htm: Htm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is due, other tests see to: here an index for each few vectors would be in the way of others."""
+    monkeypatch.setattr(indexes, "build_due", lambda database: [f"vectors_hnsw_{len(database.settings.schema_)}"])
+    assert htm("migrate", "--json").json["indexes"] == ["vectors_hnsw_3"]
+    assert "built vectors_hnsw_3" in htm("migrate").out
 
 
 def test_migrate_sql_prints_a_script_and_reaches_no_server(htm: Htm) -> None:

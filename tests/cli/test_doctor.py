@@ -10,7 +10,8 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from htm_core.runtime.process import runtime
-from htm_core.store.doctor import Finding, examine
+from htm_core.store.doctor import examine
+from htm_core.store.findings import Finding
 from htm_core.store.migrate import migrate
 from htm_core.store.roles import Roles
 from tests.cli.conftest import Htm
