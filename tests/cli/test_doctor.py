@@ -103,6 +103,17 @@ def test_a_schema_that_was_never_made_is_found(database_url: str) -> None:
     assert "htm migrate" in str(wrong(look(database_url, schema="never_made"))["schema"].mend)
 
 
+def test_of_a_schema_of_an_older_version_no_more_is_said_than_that_it_must_be_migrated(owned: str) -> None:
+    run(owned, "delete from migrations where version = 16; alter table vector_spaces drop column quantized cascade")
+    try:
+        found = wrong(look(owned))
+        assert list(found) == ["schema"]
+        assert str(found["schema"].mend).startswith("htm migrate")
+    finally:
+        migrate(owned, schema=SCHEMA, roles=SCHEMA)
+    assert wrong(look(owned)) == {}
+
+
 def test_a_superuser_is_refused_as_the_login_of_verbs(owned: str) -> None:
     finding = wrong(look(owned, embedded=False))["login"]
     assert "superuser" in finding.says

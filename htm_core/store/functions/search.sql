@@ -133,8 +133,9 @@ declare
     when space.quantized then case when check_each then greatest(200, 4 * pool) when without_words then greatest(400, 10 * pool)
                                    else greatest(200, 5 * pool) end
     when without_words then greatest(160, 2 * pool) else greatest(64, pool * 5 / 3) end;
-  -- Each that passes is paid for with many that do not: no more are looked for than are needed.
-  enough constant integer := case when check_each and without_words then greatest(1, pool * 3 / 5) else pool end;
+  -- Each that passes is paid for with many that do not, the more the fewer pass: no more are looked for than are needed.
+  enough constant integer := greatest(1, case when not without_words then pool when check_each then pool * 3 / 5
+                                              when f.owners is not null then pool * 7 / 10 else pool end);
   nearest constant text := case when space.quantized then
     ' select b.node_id, b.passage_id, b.embedding operator(pgvector.<=>) $3 as distance from ('
     'select v.node_id, v.passage_id, v.embedding from htm.vectors v '
