@@ -15,6 +15,7 @@ from . import vocabulary
 
 log = logging.getLogger("htm")
 
+FEW = 12  # texts whose tokens are looked up; a process that counts more loads the whole vocabulary
 CHUNK = 16_384  # characters; longer texts are counted in chunks, since a tokenizer may take quadratic time
 _WORD_GAP = re.compile(r"(?<=[A-Za-z]) (?=[A-Za-z])")
 _PIECE = re.compile(r"(?P<word>[A-Z]?[a-z]+|[A-Z]+)|(?P<digits>[0-9]+)|(?P<gap>\s+)|(?P<alphabetic>[\u0080-\u07ff]+)|.")
@@ -67,7 +68,7 @@ def resolve_tokenizer(spec: Callable[[str], Any] | None) -> Tokens:
 def default_tokens() -> Tokens:
     """Give the counter that is used by default: tiktoken's `o200k_base`, else an estimate.
 
-    It is the same object for the whole process. The vocabulary is loaded at the first count.
+    It is the same object for the whole process. The whole vocabulary is loaded when more than a few short texts are counted.
     """
     with _choosing:
         return _default()
@@ -106,14 +107,32 @@ def _default() -> Tokens:
 
 
 class _Encoding:
-    """An encoding that is loaded at the first count."""
+    """An encoding that is loaded when more than a few short texts are counted: a command that counts one or two need not wait.
+
+    Threads may count at the same time: at worst the file is read twice, or a text more is looked up.
+    """
 
     def __init__(self, found: vocabulary.Found) -> None:
+        self._found = found
         self._load = functools.cache(found.load)  # a race loads nothing twice: tiktoken keeps one encoding per name
+        self._few = FEW
+        self._lookup: vocabulary.Lookup | None = None
 
     def __call__(self, text: str) -> int:
+        text = well_formed(text)
+        if self._few > 0 and (few := self._looked_up(text)) is not None:
+            return few
+        self._few, self._lookup = 0, None  # what was read is given back
         encode = self._load()
-        return sum(len(encode(chunk)) + forced for chunk, forced in _chunks(well_formed(text)))
+        return sum(len(encode(chunk)) + forced for chunk, forced in _chunks(text))
+
+    def _looked_up(self, text: str) -> int | None:
+        self._few -= 1
+        if len(text) > CHUNK:
+            return None
+        lookup = self._lookup or self._found.lookup()
+        self._lookup = lookup
+        return None if lookup is None else lookup.count(text)
 
 
 def _chunks(text: str) -> Iterator[tuple[str, int]]:

@@ -103,11 +103,88 @@ def test_the_environment_is_as_it_was_after_loading() -> None:
         "import os; before = dict(os.environ)\n"
         "from htm_core.models.tokenizers import default_tokens\n"
         "import sys; tokens = default_tokens(); assert 'tiktoken' not in sys.modules\n"
-        "tokens('load it'); assert dict(os.environ) == before\n"
+        "tokens('load it ' * 10_000); assert dict(os.environ) == before\n"
         "assert not {'llama_index', 'llama_index.core', 'litellm'} & set(sys.modules)"
     )
     root = Path(__file__).parents[2]
     subprocess.run([sys.executable, "-c", code], cwd=root, check=True)
+
+
+@needs_vocabulary
+def test_what_is_looked_up_for_a_few_texts_is_cut_as_tiktoken_cuts_it() -> None:
+    import tiktoken
+
+    assert FOUND is not None
+    FOUND.load()
+    assert FOUND.vocabulary.pattern == tiktoken.get_encoding(FOUND.vocabulary.encoding)._pat_str
+
+
+LOOKUP = None if FOUND is None else FOUND.lookup()
+PROSE = st.lists(
+    st.sampled_from(
+        [
+            "It's",
+            "the",
+            "FERRY",
+            "to",
+            "Texel,",
+            "12345",
+            "umbrellas\n\n",
+            "",
+            "don't",
+            "中文",
+            "Straße",
+            "naïve",
+            "👩\u200d🚀",
+            "a_b.c()",
+            "\t",
+        ]
+    ),
+    max_size=30,
+)
+
+
+@needs_vocabulary
+@given(st.one_of(ANY_TEXT.map(well_formed), PROSE.map(" ".join), st.text("ab A\n'1é ", max_size=120)))
+def test_a_text_whose_tokens_are_looked_up_has_the_count_of_the_whole_vocabulary(text: str) -> None:
+    assert FOUND is not None
+    assert LOOKUP is not None
+    count = LOOKUP.count(text)
+    assert count in (None, len(FOUND.load()(text)))
+    assert count is not None or len(text.encode()) > 150
+
+
+@needs_vocabulary
+def test_a_few_short_texts_are_counted_without_the_whole_vocabulary_and_many_or_long_ones_with_it(fresh: None) -> None:
+    assert FOUND is not None
+    loaded = []
+
+    class Watched(vocabulary.Found):
+        def load(self) -> Any:
+            loaded.append(self)
+            return super().load()
+
+    watched = Watched(FOUND.vocabulary, FOUND.directory)
+    few, long = tokenizers._Encoding(watched), tokenizers._Encoding(watched)
+    assert {few("tiktoken is great!") for _ in range(tokenizers.FEW)} == {6}
+    assert not loaded
+    assert few("tiktoken is great!") == 6
+    assert len(loaded) == 1
+    assert long("中" * 1_000) == len(FOUND.load()("中" * 1_000))
+    assert len(loaded) == 2
+    assert long("tiktoken is great!") == 6
+    assert len(loaded) == 2
+
+
+@needs_vocabulary
+def test_no_token_is_looked_up_in_a_file_that_was_harmed_since_it_was_found(bare_machine: Path) -> None:
+    assert FOUND is not None
+    file = Path(shutil.copy(FOUND.directory / FOUND.vocabulary.filename, bare_machine))
+    found = vocabulary.find()
+    assert found is not None
+    assert found.lookup() is not None
+    file.write_bytes(file.read_bytes()[:-9])
+    assert found.lookup() is None
 
 
 @needs_vocabulary
