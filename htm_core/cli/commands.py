@@ -85,7 +85,7 @@ COMMANDS = {
     "reindex": CommandInfo(ADMIN, "admin.reindex", "tenant",
         "Bring the words of older memories and documents to the rules of this version while others go on reading and writing."),
     "migrate": CommandInfo(ADMIN, "admin.migrate", "database",
-        "Bring the schema up to date, as its owner (--url), and name the steps that were applied."),
+        "Bring the schema up to date, as its owner (--url), build the indexes that are due, and name what was done."),
     "export": CommandInfo(ADMIN, "backup.export", "memory",
         "Write all memories and working memories of the tenant as JSON lines; htm import reads them back."),
     "doctor": CommandInfo(ADMIN, "doctor.doctor", "tenant",
