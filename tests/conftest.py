@@ -151,9 +151,12 @@ def database(url: str | None, settings: Settings) -> Database:
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def database_url(url: str | None) -> str:
-    """A DSN that may make tables of its own, in the database under test."""
+    """A DSN that may make tables of its own, in the database under test.
+
+    Each file asks anew: the embedded server ends when an earlier file has ended with `shutdown`, and is started again here.
+    """
     found = runtime(url, SETTINGS).database
     found.open()
     return os.environ.get("HTM_TEST_ADMIN_URL") or found.dsn("htm_root").get_secret_value()
