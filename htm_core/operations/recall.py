@@ -25,7 +25,7 @@ from ..rules.timeframes.parse import TimeframeLike, extract_filter
 from ..settings import Signals
 from ..store import search
 from ..store.database import Connection
-from ..store.search import Filters, RecallQuery
+from ..store.search import Filters, RecallQuery, SearchResult
 from ..types import AppliedTimeframe, Hit, Mode, Recall, Scope, Timings, Window
 from .echoes import answers_first, facts_before_neighbours, repeated_questions
 from .fresh_vectors import make_fresh_vectors
@@ -136,16 +136,34 @@ def answer(engine: Engine, query: RecallQuery) -> Recall:
 
 
 def _find(engine: Engine, query: RecallQuery) -> Recall:
-    """Everything that one search finds, before it is cut to a budget."""
-    started = time.perf_counter()
-    speakers = _speakers(engine, query)
-    speakers_found = time.perf_counter()
+    """Everything that a search finds, before it is cut to a budget.
+
+    Which of the query's words are names of speakers decides what is embedded, so it is guessed from what earlier recalls have
+    seen. The search itself says it; where the guess was wrong, such as when a name is heard for the first time, it is repeated.
+    """
+    forms = query_signals.name_forms(query.text) if query.signal_weights.speaker else {}
     query = replace(
         query,
-        speakers=tuple(speakers),
+        forms=tuple(forms),
         words=None if query.mode == "vector" else lexical_query(query.text),
         phrases=quoted_phrases(query.text),
     )
+    seen, owners = engine.database.known_speakers, query.filters.owners
+    speakers = query_signals.named(forms, seen.guess(engine.tenant, owners, forms))
+    found, known = _find_with(engine, query, speakers)
+    if known is None and forms and query.min_score:
+        known = _ask_for_speakers(engine, query)
+    if known is not None and query_signals.named(forms, known) != speakers:
+        seen.learn(engine.tenant, owners, forms, known)
+        again, _ = _find_with(engine, query, query_signals.named(forms, known))
+        found = replace(again, timings=_sum(found.timings, again.timings))
+    return found
+
+
+def _find_with(engine: Engine, query: RecallQuery, speakers: Mapping[str, str]) -> tuple[Recall, Sequence[str] | None]:
+    """One search by a query that names these speakers, and which speakers it does name; None where no hit could say so."""
+    started = time.perf_counter()
+    query = replace(query, speakers=tuple(speakers))
     embedding, degraded = _embed(engine, query, written=tuple(speakers.values()))
     if embedding is not None:
         make_fresh_vectors(engine, query)
@@ -153,19 +171,17 @@ def _find(engine: Engine, query: RecallQuery) -> Recall:
     if query.mode == "vector" and embedding is None:
         raise ModelError(f"expected a vector for mode='vector', but {degraded}; use mode='hybrid', or fix the embedder")
     try:
-        hits = _search(engine, replace(query, embedding=embedding))
+        hits, known = _search(engine, replace(query, embedding=embedding))
         degraded = degraded or (None if embedding is None else _by_words_alone(hits, query.query))
     except DimensionMismatch as error:
         if query.words is None or embedding is None or not engine.model_changed():
             raise
         _log.warning("recall by words alone: the tenant has another model by now")
         degraded = f"Only words were searched: {error}"
-        hits = _search(engine, query)
-    found = time.perf_counter()
-    timings = Timings(
-        embedding=(embedded - speakers_found) * 1e3, sql=(found - embedded + speakers_found - started) * 1e3
-    )
-    return Recall(query=query.query, hits=tuple(hits), degraded=degraded, timeframe=query.timeframe, timings=timings)
+        hits, known = _search(engine, query)
+    timings = Timings(embedding=(embedded - started) * 1e3, sql=(time.perf_counter() - embedded) * 1e3)
+    recall = Recall(query=query.query, hits=tuple(hits), degraded=degraded, timeframe=query.timeframe, timings=timings)
+    return recall, known
 
 
 def _by_words_alone(hits: Sequence[Hit], query: str) -> str | None:
@@ -243,14 +259,9 @@ def _filters(
     )
 
 
-def _speakers(engine: Engine, query: RecallQuery) -> dict[str, str]:
-    """The speakers that a query names, each with the name as the query writes it."""
-    forms = query_signals.name_forms(query.text) if query.signal_weights.speaker else {}
-    if not forms:
-        return {}
+def _ask_for_speakers(engine: Engine, query: RecallQuery) -> Sequence[str]:
     with engine.transaction(everybody=query.of_everybody) as connection:
-        known = search.speakers(connection, list(forms), filters=query.filters)
-    return query_signals.named(forms, known)
+        return search.speakers(connection, query.forms, filters=query.filters)
 
 
 def _embed(engine: Engine, query: RecallQuery, *, written: Sequence[str]) -> tuple[Sequence[float] | None, str | None]:
@@ -265,8 +276,8 @@ def _embed(engine: Engine, query: RecallQuery, *, written: Sequence[str]) -> tup
         return None, f"Only words were searched, since the embedder {query.model} failed: {error}"
 
 
-def _search(engine: Engine, query: RecallQuery) -> list[Hit]:
-    """The best hits; one that repeats a better one, or only asks, is scored lower.
+def _search(engine: Engine, query: RecallQuery) -> tuple[list[Hit], Sequence[str] | None]:
+    """The best hits, and the speakers that the query names; a hit that repeats a better one, or only asks, is scored lower.
 
     Where such hits fill up the limit, more hits are searched for; otherwise one search is all.
     """
@@ -274,11 +285,8 @@ def _search(engine: Engine, query: RecallQuery) -> list[Hit]:
     ranked = engine.settings.fusion == "ranks"
     with engine.transaction(everybody=query.of_everybody) as connection:
         while True:
-            hits = (
-                _fuse_ranks(connection, query)[:limit]
-                if ranked
-                else search.recall(connection, replace(query, limit=limit))
-            )
+            found = _fuse_ranks(connection, query) if ranked else search.recall(connection, replace(query, limit=limit))
+            hits = found.hits[:limit]
             copy_of = copies([hit.passage for hit in hits], voices=[_speaker(hit) for hit in hits]) if weight else []
             yielding = sum(original is not None for original in copy_of) + repeated_questions(query, hits)
             if len(hits) - yielding >= query.limit or len(hits) < limit or limit >= RESULTS:
@@ -291,7 +299,7 @@ def _search(engine: Engine, query: RecallQuery) -> list[Hit]:
     ]
     if query.signal_weights.echo:
         hits = facts_before_neighbours(hits)
-    return [hit for hit in hits[: query.limit] if hit.score >= query.min_score]
+    return [hit for hit in hits[: query.limit] if hit.score >= query.min_score], found.known_speakers
 
 
 def _copies_last(hits: list[Hit], copy_of: Sequence[int | None], *, weight: float) -> list[Hit]:
@@ -305,20 +313,19 @@ def _copies_last(hits: list[Hit], copy_of: Sequence[int | None], *, weight: floa
     return hits
 
 
-def _fuse_ranks(connection: Connection, query: RecallQuery) -> list[Hit]:
+def _fuse_ranks(connection: Connection, query: RecallQuery) -> SearchResult:
     """The candidates of both arms by reciprocal rank: only their places count, not what they scored."""
-    candidates = search.recall(
-        connection, replace(query, limit=2 * query.pool, min_score=0.0, signal_weights=NO_SIGNALS)
-    )
+    found = search.recall(connection, replace(query, limit=2 * query.pool, min_score=0.0, signal_weights=NO_SIGNALS))
     arms = (query.words is not None) + (query.embedding is not None)
-    fused = []
-    for hit in candidates:
+    fused: list[Hit] = []
+    for hit in found.hits:
         parts = {
             "vector": reciprocal_rank([hit.vector_rank]) / arms,
             "words": reciprocal_rank([hit.text_rank]) / arms,
         }
         fused.append(replace(hit, score=sum(parts.values()), signals={**dict.fromkeys(hit.signals, 0.0), **parts}))
-    return sorted((hit for hit in fused if hit.score > 0), key=lambda hit: (-hit.score, hit.node.id))
+    hits = sorted((hit for hit in fused if hit.score > 0), key=lambda hit: (-hit.score, hit.node.id))
+    return replace(found, hits=hits)
 
 
 def _speaker(hit: Hit) -> str | None:

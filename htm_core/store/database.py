@@ -24,6 +24,7 @@ from ..settings import Settings, as_secret
 from .connection import AnswerOverdue, Connection, NoAnswer, Row, check, connect, options, readable, refuse_pooler
 from .embedded import server
 from .errors import detect_lost_session, retry_transaction, translated
+from .known_speakers import KnownSpeakers
 from .migrate import client_name, migrate, pending_steps, read_applied, schema_files
 from .owner_claims import EVERYBODY, NOBODY, OwnerClaim, sign
 from .queries import load
@@ -125,6 +126,7 @@ class Database:
         self._claim_key: bytes | None = None  # None: there is no wall between users
         self.settled: set[tuple[str, str, str]] = set()  # tenant, robot and model whose rows are known to be there
         self.growth = Growth()
+        self.known_speakers = KnownSpeakers()
 
     def __repr__(self) -> str:
         return f"<Database {'embedded' if self.is_embedded else 'by url'}>"

@@ -50,7 +50,7 @@ class RecallQuery:
     the times that the text names, `speakers` the speakers, `phrases` what it quotes. `timeframe` are the times that it is
     limited to; `at_any_time` is the same query without them, for when they hold no answer. `words` is what the lexical arm
     searches for, `embedding` what the vector arm compares with; an arm without its part does not run. Each arm brings `pool`
-    candidates, and the vector's score counts for `vector_share` beside the words'.
+    candidates, and the vector's score counts for `vector_share` beside the words'. `forms` are the words that may be names.
     """
 
     query: str
@@ -69,6 +69,7 @@ class RecallQuery:
     timeframe: AppliedTimeframe | None = None
     at_any_time: RecallQuery | None = None
     speakers: Sequence[str] = ()
+    forms: Sequence[str] = ()
     words: str | None = None
     phrases: Sequence[str] = ()
     embedding: Sequence[float] | None = None
@@ -80,7 +81,15 @@ class RecallQuery:
         return self.filters.owners is None
 
 
-def recall(connection: Connection, query: RecallQuery) -> list[Hit]:
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The hits of a search, and which of the query's forms are names of speakers; None where no hit could say so."""
+
+    hits: list[Hit]
+    known_speakers: list[str] | None
+
+
+def recall(connection: Connection, query: RecallQuery) -> SearchResult:
     """The best nodes for a query, best first, with what each signal added to their scores.
 
     Raises `DimensionMismatch` when the embedding is of another model than the tenant's vectors.
@@ -104,8 +113,10 @@ def recall(connection: Connection, query: RecallQuery) -> list[Hit]:
         "corroboration_weight": weights.corroboration,
         "tags_weight": weights.tags,
         "phrases": list(query.phrases) or None,
+        "forms": list(query.forms) or None,
     }
-    return [_hit(row) for row in connection.execute(load("search")["recall"], parameters | query.filters.parameters())]
+    rows = connection.execute(load("search")["recall"], parameters | query.filters.parameters()).fetchall()
+    return SearchResult([_hit(row) for row in rows], rows[0]["known_speakers"] if rows else None)
 
 
 def _hit(row: Mapping[str, Any]) -> Hit:

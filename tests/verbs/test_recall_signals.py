@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from htm_core import Memory, Settings, Signals
+from htm_core import Memory, Mode, Settings, Signals
 from htm_core.store import search
+from htm_core.store.known_speakers import NAMES, READERS, KnownSpeakers
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
 
@@ -141,6 +142,42 @@ def test_a_first_name_is_enough_and_two_speakers_are_no_one(make: Make) -> None:
         assert max(speaker("What does Zoe do on Mondays?")) == 0
 
 
+@pytest.mark.parametrize("mode", ["hybrid", "vector", "text"])
+@pytest.mark.parametrize("wrong", [[], ["Ann", "Ann Lee", "Zoe", "Mondays"], ["Zoe"]])
+def test_what_a_process_believes_of_speakers_changes_no_answer(make: Make, mode: Mode, wrong: list[str]) -> None:
+    """Another process may have brought a speaker, or erased one, since this one last asked: the search itself notices."""
+    with make() as memory:
+        for name, sport in (("Ann Lee", "swimming"), ("Bo", "climbing")):
+            memory.remember(f"I go {sport} on Mondays.", session="s1", role="user", name=name)
+        memory.flush()
+        seen = memory._engine.database.known_speakers
+        for question in ("What does Ann do on Mondays?", "What does Zoe do on Mondays?", "what do bo and ann do?"):
+            right = memory.recall(question, mode=mode, explain=True)
+            seen.learn(memory._engine.tenant, [""], ["Ann", "Bo", "ann", "bo"], wrong)
+            found = memory.recall(question, mode=mode, explain=True)
+            assert [(hit.content, hit.score, hit.signals) for hit in found] == [
+                (hit.content, hit.score, hit.signals) for hit in right
+            ]
+            assert not memory.recall(question, mode=mode, min_score=0.999)
+
+
+def test_the_names_that_a_process_keeps_in_mind_are_limited_and_those_of_each_reader_apart() -> None:
+    seen = KnownSpeakers()
+    seen.learn("t", ["ann", ""], ["Bo", "Zoe"], ["Bo"])
+    assert seen.guess("t", ["ann", ""], ["Bo", "Zoe"]) == ["Bo"]
+    assert (
+        seen.guess("t", ["ann"], ["Bo"]) == seen.guess("u", ["ann", ""], ["Bo"]) == seen.guess("t", None, ["Bo"]) == []
+    )
+    seen.learn("t", ["ann", ""], ["Bo"], [])
+    assert seen.guess("t", ["ann", ""], ["Bo", "Zoe"]) == []
+    names = [f"Name{n}" for n in range(2 * NAMES)]
+    seen.learn("t", [""], names, names)
+    assert seen.guess("t", [""], names) == names[-NAMES:]
+    for n in range(READERS):
+        seen.learn("t", [str(n)], [], [])
+    assert seen.guess("t", [""], names) == []
+
+
 def test_another_users_speakers_are_not_known(make: Make) -> None:
     with make(user="one") as one, make(user="two") as two:
         one.remember("I go swimming on Mondays.", session="s1", name="Ann")
@@ -225,7 +262,7 @@ def test_a_lesser_candidate_that_stands_beside_a_better_one_scores_as_it_would_a
                     model=memory._engine.embedder.name, filters=search.Filters(owners=[""]), pool=30, limit=most,
                     vector_share=0.4, speakers=["Mel"], signal_weights=silent,
                 )  # fmt: skip
-                hits = search.recall(connection, query)
+                hits = search.recall(connection, query).hits
             found.append({hit.content: hit for hit in hits if "pending" in hit.content})
         both = found[0].keys() & found[1].keys()
         assert both

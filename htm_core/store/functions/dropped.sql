@@ -8,6 +8,7 @@
 
 drop function if exists htm.recall(text, pgvector.halfvec, text, htm.filters, integer, integer, float8, float8, text[], tstzmultirange, htm.signal_weights);
 drop function if exists htm.recall(text, pgvector.halfvec, text, htm.filters, integer, integer, float8, float8, text[], tstzmultirange, htm.signal_weights, text[]);
+drop function if exists htm.recall(text, pgvector.halfvec, text, htm.filters, integer, integer, float8, float8, text[], tstzmultirange, htm.signal_weights, text[], text[]);
 drop function if exists htm.due_tenants(text, text, boolean, text, integer);
 drop function if exists htm.claim_jobs(text, text, integer, float8, boolean[], text[], jsonb);
 drop function if exists htm.plan_search(htm.filters, integer);

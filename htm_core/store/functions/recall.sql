@@ -6,20 +6,22 @@
 --
 -- `words` is what words are found by, `embedding` the vector; either may be null. `vector_share` is the weight of the vector beside
 -- the words. `speakers` and `moments` are the speakers and the times that the query names, `phrases` what it quotes: where some
--- passage has a phrase, all phrases count as much as all words. The parts of a hit add up to its score,
+-- passage has a phrase, all phrases count as much as all words. `forms` are the words of the query that may be names: each hit says
+-- which of them are speakers' (`known_speakers`), since who asks can only guess `speakers` before. The parts of a hit add up to its score,
 -- which is in [0, 1]: (vector + text + context + tags + sum of weight * signal) / (1 + sum of weights), over the signals that this
 -- query can have.
 create or replace function htm.recall(
   words text, embedding pgvector.halfvec, model text, f htm.filters, pool integer, max_hits integer, vector_share float8, min_score float8,
-  speakers text[], moments tstzmultirange, signals htm.signal_weights, phrases text[] default null)
+  speakers text[], moments tstzmultirange, signals htm.signal_weights, phrases text[] default null,
+  forms text[] default null)
 returns table (
   id uuid, score float8, vector_rank bigint, text_rank bigint, vector_part float8, text_part float8, context_part float8,
   tags_part float8, session_part float8, speaker_part float8, time_part float8, prior_part float8, content text, tokens integer,
   created_at timestamptz, owner text, importance float8, metadata jsonb, access_count bigint, accessed_at timestamptz,
   passage text, tags text[], keys text[], version integer, mentions jsonb, cosine float8, word_coverage float8,
-  matched_words bigint, query_words bigint, passage_length integer)
+  matched_words bigint, query_words bigint, passage_length integer, known_speakers text[])
 language plpgsql stable security definer rows 10 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_memoize = off as $$
+set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_memoize = off set enable_hashagg = off as $$
 #variable_conflict use_column
 declare
   me constant text := htm.this_tenant();
@@ -52,8 +54,10 @@ declare
   phrase_shares float8[];
   lex htm.lexicon;
   tag_patterns text[];
+  known_speakers text[];
 begin
   f.owners := owners;
+  if cardinality(forms) > 0 then known_speakers := htm.matching_speakers(forms, f); end if;
   if query_vector is not null then space := htm.query_vector_space(model, query_vector); space_id := space.id; end if;
   if words is not null then query_terms := htm.weigh_query(words); query_weights := query_terms.weights; end if;
   if space_id is null then vector_weight := 0; elsif query_weights is null then vector_weight := 1; end if;
@@ -119,7 +123,7 @@ begin
               where m.tenant = me and m.node_id = h.node_id
                 and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter)
               order by m.at desc, m.seq desc limit 20) m),
-           h.cosine, 0::float8, 0::bigint, null::bigint, h.length::integer
+           h.cosine, 0::float8, 0::bigint, null::bigint, h.length::integer, known_speakers
     from hits h
     cross join lateral (
       select n.content, n.tokens, n.created_at, n.owner from htm.nodes n
@@ -350,7 +354,7 @@ begin
             where m.tenant = me and m.node_id = h.node_id
               and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter)
             order by m.at desc, m.seq desc limit 20) m),
-         h.cosine, h.word_coverage, coalesce(h.matched, 0), cardinality(query_terms.lexemes)::bigint, h.length::integer
+         h.cosine, h.word_coverage, coalesce(h.matched, 0), cardinality(query_terms.lexemes)::bigint, h.length::integer, known_speakers
   from hits h
   cross join lateral (
     select n.content, n.tokens, n.created_at, n.owner from htm.nodes n

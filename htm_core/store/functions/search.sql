@@ -168,15 +168,56 @@ begin
     end loop;
     -- Vectors of others were nearer: only the rows of these owners are read, one by one.
   end if;
+  if not check_each then return htm.exact_vector_search(query_vector, space.id, f.owners, allowed_nodes, pool); end if;
   foreach most in array array[4 * pool, null] loop
     execute format(
       'with near as materialized ('
       'select v.node_id, v.passage_id, v.embedding operator(pgvector.<=>) $3 as distance from htm.vectors v '
-      'where v.tenant = $1 and v.space = %1$s and v.live and htm.owner_is_visible(($2).owners, v.owner) '
-      'and ($4 is null or v.node_id = any($4))%2$s '
+      'where v.tenant = $1 and v.space = %1$s and v.live and htm.owner_is_visible(($2).owners, v.owner)%2$s '
       'order by (v.embedding operator(pgvector.<=>) $3) + 0, v.node_id limit $5)' || matches, space.id, conditions)
     into answer.nodes, answer.passages, answer.distances, passages_read using me, f, query_vector, allowed_nodes, most, pool;
     exit when cardinality(answer.nodes) >= pool or passages_read < most;
+  end loop;
+  return answer;
+end $$;
+
+-- The same by comparing every vector: of these nodes, else of all that these owners have. Of the three reads one is done, by an index
+-- of its own; so the statement is planned once a session. The nearest are kept while the rest is read, which is faster than to sort
+-- all by node. Mostly a node has one passage or two. Where a few nodes have all that is kept, it is read once more and all is kept.
+create or replace function htm.exact_vector_search(
+  query_vector pgvector.halfvec, space_id integer, owners text[], allowed_nodes uuid[], pool integer) returns htm.vector_matches
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
+#variable_conflict use_column
+declare
+  me constant text := htm.this_tenant();
+  by_owners constant text[] := case when allowed_nodes is null then array(select distinct o from unnest(owners) o) end;
+  of_everybody constant boolean := allowed_nodes is null and owners is null;
+  most bigint := 4 * pool; compared bigint; answer htm.vector_matches;
+begin
+  loop
+    with compared as (
+      select x.node_id, x.passage_id, x.embedding operator(pgvector.<=>) query_vector as distance
+      from htm.each_id(allowed_nodes) g(id) cross join lateral (
+        select v.* from htm.vectors v where v.tenant = me and v.node_id = g.id offset 0) x
+      where x.space = space_id and x.live and htm.owner_is_visible(owners, x.owner)
+      union all
+      select x.* from unnest(by_owners) g(owner) cross join lateral (
+        select v.node_id, v.passage_id, v.embedding operator(pgvector.<=>) query_vector from htm.vectors v
+        where v.tenant = me and v.space = space_id and v.owner = g.owner and v.live offset 0) x
+      union all
+      select v.node_id, v.passage_id, v.embedding operator(pgvector.<=>) query_vector from htm.vectors v
+      where of_everybody and v.tenant = me and v.space = space_id and v.live and htm.owner_is_visible(null, v.owner)),
+    nearest as materialized (
+      select c.* from compared c order by c.distance, c.node_id limit most),
+    -- Each node with its nearest passage.
+    best as (
+      select y.* from (select distinct on (n.node_id) n.* from nearest n order by n.node_id, n.distance, n.passage_id) y
+      order by y.distance, y.node_id limit pool)
+    select array_agg(b.node_id order by b.distance, b.node_id), array_agg(b.passage_id order by b.distance, b.node_id),
+           array_agg(b.distance order by b.distance, b.node_id), (select count(*) from nearest)
+    into answer.nodes, answer.passages, answer.distances, compared from best b;
+    exit when cardinality(answer.nodes) >= pool or compared < most or most is null;
+    most := null;
   end loop;
   return answer;
 end $$;
@@ -211,14 +252,7 @@ declare
   found uuid[]; passages_read bigint; driving tsquery;
 begin
   if plan.by_node or plan.exact then
-    -- Planned for this query: it may look few nodes up, or read few rows of the owners.
-    execute 'select array_agg(x.node_id order by x.distance, x.node_id) from ('
-      'select p.node_id, min(p.weights operator(pgvector.<#>) $1) distance from htm.passages p '
-      'where p.tenant = $2 and htm.owner_is_visible($4, p.owner) and p.live and p.lexemes @@ $3 '
-      'and ($5 is null or p.node_id = any($5)) and (not $6 or htm.node_matches(p.node_id, $7)) '
-      'group by p.node_id order by 2, 1 limit $8) x'
-    into found using query_weights, me, htm.any_lexeme(query_terms.lexemes), owners, allowed_nodes, check_each, f, pool;
-    return found;
+    return htm.exact_text_search(query_weights, htm.any_lexeme(query_terms.lexemes), f, allowed_nodes, check_each, pool);
   end if;
   foreach driving in array htm.driving_queries(query_terms, plan.candidates, pool) loop
     for round in 1 .. 2 loop
@@ -242,6 +276,36 @@ begin
     end loop;
     exit when cardinality(found) >= pool / 2;
   end loop;
+  return found;
+end $$;
+
+-- The same by reading every passage: of these nodes, else of all that these owners have. Of the three reads one is done, as above.
+-- The words are compared outside of the reads, so that the index of all tenants' words is not taken.
+create or replace function htm.exact_text_search(
+  query_weights pgvector.sparsevec, any_word tsquery, f htm.filters, allowed_nodes uuid[], check_each boolean, pool integer) returns uuid[]
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
+declare
+  me constant text := htm.this_tenant(); owners constant text[] := f.owners;
+  by_owners constant text[] := case when allowed_nodes is null then array(select distinct o from unnest(owners) o) end;
+  of_everybody constant boolean := allowed_nodes is null and owners is null;
+  found uuid[];
+begin
+  with looked_in as (
+    select x.* from htm.each_id(allowed_nodes) g(id) cross join lateral (
+      select p.* from htm.passages p where p.tenant = me and p.node_id = g.id offset 0) x
+    where x.live and htm.owner_is_visible(owners, x.owner)
+    union all
+    select x.* from unnest(by_owners) g(owner) cross join lateral (
+      select p.* from htm.passages p where p.tenant = me and p.owner = g.owner offset 0) x
+    where x.live
+    union all
+    select x.* from (
+      select p.* from htm.passages p
+      where of_everybody and p.tenant = me and p.live and htm.owner_is_visible(null, p.owner) offset 0) x),
+  best as (
+    select l.node_id, min(l.weights operator(pgvector.<#>) query_weights) as distance from looked_in l
+    where l.lexemes @@ any_word and (not check_each or htm.node_matches(l.node_id, f)) group by l.node_id order by 2, 1 limit pool)
+  select array_agg(b.node_id order by b.distance, b.node_id) into found from best b;
   return found;
 end $$;
 
