@@ -46,14 +46,9 @@ class Words:
         self.words = words
         self.different = frozenset(words)
         self.signs = tuple([word for word in words if not word.isalpha()])
-
-    @property
-    def spare(self) -> int:
-        """The most different words, of the two texts together, that a text and its copy need not share.
-
-        Each of them changes at least one pair, and a fifth of all pairs, a quarter of its own, need not be shared.
-        """
-        return (len(self.words) + 1) // 4
+        # The most different words, of the two texts together, that a text and its copy need not share: each of them changes at
+        # least one pair, and a fifth of all pairs, a quarter of its own, need not be shared.
+        self.spare = (len(words) + 1) // 4
 
     @cached_property
     def marks(self) -> list[str]:
@@ -62,7 +57,9 @@ class Words:
 
     def is_near(self, other: Words) -> bool:
         """Whether the two are near-duplicates, if their numbers and signs are the same."""
-        if len(self.different ^ other.different) > min(self.spare, other.spare):
+        spare = min(self.spare, other.spare)
+        # Most differ in length alone by more than that, which is seen at once.
+        if abs(len(self.different) - len(other.different)) > spare or len(self.different ^ other.different) > spare:
             return False
         mine, others = self.pairs, other.pairs
         shared = len(mine & others)
