@@ -93,8 +93,10 @@ delete from mentions where tenant = this_tenant() and owner = %(owner)s returnin
 select id from nodes where tenant = this_tenant() and owner = %(owner)s
 
 -- name: unmentioned
+-- By a set and not by a join, which with the statistics of a smaller tenant would read the tenant's mentions for each node.
 select n.id from nodes n where n.tenant = this_tenant() and n.id = any(%(ids)s::uuid[]) and n.owner = %(owner)s
-  and not exists (select 1 from mentions m where m.tenant = n.tenant and m.node_id = n.id)
+except
+select m.node_id from mentions m where m.tenant = this_tenant() and m.node_id = any(array(select each_id(%(ids)s::uuid[])))
 
 -- name: count_parts
 select (select count(*) from passages where tenant = this_tenant() and node_id = any(%(ids)s::uuid[])) as passages,

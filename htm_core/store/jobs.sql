@@ -10,7 +10,7 @@ on conflict do nothing
 -- name: enqueue
 insert into jobs (tenant, kind, model, node_id, owner, bulk)
 select this_tenant(), %(kind)s, %(model)s, n.id, n.owner, %(bulk)s
-from nodes n where n.tenant = this_tenant() and n.id in (select each_id(%(nodes)s::uuid[])) order by n.id
+from nodes n where n.tenant = this_tenant() and n.id = any(array(select each_id(%(nodes)s::uuid[]))) order by n.id
 on conflict (tenant, kind, model, coalesce(node_id, '00000000-0000-0000-0000-000000000000'))
 -- A worker that has claimed the job may have read the node before this change: the job gets a new id and is done again.
 do update set claimed_until = null, run_at = now(), parked_at = null, attempts = 0, error = null, id = gen_random_uuid()
@@ -27,7 +27,7 @@ select queue_lexeme_counts() as queued
 -- name: move_to_active_model
 -- Jobs for a model that the tenant no longer has become jobs for the model that it has.
 with orphaned as (
-  delete from jobs j where j.tenant = this_tenant() and j.id in (select each_id(%(ids)s::uuid[])) and j.kind = 'embed'
+  delete from jobs j where j.tenant = this_tenant() and j.id = any(array(select each_id(%(ids)s::uuid[]))) and j.kind = 'embed'
     and not exists (select 1 from models m where m.tenant = j.tenant and m.name = j.model)
   returning j.node_id, j.owner, j.bulk),
      moved as (
@@ -52,10 +52,10 @@ returning j.tenant, j.id, j.kind, j.model, j.node_id, j.attempts, j.owner, j.bul
 
 -- name: renew
 update jobs set claimed_until = now() + make_interval(secs => %(lease)s)
-where tenant = this_tenant() and id in (select each_id(%(ids)s::uuid[])) and parked_at is null
+where tenant = this_tenant() and id = any(array(select each_id(%(ids)s::uuid[]))) and parked_at is null
 
 -- name: release
-update jobs set claimed_until = null where tenant = this_tenant() and id in (select each_id(%(ids)s::uuid[]))
+update jobs set claimed_until = null where tenant = this_tenant() and id = any(array(select each_id(%(ids)s::uuid[])))
 
 -- name: next_due
 -- Of each lane the jobs of one tenant, or those of all (null) but the tenants in the list `besides_tenants`.
@@ -110,19 +110,19 @@ from (
 order by x.turn, x.place
 
 -- name: finish_embedding
-delete from jobs where tenant = this_tenant() and kind = 'embed' and model = %(model)s and node_id in (select each_id(%(nodes)s::uuid[]))
+delete from jobs where tenant = this_tenant() and kind = 'embed' and model = %(model)s and node_id = any(array(select each_id(%(nodes)s::uuid[])))
 
 -- name: finish
-delete from jobs where tenant = this_tenant() and id in (select each_id(%(ids)s::uuid[])) returning id
+delete from jobs where tenant = this_tenant() and id = any(array(select each_id(%(ids)s::uuid[]))) returning id
 
 -- name: postpone
 update jobs set claimed_until = null, attempts = attempts + %(tried)s, error = %(error)s,
        run_at = now() + make_interval(secs => %(seconds)s * (0.5 + random()))
-where tenant = this_tenant() and id in (select each_id(%(ids)s::uuid[]))
+where tenant = this_tenant() and id = any(array(select each_id(%(ids)s::uuid[])))
 
 -- name: park
 update jobs set claimed_until = null, parked_at = now(), attempts = attempts + 1, error = %(error)s
-where tenant = this_tenant() and id in (select each_id(%(ids)s::uuid[]))
+where tenant = this_tenant() and id = any(array(select each_id(%(ids)s::uuid[])))
 
 -- name: retry_parked
 update jobs j set parked_at = null, run_at = now(), attempts = 0, error = null

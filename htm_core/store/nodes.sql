@@ -35,17 +35,24 @@ select ensure_vector_space(%(model)s, %(dimension)s) as space
 
 -- name: lock_nodes_of_passages
 -- Before their passages: whoever hides or erases a node has locked it, and then takes its passages in any order.
-select 1 from nodes n where n.tenant = this_tenant() and n.id in (
-  select p.node_id from passages p where p.tenant = this_tenant() and p.id in (select each_id(%(passages)s::uuid[])))
+select 1 from nodes n where n.tenant = this_tenant() and n.id = any(array(
+  select p.node_id from passages p where p.tenant = this_tenant() and p.id = any(array(select each_id(%(passages)s::uuid[])))))
 order by n.id for share
 
 -- name: insert_vectors
+-- A full join is by a hash or by sorting in any case. PostgreSQL has other joins that go through one side again for each row of the
+-- other, and takes those where it believes that the tenant has one row. Each passage that is found has its vector, so "case" does no
+-- more than leave out the vectors of passages that are gone; with "is not null" this would be no full join any more.
 insert into vectors (tenant, space, passage_id, node_id, owner, embedding, live)
 select this_tenant(), %(space)s, p.id, p.node_id, p.owner, given.embedding, p.live
 from unnest_vectors(%(passages)s::uuid[], %(embeddings)b) given
-join passages p on p.tenant = this_tenant() and p.id = given.id
+full join (
+  select q.id, q.node_id, q.owner, q.live from passages q
+  where q.tenant = this_tenant() and q.id = any(array(select each_id(%(passages)s::uuid[])))
+  order by q.id for share) p                     -- a writer that hides the node waits, and then hides the vector too
+  on p.id = given.id
+where case when p.id is null then false else true end
 order by p.id                                    -- two writers of the same vectors do not wait for each other in a circle
-for share of p                                   -- a writer that hides the node waits, and then hides the vector too
 on conflict (tenant, space, passage_id) do update set embedding = excluded.embedding
 
 -- name: read
@@ -55,10 +62,13 @@ select n.id, n.content, n.tokens, n.created_at, n.owner, n.live, s.importance, s
        coalesce((select array_agg(k.key order by k.key) from keys k
                  where k.tenant = n.tenant and k.node_id = n.id and k.current), '{}') as keys,
        (select max(k.version) from keys k where k.tenant = n.tenant and k.node_id = n.id and k.current) as version
-from nodes n join node_state s on s.tenant = n.tenant and s.node_id = n.id
+from nodes n cross join lateral (                 -- by its key, whatever the statistics say
+  select t.importance, t.metadata, t.access_count, t.accessed_at from node_state t
+  where t.tenant = this_tenant() and t.node_id = n.id offset 0) s
 where n.tenant = this_tenant() and n.id = any(%(ids)s::uuid[]) and n.owner = any(%(owners)s::text[])
-  and (%(hidden)s or exists (
-    select 1 from mentions m where m.tenant = n.tenant and m.node_id = n.id and m.forgotten_at is null))
+  and (%(hidden)s or n.id in (
+    select m.node_id from mentions m
+    where m.tenant = this_tenant() and m.node_id = any(array(select each_id(%(ids)s::uuid[]))) and m.forgotten_at is null))
 
 -- name: exists
 select exists (

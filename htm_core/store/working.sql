@@ -8,16 +8,21 @@ from (values (true)) as one left join working_sets s
   and s.session = %(session)s
 
 -- name: items
+-- The live ones by a set, and what belongs to each by its key: no join could go through the tenant again for each of them.
 select w.node_id as id, true as held, s.importance, w.access_count, w.added_at, w.accessed_at
 from working_items w
-join nodes n on n.tenant = w.tenant and n.id = w.node_id and n.live
-join node_state s on s.tenant = w.tenant and s.node_id = w.node_id
+cross join lateral (
+  select t.importance from node_state t where t.tenant = this_tenant() and t.node_id = w.node_id offset 0) s
 where w.tenant = this_tenant() and w.set_id = %(set)s and w.evicted_at is null
+  and (w.node_id in (
+    select n.id from nodes n where n.tenant = this_tenant() and n.live and n.id = any(array(
+      select i.node_id from working_items i where i.tenant = this_tenant() and i.set_id = %(set)s and i.evicted_at is null)))) is true
 
 -- name: changed
 select w.node_id as id, w.evicted_at is null as held, s.importance, w.access_count, w.added_at, w.accessed_at
 from working_items w
-join node_state s on s.tenant = w.tenant and s.node_id = w.node_id
+cross join lateral (
+  select t.importance from node_state t where t.tenant = this_tenant() and t.node_id = w.node_id offset 0) s
 where w.tenant = this_tenant() and w.set_id = %(set)s and w.version > %(since)s
 
 -- name: contents
@@ -29,7 +34,7 @@ from nodes n left join lateral (
   select m.name, m.role, m.session, m.at, m.seq from mentions m
   where m.tenant = n.tenant and m.node_id = n.id and m.forgotten_at is null
   order by m.at desc, m.seq desc limit 1) s on true
-where n.tenant = this_tenant() and n.live and n.id in (select each_id(%(ids)s::uuid[]))
+where n.tenant = this_tenant() and n.live and n.id = any(array(select each_id(%(ids)s::uuid[])))
 
 -- name: change
 select set_id, reached, refused from change_working_set(
@@ -43,7 +48,7 @@ select set_id, reached, node, count, at from count_accesses(
 
 -- name: remove_dead
 select evict_from_all_sets(array(
-  select id from nodes where tenant = this_tenant() and id in (select each_id(%(ids)s::uuid[])) and not live), null)
+  select id from nodes where tenant = this_tenant() and id = any(array(select each_id(%(ids)s::uuid[]))) and not live), null)
 
 -- name: prune
 select mark_sets_pruned(%(ids)s::uuid[])

@@ -3,25 +3,29 @@
 -- A node is live while a mention of it is neither forgotten nor only the old value of a key.
 -- Statement by statement, so that each sees what the writers it waited for have committed.
 create or replace function htm.refresh_live(ids uuid[]) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
-declare turned uuid[];
+declare said uuid[]; turned uuid[];
 begin
   perform 1 from htm.nodes n where n.tenant = htm.this_tenant() and n.id = any(ids) order by n.id for no key update;
-  with wanted as (
-    select n.id, n.live as was, exists (
-      select 1 from htm.mentions m
-      where m.tenant = n.tenant and m.node_id = n.id and m.forgotten_at is null
-        and (m.key is null or exists (select 1 from htm.keys k where k.tenant = m.tenant and k.owner = m.owner
-                                      and k.key = m.key and k.current and k.node_id = m.node_id))) as live
-    from htm.nodes n where n.tenant = htm.this_tenant() and n.id = any(ids)),
-  done as (
-    update htm.nodes n set live = w.live from wanted w
-    where n.tenant = htm.this_tenant() and n.id = w.id and w.live <> w.was returning n.id)
-  select array_agg(id) into turned from done;
-  if turned is null then return; end if;
-  update htm.passages p set live = n.live from htm.nodes n
-  where n.tenant = htm.this_tenant() and n.id = any(turned) and p.tenant = n.tenant and p.node_id = n.id;
-  update htm.vectors v set live = n.live from htm.nodes n
-  where n.tenant = htm.this_tenant() and n.id = any(turned) and v.tenant = n.tenant and v.node_id = n.id;
+  -- By lists and sets, without joins: with the statistics of a tenant of one row PostgreSQL would go through all that the tenant has for
+  -- each node. A set inside an expression is a hash table, whatever the statistics say.
+  said := array(
+    select m.node_id from htm.mentions m
+    where m.tenant = htm.this_tenant() and m.node_id = any(array(select htm.each_id(ids))) and m.forgotten_at is null
+      and (m.key is null or (
+        select k.node_id = m.node_id from htm.keys k             -- one of them is current at most
+        where k.tenant = htm.this_tenant() and k.owner = m.owner and k.key between m.key and m.key and k.current
+        order by k.key limit 1)));
+  turned := array(
+    select n.id from htm.nodes n
+    where n.tenant = htm.this_tenant() and n.id = any(ids) and n.live <> (n.id in (select htm.each_id(said))));
+  if cardinality(turned) = 0 then return; end if;
+  update htm.nodes n set live = not n.live where n.tenant = htm.this_tenant() and n.id = any(turned);
+  -- What is live is read again: facts are hidden and shown with their sources, by a trigger.
+  said := array(select n.id from htm.nodes n where n.tenant = htm.this_tenant() and n.id = any(turned) and n.live);
+  update htm.passages p set live = p.node_id in (select htm.each_id(said))
+  where p.tenant = htm.this_tenant() and p.node_id = any(turned);
+  update htm.vectors v set live = v.node_id in (select htm.each_id(said))
+  where v.tenant = htm.this_tenant() and v.node_id = any(turned);
 end $$;
 
 -- Node metadata is that of its mentions merged; the latest wins.

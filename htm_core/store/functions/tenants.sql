@@ -24,9 +24,11 @@ begin
   execute format('grant select, insert, update, delete on %s to htm_app, htm_worker', protected);
 end $$;
 
--- The ids of a list, for statements that look each of them up. PostgreSQL takes the list for one row and so for one look-up by its
--- key, whatever it knows of the tables. Where it has no statistics yet it takes every tenant for small: for a list of a hundred ids it
--- would then read all that the tenant has, once or once for each id. Strict, since else it would be inlined, and its one row with it.
+-- The ids of a list, whose length PostgreSQL does not know: it takes the list for one row, and `array(select each_id(…))` for ten, and so
+-- for few look-ups by a key, whatever it knows of the tables. Where it has no statistics yet it takes every tenant for small: for a list
+-- of a hundred ids it would then read all that the tenant has. Never "in (select each_id(…))", which is a join: where the statistics are
+-- those of a tenant of one row, it would make the list again for each row of the tenant. Strict, since else it would be inlined, and its
+-- one row with it.
 create or replace function htm.each_id(ids uuid[]) returns setof uuid language sql immutable strict parallel safe rows 1
 begin atomic
   select unnest(ids);

@@ -30,13 +30,13 @@ begin
   for one in
     select s.id from htm.working_sets s
     where s.tenant = htm.this_tenant() and s.id is distinct from besides
-      and s.id in (select htm.each_id(htm.sets_with(ids, true)))
+      and s.id = any(array(select htm.each_id(htm.sets_with(ids, true))))
     order by s.id for no key update of s
   loop
     update htm.working_sets s set version = s.version + 1 where s.tenant = htm.this_tenant() and s.id = one
     returning s.version into reached;
     update htm.working_items w set evicted_at = now(), policy = null, score = null, version = reached
-    where w.tenant = htm.this_tenant() and w.set_id = one and w.node_id in (select htm.each_id(ids)) and w.evicted_at is null;
+    where w.tenant = htm.this_tenant() and w.set_id = one and w.node_id = any(array(select htm.each_id(ids))) and w.evicted_at is null;
   end loop;
 end $$;
 
@@ -46,10 +46,10 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   ids := htm.claimed_nodes(ids);
   perform 1 from htm.working_sets s
-  where s.tenant = htm.this_tenant() and s.id in (select htm.each_id(htm.sets_with(ids, false)))
+  where s.tenant = htm.this_tenant() and s.id = any(array(select htm.each_id(htm.sets_with(ids, false))))
   order by s.id for no key update of s;
   update htm.working_sets s set version = s.version + 1, pruned = s.version + 1
-  where s.tenant = htm.this_tenant() and s.id in (select htm.each_id(htm.sets_with(ids, false)));
+  where s.tenant = htm.this_tenant() and s.id = any(array(select htm.each_id(htm.sets_with(ids, false))));
 end $$;
 
 -- Locks a set and all others that hold some of these nodes, in order.
@@ -58,7 +58,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   ids := htm.claimed_nodes(ids);
   perform 1 from htm.working_sets s
-  where s.tenant = htm.this_tenant() and s.id in (select htm.each_id(htm.sets_with(ids, true) || besides))
+  where s.tenant = htm.this_tenant() and s.id = any(array(select htm.each_id(htm.sets_with(ids, true) || besides)))
   order by s.id for no key update of s;
 end $$;
 
@@ -74,14 +74,14 @@ returns table (set_id uuid, reached bigint, refused uuid[]) language plpgsql set
 #variable_conflict use_column
 declare mine uuid; made bigint;
 begin
-  perform 1 from htm.nodes n where n.tenant = htm.this_tenant() and n.id in (select htm.each_id(came)) order by n.id for share of n;
+  perform 1 from htm.nodes n where n.tenant = htm.this_tenant() and n.id = any(array(select htm.each_id(came))) order by n.id for share of n;
   if cardinality(dead) > 0 then  -- all of the sets' locks at once, in order
     perform htm.lock_sets_holding(dead, (
       select s.id from htm.working_sets s
       where s.tenant = htm.this_tenant() and (s.owner, s.shared, s.holder, s.session) = (of_owner, is_shared, of_holder, of_session)));
   end if;
   if cardinality(dead) = 0
-    and (select true from htm.nodes n where n.tenant = htm.this_tenant() and n.id in (select htm.each_id(came)) and n.live limit 1) is null
+    and (select true from htm.nodes n where n.tenant = htm.this_tenant() and n.id = any(array(select htm.each_id(came))) and n.live limit 1) is null
     and (select true from htm.working_sets o
          where o.tenant = htm.this_tenant() and (o.owner, o.shared, o.holder, o.session) = (of_owner, is_shared, of_holder, of_session)) is null
   then return; end if;
@@ -112,7 +112,7 @@ begin
       evicted_at = null, policy = null, score = null, version = made;
   if cardinality(dead) > 0 then
     update htm.working_items w set evicted_at = now(), policy = null, score = null, version = made
-    where w.tenant = htm.this_tenant() and w.set_id = mine and w.node_id in (select htm.each_id(dead)) and w.evicted_at is null;
+    where w.tenant = htm.this_tenant() and w.set_id = mine and w.node_id = any(array(select htm.each_id(dead))) and w.evicted_at is null;
     perform htm.evict_from_all_sets(dead, mine);
   end if;
   return query select mine, made, array(
