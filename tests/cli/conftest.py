@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from typer.testing import CliRunner
 
 from htm_core.cli import app, options
 from htm_core.models.embedders import CheckedEmbedder, resolve
+from htm_core.runtime import process as this_process
+from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder
 
 ROOT = Path(__file__).parent.parent.parent
@@ -31,7 +33,8 @@ class Answer:
 
     @property
     def json(self) -> Any:
-        """Its one JSON document."""
+        """Its one JSON document; a command that printed none says why on stderr."""
+        assert self.out.strip(), f"expected JSON on stdout, got nothing: exit code {self.code}, stderr: {self.err}"
         return json.loads(self.out)
 
 
@@ -49,8 +52,12 @@ def environment(url: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def models(monkeypatch: pytest.MonkeyPatch) -> dict[str, HashEmbedder]:
-    """Stand-ins for the models that --embedder names, made when they are asked for."""
+def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, HashEmbedder]]:
+    """Stand-ins for the models that --embedder names, made when they are asked for.
+
+    `htm worker` keeps its models until its process ends. Here that is the process of the next tests too, whose models have the
+    same names: so they are taken from it afterwards.
+    """
     made: dict[str, HashEmbedder] = {}
 
     def stand_in(spec: str | None) -> CheckedEmbedder:
@@ -58,7 +65,13 @@ def models(monkeypatch: pytest.MonkeyPatch) -> dict[str, HashEmbedder]:
         return resolve(made.setdefault(name, HashEmbedder(name=name)))
 
     monkeypatch.setattr(options, "resolve", stand_in)
-    return made
+    yield made
+    names = {resolve(each).name for each in made.values()}
+    for runtime in list(this_process._runtimes.values()):
+        if runtime.database.settings != SETTINGS:  # those of the commands
+            for kind, model in runtime.worker.lanes:
+                if model in names:
+                    runtime.worker.clients.remove(kind, model)
 
 
 @pytest.fixture
