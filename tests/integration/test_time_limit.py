@@ -16,9 +16,9 @@ from htm_core.time_limit import OutOfTime, within
 
 
 @pytest.fixture(autouse=True)
-def without_idle_threads() -> Iterator[None]:
-    """Each test begins and ends without threads that wait."""
-    time_limit.end_idle_threads()
+def threads_of_its_own(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each test has its own threads that wait: a worker of an earlier test in this process would borrow those of all."""
+    monkeypatch.setattr(time_limit, "_threads", time_limit._Threads())
     yield
     time_limit.end_idle_threads()
 
