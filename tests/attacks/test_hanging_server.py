@@ -31,7 +31,7 @@ from htm_core.store.connection import Connection
 from tests.proxy import Proxy
 from tests.stand_ins import HashEmbedder
 
-SECONDS = 2.0  # Settings.verb_timeout here
+SECONDS = 1.0  # Settings.verb_timeout here
 GRACE = 1.0
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="this system cannot stop a process")
@@ -553,12 +553,12 @@ def test_the_server_ends_the_transaction_of_a_client_that_is_frozen(world: World
             "as version, current_setting('transaction_timeout', true) as whole"
         ).fetchone()
     assert row is not None
-    assert row["idle"] == "3s"
+    assert row["idle"] == "2s"
     with time_of_a_verb(), world.memory._engine.database.transaction("default") as connection:
         whole = connection.execute("select current_setting('transaction_timeout', true) as whole").fetchone()
     assert whole is not None
     if row["version"] >= 170000:
-        assert whole["whole"] in ("3s", "2999ms")
+        assert whole["whole"] in ("2s", "1999ms")
 
 
 def time_of_a_verb() -> Any:
