@@ -1,38 +1,70 @@
-"""Which indexes a question went through, by the server's own counts."""
+"""Which indexes a question went through and how many rows it read, by the counts that the server keeps of a transaction."""
 
 from __future__ import annotations
 
-import time
+import threading
+from collections import Counter
 from collections.abc import Callable
+from typing import Any
+from unittest import mock
 
+from htm_core.store.connection import Connection
 from htm_core.store.database import Database
+
+# What the session has counted so far: unlike the statistics of the server, these need not be published first.
+COUNTED = """
+select c.relname as name, c.relkind as kind, coalesce(table_of.relname, c.relname) as of_table,
+       pg_stat_get_xact_numscans(c.oid) as scans, pg_stat_get_xact_tuples_returned(c.oid) as rows
+from pg_class c
+left join pg_index i on i.indexrelid = c.oid
+left join pg_class table_of on table_of.oid = i.indrelid
+where c.relnamespace = %s::regnamespace and c.relkind in ('r', 'i')
+"""
+
+Key = tuple[str, str, str]  # name, kind, and the table that it belongs to
 
 
 def used(database: Database, ask: Callable[[], object]) -> set[str]:
     """The indexes that a question, asked as the application's role, went through."""
-    database.close()  # sessions publish their counts as they end, which over a network takes a moment
-    before = _settled(database)
-    ask()
-    database.close()
-    for _ in range(50):
-        if found := {name for name, count in _settled(database).items() if count > before.get(name, 0)}:
-            return found
-    return set()
+    scans, _ = _counts(database, ask)
+    return {name for name, kind, _ in scans if kind == "i"}
 
 
-def _settled(database: Database) -> dict[str, int]:
-    counts = _scans(database)
-    for _ in range(50):
-        time.sleep(0.1)
-        counts, before = _scans(database), counts
-        if counts == before:
-            break
-    return counts
+def rows_read(database: Database, ask: Callable[[], object], *, tables: tuple[str, ...]) -> int:
+    """How many rows of these tables, and entries of their indexes, a question read."""
+    _, rows = _counts(database, ask)
+    return sum(count for (_, _, of_table), count in rows.items() if of_table in tables)
 
 
-def _scans(database: Database) -> dict[str, int]:
-    with database.owner() as connection:
-        rows = connection.execute(
-            "select indexrelname, idx_scan from pg_stat_user_indexes where schemaname = current_schema()"
-        ).fetchall()
-    return {row["indexrelname"]: row["idx_scan"] for row in rows}
+def _counts(database: Database, ask: Callable[[], object]) -> tuple[Counter[Key], Counter[Key]]:
+    """The scans and the rows of each table and index, in every statement of this thread."""
+    execute, here, counting = Connection.execute, threading.get_ident(), False
+    scans: Counter[Key] = Counter()
+    rows: Counter[Key] = Counter()
+
+    def read(connection: Connection) -> tuple[Counter[Key], Counter[Key]]:
+        found = [dict(row) for row in execute(connection, COUNTED, [database.settings.schema_]).fetchall()]
+        keys: list[Key] = [(each["name"], each["kind"], each["of_table"]) for each in found]
+        return (
+            Counter(dict(zip(keys, (each["scans"] for each in found), strict=True))),
+            Counter(dict(zip(keys, (each["rows"] for each in found), strict=True))),
+        )
+
+    def counted(connection: Connection, query: Any, *given: Any, **options: Any) -> Any:
+        nonlocal counting
+        if counting or threading.get_ident() != here:
+            return execute(connection, query, *given, **options)
+        counting = True
+        try:
+            before = read(connection)
+            answer = execute(connection, query, *given, **options)
+            after = read(connection)
+        finally:
+            counting = False
+        scans.update(after[0] - before[0])
+        rows.update(after[1] - before[1])
+        return answer
+
+    with mock.patch.object(Connection, "execute", counted):
+        ask()
+    return scans, rows
