@@ -272,8 +272,8 @@ class Database:
     def _open(self) -> None:
         if self._path is None or self._refused:
             with translated():
-                self._extension = self._ensure_schema()
-                self._claim_key = self._ensure_walls()
+                self._extension, walls = self._ensure_schema()
+                self._claim_key = self._ensure_walls(up=walls)
             self._path = search_path(self.settings.schema_)
             self._refused = False
 
@@ -309,7 +309,9 @@ class Database:
         Raises `SchemaOutdated` for a login without the owner's rights.
         """
         self.open()
-        return SecretStr(self._read_key().hex()) if self._has_walls() else None
+        with connect(self.dsn("htm_app"), patience=self.settings.pool_timeout) as connection, connection.transaction():
+            up = self._has_walls(connection)
+        return SecretStr(self._read_key().hex()) if up else None
 
     @property
     def walls_key(self) -> bytes | None:
@@ -428,8 +430,8 @@ class Database:
             connection.execute(load("database")["enter"], path)
             register_types(connection, self._extension)
 
-    def _ensure_schema(self) -> str:
-        """The schema of the extension, once ours is there and current."""
+    def _ensure_schema(self) -> tuple[str, bool]:
+        """The schema of the extension and whether the wall between users is up, once our schema is there and current."""
         schema = self.settings.schema_
         behind = self._behind(schema)
         if behind and self.settings.auto_migrate:
@@ -445,13 +447,13 @@ class Database:
             row = connection.execute(load("database")["vector_home"]).fetchone()
             self._roles = choose(connection, schema, prefix=self._prefix)
             self._may_work = self.is_embedded or bool(rights(connection, self._roles)["worker"])
-        if row is None:
-            raise SchemaOutdated("expected the extension pgvector, got none; run `htm migrate` as a superuser")
-        return str(row["nspname"])
+            if row is None:
+                raise SchemaOutdated("expected the extension pgvector, got none; run `htm migrate` as a superuser")
+            return str(row["nspname"]), self._has_walls(connection)
 
-    def _ensure_walls(self) -> bytes | None:
-        """The key that claims are signed with where there is a wall between users; builds it where the settings want it."""
-        if not self._has_walls():
+    def _ensure_walls(self, *, up: bool) -> bytes | None:
+        """The key that claims are signed with where the wall between users is up; builds it where the settings want it."""
+        if not up:
             if not self.settings.user_walls:
                 return None
             if not self.settings.auto_migrate:
@@ -464,10 +466,10 @@ class Database:
         given = self.settings.user_walls_key
         return self._read_key() if given is None else bytes.fromhex(given.get_secret_value())
 
-    def _has_walls(self) -> bool:
-        with connect(self.dsn("htm_app"), patience=self.settings.pool_timeout) as connection, connection.transaction():
-            connection.execute(load("database")["look_in"], {"path": search_path(self.settings.schema_)})
-            row = connection.execute(load("database")["user_walls"]).fetchone()
+    def _has_walls(self, connection: Connection) -> bool:
+        """Whether the wall between users is up, asked in a transaction that has begun."""
+        connection.execute(load("database")["look_in"], {"path": search_path(self.settings.schema_)})
+        row = connection.execute(load("database")["user_walls"]).fetchone()
         return row is not None and bool(row["enabled"])
 
     def _read_key(self) -> bytes:
