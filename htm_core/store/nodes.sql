@@ -81,9 +81,10 @@ select l.id from unnest(%(owners)s::text[]) as o(owner), lateral (   -- each own
     and (%(tags)s::text[] is null or (
       select count(*) from tags t where t.tenant = n.tenant and t.node_id = n.id and t.tag = any(%(tags)s::text[])
     ) = cardinality(%(tags)s::text[]))
-    and (%(metadata)s::jsonb is null or exists (
+    and (coalesce(%(metadata)s::jsonb, %(equal)s::jsonb) is null or exists (
       select 1 from mentions m where m.tenant = n.tenant and m.node_id = n.id and m.forgotten_at is null
-        and (%(equal)s::jsonb is null or m.metadata @> %(equal)s::jsonb) and matches(m.metadata, %(metadata)s::jsonb)))
+        and (%(equal)s::jsonb is null or m.metadata @> %(equal)s::jsonb)
+        and (%(metadata)s::jsonb is null or matches(m.metadata, %(metadata)s::jsonb))))
     and (%(after)s::uuid is null or (n.created_at, n.id) < (
       select a.created_at, a.id from nodes a where a.tenant = n.tenant and a.id = %(after)s::uuid))
   order by n.created_at desc, n.id desc limit %(limit)s) l
