@@ -28,6 +28,7 @@ OUT = [
     "--ignore=tests/verbs/test_aio.py",  # the same verbs from event loops
     "--ignore=tests/verbs/test_telemetry.py",  # what this process says of the same verbs
     "--ignore=tests/store/test_rows_read.py",  # makes a schema, and roles of its own
+    "--ignore=tests/store/test_stale_statistics.py",  # so does this
     "--ignore=tests/store/test_partitions.py",  # changes the table of vectors as the owner, in a schema of its own
 ]
 OUT_BEHIND_A_POOLER = [
