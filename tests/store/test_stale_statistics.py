@@ -21,10 +21,12 @@ from htm_core.store.connection import Connection
 from htm_core.store.queries import load
 from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder
+from tests.store.index_use import rows_read
 
 SCHEMA = "stale_statistics"
 LIST = 300
 ROWS_OF_AN_ID = 30  # that the steps of a plan may give for each id of a list; by the square it would be 300
+MANY = 1_000  # memories, of whose vectors a recall compares each once
 
 # What is for all of a tenant, or compares each node with others.
 OF_THE_TENANT = {"jobs.count_waiting", "jobs.waiting_lanes", "relations.renew_tag_edges"}
@@ -121,3 +123,20 @@ def test_no_statement_reads_a_list_or_a_tenant_again_for_each_id(
     assert explained.most["nodes.lock_nodes_of_passages"] >= LIST
     assert explained.most["jobs.finish"] > 0
     assert explained.over(ROWS_OF_AN_ID * LIST) == {}
+
+
+@pytest.mark.parametrize("memory", ["none yet", "true"], indirect=True)
+def test_a_recall_compares_what_an_owner_has_once_and_looks_the_rest_up(memory: Memory) -> None:
+    """Each candidate's vector is one look-up, whichever index promises one row; to read all for each would be a hundred times that."""
+    texts = [f"Crane {n} of the harbour." for n in range(MANY)]
+    vectors = HashEmbedder().embed_documents(texts)
+    memory.remember_many([
+        Draft(content=text, vector=vector, session="s", role="user") for text, vector in zip(texts, vectors, strict=True)
+    ])  # fmt: skip
+
+    def ask() -> None:
+        assert memory.recall("Which crane is in the harbour?", hold=False)
+
+    ask()  # what is asked first plans
+    read = rows_read(memory._runtime.database, ask, tables=("vectors",))
+    assert MANY <= read < 3 * MANY

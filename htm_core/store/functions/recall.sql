@@ -23,6 +23,8 @@ returns table (
 language plpgsql stable security definer rows 10 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_memoize = off set enable_hashagg = off as $$
 #variable_conflict use_column
+-- Vectors are looked up by their passage alone, and their space is compared afterwards: where there are no statistics yet, an index by
+-- tenant and space promises one row, as the primary key does, and has all of the tenant's.
 declare
   me constant text := htm.this_tenant();
   query_vector constant pgvector.halfvec := embedding;
@@ -94,8 +96,10 @@ begin
       cross join lateral (
         select q.id, q.length from htm.passages q where q.tenant = me and q.node_id = c.node_id offset 0) p
       left join lateral (
-        select e.embedding operator(pgvector.<=>) query_vector as distance from htm.vectors e
-        where e.tenant = me and e.space = space_id and e.passage_id = p.id and p.id is distinct from c.passage_id offset 0) v on true
+        select e.embedding operator(pgvector.<=>) query_vector as distance from (
+          select x.space, x.embedding from htm.vectors x
+          where x.tenant = me and x.passage_id = p.id and p.id is distinct from c.passage_id offset 0) e
+        where e.space = space_id offset 0) v on true
       cross join lateral (
         select 1 - nullif(case when p.id is distinct from c.passage_id then v.distance else c.distance end, 'NaN') as cosine) d
       order by c.node_id, score desc, d.cosine desc nulls last, p.id),
@@ -157,8 +161,10 @@ begin
     from candidates c, lateral (
       select q.id, q.weights, q.length from htm.passages q where q.tenant = me and q.node_id = c.node_id offset 0) p
     left join lateral (
-      select e.embedding operator(pgvector.<=>) query_vector as distance from htm.vectors e
-      where e.tenant = me and e.space = space_id and e.passage_id = p.id and p.id is distinct from c.passage_id offset 0) v on true
+      select e.embedding operator(pgvector.<=>) query_vector as distance from (
+        select x.space, x.embedding from htm.vectors x
+        where x.tenant = me and x.passage_id = p.id and p.id is distinct from c.passage_id offset 0) e
+      where e.space = space_id offset 0) v on true
     cross join lateral (
       select greatest(0, least(1, coalesce(-(p.weights operator(pgvector.<#>) query_weights) / best_score, 0)))
              + case when phrase_passages is null then 0 else coalesce((
@@ -212,8 +218,9 @@ begin
     from neighbour_nodes n, lateral (
       select q.id, q.weights, q.length from htm.passages q where q.tenant = me and q.node_id = n.node_id and q.live offset 0) p
     left join lateral (
-      select e.embedding operator(pgvector.<=>) query_vector as distance from htm.vectors e
-      where e.tenant = me and e.space = space_id and e.passage_id = p.id offset 0) v on true),
+      select e.embedding operator(pgvector.<=>) query_vector as distance from (
+        select x.space, x.embedding from htm.vectors x where x.tenant = me and x.passage_id = p.id offset 0) e
+      where e.space = space_id offset 0) v on true),
   -- Each node with the best of its passages, and how much it takes from and gives to what stands around it.
   best_passages as materialized (
     select r.node_id, r.passage_id, r.vector_rank, r.text_rank, r.vector_score, r.text_score, r.weights, r.length, r.cosine,
