@@ -12,14 +12,13 @@ import pytest
 
 from htm_core import Draft, InvalidInput, Memory
 from htm_core.errors import StorageError
-from htm_core.runtime.process import runtime
 from htm_core.settings import Settings
 from htm_core.store import indexes, partitions
 from htm_core.store.database import Database
 from htm_core.store.doctor import examine
 from htm_core.store.partitions import MOST, partition
-from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder
+from tests.store.own_schema import opened_schema, settings_in
 from tests.store.test_migrations import catalogue
 
 SCHEMA = f"parted_{uuid.uuid4().hex[:8]}"
@@ -28,19 +27,15 @@ QUESTION = "word7 word12"
 
 
 @pytest.fixture(scope="module")
-def parted(url: str | None) -> Settings:
-    return SETTINGS.model_copy(update={"schema_": SCHEMA, "roles": "htm", "max_drafts": 10_000, "worker": "off"})
+def parted() -> Settings:
+    return settings_in(SCHEMA)
 
 
 @pytest.fixture
 def base(url: str | None, parted: Settings, database_url: str) -> Iterator[Database]:
     """A schema of this test's own, whose vectors may be moved."""
-    known = runtime(url, parted).database
-    known.open()
-    yield known
-    with psycopg.connect(database_url, autocommit=True) as connection:
-        connection.execute(f'drop schema "{SCHEMA}" cascade')
-    known.close()
+    with opened_schema(url, parted, database_url) as known:
+        yield known
 
 
 @pytest.fixture

@@ -13,14 +13,13 @@ import pytest
 
 from htm_core import Draft, InvalidInput, Memory, Settings
 from htm_core.errors import StorageError
-from htm_core.runtime.process import runtime
 from htm_core.store import indexes, model_change, quantization
 from htm_core.store.database import Database
 from htm_core.store.doctor import examine
 from htm_core.store.partitions import partition
 from htm_core.store.quantization import quantize
-from tests.conftest import SETTINGS
 from tests.store.index_use import used
+from tests.store.own_schema import opened_schema, settings_in
 from tests.store.test_migrations import catalogue
 
 SCHEMA = f"signs_{uuid.uuid4().hex[:8]}"
@@ -53,18 +52,14 @@ class Drawn:
 
 
 @pytest.fixture(scope="module")
-def signs(url: str | None) -> Settings:
-    return SETTINGS.model_copy(update={"schema_": SCHEMA, "roles": "htm", "max_drafts": 10_000, "worker": "off"})
+def signs() -> Settings:
+    return settings_in(SCHEMA)
 
 
 @pytest.fixture
 def base(url: str | None, signs: Settings, database_url: str) -> Iterator[Database]:
-    known = runtime(url, signs).database
-    known.open()
-    yield known
-    with psycopg.connect(database_url, autocommit=True) as connection:
-        connection.execute(f'drop schema "{SCHEMA}" cascade')
-    known.close()
+    with opened_schema(url, signs, database_url) as known:
+        yield known
 
 
 def opened(url: str | None, signs: Settings, embedder: Drawn) -> Memory:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -20,9 +19,9 @@ from htm_core import Draft, Memory, Settings
 from htm_core.runtime.process import runtime
 from htm_core.store.connection import Connection
 from htm_core.store.database import Database
-from htm_core.store.queries import load
 from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder
+from tests.store.statements import names_of_statements
 
 SCHEMA = "rows_read"
 OTHERS = 25_000  # memories of others in the tenant, and as many in another tenant
@@ -50,11 +49,7 @@ class RowsRead:
 
     def __init__(self) -> None:
         self.most: dict[str, int] = defaultdict(int)
-        self._names = {
-            text: f"{subject}.{name}"
-            for subject in (path.stem for path in Path(__file__).parents[2].glob("htm_core/store/*.sql"))
-            for name, text in load(subject).items()
-        }
+        self._names = names_of_statements()
         self._inside = threading.local()
 
     def watch(self, patch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,6 @@ import psycopg
 import pytest
 
 from htm_core import Draft, Memory
-from htm_core.runtime.process import runtime
 from htm_core.settings import Settings
 from htm_core.store import indexes, sizing
 from htm_core.store.database import Database
@@ -22,8 +21,8 @@ from htm_core.store.owner_claims import EVERYBODY
 from htm_core.store.partitions import partition
 from htm_core.store.quantization import quantize
 from htm_core.store.sizing import IndexSize, Neglected, Sizes, Unindexed, advise, read_sizes
-from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder
+from tests.store.own_schema import opened_schema, settings_in
 
 SCHEMA = f"sized_{uuid.uuid4().hex[:8]}"
 MEGABYTE, GIGABYTE = 1 << 20, 1 << 30
@@ -102,22 +101,19 @@ def test_the_embedded_server_needs_no_url_and_its_settings_are_its_own() -> None
 
 
 @pytest.fixture(scope="module")
-def settings_here(url: str | None) -> Settings:
-    return SETTINGS.model_copy(update={"schema_": SCHEMA, "roles": "htm", "max_drafts": 10_000, "worker": "off"})
+def settings_here() -> Settings:
+    return settings_in(SCHEMA)
 
 
 @pytest.fixture
 def base(url: str | None, settings_here: Settings, database_url: str) -> Iterator[Database]:
     """A schema of this test's own, in which autovacuum does nothing."""
-    known = runtime(url, settings_here).database
-    known.open()
-    with psycopg.connect(database_url, autocommit=True) as connection:
-        tables = connection.execute("select tablename from pg_tables where schemaname = %s", [SCHEMA]).fetchall()
-        for (table,) in tables:
-            connection.execute(f'alter table "{SCHEMA}"."{table}" set (autovacuum_enabled = off)')
+    with opened_schema(url, settings_here, database_url) as known:
+        with psycopg.connect(database_url, autocommit=True) as connection:
+            tables = connection.execute("select tablename from pg_tables where schemaname = %s", [SCHEMA]).fetchall()
+            for (table,) in tables:
+                connection.execute(f'alter table "{SCHEMA}"."{table}" set (autovacuum_enabled = off)')
         yield known
-        connection.execute(f'drop schema "{SCHEMA}" cascade')
-    known.close()
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -18,10 +17,10 @@ import pytest
 from htm_core import Draft, Memory, Settings
 from htm_core.runtime.process import runtime
 from htm_core.store.connection import Connection
-from htm_core.store.queries import load
 from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder
 from tests.store.index_use import rows_read
+from tests.store.statements import names_of_statements
 
 SCHEMA = "stale_statistics"
 LIST = 300
@@ -44,11 +43,7 @@ class Explained:
 
     def __init__(self) -> None:
         self.most: dict[str, float] = defaultdict(float)
-        self._names = {
-            text: f"{subject}.{name}"
-            for subject in (path.stem for path in Path(__file__).parents[2].glob("htm_core/store/*.sql"))
-            for name, text in load(subject).items()
-        }
+        self._names = names_of_statements()
 
     def watch(self, patch: pytest.MonkeyPatch) -> None:
         """Explain from now on each statement with parameters that is sent inside a transaction, and undo that."""

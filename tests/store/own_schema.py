@@ -1,0 +1,29 @@
+"""A schema of a test's own, in the database under test, for what changes tables that all other tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+
+from htm_core import Settings
+from htm_core.runtime.process import runtime
+from htm_core.store.database import Database
+from tests.conftest import SETTINGS
+
+
+def settings_in(schema: str) -> Settings:
+    """The tests' settings in a schema, where nothing is done but by the test."""
+    return SETTINGS.model_copy(update={"schema_": schema, "roles": "htm", "max_drafts": 10_000, "worker": "off"})
+
+
+@contextmanager
+def opened_schema(url: str | None, settings: Settings, database_url: str) -> Iterator[Database]:
+    """The database with its schema, which is dropped afterwards."""
+    known = runtime(url, settings).database
+    known.open()
+    yield known
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute(f'drop schema "{settings.schema_}" cascade')
+    known.close()
