@@ -153,9 +153,10 @@ def _find(engine: Engine, query: RecallQuery) -> Recall:
     found, known = _find_with(engine, query, speakers)
     if known is None and forms and query.min_score:
         known = _ask_for_speakers(engine, query)
-    if known is not None and query_signals.named(forms, known) != speakers:
+    named = speakers if known is None else query_signals.named(forms, known)
+    if known is not None and named != speakers:
         seen.learn(engine.tenant, owners, forms, known)
-        again, _ = _find_with(engine, query, query_signals.named(forms, known))
+        again, _ = _find_with(engine, query, named)
         found = replace(again, timings=_sum(found.timings, again.timings))
     return found
 

@@ -72,13 +72,9 @@ order by 1
 
 -- name: lost_indexes
 -- Spaces that are marked as indexed but have no index, or not one in each partition: a search in them would scan all vectors.
-with leaves as (
-  select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = 'vectors'::regclass
-  union all
-  select 'vectors'::name where not exists (select from pg_inherits where inhparent = 'vectors'::regclass))
 select s.id, s.name from vector_spaces s
 where s.indexed and exists (
-  select from leaves l where to_regclass(format('%%I.%%I', %(schema)s::text, l.relname || '_hnsw_' || s.id || case when s.quantized then '_quantized' else '' end)) is null)
+  select from leaves_of('vectors') l where to_regclass(format('%%I.%%I', %(schema)s::text, hnsw_name(l.name, s))) is null)
 
 -- name: jobs
 select kind, model, count(*) filter (where parked_at is null) as pending, count(*) filter (where parked_at is not null) as parked,

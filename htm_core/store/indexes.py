@@ -17,6 +17,7 @@ _log = logging.getLogger("htm.indexes")
 
 # Below this an exact scan is about as fast as the index, and exact: docs/why/vectors.md.
 THRESHOLD = 10_000
+LARGEST_HALVES = 4_000  # dimensions: pgvector has no index for more of them in half precision
 # What a vector takes in the graph while it is built, beside its numbers: links to up to 32 neighbours on the lowest layer.
 GRAPH_BYTES = 1_500
 # Each build may have so much memory, or maintenance_work_mem if that is more: the statement set_build_memory says the same.
@@ -38,7 +39,8 @@ def build_due(database: Database, *, threshold: int = THRESHOLD) -> list[str]:
             connection.execute(statements["set_build_limits"])
             connection.execute(statements["analyze"])
             for table in TABLES:
-                spaces = connection.execute(statements[f"{table}_wanted"], {"threshold": threshold}).fetchall()
+                wanted = {"threshold": threshold, "largest": LARGEST_HALVES}
+                spaces = connection.execute(statements[f"{table}_wanted"], wanted).fetchall()
                 for space in spaces:
                     if space["vectors"] >= threshold:
                         names += build(connection, table, space, extension=database.extension)
@@ -80,8 +82,7 @@ def build(connection: Connection, table: str, space: Mapping[str, Any], *, exten
         parts = hnsw_parts(leaf, space, extension=extension)
         give_memory(connection, leaf, space)
         connection.execute(sql.SQL(statements["drop"]).format(name=parts["name"]))
-        statement = statements["build_quantized" if space["quantized"] else "build"]
-        connection.execute(sql.SQL(statement).format(leaf=sql.Identifier(leaf), **parts))
+        connection.execute(sql.SQL(statements["build"]).format(leaf=sql.Identifier(leaf), **parts))
         built.append(index_name(leaf, space))
         _log.info("built %s", built[-1])
     return built
@@ -108,18 +109,14 @@ def leaves(connection: Connection, table: str) -> list[str]:
 
 
 def index_name(leaf: str, space: Mapping[str, Any]) -> str:
-    """What the index of a space's vectors in one table is called; each of the two kinds has a name of its own."""
+    """What the index of a space's vectors in one table is called, as the SQL function `hnsw_name` says too."""
     return f"{leaf}_hnsw_{space['id']}{'_quantized' if space['quantized'] else ''}"
 
 
 def hnsw_parts(leaf: str, space: Mapping[str, Any], *, extension: str) -> dict[str, sql.Composable]:
     """The parts of the statement that builds a space's index in one table. `extension` is the schema of pgvector."""
-    return {
-        "halfvec": sql.Identifier(extension, "halfvec"),
-        "cosine_ops": sql.Identifier(extension, "halfvec_cosine_ops"),
-        "binary_quantize": sql.Identifier(extension, "binary_quantize"),
-        "hamming_ops": sql.Identifier(extension, "bit_hamming_ops"),
-        "name": sql.Identifier(index_name(leaf, space)),
-        "dimension": sql.Literal(space["dimension"]),
-        "space": sql.Literal(space["id"]),
-    }
+    literals = {"dimension": sql.Literal(space["dimension"]), "space": sql.Literal(space["id"])}
+    kind = sql.SQL(load("indexes")["signs" if space["quantized"] else "numbers"])
+    names = ("halfvec", "halfvec_cosine_ops", "binary_quantize", "bit_hamming_ops")
+    key = kind.format(**{name: sql.Identifier(extension, name) for name in names}, **literals)
+    return {"name": sql.Identifier(index_name(leaf, space)), "key": key} | literals

@@ -35,23 +35,23 @@ from pg_show_all_settings() where name = 'maintenance_work_mem'
 drop index concurrently if exists {name}
 
 -- name: leaves
--- The tables that hold the rows of a table: its partitions, or the table itself.
-select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = %(table)s::regclass
-union all
-select %(table)s::name where not exists (select from pg_inherits where inhparent = %(table)s::regclass)
-order by 1
+select name from leaves_of(%(table)s::regclass) order by 1
 
 -- name: build
-create index concurrently {name} on {leaf} using hnsw ((embedding::{halfvec}({dimension})) {cosine_ops}) where space = {space}
+create index concurrently {name} on {leaf} using hnsw ({key}) where space = {space}
 
--- name: build_quantized
--- An index of the signs of the numbers, one bit each. pgvector indexes up to 64,000 of them.
-create index concurrently {name} on {leaf} using hnsw (({binary_quantize}(embedding)::bit({dimension})) {hamming_ops}) where space = {space}
+-- name: numbers
+-- What an index is of: the numbers, in half precision.
+(embedding::{halfvec}({dimension})) {halfvec_cosine_ops}
+
+-- name: signs
+-- The signs of the numbers, one bit each. pgvector indexes up to 64,000 of them.
+({binary_quantize}(embedding)::bit({dimension})) {bit_hamming_ops}
 
 -- name: vectors_wanted
 select s.id, s.dimension, s.quantized, (
   select count(*) from (select 1 from vectors v where v.space = s.id limit %(threshold)s) x) as vectors
-from vector_spaces s where not s.indexed and (s.quantized or s.dimension <= 4000)
+from vector_spaces s where not s.indexed and (s.quantized or s.dimension <= %(largest)s)
 
 -- name: vectors_mark
 update vector_spaces set indexed = true where id = %(space)s
@@ -59,7 +59,7 @@ update vector_spaces set indexed = true where id = %(space)s
 -- name: document_passages_wanted
 select s.id, s.dimension, false as quantized, (
   select count(*) from (select 1 from document_passages p where p.space = s.id limit %(threshold)s) x) as vectors
-from vector_spaces s where not s.documents_indexed and s.dimension between 16 and 4000
+from vector_spaces s where not s.documents_indexed and s.dimension between 16 and %(largest)s
 
 -- name: document_passages_mark
 update vector_spaces set documents_indexed = true where id = %(space)s

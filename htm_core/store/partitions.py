@@ -94,8 +94,7 @@ def _copy(connection: Connection, partitions: int, *, extension: str) -> None:
         for leaf in leaves:
             give_memory(connection, leaf, space)
             parts = hnsw_parts(leaf, space, extension=extension)
-            statement = statements["hnsw_quantized" if space["quantized"] else "hnsw"]
-            connection.execute(sql.SQL(statement).format(leaf=sql.Identifier(leaf), **parts))
+            connection.execute(sql.SQL(statements["hnsw"]).format(leaf=sql.Identifier(leaf), **parts))
 
 
 def _replace_when_possible(connection: Connection) -> None:

@@ -1,6 +1,6 @@
 -- name: count
 -- How many partitions the table of vectors has; 1 for a plain table.
-select greatest(count(*), 1) as partitions from pg_inherits where inhparent = 'vectors'::regclass
+select count(*) as partitions from leaves_of('vectors')
 
 -- name: drop_trigger
 drop trigger if exists note_vector_change on vectors
@@ -45,10 +45,7 @@ create index vectors_new_by_passage on vectors_new (tenant, passage_id)
 select s.id, s.dimension, s.quantized from vector_spaces s where s.indexed order by s.id
 
 -- name: hnsw
-create index {name} on {leaf} using hnsw ((embedding::{halfvec}({dimension})) {cosine_ops}) where space = {space}
-
--- name: hnsw_quantized
-create index {name} on {leaf} using hnsw (({binary_quantize}(embedding)::bit({dimension})) {hamming_ops}) where space = {space}
+create index {name} on {leaf} using hnsw ({key}) where space = {space}
 
 -- name: set_lock_timeout
 select set_config('lock_timeout', '2s', true)

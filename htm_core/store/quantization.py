@@ -16,7 +16,6 @@ from .queries import load
 _log = logging.getLogger("htm.quantization")
 
 Quantization = Literal["binary", "none"]
-LARGEST_HALVES = 4_000  # dimensions: pgvector has no index for more of them in half precision
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ def quantize(database: Database, quantization: Quantization) -> Quantized:
 
 def _change(connection: Connection, space: dict[str, Any], *, extension: str) -> list[str]:
     """Build a space's index of the wanted kind, if the space has one, and let searches use it from now on."""
-    indexed = space["indexed"] and (space["quantized"] or space["dimension"] <= LARGEST_HALVES)
+    indexed = space["indexed"] and (space["quantized"] or space["dimension"] <= indexes.LARGEST_HALVES)
     built = indexes.build(connection, "vectors", space, extension=extension) if indexed else []
     connection.execute(load("quantization")["mark"], space | {"indexed": indexed})
     _log.info("the vectors of %s are indexed %s", space["name"], "by their signs" if space["quantized"] else "in full")

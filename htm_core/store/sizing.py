@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .connection import Connection
 from .findings import Finding
-from .indexes import LEAST_BUILD_BYTES, THRESHOLD, graph_bytes
+from .indexes import LARGEST_HALVES, LEAST_BUILD_BYTES, THRESHOLD, graph_bytes
 from .queries import load
 
 # Below this nothing was gained by partitions: docs/why/partitions.md.
@@ -111,7 +111,7 @@ def _missing_index(sizes: Sizes, *, url: str) -> Iterator[Finding]:
             f"{each.vectors:,} vectors of {each.model} or more have no index, so that each search compares all of them"
         )
         mend = f"htm migrate{url}  # builds it, while others go on"
-        if each.dimension > 4_000 and not each.quantized:
+        if each.dimension > LARGEST_HALVES and not each.quantized:
             says += f"; for {each.dimension:,} dimensions there is only one of their signs"
             mend = f"htm migrate --quantization binary{url}"
         yield Finding("indexes", "note", says, mend)

@@ -1,15 +1,11 @@
 -- name: totals
 -- Sizes of all tenants, as PostgreSQL estimates them: an account of the application sees no others' rows. Settings in bytes. Not views of
 -- the catalogue such as pg_settings: any login may lock them.
-with leaves as (
-  select i.inhrelid as oid from pg_inherits i where i.inhparent = 'vectors'::regclass
-  union all
-  select 'vectors'::regclass where not exists (select from pg_inherits where inhparent = 'vectors'::regclass)),
-settings as (
+with settings as (
   select name, setting::bigint * case unit when 'kB' then 1024 when '8kB' then 8192 end as bytes from pg_show_all_settings()
   where name in ('shared_buffers', 'effective_cache_size', 'maintenance_work_mem'))
-select (select sum(greatest(c.reltuples, 0))::bigint from leaves l join pg_class c on c.oid = l.oid) as vectors,
-       (select count(*) from leaves) as partitions,
+select (select sum(greatest(c.reltuples, 0))::bigint from leaves_of('vectors') l join pg_class c on c.oid = l.oid) as vectors,
+       (select count(*) from leaves_of('vectors')) as partitions,
        (select greatest(c.reltuples, 0)::bigint from pg_class c where c.oid = 'lexicon'::regclass) as tenants,
        coalesce((select documents from lexicon where tenant = this_tenant()), 0) as passages,
        (select bytes from settings where name = 'shared_buffers') as shared_buffers,
@@ -19,14 +15,10 @@ select (select sum(greatest(c.reltuples, 0))::bigint from leaves l join pg_class
 -- name: indexes
 -- The HNSW indexes of vectors of memories.
 select x.relname as name, s.name as model, s.dimension, s.quantized, pg_relation_size(x.oid) as bytes, greatest(x.reltuples, 0)::bigint as vectors
-from (
-  select i.inhrelid as oid from pg_inherits i where i.inhparent = 'vectors'::regclass
-  union all
-  select 'vectors'::regclass where not exists (select from pg_inherits where inhparent = 'vectors'::regclass)) l
-join pg_class t on t.oid = l.oid
+from leaves_of('vectors') l
 join pg_index i on i.indrelid = l.oid
 join pg_class x on x.oid = i.indexrelid
-join vector_spaces s on x.relname = t.relname || '_hnsw_' || s.id || case when s.quantized then '_quantized' else '' end
+join vector_spaces s on x.relname = hnsw_name(l.name, s)
 order by bytes desc, name
 
 -- name: unindexed

@@ -68,3 +68,17 @@ begin
   end if;
   return null;
 end $$;
+
+-- The tables that hold the rows of a table: its partitions, or the table itself.
+create or replace function htm.leaves_of(of_table regclass) returns table (oid oid, name name) language sql stable
+begin atomic
+  select c.oid, c.relname from pg_class c
+  where c.oid in (select i.inhrelid from pg_inherits i where i.inhparent = of_table)
+     or c.oid = of_table and not exists (select from pg_inherits i where i.inhparent = of_table);
+end;
+
+-- What the HNSW index of a space's vectors in one table is called; each of the two kinds has a name of its own.
+create or replace function htm.hnsw_name(leaf name, space htm.vector_spaces) returns text language sql immutable
+begin atomic
+  select leaf || '_hnsw_' || (space).id || case when (space).quantized then '_quantized' else '' end;
+end;
