@@ -39,16 +39,20 @@ def build_due(database: Database, *, threshold: int = THRESHOLD) -> list[str]:
             connection.execute(statements["set_build_limits"])
             connection.execute(statements["analyze"])
             for table in TABLES:
-                wanted = {"threshold": threshold, "largest": LARGEST_HALVES}
-                spaces = connection.execute(statements[f"{table}_wanted"], wanted).fetchall()
-                for space in spaces:
-                    if space["vectors"] >= threshold:
-                        names += build(connection, table, space, extension=database.extension)
-                        connection.execute(statements[f"{table}_mark"], {"space": space["id"]})
+                for space in due(connection, table, threshold=threshold):
+                    names += build(connection, table, space, extension=database.extension)
+                    connection.execute(statements[f"{table}_mark"], {"space": space["id"]})
             return names
     except StorageError as error:
         _log.warning("no index was built, search stays exact; run `htm migrate` as the owner: %s", error)
         return []
+
+
+def due(connection: Connection, table: str, *, threshold: int) -> list[dict[str, Any]]:
+    """The spaces whose vectors in a table are many, can be indexed, and are not."""
+    values = {"threshold": threshold, "largest": LARGEST_HALVES}
+    spaces = connection.execute(load("indexes")[f"{table}_wanted"], values).fetchall()
+    return [space for space in spaces if space["vectors"] >= threshold]
 
 
 @contextmanager

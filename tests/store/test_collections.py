@@ -21,7 +21,6 @@ from htm_core.settings import Settings
 from htm_core.store import collections, indexes
 from htm_core.store.collections import DocumentFilters
 from htm_core.store.database import Connection, Database
-from htm_core.store.queries import load
 from htm_core.types import CollectionHit
 from tests.conftest import SETTINGS
 from tests.store import index_use
@@ -147,10 +146,8 @@ def build(database: Database) -> None:
     for _ in range(300):
         indexes.build_due(database)
         with database.owner() as connection:
-            values = {"threshold": indexes.THRESHOLD}
-            wanted = connection.execute(load("indexes")["document_passages_wanted"], values).fetchall()
-        if all(row["vectors"] < indexes.THRESHOLD for row in wanted):
-            return
+            if not indexes.due(connection, "document_passages", threshold=indexes.THRESHOLD):
+                return
         time.sleep(0.1)
     pytest.fail("no index was built")
 

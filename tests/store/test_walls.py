@@ -14,7 +14,6 @@ from htm_core import Draft, Memory, NotFound
 from htm_core.errors import HTMError
 from htm_core.store import indexes
 from htm_core.store.database import Database
-from htm_core.store.queries import load
 from tests.conftest import Make
 from tests.stand_ins import HashEmbedder
 from tests.store.index_use import used
@@ -104,12 +103,11 @@ def indexed(database: Database) -> list[str]:
     for _ in range(200):
         indexes.build_due(database, threshold=5_000)
         with database.owner() as connection:
-            wanted = {"threshold": 5_000, "largest": indexes.LARGEST_HALVES}
-            due = connection.execute(load("indexes")["vectors_wanted"], wanted).fetchall()
+            due = indexes.due(connection, "vectors", threshold=5_000)
             names = connection.execute(
                 "select relname, indisvalid from pg_index join pg_class on oid = indexrelid where relname like 'vectors_hnsw_%'"
             ).fetchall()
-        if all(row["vectors"] < 5_000 for row in due) and all(row["indisvalid"] for row in names):
+        if not due and all(row["indisvalid"] for row in names):
             break
         time.sleep(0.1)
     assert names
