@@ -87,35 +87,23 @@ begin
   if words is null and space_id is not null and signals.session = 0 and signals.speaker = 0 and signals.time = 0 and signals.prior = 0 then
     return query
     with
-    -- Each node that the search found with the best of its passages. Only the distance of the nearest is known already.
-    nearest_passages as (
-      select distinct on (c.node_id) c.node_id, c.rank, p.id as passage_id, p.length, d.cosine,
-             coalesce(least(1, greatest(0, d.cosine) / 0.8), 0) as score
-      from unnest(vector_hits.nodes, vector_hits.passages, vector_hits.distances)
-           with ordinality c(node_id, passage_id, distance, rank)
-      cross join lateral (
-        select q.id, q.length from htm.passages q where q.tenant = me and q.node_id = c.node_id offset 0) p
-      left join lateral (
-        select e.embedding operator(pgvector.<=>) query_vector as distance from (
-          select x.space, x.embedding from htm.vectors x
-          where x.tenant = me and x.passage_id = p.id and p.id is distinct from c.passage_id offset 0) e
-        where e.space = space_id offset 0) v on true
-      cross join lateral (
-        select 1 - nullif(case when p.id is distinct from c.passage_id then v.distance else c.distance end, 'NaN') as cosine) d
-      order by c.node_id, score desc, d.cosine desc nulls last, p.id),
-    -- The best that were said where the filters look. Mentions are looked up from the best on, until there are enough.
+    -- The nodes are in the order of their nearest passages. The best that were said where the filters look: mentions are looked up from
+    -- the nearest on, until there are enough.
     hits as materialized (
-      select r.* from (
-        select n.* from nearest_passages n where n.cosine is not null and n.score >= min_score
-        order by n.score desc, n.cosine desc, n.node_id offset 0) r
-      where exists (
+      select r.*, p.body, p.starts, p.stops, p.length from (
+        select c.node_id, c.passage_id, c.rank, 1 - nullif(c.distance, 'NaN') as cosine,
+               least(1, greatest(0, 1 - nullif(c.distance, 'NaN')) / 0.8) as score
+        from unnest(vector_hits.nodes, vector_hits.passages, vector_hits.distances)
+             with ordinality c(node_id, passage_id, distance, rank) order by c.rank offset 0) r
+      cross join lateral (
+        select q.body, q.starts, q.stops, q.length from htm.passages q where q.tenant = me and q.id = r.passage_id offset 0) p
+      where r.cosine is not null and r.score >= min_score and exists (
         select from htm.mentions m where m.tenant = me and m.node_id = r.node_id
           and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter) offset 0)
       limit max_hits)
     select h.node_id, h.score, h.rank, null::bigint, h.score, 0::float8, 0::float8, 0::float8, 0::float8, 0::float8, 0::float8, 0::float8,
            n.content, n.tokens, n.created_at, n.owner, s.importance, s.metadata, s.access_count, s.accessed_at,
-           (select coalesce(p.body, nullif(substr(n.content, p.starts + 1, p.stops - p.starts), '')) from htm.passages p
-            where p.tenant = me and p.id = h.passage_id),
+           coalesce(h.body, nullif(substr(n.content, h.starts + 1, h.stops - h.starts), '')),
            coalesce((select array_agg(t.tag order by t.tag) from htm.tags t
                      where t.tenant = me and t.node_id = h.node_id and t.explicit), '{}'),
            coalesce(k.names, '{}'), k.version,
@@ -138,7 +126,7 @@ begin
     cross join lateral (
       select array_agg(k.key order by k.key) as names, max(k.version) as version from htm.keys k
       where k.tenant = me and k.node_id = h.node_id and k.current) k
-    order by h.score desc, h.cosine desc nulls last, h.node_id;
+    order by h.rank;
     return;
   end if;
   return query
