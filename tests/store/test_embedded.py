@@ -86,25 +86,36 @@ def test_the_server_is_set_for_memories(shared: Cluster, setting: str, value: st
 
 
 @pytest.mark.parametrize(
-    ("machine", "container", "pages", "builds"),
+    ("machine", "container", "data", "pages", "builds"),
     [
-        (64_000, None, "1024MB", "8000MB"),
-        (2_000, None, "500MB", "512MB"),
-        (256, None, "128MB", "512MB"),
-        (64_000, 1_200, "300MB", "512MB"),
-        (2_000, "max", "500MB", "512MB"),
+        (64_000, None, 0, "1024MB", "8000MB"),
+        (64_000, None, 5_000, "5000MB", "8000MB"),
+        (8_000, None, 5_000, "2000MB", "1000MB"),
+        (2_000, None, 0, "500MB", "512MB"),
+        (256, None, 0, "128MB", "512MB"),
+        (64_000, 1_200, 5_000, "300MB", "512MB"),
+        (2_000, "max", 0, "500MB", "512MB"),
     ],
 )
 def test_a_quarter_of_the_memory_is_for_pages_and_an_eighth_for_building_an_index(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, machine: int, container: int | str | None, pages: str, builds: str
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    machine: int,
+    container: int | str | None,
+    data: int,
+    pages: str,
+    builds: str,
 ) -> None:
-    """In megabytes; of the container's memory where it has less than the machine, and at most one and eight gigabytes."""
+    """In megabytes; of the container's memory where it has less. More than a gigabyte is for pages only where there is more data."""
+    (tmp_path / "base" / "5").mkdir(parents=True)
+    with open(tmp_path / "base" / "5" / "16384", "wb") as table:
+        table.truncate(data << 20)  # a file with a hole, which takes no place on the disk
     limit = tmp_path / "memory.max"
     if container is not None:
         limit.write_text(f"{container << 20 if isinstance(container, int) else container}\n")
     monkeypatch.setattr(initdb, "_MEMORY_OF_CONTAINER", limit)
     monkeypatch.setattr(os, "sysconf", lambda name: 4096 if name == "SC_PAGE_SIZE" else (machine << 20) // 4096)
-    assert initdb._memory_settings() == {"shared_buffers": pages, "maintenance_work_mem": builds}
+    assert initdb._memory_settings(tmp_path) == {"shared_buffers": pages, "maintenance_work_mem": builds}
 
 
 def test_words_of_any_language_are_folded_and_found(shared: Cluster) -> None:

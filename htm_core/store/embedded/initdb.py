@@ -20,7 +20,7 @@ SUPERUSER = "htm_root"
 DATABASE = "htm"
 _LOCALE = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
 _MIN_SHARED_MEMORY = 1 << 30
-_MIN_CACHE, _MAX_CACHE = 128, 1024  # megabytes; the system gives the pages only when they are used
+_MIN_CACHE, _USUAL_CACHE = 128, 1024  # megabytes; the system gives the pages only when they are used
 _MIN_BUILD, _MAX_BUILD = 512, 8192  # megabytes at most for building an index: 2.3 KB a vector of 384 dimensions
 _MEMORY_OF_CONTAINER = Path("/sys/fs/cgroup/memory.max")
 
@@ -128,7 +128,7 @@ def configure(directories: Directories, settings: Mapping[str, str]) -> list[str
     directory = str(directories.socket).replace('"', '""')
     chosen = {
         **SETTINGS,
-        **_memory_settings(),
+        **_memory_settings(directories.data),
         **_parallel_settings(),
         **settings,
         "unix_socket_directories": f'"{directory}"',
@@ -146,18 +146,24 @@ def configure(directories: Directories, settings: Mapping[str, str]) -> list[str
     return arguments
 
 
-def _memory_settings() -> dict[str, str]:
+def _memory_settings(data: Path) -> dict[str, str]:
     """Shared buffers get a quarter of the memory: a recall that must read its pages again takes twice as long.
 
+    A database of more than a gigabyte gets as much as it has: PostgreSQL looks through all buffers whenever a table is dropped.
     The build of an index may have an eighth: an HNSW index that does not fit is built several times slower.
     """
     megabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
     with contextlib.suppress(OSError, ValueError):
         megabytes = min(megabytes, int(_MEMORY_OF_CONTAINER.read_text()) >> 20)
     return {
-        "shared_buffers": f"{max(_MIN_CACHE, min(_MAX_CACHE, megabytes // 4))}MB",
+        "shared_buffers": f"{max(_MIN_CACHE, min(max(_USUAL_CACHE, _megabytes_in(data / 'base')), megabytes // 4))}MB",
         "maintenance_work_mem": f"{max(_MIN_BUILD, min(_MAX_BUILD, megabytes // 8))}MB",
     }
+
+
+def _megabytes_in(folder: Path) -> int:
+    """The size of all files below a folder."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) >> 20
 
 
 def _parallel_settings() -> dict[str, str]:
