@@ -37,7 +37,7 @@ declare
   metadata_filter constant jsonb := f.metadata;
   one_speaker constant text := case when cardinality(speakers) = 1 then speakers[1] end;
   kept constant integer := greatest(pool, max_hits);            -- so many candidates of both searches go on
-  with_context constant integer := greatest(20, max_hits);      -- and for so many of them, what was said around them is read
+  with_context constant integer := greatest(15, max_hits);      -- and for so many of them, what was said around them is read
   total_weight constant float8 := 1 + signals.session + case when one_speaker is not null then signals.speaker else 0 end
                                   + case when moments is not null then signals.time else 0 end + signals.prior;
   vector_weight float8 := vector_share;
@@ -168,7 +168,7 @@ begin
     where b.fused_score > 0 or (words is null and b.cosine is not null)),  -- the nearest by vector are hits however far they are
   -- Where the candidates were said: their latest mentions that pass the filters.
   candidate_mentions as materialized (
-    select r.node_id, r.place, m.id, m.owner, m.session, m.seq, m.name, m.at, m.in_conversation
+    select r.node_id, r.place, r.node_length, m.id, m.owner, m.session, m.seq, m.name, m.at, m.in_conversation
     from ranked_candidates r, lateral (
       select m.id, m.owner, m.session, m.seq, m.name, m.at,
              m.role is not null or m.name is not null or m.session <> '' as in_conversation
@@ -177,14 +177,15 @@ begin
         and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter)
       order by m.at desc limit 3) m
     where r.place <= kept),
-  -- What was said up to two messages before and after the best of them.
+  -- What was said up to two messages before and after the best of them. A long text neither takes from it nor gives to it.
   neighbours as (
     select n.* from candidate_mentions c, lateral (
       select m.node_id, m.id, m.owner, m.session, m.seq, m.name, m.at from htm.mentions m
       where m.tenant = me and m.owner = c.owner and m.session = c.session and m.seq between c.seq - 2 and c.seq + 2
         and m.forgotten_at is null and m.node_id is not null and m.id <> c.id
         and (m.role is not null or m.name is not null or m.session <> '') offset 0) n
-    where c.place <= with_context and c.in_conversation and signals.context > 0 and top_terms is not null),
+    where c.place <= with_context and c.in_conversation and signals.context > 0 and top_terms is not null
+      and htm.context_share(c.node_length) > 0.01),
   -- Both, each mention once.
   considered as materialized (
     select distinct on (s.id) s.* from (
