@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -15,14 +14,10 @@ from .queries import load
 from .records import Entry, mention_of, multirange
 
 
-def lock_sessions(connection: Connection, entries: Sequence[Entry], *, owner: str, take: bool) -> dict[str, int]:
-    """Lock the sessions of entries until the transaction ends; with `take` each entry gets a number. Returns the last ones."""
-    counts = Counter(entry.session for entry in entries)
-    rows = connection.execute(
-        load("mentions")["take_sequences"],
-        {"owner": owner, "sessions": list(counts), "counts": [count if take else 0 for count in counts.values()]},
-    )
-    return {row["session"]: row["last_seq"] for row in rows}
+def lock_sessions(connection: Connection, entries: Sequence[Entry], *, owner: str) -> None:
+    """Lock the sessions of entries until the transaction ends; one that is new is made."""
+    sessions = list(dict.fromkeys(entry.session for entry in entries))
+    connection.execute(load("mentions")["lock_sessions"], {"owner": owner, "sessions": sessions})
 
 
 def known(connection: Connection, entries: Sequence[Entry], *, owner: str) -> dict[tuple[str, str], Row]:
@@ -46,36 +41,14 @@ def nodes_of_ids(
     return {(row["session"], row["external_id"]): row["node_id"] for row in rows}
 
 
-def insert(
-    connection: Connection, entries: Sequence[Entry], *, owner: str, robot: str, last: Mapping[str, int]
-) -> None:
-    """Insert new mentions, numbered in the given order; `last` is the number of the last one of each session."""
-    if not entries:
-        return
-    following = {session: last[session] - count for session, count in Counter(e.session for e in entries).items()}
-    seqs = []
-    for entry in entries:
-        following[entry.session] += 1
-        seqs.append(following[entry.session])
-    columns = _columns(entries) | {
-        "owner": owner,
-        "robot": robot,
-        "seqs": seqs,
-        "sessions": [entry.session for entry in entries],
-        "external": [entry.external_id for entry in entries],
-        "ats": [entry.at for entry in entries],
-        "keys": [entry.key for entry in entries],
-    }
-    connection.execute(load("mentions")["insert"], columns)
-
-
 def replace(connection: Connection, entries: Sequence[Entry]) -> None:
     """Give existing mentions their new content; their position in the session stays."""
     if entries:
-        connection.execute(load("mentions")["replace"], _columns(entries))
+        connection.execute(load("mentions")["replace"], columns(entries))
 
 
-def _columns(entries: Sequence[Entry]) -> dict[str, list[Any]]:
+def columns(entries: Sequence[Entry]) -> dict[str, list[Any]]:
+    """What a mention has of its entry, in lists of one length. A text that has a node stands there alone."""
     return {
         "ids": [entry.mention for entry in entries],
         "nodes": [entry.node for entry in entries],

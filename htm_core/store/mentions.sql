@@ -1,9 +1,7 @@
--- name: take_sequences
+-- name: lock_sessions
 insert into sessions as s (tenant, owner, session, last_seq)
-select this_tenant(), %(owner)s, given.session, given.count
-from unnest(%(sessions)s::text[], %(counts)s::bigint[]) as given(session, count) order by given.session
-on conflict (tenant, owner, session) do update set last_seq = s.last_seq + excluded.last_seq
-returning session, last_seq
+select this_tenant(), %(owner)s, given.session, 0 from unnest(%(sessions)s::text[]) as given(session) order by given.session
+on conflict (tenant, owner, session) do update set last_seq = s.last_seq
 
 -- name: known_ids
 select m.session, m.external_id, m.id, m.node_id, m.payload is distinct from given.payload as differs
@@ -17,17 +15,6 @@ where m.tenant = this_tenant() and m.owner = %(owner)s
 select m.session, m.external_id, m.node_id from mentions m
 join unnest(%(sessions)s::text[], %(ids)s::text[]) as given(session, id) on m.session = given.session and m.external_id = given.id
 where m.tenant = this_tenant() and m.owner = %(owner)s
-
--- name: insert
-insert into mentions (tenant, id, node_id, owner, robot, session, seq, external_id, role, name, at, key, content, metadata,
-                      payload, log_position)
-select this_tenant(), given.id, given.node_id, %(owner)s, %(robot)s, given.session, given.seq, given.external_id, given.role,
-       given.name, given.at, given.key,
-       given.content, given.metadata, given.payload, case when given.logged then given.seq end
-from unnest(%(ids)s::uuid[], %(nodes)s::uuid[], %(sessions)s::text[], %(seqs)s::bigint[], %(external)s::text[],
-            %(roles)s::text[], %(names)s::text[], %(ats)s::timestamptz[], %(keys)s::text[], %(contents)s::text[],
-            %(metadatas)s::jsonb[], %(payloads)s::bytea[], %(logged)s::bool[])
-     as given(id, node_id, session, seq, external_id, role, name, at, key, content, metadata, payload, logged)
 
 -- name: replace
 update mentions m set node_id = given.node_id, content = given.content, metadata = given.metadata, payload = given.payload,

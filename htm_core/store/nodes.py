@@ -9,68 +9,11 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from ..errors import StorageError
-from ..types import DEFAULT_IMPORTANCE, Node
+from ..types import Node
 from .connection import HalfVector
 from .database import Connection
 from .queries import load
-from .records import Entry, node_of
-
-
-def insert(connection: Connection, entries: Sequence[Entry], *, owner: str) -> set[UUID]:
-    """Insert the nodes of entries that do not exist yet, with their passages; returns the new ones."""
-    first = {entry.node: entry for entry in reversed(entries) if entry.node is not None}
-    rows = list(first.values())
-    new = {
-        row["id"]
-        for row in connection.execute(
-            load("nodes")["insert"],
-            {
-                "owner": owner,
-                "ids": [entry.node for entry in rows],
-                "contents": [entry.content for entry in rows],
-                "tokens": [entry.tokens for entry in rows],
-                "ats": [entry.at for entry in rows],
-            },
-        )
-    }
-    fresh = [entry for entry in rows if entry.node in new]
-    if fresh:
-        _insert_state(connection, fresh)
-        _insert_passages(connection, fresh, owner=owner)
-    return new
-
-
-def _insert_state(connection: Connection, entries: Sequence[Entry]) -> None:
-    connection.execute(
-        load("nodes")["insert_state"],
-        {
-            "ids": [entry.node for entry in entries],
-            "importances": [DEFAULT_IMPORTANCE if entry.importance is None else entry.importance for entry in entries],
-            "metadatas": [Jsonb(entry.metadata) for entry in entries],
-            "ats": [entry.at for entry in entries],
-        },
-    )
-
-
-def _insert_passages(connection: Connection, entries: Sequence[Entry], *, owner: str) -> None:
-    pieces = [(entry.node, ordinal, piece) for entry in entries for ordinal, piece in enumerate(entry.pieces)]
-    written = connection.execute(
-        load("nodes")["insert_passages"],
-        {
-            "owner": owner,
-            "ids": [piece.id for _, _, piece in pieces],
-            "nodes": [node for node, _, _ in pieces],
-            "ordinals": [ordinal for _, ordinal, _ in pieces],
-            "starts": [piece.starts for _, _, piece in pieces],
-            "stops": [piece.stops for _, _, piece in pieces],
-            "bodies": [piece.words for _, _, piece in pieces],
-        },
-    )
-    if written.rowcount != len(pieces):
-        raise StorageError(
-            f"expected {len(pieces)} passages to be written, got {written.rowcount}; nothing was written"
-        )
+from .records import node_of
 
 
 def insert_vectors(connection: Connection, vectors: Mapping[UUID, Sequence[float]], *, model: str) -> None:

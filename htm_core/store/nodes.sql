@@ -1,17 +1,3 @@
--- name: insert
-insert into nodes (tenant, id, owner, content, tokens, created_at)
-select this_tenant(), given.id, %(owner)s, given.content, given.tokens, given.at
-from unnest(%(ids)s::uuid[], %(contents)s::text[], %(tokens)s::int[], %(ats)s::timestamptz[]) as given(id, content, tokens, at)
-order by given.id                                    -- one order for all writers: no deadlock
-on conflict (tenant, id) do nothing
-returning id
-
--- name: insert_state
-insert into node_state (tenant, node_id, importance, metadata, accessed_at)
-select this_tenant(), given.id, given.importance, given.metadata, given.at
-from unnest(%(ids)s::uuid[], %(importances)s::float8[], %(metadatas)s::jsonb[], %(ats)s::timestamptz[])
-     as given(id, importance, metadata, at)
-
 -- name: set_importance
 update node_state s set importance = given.importance
 from unnest(%(ids)s::uuid[], %(importances)s::float8[]) as given(id, importance)
@@ -19,16 +5,6 @@ where s.tenant = this_tenant() and s.node_id = given.id
 
 -- name: refresh
 select refresh_live(%(ids)s::uuid[]), refresh_metadata(%(described)s::uuid[])
-
--- name: insert_passages
-insert into passages (tenant, id, node_id, ordinal, owner, starts, stops, length, lexemes, weights, version)
-select this_tenant(), given.id, given.node_id, given.ordinal, %(owner)s, given.starts, given.stops, c.length,
-       with_prefix(c.words, l.prefix), bm25_weights(c.words, c.length, l.k1, l.b, l.average_length), l.version
-from lexicon l,
-     unnest(%(ids)s::uuid[], %(nodes)s::uuid[], %(ordinals)s::int[], %(starts)s::int[], %(stops)s::int[], %(bodies)s::text[])
-     as given(id, node_id, ordinal, starts, stops, body),
-     lateral (select w as words, lexeme_count(w) as length from to_lexemes(l.config, given.body) w) c
-where l.tenant = this_tenant()
 
 -- name: take_space
 select ensure_vector_space(%(model)s, %(dimension)s) as space

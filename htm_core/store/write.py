@@ -7,8 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from psycopg.types.json import Jsonb
+
+from ..errors import StorageError
+from ..types import DEFAULT_IMPORTANCE
 from . import forgetting, jobs, keys, mentions, nodes, tags, tenants
 from .database import Connection
+from .queries import load
 from .records import Entry, WrittenEntry
 
 FEW = 16  # new nodes of one call, and passages of one node, for which somebody may be waiting
@@ -34,15 +39,11 @@ def write(connection: Connection, entries: Sequence[Entry], *, owner: str, robot
     first, then sessions, then nodes, each in order, so that no two writers wait for each other.
     """
     keys.lock_all(connection, [entry.key for entry in entries if entry.key is not None], owner=owner)
-    # Without ids of the caller all are new, and can be numbered at once.
-    all_are_new = not any(entry.external_id for entry in entries)
-    last = mentions.lock_sessions(connection, entries, owner=owner, take=all_are_new)
+    if any(entry.external_id for entry in entries):  # without ids of the caller all are new
+        mentions.lock_sessions(connection, entries, owner=owner)
     fresh, changed, known = _sort(connection, last_said(entries), owner=owner)
     said = fresh + changed
-    new = nodes.insert(connection, said, owner=owner)
-    if fresh and not all_are_new:
-        last = mentions.lock_sessions(connection, fresh, owner=owner, take=True)
-    mentions.insert(connection, fresh, owner=owner, robot=robot, last=last)
+    new = _insert(connection, said, fresh, owner=owner, robot=robot)
     mentions.replace(connection, changed)
     tags.insert(connection, said, new=new)
     left = _left(known)
@@ -82,6 +83,46 @@ def _sort(connection: Connection, entries: Sequence[Entry], *, owner: str) -> tu
         if row["node_id"] != entry.node or row["differs"]:
             changed.append(same)
     return fresh, changed, known
+
+
+def _insert(
+    connection: Connection, said: Sequence[Entry], fresh: Sequence[Entry], *, owner: str, robot: str
+) -> set[UUID]:
+    """Insert the nodes that do not exist yet, with their passages, and the fresh mentions in their order; returns the new nodes."""
+    first = [entry for entry in {entry.node: entry for entry in reversed(said)}.values() if entry.node is not None]
+    pieces = [(entry.node, ordinal, piece) for entry in first for ordinal, piece in enumerate(entry.pieces)]
+    row = connection.execute(
+        load("write")["insert"],
+        {
+            "owner": owner,
+            "robot": robot,
+            "new_ids": [entry.node for entry in first],
+            "new_contents": [entry.content for entry in first],
+            "new_tokens": [entry.tokens for entry in first],
+            "new_ats": [entry.at for entry in first],
+            "new_importances": [
+                DEFAULT_IMPORTANCE if entry.importance is None else entry.importance for entry in first
+            ],
+            "new_metadatas": [Jsonb(entry.metadata) for entry in first],
+            "passages": [piece.id for _, _, piece in pieces],
+            "passage_nodes": [node for node, _, _ in pieces],
+            "ordinals": [ordinal for _, ordinal, _ in pieces],
+            "starts": [piece.starts for _, _, piece in pieces],
+            "stops": [piece.stops for _, _, piece in pieces],
+            "bodies": [piece.words for _, _, piece in pieces],
+            "sessions": [entry.session for entry in fresh],
+            "external": [entry.external_id for entry in fresh],
+            "ats": [entry.at for entry in fresh],
+            "keys": [entry.key for entry in fresh],
+            **mentions.columns(fresh),
+        },
+    ).fetchone()
+    assert row is not None  # a function that is no set has one row
+    if row["unwritten"]:
+        raise StorageError(
+            f"expected {len(pieces)} passages to be written, but {row['unwritten']} of them were not; nothing was written"
+        )
+    return set(row["new_nodes"])
 
 
 def _left(known: Known) -> set[UUID]:

@@ -151,7 +151,7 @@ def test_sessions_and_ids_of_two_users_do_not_meet(make: Make) -> None:
         assert [(m.content, m.seq) for m in bob.timeline(session="s")] == [("two", 1)]
 
 
-def test_remembering_a_new_text_takes_ten_messages_to_the_server(
+def test_remembering_a_new_text_takes_six_messages_to_the_server(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.remember("the first, after which the tenant's rows are there")
@@ -171,7 +171,7 @@ def test_remembering_a_new_text_takes_ten_messages_to_the_server(
     monkeypatch.setattr(Connection, "wait", wait)
     monkeypatch.setattr(database, "check", check)
     memory.remember("a new text", session="s", role="user")
-    assert sent == ["beginning"] + ["statement"] * 9
+    assert sent == ["beginning"] + ["statement"] * 5
 
 
 def test_messages_with_and_without_ids_are_numbered_without_gaps_also_after_a_failure(
