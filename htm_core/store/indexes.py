@@ -26,7 +26,7 @@ TABLES = ("vectors", "document_passages")
 
 
 def build_due(database: Database, *, threshold: int = THRESHOLD) -> list[str]:
-    """Analyze the tables, build the indexes that are due, and return their names.
+    """Analyze the tables that have changed, build the indexes that are due, and return their names.
 
     One process does this at a time. The others do not wait for it, since a waiting transaction would block a
     concurrent build. Without the owner's rights search stays exact, and the log says so.
@@ -37,7 +37,7 @@ def build_due(database: Database, *, threshold: int = THRESHOLD) -> list[str]:
                 return []
             statements, names = load("indexes"), []
             connection.execute(statements["set_build_limits"])
-            connection.execute(statements["analyze"])
+            analyze(connection)
             for table in TABLES:
                 for space in due(connection, table, threshold=threshold):
                     names += build(connection, table, space, extension=database.extension)
@@ -46,6 +46,19 @@ def build_due(database: Database, *, threshold: int = THRESHOLD) -> list[str]:
     except StorageError as error:
         _log.warning("no index was built, search stays exact; run `htm migrate` as the owner: %s", error)
         return []
+
+
+def analyze(connection: Connection) -> list[str]:
+    """Analyze the tables whose statistics are old, and return their names.
+
+    It takes half a second and more for the samples of all of them, and is asked for whenever a tenant's words are counted.
+    """
+    statements = load("indexes")
+    names = [row["name"] for row in connection.execute(statements["changed"])]
+    if names:
+        tables = sql.SQL(", ").join(map(sql.Identifier, names))
+        connection.execute(sql.SQL(statements["analyze"]).format(tables=tables))
+    return names
 
 
 def due(connection: Connection, table: str, *, threshold: int) -> list[dict[str, Any]]:

@@ -16,8 +16,17 @@ from pg_stat_activity a where a.pid = pg_backend_pid()
 -- name: release
 update index_builder set pid = null, login = null, started_at = null where pid = pg_backend_pid()
 
+-- name: changed
+-- The tables whose statistics are old by the rule of autovacuum: a tenth has changed since, and 50 rows. A table that has just grown is
+-- seen by its pages, since the changes that a session has made are counted up to ten seconds later.
+select t.name from unnest(array['nodes', 'mentions', 'tags', 'passages', 'vectors', 'documents', 'document_passages']) t (name)
+where exists (
+  select from leaves_of(t.name::regclass) l join pg_class c on c.oid = l.oid
+  where c.reltuples < 0 or 10 * (pg_stat_get_mod_since_analyze(c.oid) - 50) > c.reltuples
+     or 10 * pg_relation_size(c.oid) > 11 * c.relpages::bigint * current_setting('block_size')::bigint)
+
 -- name: analyze
-analyze nodes, mentions, tags, passages, vectors, documents, document_passages
+analyze {tables}
 
 -- name: set_build_limits
 select set_config('statement_timeout', '0', false)

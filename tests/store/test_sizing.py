@@ -172,6 +172,29 @@ def test_sizes_are_read_by_the_application_of_plain_partitioned_and_quantized_ve
     assert sum(index.vectors for index in read.indexes) == 200
 
 
+@pytest.mark.parametrize("parts", [1, 3])
+def test_tables_are_analyzed_again_once_a_tenth_of_them_has_changed(
+    base: Database, filled: HashEmbedder, url: str | None, database_url: str, parts: int
+) -> None:
+    """At once where a table has grown, and a few seconds later where as many rows are others now."""
+    partition(base, parts)
+    with base.owner() as connection:
+        first = indexes.analyze(connection)
+        assert {"nodes", "mentions", "passages", "vectors"} <= set(first)
+        assert connection.execute("select from pg_stats where tablename = 'nodes'").fetchone() is not None
+        assert indexes.analyze(connection) == []
+        with Memory("r", embedder=filled, settings=base.settings, url=url, tenant="t") as memory:
+            memory.remember_many([Draft(content=f"More about the harbour, {n}.") for n in range(300)])
+            grown = indexes.analyze(connection)
+            assert {"nodes", "mentions", "passages"} <= set(grown)
+            memory.flush()
+        assert "vectors" in [*grown, *indexes.analyze(connection)]
+        assert until(lambda: not indexes.analyze(connection))
+        run(database_url, f'update "{SCHEMA}".nodes set tokens = tokens + 1')
+        run(database_url, f'vacuum "{SCHEMA}".nodes')  # its pages are known, its values are not
+        assert until(lambda: indexes.analyze(connection) == ["nodes"])
+
+
 def test_many_vectors_without_an_index_are_found_and_the_command_builds_it(
     base: Database, filled: HashEmbedder, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
