@@ -279,7 +279,10 @@ class Engine:
             before(connection)
         outcome = write(connection, entries, owner=self.owner, robot=self.robot, model=self.embedder.name)
         ids = {each.node for each in outcome.written if each.node is not None}
-        found, live = nodes.read_written(connection, sorted(ids), owner=self.owner)
+        found, live = outcome.made, set(outcome.made)
+        if others := ids - live:
+            read, read_live = nodes.read_written(connection, sorted(others), owner=self.owner)
+            found, live = found | read, live | read_live
         if others := outcome.touched - ids:
             live |= nodes.live(connection, sorted(others))
         dead = (ids | outcome.touched) - live

@@ -5,14 +5,14 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from psycopg.types.multirange import TimestamptzMultirange
 from psycopg.types.range import TimestamptzRange
 
-from ..types import Mention, Node, Window
+from ..types import DEFAULT_IMPORTANCE, Mention, Node, Window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +72,25 @@ def node_of(row: Mapping[str, Any]) -> Node:
         created_at=row["created_at"],
         accessed_at=row["accessed_at"],
         access_count=row["access_count"],
+    )
+
+
+def new_node(entry: Entry) -> Node | None:
+    """The node of an entry that has just made it, as it would be read; None where that takes the database to say.
+
+    That is so for a key, for what JSON may write in another way, and for the order of several tags.
+    """
+    if entry.node is None or entry.key is not None or entry.metadata or len(entry.tags) > 1:
+        return None
+    at = entry.at.astimezone(UTC)
+    return Node(
+        id=str(entry.node),
+        content=entry.content,
+        importance=DEFAULT_IMPORTANCE if entry.importance is None else entry.importance,
+        tags=entry.tags,
+        tokens=entry.tokens,
+        created_at=at,
+        accessed_at=at,
     )
 
 

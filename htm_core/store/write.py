@@ -10,11 +10,11 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from ..errors import StorageError
-from ..types import DEFAULT_IMPORTANCE
+from ..types import DEFAULT_IMPORTANCE, Node
 from . import forgetting, jobs, keys, mentions, nodes, tags, tenants
 from .database import Connection
 from .queries import load
-from .records import Entry, WrittenEntry
+from .records import Entry, WrittenEntry, new_node
 
 FEW = 16  # new nodes of one call, and passages of one node, for which somebody may be waiting
 
@@ -23,11 +23,13 @@ FEW = 16  # new nodes of one call, and passages of one node, for which somebody 
 class Outcome:
     """The result of `write`: one record for each entry, and the nodes that may have become live or hidden.
 
-    `waiting` are the new nodes whose vectors are made soon, since this was a message or a turn and not a part of an import.
+    `made` are those of the new nodes that need not be read to be known: they are live, and were said once. `waiting` are the new
+    nodes whose vectors are made soon, since this was a message or a turn and not a part of an import.
     """
 
     written: list[WrittenEntry]
     touched: set[UUID]
+    made: dict[UUID, Node]
     waiting: list[UUID]
 
 
@@ -53,7 +55,8 @@ def write(connection: Connection, entries: Sequence[Entry], *, owner: str, robot
         forgetting.delete_unmentioned(connection, sorted(left), owner=owner)  # no mention has this text any more
     waiting = _embed(connection, said, new=new, model=model)
     by_id = {(entry.session, entry.external_id): entry for entry in said}
-    return Outcome([_written(entry, by_id=by_id, known=known, new=new) for entry in entries], touched, waiting)
+    written = [_written(entry, by_id=by_id, known=known, new=new) for entry in entries]
+    return Outcome(written, touched, _made(said, new=new), waiting)
 
 
 def last_said(entries: Sequence[Entry]) -> list[Entry]:
@@ -123,6 +126,13 @@ def _insert(
             f"expected {len(pieces)} passages to be written, but {row['unwritten']} of them were not; nothing was written"
         )
     return set(row["new_nodes"])
+
+
+def _made(said: Sequence[Entry], *, new: set[UUID]) -> dict[UUID, Node]:
+    """The new nodes that one entry has made, as they would be read, as far as that can be said without reading."""
+    times = Counter(entry.node for entry in said)
+    made = [new_node(entry) for entry in said if entry.node in new and times[entry.node] == 1]
+    return {UUID(node.id): node for node in made if node is not None}
 
 
 def _left(known: Known) -> set[UUID]:

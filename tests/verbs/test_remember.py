@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from htm_core import Draft, InvalidInput, Memory, StorageError
 from htm_core.store import database, jobs
@@ -151,7 +155,7 @@ def test_sessions_and_ids_of_two_users_do_not_meet(make: Make) -> None:
         assert [(m.content, m.seq) for m in bob.timeline(session="s")] == [("two", 1)]
 
 
-def test_remembering_a_new_text_takes_six_messages_to_the_server(
+def test_remembering_a_new_text_takes_five_messages_to_the_server(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.remember("the first, after which the tenant's rows are there")
@@ -171,7 +175,7 @@ def test_remembering_a_new_text_takes_six_messages_to_the_server(
     monkeypatch.setattr(Connection, "wait", wait)
     monkeypatch.setattr(database, "check", check)
     memory.remember("a new text", session="s", role="user")
-    assert sent == ["beginning"] + ["statement"] * 5
+    assert sent == ["beginning"] + ["statement"] * 4
 
 
 def test_messages_with_and_without_ids_are_numbered_without_gaps_also_after_a_failure(
@@ -192,3 +196,19 @@ def test_messages_with_and_without_ids_are_numbered_without_gaps_also_after_a_fa
 
 def failing(*_: Any, **__: Any) -> None:
     raise StorageError("the server is out of room")
+
+
+@given(
+    importance=st.none() | st.floats(0, 10),
+    tags=st.sets(st.sampled_from(["a", "b:c", "d"])),
+    metadata=st.dictionaries(st.sampled_from("xyz"), st.integers() | st.floats(allow_nan=False, allow_infinity=False)),
+    at=st.none() | st.datetimes(datetime(1990, 1, 1), datetime(2090, 1, 1), timezones=st.timezones()),
+    key=st.none() | st.sampled_from(["k1", "k2"]),
+    role=st.none() | st.just("user"),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_remember_answers_with_the_node_that_get_reads(memory: Memory, key: str | None, **options: Any) -> None:
+    node = memory.remember(
+        f"a text {uuid4()}", key=key, **{name: value for name, value in options.items() if value is not None}
+    )
+    assert replace(node, is_new=False) == memory.get(node.id)
