@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis
+import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from htm_core import Memory, ModelError, Settings, shutdown
 from htm_core.integration import deadline
@@ -173,6 +175,16 @@ def database_url(url: str | None) -> str:
     found = runtime(url, SETTINGS).database
     found.open()
     return os.environ.get("HTM_TEST_ADMIN_URL") or found.dsn("htm_root").get_secret_value()
+
+
+@pytest.fixture
+def empty_database(database_url: str) -> Iterator[str]:
+    """The DSN of a new database on the server under test, dropped afterwards."""
+    name = f"htm_empty_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute(f"create database {name}")
+        yield make_conninfo(database_url, dbname=name)
+        connection.execute(f"drop database {name} with (force)")
 
 
 @pytest.fixture(scope="module", autouse=True)

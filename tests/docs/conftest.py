@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
 
 from htm_core import ModelError
 from htm_core.models.minilm import weights
@@ -34,16 +31,6 @@ def weights_dir() -> Path:
             return weights.fetch()
         except ModelError as error:
             pytest.skip(f"the examples need the embedded model: {error}")
-
-
-@pytest.fixture
-def empty_database(database_url: str) -> Iterator[str]:
-    """The DSN of a new database on the server under test, dropped afterwards."""
-    name = f"htm_docs_{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(database_url, autocommit=True) as connection:
-        connection.execute(f"create database {name}")
-        yield make_conninfo(database_url, dbname=name)
-        connection.execute(f"drop database {name} with (force)")
 
 
 @pytest.fixture
