@@ -432,20 +432,23 @@ class Database:
 
     def _ensure_schema(self) -> tuple[str, bool]:
         """The schema of the extension and whether the wall between users is up, once our schema is there and current."""
-        schema = self.settings.schema_
-        behind = self._behind(schema)
-        if behind and self.settings.auto_migrate:
-            self.migrate()
-        elif behind:
+        dsn, patience = self.dsn("htm_root"), self.settings.pool_timeout
+        with translated(), connect(dsn, patience=patience) as connection:
+            behind = self._behind(connection)
+            if not behind:
+                return self._installation(connection)
+        if not self.settings.auto_migrate:
             raise SchemaOutdated(f"expected this version's schema, but {behind}; run `htm migrate` as the owner")
-        with (
-            translated(),
-            connect(self.dsn("htm_app"), patience=self.settings.pool_timeout) as connection,
-            connection.transaction(),
-        ):
+        self.migrate()
+        with translated(), connect(dsn, patience=patience) as connection:
+            return self._installation(connection)
+
+    def _installation(self, connection: Connection) -> tuple[str, bool]:
+        """The schema of the extension and whether the wall between users is up; notes the roles, and what the login may."""
+        with connection.transaction():
             connection.execute(load("bootstrap")["pin"])
             row = connection.execute(load("database")["vector_home"]).fetchone()
-            self._roles = choose(connection, schema, prefix=self._prefix)
+            self._roles = choose(connection, self.settings.schema_, prefix=self._prefix)
             self._may_work = self.is_embedded or bool(rights(connection, self._roles)["worker"])
             if row is None:
                 raise SchemaOutdated("expected the extension pgvector, got none; run `htm migrate` as a superuser")
@@ -511,19 +514,19 @@ class Database:
             connection.execute(load("database")["look_in"], {"path": search_path(schema)})
             yield connection
 
-    def _behind(self, schema: str) -> str | None:
+    def _behind(self, connection: Connection) -> str | None:
         """What is pending, in words, or None.
 
         Raises `SchemaOutdated` for a schema that this version cannot use or upgrade, and for a login without membership.
         """
-        with translated(), connect(self.dsn("htm_root"), patience=self.settings.pool_timeout) as connection:
-            try:
-                with connection.transaction():
-                    connection.execute(load("database")["look_in"], {"path": search_path(schema)})
-                    applied = read_applied(connection)
-            except (psycopg.errors.UndefinedTable, psycopg.errors.InsufficientPrivilege):
-                _refuse_outsider(connection, schema)
-                return f"there is none in the schema {schema} that this login may read"
+        schema = self.settings.schema_
+        try:
+            with connection.transaction():
+                connection.execute(load("database")["look_in"], {"path": search_path(schema)})
+                applied = read_applied(connection)
+        except (psycopg.errors.UndefinedTable, psycopg.errors.InsufficientPrivilege):
+            _refuse_outsider(connection, schema)
+            return f"there is none in the schema {schema} that this login may read"
         steps = pending_steps(applied, schema_files())
         return str(steps) if steps else None
 

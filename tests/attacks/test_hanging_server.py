@@ -347,33 +347,32 @@ def test_a_stop_before_the_commit_says_that_nothing_was_written(frozen_in_the_mi
     frozen_in_the_middle.server.thaw()
 
 
-@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("step", ["connect", "choose"])
 @pytest.mark.timeout(60)
 def test_the_first_verb_of_a_process_ends_in_time_when_the_server_stops_while_it_looks_at_the_schema(
-    world: World, monkeypatch: pytest.MonkeyPatch, number: int
+    world: World, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    """The start of a private server may take its time. What is asked of it afterwards may not."""
+    """The start of a private server may take its time. What is asked of it afterwards may not: its version, and then its roles."""
     world.wait_until_well()
-    opened, connections = database.connect, 0
+    take, taken = getattr(database, step), 0
 
-    def connect(*args: Any, **options: Any) -> Connection:
-        nonlocal connections
-        connection = opened(*args, **options)
-        connections += 1
-        if connections == number:
-            world.server.freeze()
-        return connection
+    def take_and_freeze(*args: Any, **options: Any) -> Any:
+        nonlocal taken
+        made = take(*args, **options)
+        taken += 1
+        world.server.freeze()
+        return made
 
-    settings = Settings(verb_timeout=SECONDS, worker="off", pool_max=4 + number)  # so that nothing is shared
+    settings = Settings(verb_timeout=SECONDS, worker="off", pool_max=4 + len(step))  # so that nothing is shared
     memory = Memory("first", embedder=HashEmbedder(), settings=settings)
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(database, "connect", connect)
+            patch.setattr(database, step, take_and_freeze)
             began = time.monotonic()
             with pytest.raises(DeadlineExceeded):
                 memory.get("ferry")
         assert time.monotonic() - began < SECONDS + GRACE
-        assert connections == number
+        assert taken == 1
     finally:
         world.server.thaw()
     world.wait_until_well()
