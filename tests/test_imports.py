@@ -71,6 +71,12 @@ def test_the_programs_help_imports_no_command(words: list[str]) -> None:
     assert found & (modules | {"htm_core.memory", "htm_core.cli.options"}) == set()
 
 
+def test_a_question_imports_neither_the_demonstration_nor_what_shows_progress() -> None:
+    assert (
+        imported("import htm_core.cli.ask") & {"htm_core.cli.demo", "htm_core.cli.importing", "rich.progress"} == set()
+    )
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_of_the_program_says_of_a_command_what_its_own_help_says_first(name: str) -> None:
     first = command(name).help.split("\n\n")[0].replace("\n", " ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import Annotated
 
@@ -39,6 +40,8 @@ def program(
 
 def main() -> None:
     """Run the command line. Always ends the process with an exit code."""
+    # What a command imports and makes lives to its end: a tenth of its time went into looking for garbage there.
+    gc.set_threshold(100_000, 20, 20)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:

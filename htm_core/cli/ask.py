@@ -7,14 +7,12 @@ from typing import Annotated
 import typer
 
 from ..errors import NotFound
-from ..samples import Question
 from ..store import tenants
 from ..types import Context
-from .demo import BUDGET, AnsweredQuestion, show_recall
+from .answers import BUDGET, AnsweredQuestion, show_answer
 from .exit_codes import NOTHING_FOUND
 from .json_output import print_json
-from .memories import Timeframe
-from .options import CommonOptions
+from .options import CommonOptions, Timeframe
 from .rendering import context_panel, stdout_console
 
 SHOWN = 1_200  # characters of the context below an answer
@@ -28,6 +26,7 @@ def ask(
     budget: Annotated[int, typer.Option("--budget", min=1, help="Tokens of working memory.")] = BUDGET,
 ) -> None:
     """Ask about what `htm demo` imported last, or what --robot heard, and show the context that a model would get."""
+    common.warm_model()
     with common.runtime().database.transaction(common.tenant) as connection:
         robots = tenants.robot_names(connection)
     robot = common.robot or next(iter(robots), None)
@@ -36,16 +35,11 @@ def ask(
     with common.memory(robot=robot, budget=budget) as memory:
         found = memory.recall(question, timeframe=timeframe, robot=robot, limit=limit)
         context = memory.context(order="recent") if found else Context(text="", items=(), tokens=0)
+    answer = AnsweredQuestion(question=question, timeframe=timeframe, recall=found)
     if common.json:
-        print_json(
-            {
-                "robot": robot,
-                "answer": AnsweredQuestion(question=question, timeframe=timeframe, recall=found),
-                "context": context,
-            }
-        )
+        print_json({"robot": robot, "answer": answer, "context": context})
     else:
-        show_recall(stdout_console(), Question(question=question, expect="", timeframe=timeframe), found)
+        show_answer(stdout_console(), answer)
         more = f"all of it: htm context --tenant {common.tenant} --robot '{robot}'"
         if found:  # without, working memory holds what earlier questions found
             stdout_console().print(context_panel(context, budget=budget, longest=SHOWN, more=more))

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.rule import Rule
 
 from ..memory import Memory
@@ -19,38 +18,27 @@ from ..rules.transcripts.read import read
 from ..samples import Question, conversation, questions
 from ..settings import home
 from ..types import Context, Eviction, Recall, Stats
+from .answers import BUDGET, AnsweredQuestion, show_answer
 from .importing import Format, ImportedTranscript, Source, import_source, source_of, wait_for_vectors
 from .json_output import print_json
 from .options import CommonOptions
 from .rendering import (
     context_panel,
-    hits_table,
     key_value_table,
     make_table,
     printable,
     progress_bar,
-    recall_notes,
     stderr_console,
     stdout_console,
 )
 from .setup import ensure_weights
 
-BUDGET = 1_000
 BATCH = 8  # turns at once, so that working memory visibly changes
 EXAMPLES = 5
 SAMPLE = "sample"
 _ASKS = re.compile(r"(?:\S+\s+){3,}\S+\?")
 
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="Memories recalled for each question.")]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnsweredQuestion:
-    """A question, and what was recalled for it."""
-
-    question: str
-    timeframe: str | None
-    recall: Recall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,9 +154,10 @@ class _Report:
 
     def answered(self, question: Question, found: Recall) -> AnsweredQuestion:
         """Show what was recalled for a question."""
+        answered = AnsweredQuestion(question=question.question, timeframe=question.timeframe, recall=found)
         if not self._quiet:
-            show_recall(self._console, question, found)
-        return AnsweredQuestion(question=question.question, timeframe=question.timeframe, recall=found)
+            show_answer(self._console, answered, marked=question.expect or None)
+        return answered
 
     def finish(self, all: DemoResult) -> None:
         """Show the context, and suggest what to do next."""
@@ -177,15 +166,6 @@ class _Report:
             return
         self._console.print(context_panel(all.context, budget=all.stats.budget))
         self._console.print(f'{all.seconds:.1f} s. Keep asking: htm ask "…"   Your own conversation: htm demo FILE')
-
-
-def show_recall(to: Console, question: Question, found: Recall) -> None:
-    """Print a question and the memories recalled for it, with the expected words highlighted."""
-    when = f"  ({question.timeframe})" if question.timeframe else ""
-    to.print(printable(f"\n? {question.question}{when}"), style="bold cyan")
-    to.print(hits_table(found, marked=question.expect or None) if found else "  Nothing was found.")
-    for note in recall_notes(found):
-        to.print(printable(note), style="yellow")
 
 
 def _figures(result: ImportedTranscript, stats: Stats, evicted: int) -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from ..rules.transcripts.turns import iso_time
 from ..types import Draft
 from .exit_codes import NOTHING_FOUND
 from .json_output import print_json
-from .options import CommonOptions, json_object, split_values
+from .options import CommonOptions, Timeframe, json_object, split_values
 from .rendering import (
     context_panel,
     hits_table,
@@ -35,9 +35,6 @@ from .setup import ensure_weights
 
 Tags = Annotated[list[str] | None, typer.Option("--tags", "--tag", help="Tags, with commas or repeated.")]
 Where = Annotated[str | None, typer.Option("--where", metavar="JSON", help='Metadata filter, as {"a": {"$gte": 1}}.')]
-Timeframe = Annotated[
-    str | None, typer.Option("--timeframe", help='As "last week", "since Monday", 2026-05-01/2026-06-01, or auto.')
-]
 By = Annotated[list[str] | None, typer.Option("--by", metavar="ROBOT", help="Only what these robots heard.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")]
 Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Make its vector at once, or leave it to a worker.")]
@@ -120,6 +117,8 @@ def recall(
     explain: Annotated[bool, typer.Option("--explain", help="Show what each signal added to the score.")] = False,
 ) -> None:
     """Find the memories that answer a question, best first."""
+    if mode is not Mode.text:
+        common.warm_model()
     with common.memory() as memory:
         found = memory.recall(
             query, limit=limit, budget=budget, mode=mode.value, scope=chosen_scope(scope, common), timeframe=timeframe,

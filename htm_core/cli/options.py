@@ -48,6 +48,9 @@ OwnerUrl = Annotated[
         help="DSN of the owner, who builds indexes.",
     ),
 ]  # fmt: skip
+Timeframe = Annotated[
+    str | None, typer.Option("--timeframe", help='As "last week", "since Monday", 2026-05-01/2026-06-01, or auto.')
+]
 Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON document on stdout.")]
 Debug = Annotated[bool, typer.Option("--debug", envvar="HTM_DEBUG", help="Show the traceback of an error.")]
 
@@ -99,6 +102,11 @@ class CommonOptions:
             if self.embedder is not None:
                 raise
             return make_embedder(None)  # a model that only a program can give: the verb says so
+
+    def warm_model(self) -> None:
+        """Begin to load the model that this command will probably ask, while the database is opened."""
+        with suppress(InvalidInput):  # the verb says so
+            make_embedder(self.embedder).warm()
 
     def runtime(self, *, works: bool = False) -> Runtime:
         """The database of these memories, with its worker; `memory` uses the same one."""

@@ -6,15 +6,18 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.panel import Panel
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from ..types import Context, Hit, Mention, Recall
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 MAX_SHOWN = 400  # characters of one memory in a table; --json has all of them
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -39,6 +42,14 @@ def stderr_console() -> Console:
 
 def progress_bar() -> Progress:
     """A progress bar on stderr, visible only on a terminal."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )  # few commands have one
+
     printable = stderr_console()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     return Progress(*columns, console=printable, disable=not printable.is_terminal, transient=True)

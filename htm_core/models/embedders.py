@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import os
@@ -83,6 +84,21 @@ class CheckedEmbedder:
     def model(self) -> Model:
         """The name and the dimension, as they are stored with each vector."""
         return Model(self.name, self.dimension)
+
+    def warm(self) -> None:
+        """Begin to load a model of this process that is on this disk, in a thread, so that it is there when it is first used.
+
+        What fails then is said by the first use.
+        """
+        if self._is_local and self._embedder is None:
+            threading.Thread(target=self._load_early, name="htm-model").start()
+
+    def _load_early(self) -> None:
+        with contextlib.suppress(Exception):
+            from .minilm import weights
+
+            if weights.find() is not None:
+                self._loaded()
 
     def documents(self, texts: Sequence[str]) -> list[list[float]]:
         """Embed texts that are stored and searched: one vector per text, in order."""

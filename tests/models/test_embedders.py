@@ -18,6 +18,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 
 from htm_core.errors import InvalidInput, ModelError
 from htm_core.models.embedders import MINILM, MINILM_INT8, CheckedEmbedder, Model, resolve
+from htm_core.models.minilm import weights
 from tests.stand_ins import HashEmbedder, InvalidAnswer
 
 
@@ -105,6 +106,60 @@ def test_a_model_is_loaded_at_the_first_use_and_once() -> None:
     embedder.query("a")
     embedder.documents(["b"])
     assert loads == [1]
+
+
+def of_this_process(
+    monkeypatch: pytest.MonkeyPatch, load: Callable[[], HashEmbedder], *, on_disk: bool = True
+) -> CheckedEmbedder:
+    monkeypatch.setattr(weights, "find", lambda: Path() if on_disk else None)
+    return CheckedEmbedder("local", load, is_local=True)
+
+
+def ended(name: str) -> None:
+    for thread in threading.enumerate():
+        if thread.name == name:
+            thread.join()
+
+
+def test_a_model_that_is_warmed_is_loaded_before_its_first_use_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[str] = []
+
+    def load() -> HashEmbedder:
+        loaded.append(threading.current_thread().name)
+        return HashEmbedder()
+
+    embedder = of_this_process(monkeypatch, load)
+    embedder.warm()
+    ended("htm-model")
+    embedder.warm()
+    assert len(embedder.query("text")) == 64
+    assert loaded == ["htm-model"]
+
+
+def test_nothing_is_downloaded_and_no_service_called_to_warm_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[str] = []
+
+    def load() -> HashEmbedder:
+        loaded.append("loaded")
+        return HashEmbedder()
+
+    for embedder in (of_this_process(monkeypatch, load, on_disk=False), CheckedEmbedder("a service", load)):
+        embedder.warm()
+        ended("htm-model")
+        assert loaded == []
+        assert embedder.query("text")
+        loaded.clear()
+
+
+def test_a_model_that_cannot_be_warmed_says_so_at_its_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load() -> HashEmbedder:
+        raise OSError("the file is broken")
+
+    embedder = of_this_process(monkeypatch, load)
+    embedder.warm()
+    ended("htm-model")
+    with pytest.raises(ModelError, match="the file is broken"):
+        embedder.query("text")
 
 
 def test_a_dead_model_is_a_model_error_with_its_cause() -> None:

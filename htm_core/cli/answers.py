@@ -1,0 +1,30 @@
+"""What `htm demo` and `htm ask` answer to a question. The second imports nothing of the first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from ..types import Recall
+from .rendering import hits_table, printable, recall_notes
+
+BUDGET = 1_000  # tokens of working memory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredQuestion:
+    """A question, and what was recalled for it."""
+
+    question: str
+    timeframe: str | None
+    recall: Recall
+
+
+def show_answer(to: Console, answered: AnsweredQuestion, *, marked: str | None = None) -> None:
+    """Print a question and the memories recalled for it, with the `marked` words highlighted."""
+    when = f"  ({answered.timeframe})" if answered.timeframe else ""
+    to.print(printable(f"\n? {answered.question}{when}"), style="bold cyan")
+    to.print(hits_table(answered.recall, marked=marked) if answered.recall else "  Nothing was found.")
+    for note in recall_notes(answered.recall):
+        to.print(printable(note), style="yellow")
