@@ -45,7 +45,7 @@ def write(connection: Connection, entries: Sequence[Entry], *, owner: str, robot
         mentions.lock_sessions(connection, entries, owner=owner)
     fresh, changed, known = _sort(connection, last_said(entries), owner=owner)
     said = fresh + changed
-    new = _insert(connection, said, fresh, owner=owner, robot=robot)
+    new = _insert(connection, said, fresh, owner=owner, robot=robot, model=model)
     mentions.replace(connection, changed)
     tags.insert(connection, said, new=new)
     left = _left(known)
@@ -53,7 +53,7 @@ def write(connection: Connection, entries: Sequence[Entry], *, owner: str, robot
     _refresh(connection, said, new=new, touched=touched)
     if left:
         forgetting.delete_unmentioned(connection, sorted(left), owner=owner)  # no mention has this text any more
-    waiting = _embed(connection, said, new=new, model=model)
+    waiting = _store_vectors(connection, said, new=new, model=model)
     by_id = {(entry.session, entry.external_id): entry for entry in said}
     written = [_written(entry, by_id=by_id, known=known, new=new) for entry in entries]
     return Outcome(written, touched, _made(said, new=new), waiting)
@@ -89,16 +89,22 @@ def _sort(connection: Connection, entries: Sequence[Entry], *, owner: str) -> tu
 
 
 def _insert(
-    connection: Connection, said: Sequence[Entry], fresh: Sequence[Entry], *, owner: str, robot: str
+    connection: Connection, said: Sequence[Entry], fresh: Sequence[Entry], *, owner: str, robot: str, model: str
 ) -> set[UUID]:
-    """Insert the nodes that do not exist yet, with their passages, and the fresh mentions in their order; returns the new nodes."""
-    first = [entry for entry in {entry.node: entry for entry in reversed(said)}.values() if entry.node is not None]
+    """Insert the nodes that do not exist yet, with their passages and embed jobs, and the fresh mentions in their order.
+
+    Returns the new nodes.
+    """
+    first = _first(said)
+    bulk = _bulk(first)
     pieces = [(entry.node, ordinal, piece) for entry in first for ordinal, piece in enumerate(entry.pieces)]
     row = connection.execute(
         load("write")["insert"],
         {
             "owner": owner,
             "robot": robot,
+            "model": model,
+            "bulk": [bulk.get(entry.node) for entry in first],
             "new_ids": [entry.node for entry in first],
             "new_contents": [entry.content for entry in first],
             "new_tokens": [entry.tokens for entry in first],
@@ -154,26 +160,36 @@ def _refresh(connection: Connection, said: Sequence[Entry], *, new: set[UUID], t
     )
 
 
-def _embed(connection: Connection, said: Sequence[Entry], *, new: set[UUID], model: str) -> list[UUID]:
-    """Store given vectors and queue jobs for the others, and for vectors of a model that the tenant no longer has.
+def _first(said: Sequence[Entry]) -> list[Entry]:
+    """The first entry of each node, the newest node first."""
+    return [entry for entry in {entry.node: entry for entry in reversed(said)}.values() if entry.node is not None]
 
-    Returns the nodes whose jobs are not bulk, the newest last: few at a time, and none of them a long text.
+
+def _bulk(first: Sequence[Entry]) -> dict[UUID | None, bool]:
+    """The nodes that lack a vector, and whether nobody waits for it: in a call that makes many, or of a long text."""
+    lacking = [entry for entry in first if None in entry.vectors]
+    return {entry.node: len(lacking) > FEW or len(entry.pieces) > FEW for entry in lacking}
+
+
+def _store_vectors(connection: Connection, said: Sequence[Entry], *, new: set[UUID], model: str) -> list[UUID]:
+    """Store given vectors; those of a model that the tenant no longer has get jobs like vectors that were not given.
+
+    Returns the nodes whose jobs are not bulk, the newest last.
     """
-    first = {entry.node: entry for entry in reversed(said) if entry.node in new}
+    first = [entry for entry in _first(said) if entry.node in new]
     given = {
         piece.id: vector
-        for entry in first.values()
+        for entry in first
         for piece, vector in zip(entry.pieces, entry.vectors, strict=True)
         if vector is not None
     }
-    stale = bool(given) and tenants.active_model(connection) not in (None, model)
-    if not stale:
-        nodes.insert_vectors(connection, given, model=model)
-    pending = [node for node, entry in first.items() if node is not None and (stale or None in entry.vectors)]
-    few = len(pending) <= FEW
-    waiting = [node for node in reversed(pending) if few and len(first[node].pieces) <= FEW]
-    jobs.enqueue_embedding(connection, pending, model=model, bulk=set(pending).difference(waiting))
-    return [] if stale else waiting
+    if given and tenants.active_model(connection) not in (None, model):
+        without = [entry.node for entry in first if entry.node is not None]
+        jobs.enqueue_embedding(connection, without, model=model, bulk=len(without) > FEW)
+        return []
+    nodes.insert_vectors(connection, given, model=model)
+    bulk = _bulk(first)
+    return [entry.node for entry in reversed(first) if entry.node is not None and bulk.get(entry.node) is False]
 
 
 def _written(entry: Entry, *, by_id: dict[tuple[str, str | None], Entry], known: Known, new: set[UUID]) -> WrittenEntry:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from htm_core import Draft, InvalidInput, Memory, StorageError
-from htm_core.store import database, jobs
+from htm_core.store import database, nodes
 from htm_core.store.connection import Connection
 from tests.conftest import Make
 
@@ -155,7 +155,7 @@ def test_sessions_and_ids_of_two_users_do_not_meet(make: Make) -> None:
         assert [(m.content, m.seq) for m in bob.timeline(session="s")] == [("two", 1)]
 
 
-def test_remembering_a_new_text_takes_five_messages_to_the_server(
+def test_remembering_a_new_text_takes_four_messages_to_the_server(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.remember("the first, after which the tenant's rows are there")
@@ -175,7 +175,7 @@ def test_remembering_a_new_text_takes_five_messages_to_the_server(
     monkeypatch.setattr(Connection, "wait", wait)
     monkeypatch.setattr(database, "check", check)
     memory.remember("a new text", session="s", role="user")
-    assert sent == ["beginning"] + ["statement"] * 4
+    assert sent == ["beginning"] + ["statement"] * 3
 
 
 def test_messages_with_and_without_ids_are_numbered_without_gaps_also_after_a_failure(
@@ -185,7 +185,7 @@ def test_messages_with_and_without_ids_are_numbered_without_gaps_also_after_a_fa
     memory.remember_many([{"content": "three", "session": "s", "id": "3"}, {"content": "four", "session": "s"}])
     memory.remember_many([{"content": "three", "session": "s", "id": "3"}, {"content": "five", "session": "s"}])
     with monkeypatch.context() as patch:
-        patch.setattr(jobs, "enqueue_embedding", failing)
+        patch.setattr(nodes, "insert_vectors", failing)
         with pytest.raises(StorageError):
             memory.remember("lost", session="s")
     memory.remember("six", session="s")

@@ -70,7 +70,7 @@ end $$;
 create or replace function htm.change_working_set(of_owner text, is_shared boolean, of_holder text, of_session text, expected bigint,
                            gone uuid[], scores float8[], gone_at timestamptz, by_policy text,
                            came uuid[], added timestamptz[], accessed timestamptz[], counts bigint[], dead uuid[])
-returns table (set_id uuid, reached bigint, refused uuid[]) language plpgsql set search_path = pg_catalog, pg_temp as $$
+returns table (set_id uuid, reached bigint, refused uuid[]) language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare mine uuid; made bigint;
 begin
