@@ -5,7 +5,9 @@ select pg_catalog.set_config('role', %(role)s, true), pg_catalog.set_config('sea
        -- A client that is frozen or gone must not keep its locks: the server ends its transaction.
        pg_catalog.set_config('idle_in_transaction_session_timeout', %(idle)s, true),
        -- A foreign key's look-up is planned once a session, maybe while its table is small: never as a scan of it all.
-       pg_catalog.set_config('enable_seqscan', 'off', true)
+       pg_catalog.set_config('enable_seqscan', 'off', true),
+       -- Before version 18 a scan that is off, and still the only way, costs so much that it looks worth compiling, which takes longer.
+       pg_catalog.set_config('jit', 'off', true)
 
 -- name: claim_terms
 select backend, started from claim_terms()

@@ -156,3 +156,9 @@ def test_a_fork_while_another_thread_holds_a_lock_leaves_the_child_free(make: Ma
         thread.join()
     assert len(memory.working) == 0
     assert memory.flush(timeout=20)
+
+
+def test_no_transaction_compiles_its_statements(memory: Memory) -> None:
+    with memory._engine.transaction() as connection:
+        row = connection.execute("show jit").fetchone()
+    assert row == {"jit": "off"}
