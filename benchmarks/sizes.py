@@ -9,7 +9,8 @@ milliseconds of hybrid recall, of the nearest vectors, of recall with a tag, of 
 long it took to fill and to index, and how many bytes a node has, on disk and in its part of the HNSW index.
 
 The embedder is a stand-in that gives random vectors at once, and its time is subtracted. `--home` keeps the filled server, and goes
-on where filling was interrupted.
+on where filling was interrupted. A server that has just started reads its pages from the system, and answers several times slower
+until it has them: `--warm` asks so many questions first.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ SHAPES = ("one", "small", "zipf")
 SMALL = 100  # nodes of a small tenant
 TENANTS = 1_000  # with sizes by Zipf's law
 BATCH = 1_000
-WARM_UP = 10
+WARM_UP = 10  # calls of each kind that are not timed
 SETTINGS = Settings(worker="off", max_drafts=1_000_000)
 
 
@@ -50,12 +51,15 @@ def main() -> None:
     parser.add_argument("--shape", choices=SHAPES, default="one")
     parser.add_argument("--partitions", type=int, default=1, help="of the table of vectors, each with its own index")
     parser.add_argument("--calls", type=int, default=200)
+    parser.add_argument(
+        "--warm", type=int, default=WARM_UP, help="questions that are asked first, in each tenant, not timed"
+    )
     parser.add_argument("--home", type=Path, help="keep the filled server here, and use it again if it is there")
     given = parser.parse_args()
     for nodes in given.nodes:
         with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as temporary:
             os.environ["HTM_HOME"] = str(given.home or temporary)
-            Console(width=110).print(Size(nodes, given.shape, given.partitions).table(given.calls))
+            Console(width=110).print(Size(nodes, given.shape, given.partitions).table(given.calls, warm=given.warm))
             shutdown()
 
 
@@ -83,21 +87,24 @@ class Size:
         self._database = runtime(None, SETTINGS).database
         self._notes: list[tuple[str, str]] = []
 
-    def table(self, calls: int) -> Table:
-        """Fill what is not filled, measure, and give the table."""
+    def table(self, calls: int, *, warm: int) -> Table:
+        """Fill what is not filled, ask `warm` questions, measure, and give the table."""
         self._database.open()
         if self._partitions > 1:
             partition(self._database, self._partitions)
         self._fill()
         self._index()
         table = Table(
-            title=f"{self._nodes:,} nodes, shape {self._shape}, {self._partitions} partitions, {calls} calls each"
+            title=(
+                f"{self._nodes:,} nodes, shape {self._shape}, {self._partitions} partitions, "
+                f"{calls} calls each after {warm} questions"
+            )
         )
         table.add_column("what")
         places = sorted({0, len(self._tenants) // 20, len(self._tenants) - 1})
         for place in places:
             table.add_column(f"{self._tenants[place][1]:,} nodes\np50 / p95", justify="right")
-        columns = [self._measured(self._tenants[place][0], calls) for place in places]
+        columns = [self._measured(self._tenants[place][0], calls, warm=warm) for place in places]
         for name in columns[0]:
             table.add_row(name, *(f"{column[name][0]:.2f} / {column[name][1]:.2f}" for column in columns))
         table.add_section()
@@ -137,12 +144,14 @@ class Size:
             connection.execute("vacuum analyze")
         self._notes.append(("words counted, indexed, vacuumed", f"{time.perf_counter() - began:,.0f} s"))
 
-    def _measured(self, tenant: str, calls: int) -> dict[str, tuple[float, float]]:
+    def _measured(self, tenant: str, calls: int, *, warm: int) -> dict[str, tuple[float, float]]:
         with self._memory(tenant) as memory:
 
             def recall(**options: Any) -> float:
                 return memory.recall(self._corpus.sentence(6), hold=False, **options).timings.embedding
 
+            for _ in range(warm):
+                recall()
             return {
                 "hybrid": _timed(recall, calls),
                 "vector": _timed(lambda: recall(mode="vector"), calls),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Container, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from ..rules.working_memory.memory import Plan
 from ..types import Eviction, Item
@@ -89,6 +89,15 @@ class Unwritten:
         return any(victim.item.id in self.writing for victim in plan.victims) or any(
             id in self.writing and self.writing[id].admitted is None for id in coming
         )
+
+    def met(self, held: Mapping[str, Item]) -> list[Item]:
+        """What the table holds of the items that wait only to come: another process let them in first, and its arrival counts."""
+        found = []
+        for id, move in self.waiting.items():
+            if id in held and move.admitted is not None and move.evicted is None:
+                self.waiting[id] = Move(admitted=replace(move.admitted, added_at=held[id].added_at))
+                found.append(held[id])
+        return found
 
     def coming(self) -> list[str]:
         """The items that are held, and that the table may not have yet."""

@@ -146,7 +146,7 @@ class WorkingSet:
             gone = [i.id for i in memory.items if i.id not in held] if changes.whole else changes.gone
             left = unwritten.contradicts(held=held, absent=frozenset(gone))
             left = not memory.leave([id for id in gone if id not in unwritten]) or left
-            memory.align(item for id, item in held.items() if id not in unwritten)
+            memory.align([item for id, item in held.items() if id not in unwritten] + unwritten.met(held))
             fresh = [item for id, item in held.items() if id not in memory and id not in unwritten]
             left = left or not all(
                 item.content for item in fresh

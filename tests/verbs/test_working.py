@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import HealthCheck, example, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
@@ -401,6 +401,7 @@ def library(make: Make) -> Callable[[str], tuple[Memory, list[Item]]]:
     return of
 
 
+@example(steps=[(0, "recall", 0), (0, "recall", 1), (1, "hold", 1), (0, "hold", 0)], policy="importance", seed=0)
 @given(steps=STEPS, policy=st.sampled_from(POLICIES), seed=st.integers(0, 10**9))
 @examples(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_three_processes_agree_with_the_table_whatever_each_does_and_whoever_looks_last(
