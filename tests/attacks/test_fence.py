@@ -391,7 +391,7 @@ def test_twelve_hostile_strings_at_once_stay_within_their_entries(surface: str) 
 # -- the functions themselves -------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=1_500, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4_000, deadline=None, suppress_health_check=list(HealthCheck))
 @given(HOSTILE)
 def test_whatever_is_escaped_holds_no_tag_nothing_hidden_and_as_many_lines_as_it_should(text: str) -> None:
     for made in (escape(text), one_line(text), indented(text), label(text), source(text)):

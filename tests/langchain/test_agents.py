@@ -180,10 +180,10 @@ def conversation_texts(request: Sequence[BaseMessage]) -> list[str]:
     return stable
 
 
-@pytest.mark.parametrize("saver", [True, False], ids=["checkpointer", "no checkpointer"])
-def test_real_turns_keep_the_prefix_byte_for_byte_in_most_of_them(make: Make, saver: bool) -> None:
+@pytest.mark.parametrize(("saver", "turns"), [(True, 100), (False, 200)], ids=["checkpointer", "no checkpointer"])
+def test_real_turns_keep_the_prefix_byte_for_byte_in_most_of_them(make: Make, saver: bool, turns: int) -> None:
     """Without a checkpointer the window is restored from the log, and must stand as still."""
-    model, turns = scripted(), 100
+    model = scripted()
     agent = create_agent(
         model, system_prompt="Be brief.", middleware=[HTMMemoryMiddleware(make(), budget=1_500)],
         checkpointer=InMemorySaver() if saver else None,

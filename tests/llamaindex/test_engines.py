@@ -133,20 +133,14 @@ def test_a_chat_engine_is_shown_the_early_fact_and_what_is_said_is_kept(
 
 
 def test_a_chat_engine_that_talks_two_hundred_turns_is_shown_a_fact_of_the_third(memory: Memory) -> None:
-    """The first fifty and the last fifty by the engine itself; what was said between them it finds."""
     model = Scripted("Noted.")
-    chat = ours(memory, LIMIT)
-    engine = SimpleChatEngine.from_defaults(llm=model.llm, memory=chat)
-    told = [FACT if at == 2 else f"Question {at} about tariffs and ports?" for at in range(TURNS)]
-    for text in told[:50]:
-        engine.chat(text)
-    chat.put_messages([message for text in told[50:-50] for message in (said(text, "user"), said("Noted."))])
-    for text in told[-50:]:
-        engine.chat(text)
+    engine = SimpleChatEngine.from_defaults(llm=model.llm, memory=ours(memory, LIMIT))
+    for at in range(TURNS):
+        engine.chat(FACT if at == 2 else f"Question {at} about tariffs and ports?")
     assert memory.flush()
     engine.chat(QUESTION)
     assert FACT in model.last
-    assert len(model.requests) == 50 + 50 + 1
+    assert len(model.requests) == TURNS + 1
     assert all(cost(request) <= LIMIT for request in model.requests)
     assert len(engine.chat_history) == 2 * (TURNS + 1)
 
