@@ -45,18 +45,28 @@ def write(connection: Connection, entries: Sequence[Entry], *, owner: str, robot
         mentions.lock_sessions(connection, entries, owner=owner)
     fresh, changed, known = _sort(connection, last_said(entries), owner=owner)
     said = fresh + changed
-    new = _insert(connection, said, fresh, owner=owner, robot=robot, model=model)
+    # The first entry of each node, the newest node first.
+    first = [entry for entry in {entry.node: entry for entry in reversed(said)}.values() if entry.node is not None]
+    times = Counter(entry.node for entry in said)
+    new, waiting = _insert(connection, first, fresh, owner=owner, robot=robot, model=model)
     mentions.replace(connection, changed)
     tags.insert(connection, said, new=new)
     left = _left(known)
     touched = keys.assign(connection, said, owner=owner, robot=robot) | left
-    _refresh(connection, said, new=new, touched=touched)
+    _refresh(connection, said, times=times, new=new, touched=touched)
     if left:
         forgetting.delete_unmentioned(connection, sorted(left), owner=owner)  # no mention has this text any more
-    waiting = _store_vectors(connection, said, new=new, model=model)
+    made = [entry for entry in first if entry.node in new]
+    stale = _store_vectors(connection, made, model=model)
     by_id = {(entry.session, entry.external_id): entry for entry in said}
     written = [_written(entry, by_id=by_id, known=known, new=new) for entry in entries]
-    return Outcome(written, touched, _made(said, new=new), waiting)
+    nodes_made = [new_node(entry) for entry in made if times[entry.node] == 1]
+    return Outcome(
+        written,
+        touched,
+        made={UUID(node.id): node for node in nodes_made if node is not None},
+        waiting=[] if stale else [entry.node for entry in reversed(made) if entry.node in waiting],
+    )
 
 
 def last_said(entries: Sequence[Entry]) -> list[Entry]:
@@ -89,14 +99,13 @@ def _sort(connection: Connection, entries: Sequence[Entry], *, owner: str) -> tu
 
 
 def _insert(
-    connection: Connection, said: Sequence[Entry], fresh: Sequence[Entry], *, owner: str, robot: str, model: str
-) -> set[UUID]:
+    connection: Connection, first: Sequence[Entry], fresh: Sequence[Entry], *, owner: str, robot: str, model: str
+) -> tuple[set[UUID], set[UUID]]:
     """Insert the nodes that do not exist yet, with their passages and embed jobs, and the fresh mentions in their order.
 
-    Returns the new nodes.
+    `first` has one entry of each node. Returns the new nodes, and those of them that somebody may wait for: they are few, and no
+    long text.
     """
-    first = _first(said)
-    bulk = _bulk(first)
     pieces = [(entry.node, ordinal, piece) for entry in first for ordinal, piece in enumerate(entry.pieces)]
     row = connection.execute(
         load("write")["insert"],
@@ -104,7 +113,8 @@ def _insert(
             "owner": owner,
             "robot": robot,
             "model": model,
-            "bulk": [bulk.get(entry.node) for entry in first],
+            "long": [len(entry.pieces) > FEW if None in entry.vectors else None for entry in first],
+            "few": FEW,
             "new_ids": [entry.node for entry in first],
             "new_contents": [entry.content for entry in first],
             "new_tokens": [entry.tokens for entry in first],
@@ -131,14 +141,7 @@ def _insert(
         raise StorageError(
             f"expected {len(pieces)} passages to be written, but {row['unwritten']} of them were not; nothing was written"
         )
-    return set(row["new_nodes"])
-
-
-def _made(said: Sequence[Entry], *, new: set[UUID]) -> dict[UUID, Node]:
-    """The new nodes that one entry has made, as they would be read, as far as that can be said without reading."""
-    times = Counter(entry.node for entry in said)
-    made = [new_node(entry) for entry in said if entry.node in new and times[entry.node] == 1]
-    return {UUID(node.id): node for node in made if node is not None}
+    return set(row["new_nodes"]), set(row["waiting"])
 
 
 def _left(known: Known) -> set[UUID]:
@@ -146,8 +149,9 @@ def _left(known: Known) -> set[UUID]:
     return {before for entry, before in known.values() if before is not None and before != entry.node}
 
 
-def _refresh(connection: Connection, said: Sequence[Entry], *, new: set[UUID], touched: set[UUID]) -> None:
-    times = Counter(entry.node for entry in said)
+def _refresh(
+    connection: Connection, said: Sequence[Entry], *, times: Counter[UUID | None], new: set[UUID], touched: set[UUID]
+) -> None:
     existing = {node for node in times if node is not None and node not in new}
     described = {
         e.node for e in said if e.node is not None and e.metadata and (e.node in existing or times[e.node] > 1)
@@ -160,36 +164,25 @@ def _refresh(connection: Connection, said: Sequence[Entry], *, new: set[UUID], t
     )
 
 
-def _first(said: Sequence[Entry]) -> list[Entry]:
-    """The first entry of each node, the newest node first."""
-    return [entry for entry in {entry.node: entry for entry in reversed(said)}.values() if entry.node is not None]
+def _store_vectors(connection: Connection, made: Sequence[Entry], *, model: str) -> bool:
+    """Store the given vectors of new nodes; says whether they are of a model that the tenant no longer has.
 
-
-def _bulk(first: Sequence[Entry]) -> dict[UUID | None, bool]:
-    """The nodes that lack a vector, and whether nobody waits for it: in a call that makes many, or of a long text."""
-    lacking = [entry for entry in first if None in entry.vectors]
-    return {entry.node: len(lacking) > FEW or len(entry.pieces) > FEW for entry in lacking}
-
-
-def _store_vectors(connection: Connection, said: Sequence[Entry], *, new: set[UUID], model: str) -> list[UUID]:
-    """Store given vectors; those of a model that the tenant no longer has get jobs like vectors that were not given.
-
-    Returns the nodes whose jobs are not bulk, the newest last.
+    Then all of these nodes have jobs, as if no vector had been given.
     """
-    first = [entry for entry in _first(said) if entry.node in new]
     given = {
         piece.id: vector
-        for entry in first
+        for entry in made
         for piece, vector in zip(entry.pieces, entry.vectors, strict=True)
         if vector is not None
     }
     if given and tenants.active_model(connection) not in (None, model):
-        without = [entry.node for entry in first if entry.node is not None]
-        jobs.enqueue_embedding(connection, without, model=model, bulk=len(without) > FEW)
-        return []
+        many = len(made) > FEW
+        bulk = {entry.node for entry in made if entry.node is not None and (many or len(entry.pieces) > FEW)}
+        without = [entry.node for entry in made if entry.node is not None]
+        jobs.enqueue_embedding(connection, without, model=model, bulk=bulk)
+        return True
     nodes.insert_vectors(connection, given, model=model)
-    bulk = _bulk(first)
-    return [entry.node for entry in reversed(first) if entry.node is not None and bulk.get(entry.node) is False]
+    return False
 
 
 def _written(entry: Entry, *, by_id: dict[tuple[str, str | None], Entry], known: Known, new: set[UUID]) -> WrittenEntry:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from htm_core import Draft, InvalidInput, Memory, StorageError
 from htm_core.store import database, nodes
 from htm_core.store.connection import Connection
-from tests.conftest import Make
+from tests.conftest import SETTINGS, Make
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
@@ -212,3 +212,13 @@ def test_remember_answers_with_the_node_that_get_reads(memory: Memory, key: str 
         f"a text {uuid4()}", key=key, **{name: value for name, value in options.items() if value is not None}
     )
     assert replace(node, is_new=False) == memory.get(node.id)
+
+
+def test_a_new_text_among_many_known_ones_is_not_put_behind_imports(make: Make) -> None:
+    memory = make(settings=SETTINGS.model_copy(update={"worker": "off"}))
+    memory.remember_many([{"content": f"known text {n}"} for n in range(20)])
+    memory.flush()
+    memory.remember_many([{"content": f"known text {n}"} for n in range(20)] + [{"content": "the new one"}])
+    with memory._engine.transaction() as connection:
+        rows = connection.execute("select bulk from jobs where kind = 'embed'").fetchall()
+    assert rows == [{"bulk": False}]

@@ -1,18 +1,21 @@
 -- Writing: the nodes and mentions of one call, in one message.
 
--- Numbers the mentions of each session on, and writes the nodes that do not exist yet, their passages and jobs, and the mentions, in this order:
--- all writers lock sessions first, then nodes by their ids, so that no two wait for each other. Lists of one kind belong together: those
--- of nodes (each id once), of their passages, and of mentions, in the order in which they were said. A node for which `bulk` is not null
--- gets a job that makes its vectors, by the model that the tenant has now; `of_model` counts only where there is none yet.
+-- Numbers the mentions of each session on, and writes the nodes that do not exist yet, their passages and jobs, and the mentions, in this
+-- order: all writers lock sessions first, then nodes by their ids, so that no two wait for each other. Lists of one kind belong together:
+-- those of nodes (each id once), of their passages, and of mentions, in the order in which they were said.
 --
--- Answers with the nodes that are new, and with how many of their passages could not be written.
+-- A new node for which `long` is not null gets a job that makes its vectors, by the model that the tenant has now; `of_model` counts only
+-- where there is none yet. Nobody waits for a long one, nor for any where more than `few` get one.
+--
+-- Answers with the nodes that are new, with those whose vectors somebody may wait for, and with how many passages could not be written.
 create or replace function htm.write_entries(
   of_owner text, of_robot text, of_model text,
-  nodes uuid[], contents text[], token_counts int[], made_at timestamptz[], importances float8[], node_metadatas jsonb[], bulk boolean[],
+  nodes uuid[], contents text[], token_counts int[], made_at timestamptz[], importances float8[], node_metadatas jsonb[], long boolean[],
+  few integer,
   passages uuid[], passage_nodes uuid[], ordinals int[], starts int[], stops int[], bodies text[],
   mentions uuid[], mention_nodes uuid[], sessions text[], external_ids text[], roles text[], names text[], said_at timestamptz[],
   keys text[], own_contents text[], metadatas jsonb[], payloads bytea[], logged boolean[],
-  out new_nodes uuid[], out unwritten integer)
+  out new_nodes uuid[], out waiting uuid[], out unwritten integer)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
@@ -37,7 +40,7 @@ begin
     on conflict (tenant, id) do nothing
     returning id)
   select coalesce(array_agg(m.id), '{}') into new_nodes from made m;
-  unwritten := 0;
+  waiting := '{}'; unwritten := 0;
   if cardinality(new_nodes) > 0 then
     insert into htm.node_state (tenant, node_id, importance, metadata, accessed_at)
     select me, g.id, g.importance, g.metadata, g.at
@@ -55,11 +58,15 @@ begin
     select count(*) - written into unwritten from unnest(passage_nodes) g(node_id)
     where (g.node_id in (select htm.each_id(new_nodes))) is true;
     -- A change of models may have ended the caller's meanwhile.
-    insert into htm.jobs (tenant, kind, model, node_id, owner, bulk)
-    select me, 'embed', coalesce((select a.name from htm.models a where a.tenant = me and a.active), of_model), g.id, of_owner, g.bulk
-    from unnest(write_entries.nodes, write_entries.bulk) g(id, bulk)
-    where g.bulk is not null and (g.id in (select htm.each_id(new_nodes))) is true
-    on conflict do nothing;
+    with queued as (
+      insert into htm.jobs (tenant, kind, model, node_id, owner, bulk)
+      select me, 'embed', coalesce((select a.name from htm.models a where a.tenant = me and a.active), of_model), g.id, of_owner,
+             g.long or count(*) over () > few
+      from unnest(write_entries.nodes, write_entries.long) g(id, long)
+      where g.long is not null and (g.id in (select htm.each_id(new_nodes))) is true
+      on conflict do nothing
+      returning node_id, bulk)
+    select coalesce(array_agg(q.node_id) filter (where not q.bulk), '{}') into waiting from queued q;
   end if;
   insert into htm.mentions (tenant, id, node_id, owner, robot, session, seq, external_id, role, name, at, key, content, metadata,
                             payload, log_position)
