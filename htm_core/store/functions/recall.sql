@@ -90,20 +90,18 @@ begin
     -- The nodes are in the order of their nearest passages. The best that were said where the filters look: mentions are looked up from
     -- the nearest on, until there are enough.
     hits as materialized (
-      select r.*, p.body, p.starts, p.stops, p.length from (
+      select r.* from (
         select c.node_id, c.passage_id, c.rank, 1 - nullif(c.distance, 'NaN') as cosine,
                least(1, greatest(0, 1 - nullif(c.distance, 'NaN')) / 0.8) as score
         from unnest(vector_hits.nodes, vector_hits.passages, vector_hits.distances)
              with ordinality c(node_id, passage_id, distance, rank) order by c.rank offset 0) r
-      cross join lateral (
-        select q.body, q.starts, q.stops, q.length from htm.passages q where q.tenant = me and q.id = r.passage_id offset 0) p
       where r.cosine is not null and r.score >= min_score and exists (
         select from htm.mentions m where m.tenant = me and m.node_id = r.node_id
           and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter) offset 0)
       limit max_hits)
     select h.node_id, h.score, h.rank, null::bigint, h.score, 0::float8, 0::float8, 0::float8, 0::float8, 0::float8, 0::float8, 0::float8,
            n.content, n.tokens, n.created_at, n.owner, s.importance, s.metadata, s.access_count, s.accessed_at,
-           coalesce(h.body, nullif(substr(n.content, h.starts + 1, h.stops - h.starts), '')),
+           coalesce(p.body, nullif(substr(n.content, p.starts + 1, p.stops - p.starts), '')),
            coalesce((select array_agg(t.tag order by t.tag) from htm.tags t
                      where t.tenant = me and t.node_id = h.node_id and t.explicit), '{}'),
            coalesce(k.names, '{}'), k.version,
@@ -115,8 +113,10 @@ begin
               where m.tenant = me and m.node_id = h.node_id
                 and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter)
               order by m.at desc, m.seq desc limit 20) m),
-           h.cosine, 0::float8, 0::bigint, null::bigint, h.length::integer, known_speakers
+           h.cosine, 0::float8, 0::bigint, null::bigint, p.length, known_speakers
     from hits h
+    cross join lateral (
+      select q.body, q.starts, q.stops, q.length from htm.passages q where q.tenant = me and q.id = h.passage_id offset 0) p
     cross join lateral (
       select n.content, n.tokens, n.created_at, n.owner from htm.nodes n
       where n.tenant = me and n.id = h.node_id and htm.owner_is_visible(owners, n.owner) offset 0) n
