@@ -42,13 +42,8 @@ def stderr_console() -> Console:
 
 def progress_bar() -> Progress:
     """A progress bar on stderr, visible only on a terminal."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-    )  # few commands have one
+    # Few commands have one.
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     printable = stderr_console()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

@@ -280,8 +280,8 @@ class Engine:
         outcome = write(connection, entries, owner=self.owner, robot=self.robot, model=self.embedder.name)
         ids = {each.node for each in outcome.written if each.node is not None}
         found, live = outcome.made, set(outcome.made)
-        if others := ids - live:
-            read, read_live = nodes.read_written(connection, sorted(others), owner=self.owner)
+        if unknown := ids - live:
+            read, read_live = nodes.read_written(connection, sorted(unknown), owner=self.owner)
             found, live = found | read, live | read_live
         if others := outcome.touched - ids:
             live |= nodes.live(connection, sorted(others))
