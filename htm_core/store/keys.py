@@ -30,26 +30,36 @@ def lock_all(connection: Connection, names: Sequence[str], *, owner: str) -> Non
 
 def assign(connection: Connection, entries: Sequence[Entry], *, owner: str, robot: str) -> set[UUID]:
     """Give keys, which are locked, their new values, in order; returns the nodes that may have become live or hidden."""
+    said = [(entry.key, entry.node, entry.at) for entry in entries if entry.key is not None and entry.node is not None]
+    if not said:
+        return set()
+    names = sorted({key for key, _, _ in said})
+    rows = connection.execute(load("keys")["values"], {"owner": owner, "keys": names})
+    reached = {row["key"]: (row["node_id"], row["version"]) for row in rows}
     changed: set[UUID] = set()
-    values: dict[str, list[tuple[UUID, datetime]]] = {}
-    for entry in entries:
-        if entry.key is not None and entry.node is not None:
-            values.setdefault(entry.key, []).append((entry.node, entry.at))
-    for key in sorted(values):
-        current = _current(connection, key, owner=owner)
-        for node, at in values[key]:
-            if current is None or current[0] != node:
-                changed |= {node} | ({current[0]} if current else set())
-                current = (node, _advance(connection, key, node, at, owner=owner, robot=robot))
+    superseded: set[str] = set()
+    values: list[tuple[str, int, UUID, datetime]] = []
+    for key, node, at in said:
+        before, version = reached[key]
+        if before == node:
+            continue
+        changed.add(node)
+        if before is not None:
+            changed.add(before)
+            superseded.add(key)
+        reached[key] = (node, version + 1)
+        values.append((key, version + 1, node, at))
+    if superseded:
+        connection.execute(load("keys")["supersede"], {"owner": owner, "keys": sorted(superseded)})
+    if values:
+        keys, versions, nodes, ats = (list(column) for column in zip(*values, strict=True))
+        current = [version == reached[key][1] for key, version, _, _ in values]
+        connection.execute(
+            load("keys")["insert"],
+            {"owner": owner, "robot": robot, "keys": keys, "versions": versions, "nodes": nodes, "ats": ats}
+            | {"current": current},
+        )
     return changed
-
-
-def _advance(connection: Connection, key: str, node: UUID, at: datetime, *, owner: str, robot: str) -> int:
-    values = {"owner": owner, "key": key, "node": node, "robot": robot, "at": at}
-    connection.execute(load("keys")["supersede"], values)
-    row = connection.execute(load("keys")["insert"], values).fetchone()
-    assert row is not None  # an insert of one row returns one row
-    return int(row["version"])
 
 
 def find(connection: Connection, key: str, *, owners: Sequence[str]) -> UUID | None:

@@ -1,14 +1,26 @@
 -- name: current
 select node_id, version from keys where tenant = this_tenant() and owner = %(owner)s and key = %(key)s and current
 
+-- name: values
+-- What each key has now, if anything, and its last version; each is looked up by itself, whatever the statistics say.
+select g.key, c.node_id, coalesce(l.version, 0) as version
+from unnest(%(keys)s::text[]) g(key)
+left join lateral (
+  select k.node_id from keys k
+  where k.tenant = this_tenant() and k.owner = %(owner)s and k.key = g.key and k.current offset 0) c on true
+left join lateral (
+  select k.version from keys k where k.tenant = this_tenant() and k.owner = %(owner)s and k.key = g.key
+  order by k.version desc limit 1) l on true
+
 -- name: supersede
-update keys set current = false where tenant = this_tenant() and owner = %(owner)s and key = %(key)s and current
+update keys set current = false
+where tenant = this_tenant() and owner = %(owner)s and key = any(%(keys)s::text[]) and current
 
 -- name: insert
 insert into keys (tenant, owner, key, version, node_id, robot, at, current)
-select this_tenant(), %(owner)s, %(key)s, 1 + coalesce(max(version), 0), %(node)s, %(robot)s, %(at)s, true
-from keys where tenant = this_tenant() and owner = %(owner)s and key = %(key)s
-returning version
+select this_tenant(), %(owner)s, g.key, g.version, g.node_id, %(robot)s, g.at, g.current
+from unnest(%(keys)s::text[], %(versions)s::int[], %(nodes)s::uuid[], %(ats)s::timestamptz[], %(current)s::boolean[])
+     g(key, version, node_id, at, current)
 
 -- name: find
 select owner, node_id, version from keys
