@@ -75,12 +75,13 @@ def node_of(row: Mapping[str, Any]) -> Node:
     )
 
 
-def new_node(entry: Entry) -> Node | None:
+def new_node(entry: Entry, metadata: dict[str, Any]) -> Node | None:
     """The node of an entry that has just made it, as it would be read; None where that takes the database to say.
 
-    That is so for a key, for what JSON may write in another way, and for the order of several tags.
+    That is so for a key, and for the order of several tags. `metadata` is the entry's as the database has it, which may write a
+    number in another way.
     """
-    if entry.node is None or entry.key is not None or entry.metadata or len(entry.tags) > 1:
+    if entry.node is None or entry.key is not None or len(entry.tags) > 1:
         return None
     at = entry.at.astimezone(UTC)
     return Node(
@@ -88,6 +89,7 @@ def new_node(entry: Entry) -> Node | None:
         content=entry.content,
         importance=DEFAULT_IMPORTANCE if entry.importance is None else entry.importance,
         tags=entry.tags,
+        metadata=metadata,
         tokens=entry.tokens,
         created_at=at,
         accessed_at=at,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -48,7 +49,8 @@ def write(connection: Connection, entries: Sequence[Entry], *, owner: str, robot
     # The first entry of each node, the newest node first.
     first = [entry for entry in {entry.node: entry for entry in reversed(said)}.values() if entry.node is not None]
     times = Counter(entry.node for entry in said)
-    new, waiting = _insert(connection, first, fresh, owner=owner, robot=robot, model=model)
+    inserted = _insert(connection, first, fresh, owner=owner, robot=robot, model=model)
+    new = inserted.nodes
     mentions.replace(connection, changed)
     tags.insert(connection, said, new=new)
     left = _left(known)
@@ -60,12 +62,14 @@ def write(connection: Connection, entries: Sequence[Entry], *, owner: str, robot
     stale = _store_vectors(connection, made, model=model)
     by_id = {(entry.session, entry.external_id): entry for entry in said}
     written = [_written(entry, by_id=by_id, known=known, new=new) for entry in entries]
-    nodes_made = [new_node(entry) for entry in made if times[entry.node] == 1]
+    nodes_made = [
+        new_node(entry, inserted.metadata.get(str(entry.node), {})) for entry in made if times[entry.node] == 1
+    ]
     return Outcome(
         written,
         touched,
         made={UUID(node.id): node for node in nodes_made if node is not None},
-        waiting=[] if stale else [entry.node for entry in reversed(made) if entry.node in waiting],
+        waiting=[] if stale else [entry.node for entry in reversed(made) if entry.node in inserted.waiting],
     )
 
 
@@ -98,13 +102,21 @@ def _sort(connection: Connection, entries: Sequence[Entry], *, owner: str) -> tu
     return fresh, changed, known
 
 
+@dataclass(frozen=True, slots=True)
+class _Inserted:
+    """The new nodes, the metadata that they have, and those of them that somebody may wait for: they are few, and no long text."""
+
+    nodes: set[UUID]
+    metadata: dict[str, dict[str, Any]]
+    waiting: set[UUID]
+
+
 def _insert(
     connection: Connection, first: Sequence[Entry], fresh: Sequence[Entry], *, owner: str, robot: str, model: str
-) -> tuple[set[UUID], set[UUID]]:
+) -> _Inserted:
     """Insert the nodes that do not exist yet, with their passages and embed jobs, and the fresh mentions in their order.
 
-    `first` has one entry of each node. Returns the new nodes, and those of them that somebody may wait for: they are few, and no
-    long text.
+    `first` has one entry of each node.
     """
     pieces = [(entry.node, ordinal, piece) for entry in first for ordinal, piece in enumerate(entry.pieces)]
     row = connection.execute(
@@ -141,7 +153,7 @@ def _insert(
         raise StorageError(
             f"expected {len(pieces)} passages to be written, but {row['unwritten']} of them were not; nothing was written"
         )
-    return set(row["new_nodes"]), set(row["waiting"])
+    return _Inserted(set(row["new_nodes"]), row["new_metadata"] or {}, set(row["waiting"]))
 
 
 def _left(known: Known) -> set[UUID]:

@@ -1,5 +1,5 @@
 -- name: insert
-select new_nodes, waiting, unwritten from write_entries(
+select new_nodes, new_metadata, waiting, unwritten from write_entries(
   %(owner)s, %(robot)s, %(model)s,
   %(new_ids)s::uuid[], %(new_contents)s::text[], %(new_tokens)s::int[], %(new_ats)s::timestamptz[], %(new_importances)s::float8[],
   %(new_metadatas)s::jsonb[], %(long)s::boolean[], %(few)s,

@@ -155,9 +155,9 @@ def test_sessions_and_ids_of_two_users_do_not_meet(make: Make) -> None:
         assert [(m.content, m.seq) for m in bob.timeline(session="s")] == [("two", 1)]
 
 
-def test_remembering_a_new_text_takes_four_messages_to_the_server(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def sent(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What this thread sends to the server, by its kind."""
     memory.remember("the first, after which the tenant's rows are there")
     sent: list[str] = []
     real_wait, real_check = Connection.wait, database.check
@@ -174,8 +174,41 @@ def test_remembering_a_new_text_takes_four_messages_to_the_server(
 
     monkeypatch.setattr(Connection, "wait", wait)
     monkeypatch.setattr(database, "check", check)
-    memory.remember("a new text", session="s", role="user")
+    return sent
+
+
+@pytest.mark.parametrize("metadata", [None, {"source": "mail", "page": 7}])
+def test_remembering_a_new_text_takes_four_messages_to_the_server(
+    memory: Memory, sent: list[str], metadata: dict[str, object] | None
+) -> None:
+    memory.remember("a new text", session="s", role="user", metadata=metadata)
     assert sent == ["beginning"] + ["statement"] * 3
+
+
+def test_texts_with_a_hundred_keys_take_no_more_messages_than_with_one(memory: Memory, sent: list[str]) -> None:
+    took = []
+    for count in (1, 2, 100):
+        for word in ("first", "second"):
+            before = len(sent)
+            memory.remember_many(
+                [{"content": f"{word} {n} of {count}", "key": f"{n} of {count}"} for n in range(count)]
+            )
+            took.append(len(sent) - before)
+    assert took[2:4] == took[4:]
+
+
+def test_a_key_that_is_given_several_values_in_one_call_has_each_as_a_version(memory: Memory) -> None:
+    memory.remember("blue", key="colour")
+    values = ["red", "red", "green", "blue"]
+    nodes = memory.remember_many([{"content": value, "key": key} for value in values for key in ("colour", "wall")])
+    assert [(node.content, node.version) for node in memory.history("colour")] == [
+        ("blue", 1), ("red", 2), ("green", 3), ("blue", 4),
+    ]  # fmt: skip
+    assert [node.content for node in memory.history("wall")] == ["red", "green", "blue"]
+    assert nodes[-1].version == 4
+    found = memory.get("colour")
+    assert found is not None
+    assert (found.content, found.version, found.keys) == ("blue", 4, ("colour", "wall"))
 
 
 def test_messages_with_and_without_ids_are_numbered_without_gaps_also_after_a_failure(

@@ -7,7 +7,8 @@
 -- A new node for which `long` is not null gets a job that makes its vectors, by the model that the tenant has now; `of_model` counts only
 -- where there is none yet. Nobody waits for a long one, nor for any where more than `few` get one.
 --
--- Answers with the nodes that are new, with those whose vectors somebody may wait for, and with how many passages could not be written.
+-- Answers with the nodes that are new, the metadata that they have by their ids, those whose vectors somebody may wait for, and how many
+-- passages could not be written.
 create or replace function htm.write_entries(
   of_owner text, of_robot text, of_model text,
   nodes uuid[], contents text[], token_counts int[], made_at timestamptz[], importances float8[], node_metadatas jsonb[], long boolean[],
@@ -15,7 +16,7 @@ create or replace function htm.write_entries(
   passages uuid[], passage_nodes uuid[], ordinals int[], starts int[], stops int[], bodies text[],
   mentions uuid[], mention_nodes uuid[], sessions text[], external_ids text[], roles text[], names text[], said_at timestamptz[],
   keys text[], own_contents text[], metadatas jsonb[], payloads bytea[], logged boolean[],
-  out new_nodes uuid[], out waiting uuid[], out unwritten integer)
+  out new_nodes uuid[], out new_metadata jsonb, out waiting uuid[], out unwritten integer)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
@@ -42,10 +43,13 @@ begin
   select coalesce(array_agg(m.id), '{}') into new_nodes from made m;
   waiting := '{}'; unwritten := 0;
   if cardinality(new_nodes) > 0 then
-    insert into htm.node_state (tenant, node_id, importance, metadata, accessed_at)
-    select me, g.id, g.importance, g.metadata, g.at
-    from unnest(write_entries.nodes, importances, node_metadatas, made_at) g(id, importance, metadata, at)
-    where (g.id in (select htm.each_id(new_nodes))) is true;
+    with stated as (
+      insert into htm.node_state (tenant, node_id, importance, metadata, accessed_at)
+      select me, g.id, g.importance, g.metadata, g.at
+      from unnest(write_entries.nodes, importances, node_metadatas, made_at) g(id, importance, metadata, at)
+      where (g.id in (select htm.each_id(new_nodes))) is true
+      returning node_id, metadata)
+    select jsonb_object_agg(s.node_id, s.metadata) into new_metadata from stated s where s.metadata <> '{}';
     insert into htm.passages (tenant, id, node_id, ordinal, owner, starts, stops, length, lexemes, weights, version)
     select me, g.id, g.node_id, g.ordinal, of_owner, g.starts, g.stops, c.length,
            htm.with_prefix(c.words, l.prefix), htm.bm25_weights(c.words, c.length, l.k1, l.b, l.average_length), l.version
