@@ -72,7 +72,7 @@ create or replace function htm.change_working_set(of_owner text, is_shared boole
                            came uuid[], added timestamptz[], accessed timestamptz[], counts bigint[], dead uuid[])
 returns table (set_id uuid, reached bigint, refused uuid[]) language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
-declare mine uuid; made bigint;
+declare mine uuid; made bigint; held integer;
 begin
   perform 1 from htm.nodes n where n.tenant = htm.this_tenant() and n.id = any(array(select htm.each_id(came))) order by n.id for share of n;
   if cardinality(dead) > 0 then  -- all of the sets' locks at once, in order
@@ -97,9 +97,11 @@ begin
     returning s.id, s.version into mine, made;
     if mine is null then return; end if;
   end if;
-  update htm.working_items w set evicted_at = gone_at, policy = by_policy, score = d.score, version = made
-  from unnest(gone, scores) as d(id, score)
-  where w.tenant = htm.this_tenant() and w.set_id = mine and w.node_id = d.id and w.evicted_at is null;
+  if cardinality(gone) > 0 then
+    update htm.working_items w set evicted_at = gone_at, policy = by_policy, score = d.score, version = made
+    from unnest(gone, scores) as d(id, score)
+    where w.tenant = htm.this_tenant() and w.set_id = mine and w.node_id = d.id and w.evicted_at is null;
+  end if;
   -- After the evictions: what left and came back within one plan is held. What was forgotten meanwhile is not.
   insert into htm.working_items as w (tenant, set_id, node_id, version, added_at, accessed_at, access_count)
   select htm.this_tenant(), mine, d.id, made, d.added_at, d.accessed_at, d.access_count
@@ -110,14 +112,15 @@ begin
       accessed_at = greatest(w.accessed_at, excluded.accessed_at),
       access_count = greatest(w.access_count, case when w.evicted_at is null then w.access_count else excluded.access_count end),
       evicted_at = null, policy = null, score = null, version = made;
+  get diagnostics held = row_count;
   if cardinality(dead) > 0 then
     update htm.working_items w set evicted_at = now(), policy = null, score = null, version = made
     where w.tenant = htm.this_tenant() and w.set_id = mine and w.node_id = any(array(select htm.each_id(dead))) and w.evicted_at is null;
     perform htm.evict_from_all_sets(dead, mine);
   end if;
-  return query select mine, made, array(
+  return query select mine, made, case when held = cardinality(came) then '{}' else array(
     select d.id from unnest(came) as d(id)
-    where (select true from htm.nodes n where n.tenant = htm.this_tenant() and n.id = d.id and n.live) is null);
+    where (select true from htm.nodes n where n.tenant = htm.this_tenant() and n.id = d.id and n.live) is null) end;
 end $$;
 
 -- Adds to the access counts of what a set holds, and answers with what they are now; with nothing where it holds none of it.
