@@ -6,9 +6,10 @@
     python -m benchmarks.retrieval --paraphrases
 
 Each conversation is stored in its own memory on a private server, with the embedded model and the default settings, and its
-questions are recalled. For comparison, plain methods answer the same questions: vectors alone, BM25 alone, both without
-signals, both by reciprocal rank fusion, and PostgreSQL's ts_rank as it is mostly used. `--ablate` switches off one signal
-at a time. The file of `--out` has all numbers and the rankings, so that others can score them again.
+questions are recalled. `--embedder minilm:int8` takes the quicker form of the model. For comparison, plain methods answer the same
+questions: vectors alone, BM25 alone, both without signals, both by reciprocal rank fusion, and PostgreSQL's ts_rank as it is mostly
+used. `--ablate` switches off one signal at a time. The file of `--out` has all numbers and the rankings, so that others can score
+them again.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--limit", type=int, help="memories at most (questions, for LongMemEval)")
     parser.add_argument("--workers", type=int, default=1, help="memories at once")
+    parser.add_argument("--embedder", default="minilm", help="minilm, minilm:int8 or ollama:MODEL")
     parser.add_argument("--ablate", action="store_true", help="also without each signal")
     parser.add_argument("--only", nargs="+", help="only these systems")
     parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
@@ -116,7 +118,7 @@ def versions() -> dict[str, str]:
 
 def measure(cases: Sequence[sets.Case], report: Report, given: argparse.Namespace) -> None:
     """Ask each system all questions of all cases, several cases at a time."""
-    embedder = CachedEmbedder(given.cache) if given.cache else None
+    embedder = CachedEmbedder(given.cache, given.embedder) if given.cache else given.embedder
     with Progress(console=Console(stderr=True)) as progress, ThreadPoolExecutor(given.workers) as threads:
         task = progress.add_task(report.name, total=sum(len(case.questions) for case in cases))
 

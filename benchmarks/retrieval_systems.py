@@ -136,12 +136,11 @@ class CaseMemory:
 
 
 class CachedEmbedder:
-    """The embedded model with a file that caches its vectors, so that a set is embedded once for many measurements."""
+    """A model with a file that caches its vectors, so that a set is embedded once for many measurements."""
 
-    model = MINILM
-
-    def __init__(self, path: Path) -> None:
-        self._model = resolve(None)
+    def __init__(self, path: Path, model: str = MINILM) -> None:
+        self._model = resolve(model)
+        self.model = self._model.name
         self._file = sqlite3.connect(path, check_same_thread=False, timeout=60)
         self._file.execute("pragma journal_mode = wal")
         self._file.execute("create table if not exists e (k blob primary key, v blob)")
@@ -149,7 +148,8 @@ class CachedEmbedder:
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Give a vector for each text, in half precision, as vectors are stored."""
-        keys = [hashlib.sha256(text.encode("utf-8", "replace")).digest()[:16] for text in texts]
+        model = "" if self.model == MINILM else self.model
+        keys = [hashlib.sha256((model + text).encode("utf-8", "replace")).digest()[:16] for text in texts]
         known = self._cached(keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if missing:
