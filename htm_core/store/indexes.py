@@ -15,8 +15,8 @@ from .queries import load
 
 _log = logging.getLogger("htm.indexes")
 
-# Below this an exact scan is about as fast as the index, and exact: docs/why/vectors.md.
-THRESHOLD = 10_000
+# Below this an exact scan costs a millisecond or two more than the index, and is exact: docs/why/vectors.md.
+THRESHOLD = 5_000
 LARGEST_HALVES = 4_000  # dimensions: pgvector has no index for more of them in half precision
 # What a vector takes in the graph while it is built, beside its numbers: links to up to 32 neighbours on the lowest layer.
 GRAPH_BYTES = 1_500
