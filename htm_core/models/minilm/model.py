@@ -23,7 +23,7 @@ from .safetensors import Tensors
 from .weights import MATRICES, NAME, WORDS
 
 MAX_TOKENS = 256  # the length that the model was trained for; the rest of a text is ignored
-TOKENS_PER_BATCH = 1_024  # with padding; larger batches are no faster on a CPU and take more memory
+TOKENS_PER_BATCH = 512  # with padding, of which there is less than in larger ones: docs/why/vectors.md
 THREADS_VARIABLE = "HTM_MODEL_THREADS"
 _MAX_CHARACTERS = 32_768  # more than 256 words of 100 letters; what follows would be tokenised and then cut off
 
