@@ -3,12 +3,14 @@
     python -m benchmarks.ingestion
     python -m benchmarks.ingestion --passages 2000 --batch 250
     python -m benchmarks.ingestion --passages 600 --batch 100 --sentences 30 --characters 3000
+    python -m benchmarks.ingestion --embedder minilm:int8
 
 The same texts are processed in three ways: by the model alone, with one call for each batch; by `remember_many` and `flush`,
 where the worker embeds; and by `remember_many` of a memory that embeds at once (`embed="now"`). The three take turns batch
-by batch, so that other work on the machine affects all of them alike. The result is in vectors a second. Each text has one
-to `--sentences` sentences of the sample conversation, of `--characters` at most, and no two texts are equal. A text of more than
-900 characters has several passages, each with a vector, as long chat messages have; the model alone gets the same passages.
+by batch, so that other work on the machine affects all of them alike. The result is in vectors a second, and in milliseconds of
+CPU time a vector: of this process, which is mostly the model, and of the server. Each text has one to `--sentences` sentences
+of the sample conversation, of `--characters` at most, and no two texts are equal. A text of more than 900 characters has several
+passages, each with a vector, as long chat messages have; the model alone gets the same passages.
 """
 
 from __future__ import annotations
@@ -21,8 +23,10 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -44,15 +48,16 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=1_000, help="texts of one call")
     parser.add_argument("--sentences", type=int, default=6, help="of a text at most")
     parser.add_argument("--characters", type=int, default=800, help="of a text at most")
+    parser.add_argument("--embedder", default="minilm", help="minilm or minilm:int8")
     given = parser.parse_args()
     os.environ["HTM_MODEL_DIR"] = str(weights.obtain())
     with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as home:
         Path(home).chmod(0o755)
         os.environ["HTM_HOME"] = home
         batches = list(texts(given.passages, given.batch, given.sentences, given.characters))
-        seconds = measured(batches)
+        spent = measured(batches, given.embedder)
         shutdown()
-    Console(width=120).print(table(batches, seconds))
+    Console(width=120).print(table(batches, spent))
 
 
 def texts(passages: int, batch: int, sentences: int, characters: int) -> Iterator[list[str]]:
@@ -71,30 +76,51 @@ def texts(passages: int, batch: int, sentences: int, characters: int) -> Iterato
         yield made
 
 
-def measured(batches: Sequence[Sequence[str]]) -> dict[str, list[float]]:
-    """Give the seconds of each way for each batch; the order of the ways changes from batch to batch."""
-    embedder = resolve(None)
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Seconds since some moment, and CPU seconds of this process and of the server."""
+
+    seconds: float
+    own: float
+    server: float
+
+    @classmethod
+    def now(cls, server: psutil.Process) -> Spent:
+        """Read all three."""
+        times = [each.cpu_times() for each in (server, *server.children(recursive=True))]
+        return cls(time.perf_counter(), time.process_time(), sum(each.user + each.system for each in times))
+
+    def since(self, before: Spent) -> Spent:
+        """What was spent after another moment."""
+        return Spent(self.seconds - before.seconds, self.own - before.own, self.server - before.server)
+
+
+def measured(batches: Sequence[Sequence[str]], model: str) -> dict[str, list[Spent]]:
+    """Give what each way takes for each batch; the order of the ways changes from batch to batch."""
+    embedder = resolve(model)
     embedder.documents(["ready"])
     settings = Settings(max_drafts=1_000_000)
-    queued = Memory("bench", tenant="queued", settings=settings)
-    at_once = Memory("bench", tenant="at-once", settings=settings, embed="now")
+    queued = Memory("bench", tenant="queued", embedder=model, settings=settings)
+    at_once = Memory("bench", tenant="at-once", embedder=model, settings=settings, embed="now")
     ways: dict[str, Callable[[Sequence[str]], object]] = {
         MODEL: lambda batch: embedder.documents(pieces(batch)), QUEUE: remembering(queued), NOW: remembering(at_once),
     }  # fmt: skip
     for say in (ways[QUEUE], ways[NOW]):
         say(["The server is there, and the tenant."])
-    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    lock = next(Path(os.environ["HTM_HOME"]).rglob("postmaster.pid"))
+    server = psutil.Process(int(lock.read_text().split()[0]))
+    spent: dict[str, list[Spent]] = {name: [] for name in ways}
     for number, batch in enumerate(track(batches, transient=True, console=Console(stderr=True))):
         names = list(ways)
         for name in names[number % 3 :] + names[: number % 3]:
-            began = time.perf_counter()
+            began = Spent.now(server)
             ways[name](batch)
-            seconds[name].append(time.perf_counter() - began)
+            spent[name].append(Spent.now(server).since(began))
     for memory in (queued, at_once):
         stats = memory.stats()
         if stats.vectors != sum(len(pieces(batch)) for batch in batches) + 1:
             raise SystemExit(f"expected a vector for each passage, got {stats.vectors}: see the log")
-    return seconds
+    return spent
 
 
 def pieces(batch: Sequence[str]) -> list[str]:
@@ -112,22 +138,35 @@ def remembering(memory: Memory) -> Callable[[Sequence[str]], object]:
     return say
 
 
-def table(batches: Sequence[Sequence[str]], seconds: dict[str, list[float]]) -> Table:
-    """Give the vectors a second of each way, and its share of the model's speed: in total, and as the median of the batches."""
+def table(batches: Sequence[Sequence[str]], spent: dict[str, list[Spent]]) -> Table:
+    """Give the vectors a second of each way, its share of the model's speed, and the CPU time of a vector."""
     passages = [piece for batch in batches for piece in pieces(batch)]
     count, tokens = len(passages), sum(map(default_tokens().count, passages))
     texts = f"{sum(map(len, batches)):,} texts in {len(batches)} batches"
     drawn = Table(title=f"{texts}, {count:,} passages, {tokens:,} tokens, {os.cpu_count()} cores")
-    for column in ("way", "vectors a second", "tokens a second", "share of the model's", "median of the batches"):
+    columns = (
+        "way",
+        "vectors / s",
+        "tokens / s",
+        "share of the model's",
+        "median of batches",
+        "CPU ms, here",
+        "CPU ms, server",
+    )
+    for column in columns:
         drawn.add_column(column, justify="left" if column == "way" else "right")
-    for name, spent in seconds.items():
-        shares = [alone / own for alone, own in zip(seconds[MODEL], spent, strict=True)]
+    model = sum(each.seconds for each in spent[MODEL])
+    for name, each in spent.items():
+        seconds = sum(batch.seconds for batch in each)
+        shares = [alone.seconds / own.seconds for alone, own in zip(spent[MODEL], each, strict=True)]
         drawn.add_row(
             name,
-            f"{count / sum(spent):,.0f}",
-            f"{tokens / sum(spent):,.0f}",
-            f"{sum(seconds[MODEL]) / sum(spent):.0%}",
+            f"{count / seconds:,.0f}",
+            f"{tokens / seconds:,.0f}",
+            f"{model / seconds:.0%}",
             f"{statistics.median(shares):.0%}",
+            f"{1e3 * sum(batch.own for batch in each) / count:.2f}",
+            f"{1e3 * sum(batch.server for batch in each) / count:.2f}",
         )
     return drawn
 

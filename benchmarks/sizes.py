@@ -6,7 +6,8 @@
 `one` is one owner with all nodes, `small` are tenants of a hundred nodes each, `zipf` a thousand tenants whose sizes follow Zipf's
 law. Questions are asked in the largest tenant, in one of middle size, and in a small one. For each the table has p50 and p95 in
 milliseconds of hybrid recall, of the nearest vectors, of recall with a tag, of `remember`, and of `context`; below them are how
-long it took to fill and to index, and how many bytes a node has, on disk and in its part of the HNSW index.
+long it took to fill and to index, how many bytes a node has, on disk and in its part of the HNSW index, and how many pages of
+8 KB a recall in the largest tenant reads, each of which is in memory or has to come from the disk.
 
 The embedder is a stand-in that gives random vectors at once, and its time is subtracted. `--home` keeps the filled server, and goes
 on where filling was interrupted. A server that has just started reads its pages from the system, and answers several times slower
@@ -30,7 +31,7 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.corpus import Corpus, RandomEmbedder
-from htm_core import Draft, Memory, Settings, shutdown
+from htm_core import Draft, Memory, Mode, Settings, shutdown
 from htm_core.runtime.process import runtime
 from htm_core.store import indexes, search
 from htm_core.store.owner_claims import EVERYBODY
@@ -40,6 +41,7 @@ SHAPES = ("one", "small", "zipf")
 SMALL = 100  # nodes of a small tenant
 TENANTS = 1_000  # with sizes by Zipf's law
 BATCH = 1_000
+COUNTED = 200  # calls whose pages are counted
 WARM_UP = 10  # calls of each kind that are not timed
 SETTINGS = Settings(worker="off", max_drafts=1_000_000)
 
@@ -108,7 +110,7 @@ class Size:
         for name in columns[0]:
             table.add_row(name, *(f"{column[name][0]:.2f} / {column[name][1]:.2f}" for column in columns))
         table.add_section()
-        for name, value in [*self._notes, *self._bytes()]:
+        for name, value in [*self._notes, *self._bytes(), *self._pages()]:
             table.add_row(name, value)
         return table
 
@@ -168,6 +170,31 @@ class Size:
         yield "bytes a node, on disk", f"{row['disk'] / self._nodes:,.0f}"
         yield "of these, the HNSW index", f"{row['hnsw'] / self._nodes:,.0f}"
 
+    def _pages(self) -> Iterator[tuple[str, str]]:
+        modes: tuple[Mode, ...] = ("hybrid", "vector")
+        with self._memory(self._tenants[0][0]) as memory:
+            for mode in modes:
+
+                def recall(mode: Mode = mode) -> object:
+                    return memory.recall(self._corpus.sentence(6), mode=mode, hold=False)
+
+                began = self._pages_read(recall)
+                for _ in range(COUNTED):
+                    recall()
+                read = self._pages_read(recall) - began
+                yield f"pages that a recall reads, {mode}", f"{read / (COUNTED + 2 * SETTINGS.pool_max):,.0f}"
+
+    def _pages_read(self, recall: Callable[[], object]) -> int:
+        """How many pages all have read until now. A session says so with its next statement, but only once a second."""
+        for pause in (1.2, 0):
+            time.sleep(pause)
+            for _ in range(SETTINGS.pool_max):
+                recall()
+        with self._database.owner() as connection:
+            row = connection.execute(PAGES).fetchone()
+        assert row is not None
+        return int(row["pages"])
+
 
 def _timed(call: Callable[[], object], calls: int) -> tuple[float, float]:
     """p50 and p95 in milliseconds; what a call answers with, if it is a number, is time that does not count."""
@@ -180,10 +207,11 @@ def _timed(call: Callable[[], object], calls: int) -> tuple[float, float]:
     return statistics.median(taken), sorted(taken)[int(0.95 * len(taken))]
 
 
+PAGES = "select blks_hit + blks_read as pages from pg_stat_database where datname = current_database()"
 BYTES = """
 select sum(pg_table_size(c.oid)) filter (where c.relkind = 'r')
        + sum(pg_relation_size(c.oid)) filter (where c.relkind = 'i') as disk,
-       sum(pg_relation_size(c.oid)) filter (where c.relkind = 'i' and c.relname like '%hnsw%') as hnsw
+       coalesce(sum(pg_relation_size(c.oid)) filter (where c.relkind = 'i' and c.relname like '%hnsw%'), 0) as hnsw
 from pg_class c where c.relnamespace = 'htm'::regnamespace
 """
 
