@@ -15,10 +15,6 @@ from .records import Entry
 def lock(connection: Connection, key: str, *, owner: str) -> tuple[UUID, int] | None:
     """Lock a key until the transaction ends, and return its node and version, if it has one."""
     lock_all(connection, [key], owner=owner)
-    return _current(connection, key, owner=owner)
-
-
-def _current(connection: Connection, key: str, *, owner: str) -> tuple[UUID, int] | None:
     row = connection.execute(load("keys")["current"], {"owner": owner, "key": key}).fetchone()
     return (row["node_id"], row["version"]) if row else None
 
