@@ -148,8 +148,7 @@ class CachedEmbedder:
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Give a vector for each text, in half precision, as vectors are stored."""
-        model = "" if self.model == MINILM else self.model
-        keys = [hashlib.sha256((model + text).encode("utf-8", "replace")).digest()[:16] for text in texts]
+        keys = [hashlib.sha256(f"{self.model} {text}".encode("utf-8", "replace")).digest()[:16] for text in texts]
         known = self._cached(keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if missing:
