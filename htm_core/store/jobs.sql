@@ -41,14 +41,7 @@ select * from claim_jobs(%(kind)s, %(model)s, %(limit)s, %(lease)s, %(classes)s:
                          %(after_owners)s::jsonb, %(only)s::text[], %(besides)s::text[])
 
 -- name: claim_nodes
--- The jobs of these nodes, as far as nobody has them: `tenants` names the tenant of each.
-update jobs j set claimed_until = now() + make_interval(secs => %(lease)s)
-from (select d.tenant, d.id from unnest(%(tenants)s::text[], %(nodes)s::uuid[]) as given(tenant, node_id)
-      join jobs d on d.tenant = given.tenant and d.node_id = given.node_id and d.kind = %(kind)s and d.model = %(model)s
-      where d.parked_at is null and d.run_at <= now() and (d.claimed_until is null or d.claimed_until < now())
-      limit %(limit)s for update of d skip locked) due
-where j.tenant = due.tenant and j.id = due.id
-returning j.tenant, j.id, j.kind, j.model, j.node_id, j.attempts, j.owner, j.bulk
+select * from claim_jobs_of(%(kind)s, %(model)s, %(tenants)s::text[], %(nodes)s::uuid[], %(limit)s, %(lease)s)
 
 -- name: renew
 update jobs set claimed_until = now() + make_interval(secs => %(lease)s)
@@ -77,8 +70,8 @@ select extract(epoch from min(x.due) - now())::float8 as seconds from (
 -- Of tenants with clients of their own, those that have due jobs, as (kind, model, tenant).
 select given.kind, given.model, given.tenant
 from unnest(%(kinds)s::text[], %(models)s::text[], %(tenants)s::text[]) as given(kind, model, tenant)
-where exists (select from jobs j where j.kind = given.kind and j.model = given.model and j.bulk in (false, true)
-                and j.tenant = given.tenant and is_due(j))
+where due_owners(given.kind, given.model, false, given.tenant, null, 1) <> '{}'
+   or due_owners(given.kind, given.model, true, given.tenant, null, 1) <> '{}'
 
 -- name: make_due
 -- Jobs that wait because their model was unavailable are due now. Jobs that failed for a reason of their own go on waiting.

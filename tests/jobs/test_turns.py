@@ -19,6 +19,7 @@ from htm_core.jobs.worker import FRESH_BATCH, Pace, Worker
 from htm_core.models.embedders import resolve
 from htm_core.runtime.process import Runtime, runtime
 from htm_core.store import jobs
+from htm_core.store.connection import Connection
 from htm_core.store.database import Database
 from htm_core.store.jobs import ClaimedJob
 from htm_core.store.write import FEW
@@ -84,21 +85,57 @@ def claim(database: Database, model: str, turns: Turns, *, limit: int = 64) -> l
 # -- claims in turns ------------------------------------------------------------------------------------------------------
 
 
-def test_a_claim_has_everybody_in_it_and_reads_few_rows_while_one_tenant_has_a_hundred_thousand_jobs(
-    database: Database, model: str
+@pytest.mark.parametrize("analyzed", ["never", "while each tenant had one job", "with one tenant's queue", "now"])
+def test_a_claim_has_everybody_in_it_and_reads_few_rows_whatever_waits_and_whatever_the_statistics_say(
+    empty_database: str, analyzed: str
 ) -> None:
-    busy = add_backlog(database, 100_000, model=model, passages=0)
-    others = {add_backlog(database, 2, model=model, passages=0) for _ in range(5)}
-    with database.transaction("", role="htm_worker") as connection:
-        claimed = jobs.claim(connection, ("embed", model), limit=64, lease=60)
-        read = connection.execute(
-            "select seq_tup_read, idx_tup_fetch from pg_stat_xact_user_tables where relname = 'jobs' "
-            "and schemaname = current_schema()"
+    """Twenty thousand jobs of one tenant wait beside those of three hundred others."""
+    found = runtime(empty_database, IDLE).database
+    found.open()
+
+    def analyze(*when: str) -> None:
+        if analyzed in when:
+            with found.owner() as connection:
+                connection.execute("analyze jobs")
+
+    def read(connection: Connection) -> int:
+        row = connection.execute(
+            "select seq_tup_read + idx_tup_fetch as rows from pg_stat_xact_user_tables where relname = 'jobs'"
         ).fetchone()
-    assert Counter(job.tenant for job in claimed) == Counter(dict.fromkeys(others, 2) | {busy: 54})
-    assert read is not None
-    assert read["seq_tup_read"] == 0
-    assert read["idx_tup_fetch"] < 10 * 64
+        assert row is not None
+        return int(row["rows"])
+
+    with found.owner() as connection:
+        connection.execute("alter table jobs set (autovacuum_enabled = off)")
+    small = [add_backlog(found, 1, model="m" if n % 2 else f"m{n}", passages=0) for n in range(300)]
+    analyze("while each tenant had one job")
+    busy = add_backlog(found, 20_000, model="m", passages=0)
+    analyze("with one tenant's queue")
+    waiting = set(small[1::2]) | {busy}
+    others = {add_backlog(found, 2, model="m", passages=0) for _ in range(5)}
+    analyze("now")
+    lane = ("embed", "m")
+    with found.transaction("", role="htm_worker") as connection:
+        claimed = jobs.claim(connection, lane, limit=512, lease=60)
+        assert Counter(job.tenant for job in claimed) == Counter(
+            dict.fromkeys(waiting, 1) | dict.fromkeys(others, 2) | {busy: 352}
+        )
+        assert read(connection) < 10 * 512
+    with found.transaction("", role="htm_worker") as connection:
+        only = jobs.claim(connection, lane, limit=8, lease=60, only=[busy, small[0]])
+        assert Counter(job.tenant for job in only) == {busy: 8}
+        assert jobs.claim(connection, ("tag", ""), limit=8, lease=60, only=[busy]) == []
+        assert read(connection) < 5 * 512  # those that are claimed already are stepped over
+    nodes = [(job.tenant, job.node_id) for job in claimed if job.node_id is not None]
+    with found.owner() as connection:
+        connection.execute("update jobs set claimed_until = null")
+    with found.transaction("", role="htm_worker") as connection:
+        again = jobs.claim_nodes(connection, lane, nodes, limit=100, lease=60)
+        assert [job.node_id for job in again] == [node for _, node in nodes[:100]]
+    with found.transaction("", role="htm_worker") as connection:
+        assert jobs.claim_nodes(connection, lane, nodes[:100], limit=100, lease=60) == [], "somebody has them"
+        assert read(connection) < 10 * 100
+    found.close()
 
 
 def test_of_one_owner_the_newest_job_comes_first(database: Database, model: str) -> None:

@@ -1,8 +1,11 @@
 -- Which jobs a worker does next: tenants and their owners take turns, and of each owner the newest job comes first.
 --
 -- A claim reads about as many rows as it takes, however many jobs wait: it steps through the index jobs_by_turn from one tenant
--- to the next and from one owner to the next. What it reads in vain are jobs that are claimed already or put off. The settings
--- hold the planner to that index whatever the statistics say: the table may be empty when they are made and full a second later.
+-- to the next and from one owner to the next. What it reads in vain are jobs that are claimed already or put off.
+--
+-- The statistics may be those of an empty table that is full a second later. So no statement here leaves a choice: no other index has the
+-- order that is asked for (a step compares whole rows, since an order by what is known to be equal would be dropped, and the keys, which
+-- begin with the tenant, have the rest), sorting and reading the table are off, and a job is claimed where the cursor stands.
 
 -- Whether a job may be claimed now. Without settings, so that PostgreSQL inlines it.
 create or replace function htm.is_due(j htm.jobs) returns boolean language sql stable
@@ -10,57 +13,61 @@ begin atomic
   select j.parked_at is null and j.run_at <= now() and (j.claimed_until is null or j.claimed_until < now());
 end;
 
+-- Owners of a tenant with due jobs, the first of them after `after`, which is null at first, and from the beginning again.
+create or replace function htm.due_owners(
+  of_kind text, of_model text, of_bulk boolean, of_tenant text, after text, at_most integer) returns text[]
+language plpgsql stable set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
+set enable_incremental_sort = off set jit = off as $$
+declare found text[] := '{}'; last text := after; next text; again boolean := false;
+begin
+  while cardinality(found) < at_most loop
+    if last is null then
+      select j.owner into next from htm.jobs j
+      where (j.kind, j.model, j.bulk, j.tenant) >= (of_kind, of_model, of_bulk, of_tenant)
+        and (j.kind, j.model, j.bulk, j.tenant) <= (of_kind, of_model, of_bulk, of_tenant) and htm.is_due(j)
+      order by j.kind, j.model, j.bulk, j.tenant, j.owner limit 1;
+    else
+      select j.owner into next from htm.jobs j
+      where (j.kind, j.model, j.bulk, j.tenant, j.owner) > (of_kind, of_model, of_bulk, of_tenant, last)
+        and (j.kind, j.model, j.bulk, j.tenant) <= (of_kind, of_model, of_bulk, of_tenant) and htm.is_due(j)
+      order by j.kind, j.model, j.bulk, j.tenant, j.owner limit 1;
+    end if;
+    if again and (next is null or next > after) then exit; end if;
+    if next is not null then found := found || next; last := next;
+    elsif after is null then exit;
+    else again := true; last := null;
+    end if;
+  end loop;
+  return found;
+end $$;
+
 -- Tenants with due jobs, the first of them after `after`, and from the beginning again: of `only_tenants`, or of all (null) but
 -- `besides`, whose jobs are another client's.
 create or replace function htm.due_tenants(
   of_kind text, of_model text, of_bulk boolean, after text, at_most integer, only_tenants text[], besides text[]) returns text[]
 language plpgsql stable set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
+set enable_incremental_sort = off set jit = off as $$
 declare found text[] := '{}'; last text := after; next text; again boolean := false;
 begin
   if only_tenants is not null then
     return (select coalesce(array_agg(x.tenant order by x.is_after desc, x.tenant), '{}') from (
       select o.tenant, o.tenant > after as is_after from unnest(only_tenants) o(tenant)
-      where exists (select from htm.jobs j where j.kind = of_kind and j.model = of_model and j.bulk = of_bulk and j.tenant = o.tenant
-                      and htm.is_due(j))
+      where htm.due_owners(of_kind, of_model, of_bulk, o.tenant, null, 1) <> '{}'
       order by is_after desc, o.tenant limit at_most) x);
   end if;
   while cardinality(found) < at_most loop
     select j.tenant into next from htm.jobs j
-    where j.kind = of_kind and j.model = of_model and j.bulk = of_bulk and j.tenant > last and htm.is_due(j)
-    order by j.tenant limit 1;
+    where (j.kind, j.model, j.bulk, j.tenant) > (of_kind, of_model, of_bulk, last)
+      and (j.kind, j.model, j.bulk) <= (of_kind, of_model, of_bulk) and htm.is_due(j)
+    order by j.kind, j.model, j.bulk, j.tenant limit 1;
     if again and (next is null or next > after) then exit; end if;
     if next is not null then
       if next <> all(besides) then found := found || next; end if;
       last := next;
     elsif after = '' then exit;
     else again := true; last := '';
-    end if;
-  end loop;
-  return found;
-end $$;
-
--- The same for the owners of one tenant; `after` is null at first, since '' is an owner.
-create or replace function htm.due_owners(
-  of_kind text, of_model text, of_bulk boolean, of_tenant text, after text, at_most integer) returns text[]
-language plpgsql stable set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
-declare found text[] := '{}'; last text := after; next text; again boolean := false;
-begin
-  while cardinality(found) < at_most loop
-    if last is null then
-      select j.owner into next from htm.jobs j
-      where j.kind = of_kind and j.model = of_model and j.bulk = of_bulk and j.tenant = of_tenant and htm.is_due(j)
-      order by j.owner limit 1;
-    else
-      select j.owner into next from htm.jobs j
-      where j.kind = of_kind and j.model = of_model and j.bulk = of_bulk and j.tenant = of_tenant and j.owner > last and htm.is_due(j)
-      order by j.owner limit 1;
-    end if;
-    if again and (next is null or next > after) then exit; end if;
-    if next is not null then found := found || next; last := next;
-    elsif after is null then exit;
-    else again := true; last := null;
     end if;
   end loop;
   return found;
@@ -75,11 +82,16 @@ create or replace function htm.claim_jobs(
   only_tenants text[] default null, besides text[] default '{}')
 returns table (tenant text, id uuid, kind text, model text, node_id uuid, attempts integer, owner text, bulk boolean)
 language plpgsql volatile set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
+set enable_incremental_sort = off set jit = off as $$
 #variable_conflict use_column
 declare
   tenants text[]; turn_tenants text[]; turn_owners text[]; more_tenants text[]; more_owners text[];
   wanted integer := at_most; share integer; taken integer;
+  newest cursor (of_class boolean, of_tenant text, of_owner text, most integer) for
+    select from htm.jobs j
+    where j.kind = of_kind and j.model = of_model and j.bulk = of_class and j.tenant = of_tenant and j.owner = of_owner and htm.is_due(j)
+    order by j.run_at desc limit most for update skip locked;
 begin
   for class in 1 .. cardinality(classes) loop
     tenants := htm.due_tenants(of_kind, of_model, classes[class], after_tenants[class], wanted, only_tenants, besides);
@@ -96,22 +108,48 @@ begin
       more_tenants := '{}'; more_owners := '{}';
       for turn in 1 .. cardinality(turn_tenants) loop
         exit when wanted = 0;
-        return query
-          with due as materialized (
-            select j.tenant, j.id from htm.jobs j
-            where j.kind = of_kind and j.model = of_model and j.bulk = classes[class]
-              and j.tenant = turn_tenants[turn] and j.owner = turn_owners[turn] and htm.is_due(j)
-            order by j.run_at desc limit least(share, wanted) for update skip locked)
-          update htm.jobs j set claimed_until = now() + make_interval(secs => lease) from due
-          where j.tenant = due.tenant and j.id = due.id
-          returning j.tenant, j.id, j.kind, j.model, j.node_id, j.attempts, j.owner, j.bulk;
-        get diagnostics taken = row_count;
+        taken := 0;
+        for job in newest(classes[class], turn_tenants[turn], turn_owners[turn], least(share, wanted)) loop
+          update htm.jobs j set claimed_until = now() + make_interval(secs => lease) where current of newest
+          returning j.tenant, j.id, j.kind, j.model, j.node_id, j.attempts, j.owner, j.bulk
+            into tenant, id, kind, model, node_id, attempts, owner, bulk;
+          taken := taken + 1;
+          return next;
+        end loop;
         wanted := wanted - taken;
         if taken = share then
           more_tenants := more_tenants || turn_tenants[turn]; more_owners := more_owners || turn_owners[turn];
         end if;
       end loop;
       turn_tenants := more_tenants; turn_owners := more_owners;
+    end loop;
+  end loop;
+end $$;
+
+-- Claims the due jobs of these nodes, as far as nobody has them: `tenants` names the tenant of each.
+create or replace function htm.claim_jobs_of(
+  of_kind text, of_model text, tenants text[], nodes uuid[], at_most integer, lease float8)
+returns table (tenant text, id uuid, kind text, model text, node_id uuid, attempts integer, owner text, bulk boolean)
+language plpgsql volatile set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
+set enable_incremental_sort = off set jit = off as $$
+#variable_conflict use_column
+declare
+  taken integer := 0;
+  -- "between" and the order name one index: by the node. A node has one job of a kind and a model.
+  due cursor (of_tenant text, of_node uuid) for
+    select from htm.jobs j
+    where j.tenant = of_tenant and j.node_id between of_node and of_node and j.kind = of_kind and j.model = of_model and htm.is_due(j)
+    order by j.node_id limit 1 for update skip locked;
+begin
+  for place in 1 .. cardinality(nodes) loop
+    exit when taken = at_most;
+    for job in due(tenants[place], nodes[place]) loop
+      update htm.jobs j set claimed_until = now() + make_interval(secs => lease) where current of due
+      returning j.tenant, j.id, j.kind, j.model, j.node_id, j.attempts, j.owner, j.bulk
+        into tenant, id, kind, model, node_id, attempts, owner, bulk;
+      taken := taken + 1;
+      return next;
     end loop;
   end loop;
 end $$;
