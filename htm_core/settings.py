@@ -33,6 +33,7 @@ class Signals(BaseModel):
     prior: float = Field(default=0.0, ge=0, le=10, description="importance and use, for every query")
     echo: float = Field(default=1.0, ge=0, le=1, description="how much less a text that only asks is worth")
     diversity: float = Field(default=1.0, ge=0, le=1, description="how much less a copy of a better hit is worth")
+    ranker: float = Field(default=1.0, ge=0, le=1, description="what was learned of how all of these go together")
 
 
 class Settings(BaseModel):

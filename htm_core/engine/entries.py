@@ -15,6 +15,7 @@ from ..rules.identity import node_id
 from ..rules.limits import CALL_BYTES, TAGS_PER_CALL
 from ..rules.text import tags
 from ..rules.text.passages import lexical_text, split
+from ..rules.text.traits import traits
 from ..store.records import Entry, PassageDraft
 from ..types import Draft, TokenCounter
 
@@ -84,6 +85,7 @@ class Preparer:
                 starts=span.start,
                 stops=span.stop,
                 words=lexical_text(content[span.start : span.stop]),
+                traits=traits(content[span.start : span.stop]),
             )
             for span in split(content)
         )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import get_args
-from uuid import UUID
 
 from ..store import reindex as store
 from ..store.database import Database
@@ -15,30 +15,47 @@ BATCH = 500  # passages of one transaction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reindexed:
-    """The result of a reindexing; `htm reindex --json` prints these fields: how many passages there were, how many were renewed."""
+    """The result of a reindexing; `htm reindex --json` prints these fields.
+
+    `passages` is how many there were, `renewed` of how many the words were, `described` how many got the traits that the
+    ranker weighs.
+    """
 
     tenant: str
     passages: int
     renewed: int
+    described: int
 
 
 def reindex(database: Database, *, tenant: str, progress: Callable[[int], None] | None = None) -> Reindexed:
-    """Renew the words of a tenant's memories and documents, in short transactions, one after the other.
+    """Renew the words of a tenant's memories and documents, and the traits of memories, in short transactions, one after the other.
 
     What is up to date already is only read, so an interrupted run is simply run again. `progress` is called with the number of
     passages that were looked at so far. Raises `NotFound` for an unknown tenant, and `StorageError`.
     """
     store.check_tenant(database, tenant)
     seen = renewed = 0
-    for table in get_args(store.Table):
-        after: UUID | None = None
-        while True:
-            batch = store.renew(database, tenant, table, after=after, limit=BATCH)
-            if batch.last is None:
-                break
-            after, seen, renewed = batch.last, seen + batch.seen, renewed + batch.renewed
+
+    def look_at(batches: Iterator[store.Batch]) -> Iterator[store.Batch]:
+        """Pass the batches on, and say after each how many passages were looked at."""
+        nonlocal seen
+        for batch in batches:
+            yield batch
+            seen += batch.seen
             if progress is not None:
                 progress(seen)
+
+    for table in get_args(store.Table):
+        renewed += sum(batch.renewed for batch in look_at(_batches(partial(store.renew, database, tenant, table))))
+    described = sum(batch.renewed for batch in _batches(partial(store.describe, database, tenant)))
     if renewed:
         store.queue_count(database, tenant)
-    return Reindexed(tenant=tenant, passages=seen, renewed=renewed)
+    return Reindexed(tenant=tenant, passages=seen, renewed=renewed, described=described)
+
+
+def _batches(renew: Callable[..., store.Batch]) -> Iterator[store.Batch]:
+    """Renew batch after batch, until there is no more."""
+    batch = renew(after=None, limit=BATCH)
+    while batch.last is not None:
+        yield batch
+        batch = renew(after=batch.last, limit=BATCH)

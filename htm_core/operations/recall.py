@@ -15,6 +15,7 @@ from ..rules import validation
 from ..rules.filters.filters import compile_where
 from ..rules.fusion import reciprocal_rank
 from ..rules.limits import RESULTS
+from ..rules.ranking import Weights, weights_for
 from ..rules.relevance import relevance
 from ..rules.text import query_signals
 from ..rules.text.near_duplicates import copies
@@ -172,7 +173,7 @@ def _find_with(engine: Engine, query: RecallQuery, speakers: Mapping[str, str]) 
     if query.mode == "vector" and embedding is None:
         raise ModelError(f"expected a vector for mode='vector', but {degraded}; use mode='hybrid', or fix the embedder")
     try:
-        hits, known = _search(engine, replace(query, embedding=embedding))
+        hits, known = _search(engine, replace(query, embedding=embedding, ranking=_ranking(engine, query, embedding)))
         degraded = degraded or (None if embedding is None else _by_words_alone(hits, query.query))
     except DimensionMismatch as error:
         if query.words is None or embedding is None or not engine.model_changed():
@@ -183,6 +184,14 @@ def _find_with(engine: Engine, query: RecallQuery, speakers: Mapping[str, str]) 
     timings = Timings(embedding=(embedded - started) * 1e3, sql=(time.perf_counter() - embedded) * 1e3)
     recall = Recall(query=query.query, hits=tuple(hits), degraded=degraded, timeframe=query.timeframe, timings=timings)
     return recall, known
+
+
+def _ranking(engine: Engine, query: RecallQuery, embedding: Sequence[float] | None) -> Weights | None:
+    """What the ranker weighs by; None where it has learned nothing: it compares meaning and words, and the sum of their parts."""
+    if embedding is None or query.words is None or engine.settings.fusion == "ranks":
+        return None
+    share = query.signal_weights.ranker
+    return weights_for(query.text, share=share) if share else None
 
 
 def _by_words_alone(hits: Sequence[Hit], query: str) -> str | None:

@@ -30,7 +30,7 @@ from .reader import Reader
 from .sources import Sources
 
 # Signals of recall that come from around a text, or from its history: a palace goes by the text itself.
-AROUND = ("session", "context", "speaker", "prior", "echo")
+AROUND = ("session", "context", "speaker", "prior", "echo", "ranker")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

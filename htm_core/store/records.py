@@ -12,17 +12,19 @@ from uuid import UUID
 from psycopg.types.multirange import TimestamptzMultirange
 from psycopg.types.range import TimestamptzRange
 
+from ..rules.text.traits import Trait
 from ..types import DEFAULT_IMPORTANCE, Mention, Node, Window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassageDraft:
-    """One passage of a content: its position, and its text as the lexical index gets it."""
+    """One passage of a content: its position, its text as the lexical index gets it, and what it is like."""
 
     id: UUID
     starts: int
     stops: int
     words: str
+    traits: Trait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

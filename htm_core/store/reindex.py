@@ -1,4 +1,4 @@
-"""Passages whose words were indexed by the rules of an older version, and their renewal."""
+"""Passages that were indexed by the rules of an older version: their words and traits are renewed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Literal
 from uuid import UUID
 
 from ..errors import NotFound
+from ..rules.text.traits import traits
 from . import jobs
 from .database import Database
 from .owner_claims import EVERYBODY
@@ -38,6 +39,18 @@ def renew(database: Database, tenant: str, table: Table, *, after: UUID | None, 
         row = connection.execute(load("reindex")[table], {"after": after, "limit": limit}).fetchone()
     assert row is not None  # a select without from has one row
     return Batch(row["last"], row["seen"], row["renewed"])
+
+
+def describe(database: Database, tenant: str, *, after: UUID | None, limit: int) -> Batch:
+    """Write the traits of the next passages of memories that have none, in a transaction of their own."""
+    with database.transaction(tenant, claim=EVERYBODY) as connection:
+        row = connection.execute(load("reindex")["undescribed"], {"after": after, "limit": limit}).fetchone()
+        assert row is not None  # an aggregate has one row
+        ids: list[UUID] = row["ids"] or []
+        if ids:
+            found = [int(traits(text or "")) for text in row["texts"]]
+            connection.execute(load("reindex")["describe"], {"ids": ids, "traits": found})
+    return Batch(row["last"], row["seen"], len(ids))
 
 
 def queue_count(database: Database, tenant: str) -> None:

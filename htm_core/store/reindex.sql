@@ -16,6 +16,22 @@ renewed as (
 select (select id from batch order by id desc limit 1) as last, (select count(*) from batch) as seen,
        (select count(*) from renewed) as renewed
 
+-- name: undescribed
+-- Of the next passages the texts of those whose traits nobody has written yet.
+with batch as materialized (
+  select p.id, p.node_id, p.body, p.starts, p.stops, p.traits from passages p
+  where p.tenant = this_tenant() and (%(after)s::uuid is null or p.id > %(after)s::uuid)
+  order by p.id limit %(limit)s)
+select (select id from batch order by id desc limit 1) as last, (select count(*) from batch) as seen,
+       array_agg(b.id) as ids,
+       array_agg(coalesce(b.body, (select substr(n.content, b.starts + 1, b.stops - b.starts) from nodes n
+                                   where n.tenant = this_tenant() and n.id = b.node_id))) as texts
+from batch b where b.traits is null
+
+-- name: describe
+update passages p set traits = g.traits from unnest(%(ids)s::uuid[], %(traits)s::int[]) g(id, traits)
+where p.tenant = this_tenant() and p.id = g.id
+
 -- name: documents
 with batch as materialized (
   select p.document, p.ordinal, p.collection, p.lexemes, p.weights from document_passages p

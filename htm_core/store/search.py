@@ -9,6 +9,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
+from ..rules.ranking import Weights
 from ..settings import Signals
 from ..types import AppliedTimeframe, Hit, Match, Mention, Mode, Window
 from .connection import HalfVector
@@ -51,6 +52,7 @@ class RecallQuery:
     limited to; `at_any_time` is the same query without them, for when they hold no answer. `words` is what the lexical arm
     searches for, `embedding` what the vector arm compares with; an arm without its part does not run. Each arm brings `pool`
     candidates, and the vector's score counts for `vector_share` beside the words'. `forms` are the words that may be names.
+    `ranking` is what the ranker weighs by; without it nothing is added to the score.
     """
 
     query: str
@@ -70,6 +72,7 @@ class RecallQuery:
     at_any_time: RecallQuery | None = None
     speakers: Sequence[str] = ()
     forms: Sequence[str] = ()
+    ranking: Weights | None = None
     words: str | None = None
     phrases: Sequence[str] = ()
     embedding: Sequence[float] | None = None
@@ -83,10 +86,14 @@ class RecallQuery:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The hits of a search, and which of the query's forms are names of speakers; None where no hit could say so."""
+    """The hits of a search, and which of the query's forms are names of speakers; None where no hit could say so.
+
+    `features` has for each hit what the ranker weighed, and the traits of its passage after it; None without a ranker.
+    """
 
     hits: list[Hit]
     known_speakers: list[str] | None
+    features: list[list[float] | None] = field(default_factory=list)
 
 
 def recall(connection: Connection, query: RecallQuery) -> SearchResult:
@@ -114,9 +121,12 @@ def recall(connection: Connection, query: RecallQuery) -> SearchResult:
         "tags_weight": weights.tags,
         "phrases": list(query.phrases) or None,
         "forms": list(query.forms) or None,
+        "ranking": None if query.ranking is None else list(query.ranking.features),
+        "trait_weights": None if query.ranking is None else list(query.ranking.traits),
     }
     rows = connection.execute(load("search")["recall"], parameters | query.filters.parameters()).fetchall()
-    return SearchResult([_hit(row) for row in rows], rows[0]["known_speakers"] if rows else None)
+    known = rows[0]["known_speakers"] if rows else None
+    return SearchResult([_hit(row) for row in rows], known, [row["features"] for row in rows])
 
 
 def _hit(row: Mapping[str, Any]) -> Hit:
@@ -144,6 +154,7 @@ def _hit(row: Mapping[str, Any]) -> Hit:
             "speaker": row["speaker_part"],
             "time": row["time_part"],
             "prior": row["prior_part"],
+            "ranker": row["ranker_part"],
             "diversity": 0.0,
             "echo": 0.0,
         },

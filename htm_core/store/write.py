@@ -141,6 +141,7 @@ def _insert(
             "starts": [piece.starts for _, _, piece in pieces],
             "stops": [piece.stops for _, _, piece in pieces],
             "bodies": [piece.words for _, _, piece in pieces],
+            "traits": [int(piece.traits) for _, _, piece in pieces],
             "sessions": [entry.session for entry in fresh],
             "external": [entry.external_id for entry in fresh],
             "ats": [entry.at for entry in fresh],

@@ -5,4 +5,5 @@ select new_nodes, new_metadata, waiting, unwritten from write_entries(
   %(new_metadatas)s::jsonb[], %(long)s::boolean[], %(few)s,
   %(passages)s::uuid[], %(passage_nodes)s::uuid[], %(ordinals)s::int[], %(starts)s::int[], %(stops)s::int[], %(bodies)s::text[],
   %(ids)s::uuid[], %(nodes)s::uuid[], %(sessions)s::text[], %(external)s::text[], %(roles)s::text[], %(names)s::text[],
-  %(ats)s::timestamptz[], %(keys)s::text[], %(contents)s::text[], %(metadatas)s::jsonb[], %(payloads)s::bytea[], %(logged)s::boolean[])
+  %(ats)s::timestamptz[], %(keys)s::text[], %(contents)s::text[], %(metadatas)s::jsonb[], %(payloads)s::bytea[], %(logged)s::boolean[],
+  %(traits)s::int[])

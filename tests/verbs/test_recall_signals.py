@@ -13,7 +13,7 @@ from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
 
 NOW = datetime(2026, 5, 14, 12, tzinfo=UTC)
-PARTS = {"vector", "words", "context", "tags", "session", "speaker", "time", "prior", "diversity", "echo"}
+PARTS = {"vector", "words", "context", "tags", "session", "speaker", "time", "prior", "diversity", "echo", "ranker"}
 
 
 def without(*names: str) -> Settings:
@@ -46,7 +46,7 @@ def test_the_parts_of_a_score_add_up_to_it(make: Make) -> None:
             assert hits
             for hit in hits:
                 assert set(hit.signals) == PARTS
-                assert all(part >= 0 for name, part in hit.signals.items() if name != "echo")
+                assert all(part >= 0 for name, part in hit.signals.items() if name not in ("echo", "ranker"))
                 assert sum(hit.signals.values()) == pytest.approx(hit.score)
                 assert 0 < hit.score <= 1
             assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)

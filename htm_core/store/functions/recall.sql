@@ -10,16 +10,19 @@
 -- which of them are speakers' (`known_speakers`), since who asks can only guess `speakers` before. The parts of a hit add up to its score,
 -- which is in [0, 1]: (vector + text + context + tags + sum of weight * signal) / (1 + sum of weights), over the signals that this
 -- query can have.
+--
+-- `ranking` has the weights of the ranker (rules/ranking.py says of what), `trait_weights` those of the traits of a passage, one a bit. What
+-- they weigh to is added to the score, which stays in [0, 1]. Without `ranking` it is 0. `features` is what was weighed.
 create or replace function htm.recall(
   words text, embedding pgvector.halfvec, model text, f htm.filters, pool integer, max_hits integer, vector_share float8, min_score float8,
   speakers text[], moments tstzmultirange, signals htm.signal_weights, phrases text[] default null,
-  forms text[] default null)
+  forms text[] default null, ranking float8[] default null, trait_weights float8[] default null)
 returns table (
   id uuid, score float8, vector_rank bigint, text_rank bigint, vector_part float8, text_part float8, context_part float8,
   tags_part float8, session_part float8, speaker_part float8, time_part float8, prior_part float8, content text, tokens integer,
   created_at timestamptz, owner text, importance float8, metadata jsonb, access_count bigint, accessed_at timestamptz,
   passage text, tags text[], keys text[], version integer, mentions jsonb, cosine float8, word_coverage float8,
-  matched_words bigint, query_words bigint, passage_length integer, known_speakers text[])
+  matched_words bigint, query_words bigint, passage_length integer, known_speakers text[], ranker_part float8, features float8[])
 language plpgsql stable security definer rows 10 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_memoize = off set enable_hashagg = off as $$
 #variable_conflict use_column
@@ -113,7 +116,7 @@ begin
               where m.tenant = me and m.node_id = h.node_id
                 and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter)
               order by m.at desc, m.seq desc limit 20) m),
-           h.cosine, 0::float8, 0::bigint, null::bigint, p.length, known_speakers
+           h.cosine, 0::float8, 0::bigint, null::bigint, p.length, known_speakers, 0::float8, null::float8[]
     from hits h
     cross join lateral (
       select q.body, q.starts, q.stops, q.length from htm.passages q where q.tenant = me and q.id = h.passage_id offset 0) p
@@ -139,7 +142,7 @@ begin
     full join unnest(text_hits) with ordinality t(node_id, rank) on t.node_id = v.node_id),
   -- Every passage of the candidates, scored by its vector and by its words, each in [0, 1].
   candidate_passages as (
-    select c.node_id, c.vector_rank, c.text_rank, p.id as passage_id, p.weights, p.length, w.text_score,
+    select c.node_id, c.vector_rank, c.text_rank, p.id as passage_id, p.weights, p.length, p.traits, w.text_score,
            1 - nullif(case when p.id is distinct from c.passage_id then v.distance else c.distance end, 'NaN') as cosine,
            case when p.id is distinct from c.passage_id and v.distance is null
                 then least(1, w.text_score / 0.75)  -- it still waits for its vector: words that cover all stand for a cosine of about 0.5
@@ -147,7 +150,7 @@ begin
            end as vector_score,
            sum(p.length) over (partition by c.node_id) as node_length
     from candidates c, lateral (
-      select q.id, q.weights, q.length from htm.passages q where q.tenant = me and q.node_id = c.node_id offset 0) p
+      select q.id, q.weights, q.length, q.traits from htm.passages q where q.tenant = me and q.node_id = c.node_id offset 0) p
     left join lateral (
       select e.embedding operator(pgvector.<=>) query_vector as distance from (
         select x.space, x.embedding from htm.vectors x
@@ -168,9 +171,9 @@ begin
     where b.fused_score > 0 or (words is null and b.cosine is not null)),  -- the nearest by vector are hits however far they are
   -- Where the candidates were said: their latest mentions that pass the filters.
   candidate_mentions as materialized (
-    select r.node_id, r.place, r.node_length, m.id, m.owner, m.session, m.seq, m.name, m.at, m.in_conversation
+    select r.node_id, r.place, r.node_length, m.id, m.owner, m.session, m.seq, m.role, m.name, m.at, m.in_conversation
     from ranked_candidates r, lateral (
-      select m.id, m.owner, m.session, m.seq, m.name, m.at,
+      select m.id, m.owner, m.session, m.seq, m.role, m.name, m.at,
              m.role is not null or m.name is not null or m.session <> '' as in_conversation
       from htm.mentions m
       where m.tenant = me and m.node_id = r.node_id
@@ -180,7 +183,7 @@ begin
   -- What was said up to two messages before and after the best of them. A long text neither takes from it nor gives to it.
   neighbours as (
     select n.* from candidate_mentions c, lateral (
-      select m.node_id, m.id, m.owner, m.session, m.seq, m.name, m.at from htm.mentions m
+      select m.node_id, m.id, m.owner, m.session, m.seq, m.role, m.name, m.at from htm.mentions m
       where m.tenant = me and m.owner = c.owner and m.session = c.session and m.seq between c.seq - 2 and c.seq + 2
         and m.forgotten_at is null and m.node_id is not null and m.id <> c.id
         and (m.role is not null or m.name is not null or m.session <> '') offset 0) n
@@ -189,10 +192,10 @@ begin
   -- Both, each mention once.
   considered as materialized (
     select distinct on (s.id) s.* from (
-      select c.node_id, c.id, c.owner, c.session, c.seq, c.name, c.at, c.in_conversation, true as is_candidate
+      select c.node_id, c.id, c.owner, c.session, c.seq, c.role, c.name, c.at, c.in_conversation, true as is_candidate
       from candidate_mentions c
       union all
-      select n.node_id, n.id, n.owner, n.session, n.seq, n.name, n.at, true, false from neighbours n) s
+      select n.node_id, n.id, n.owner, n.session, n.seq, n.role, n.name, n.at, true, false from neighbours n) s
     order by s.id, s.is_candidate desc),
   -- Nodes that neither search found, but that stand beside a candidate.
   neighbour_nodes as (
@@ -200,26 +203,26 @@ begin
     where not c.is_candidate and not exists (select 1 from ranked_candidates r where r.node_id = c.node_id)),
   -- Their passages, scored like those of candidates.
   neighbour_passages as (
-    select n.node_id, p.id as passage_id, p.weights, p.length, 1 - nullif(v.distance, 'NaN') as cosine,
+    select n.node_id, p.id as passage_id, p.weights, p.length, p.traits, 1 - nullif(v.distance, 'NaN') as cosine,
            coalesce(least(1, greatest(0, 1 - nullif(v.distance, 'NaN')) / 0.8), 0) as vector_score,
            least(1, coalesce(-(p.weights operator(pgvector.<#>) query_weights) / best_score, 0)) as text_score,
            sum(p.length) over (partition by n.node_id) as node_length
     from neighbour_nodes n, lateral (
-      select q.id, q.weights, q.length from htm.passages q where q.tenant = me and q.node_id = n.node_id and q.live offset 0) p
+      select q.id, q.weights, q.length, q.traits from htm.passages q where q.tenant = me and q.node_id = n.node_id and q.live offset 0) p
     left join lateral (
       select e.embedding operator(pgvector.<=>) query_vector as distance from (
         select x.space, x.embedding from htm.vectors x where x.tenant = me and x.passage_id = p.id offset 0) e
       where e.space = space_id offset 0) v on true),
   -- Each node with the best of its passages, and how much it takes from and gives to what stands around it.
   best_passages as materialized (
-    select r.node_id, r.passage_id, r.vector_rank, r.text_rank, r.vector_score, r.text_score, r.weights, r.length, r.cosine,
+    select r.node_id, r.passage_id, r.vector_rank, r.text_rank, r.vector_score, r.text_score, r.weights, r.length, r.traits, r.cosine,
            htm.context_share(r.node_length) as context_share, true as was_found
     from ranked_candidates r
     where r.node_id in (select c.node_id from considered c)
     union all
     select b.* from (
       select distinct on (p.node_id) p.node_id, p.passage_id, null::bigint, null::bigint, p.vector_score, p.text_score, p.weights,
-             p.length, p.cosine, htm.context_share(p.node_length), false
+             p.length, p.traits, p.cosine, htm.context_share(p.node_length), false
       from neighbour_passages p
       order by p.node_id, vector_weight * p.vector_score + (1 - vector_weight) * p.text_score desc, p.passage_id) b),
   -- How much each of the query's heaviest terms counts in the best passage of each node, as a share of the best score.
@@ -287,7 +290,7 @@ begin
     where tag_patterns is not null group by 1),
   -- Each mention with the parts of its score that come from the vector, its words, what stands around it, and its tags.
   mention_parts as materialized (
-    select c.*, b.passage_id, b.vector_rank, b.text_rank, b.was_found, b.cosine, b.text_score as word_coverage, b.length,
+    select c.*, b.passage_id, b.vector_rank, b.text_rank, b.was_found, b.cosine, b.vector_score, b.text_score as word_coverage, b.length, b.traits,
            n.matched, vector_weight * b.vector_score as vector_part,
            (1 - vector_weight) * coalesce(n.covered, 0) as text_part,
            (1 - vector_weight) * greatest(0, coalesce(x.covered, 0) - coalesce(n.covered, 0)) as context_part,
@@ -325,15 +328,51 @@ begin
     from best_mentions b where b.was_found or not filtered
        or case when allowed_nodes is null then htm.node_matches(b.node_id, f)
                else b.node_id in (select unnest(allowed_nodes)) end offset 0),
+  -- Each node with the score that these parts give it, and its place by that score.
+  scored as (
+    select p.*, row_number() over (order by p.score desc, p.cosine desc nulls last, p.node_id) as score_place from (
+      select n.*, (n.vector_part + n.text_part + n.context_part + n.tags_part + n.session_part + n.speaker_part + n.time_part
+                   + n.prior_part) / total_weight as score
+      from node_parts n) p),
+  -- What the ranker weighs, in the order of its weights: how the node stands among the others, what it has in common with the query,
+  -- what stands beside it, and who said it. It was learned from conversations: where none was found it has nothing to say.
+  weighed as (
+    select s.*, case when ranking is not null and bool_or(s.in_conversation) over () then array[
+             max(s.score) over () - s.score,
+             0.8 * s.vector_score,
+             s.vector_score / nullif(max(s.vector_score) over (), 0),
+             s.word_coverage,
+             s.word_coverage / nullif(max(s.word_coverage) over (), 0),
+             coalesce(s.matched, 0)::float8 / nullif(cardinality(query_terms.lexemes), 0),
+             (s.vector_rank is null)::integer,
+             (s.text_rank is null)::integer,
+             ln(s.score_place),
+             1.0 / s.score_place,
+             s.context_part / total_weight,
+             s.speaker_part / total_weight,
+             s.time_part / total_weight,
+             sum(1.0 / s.score_place) over conversation * s.in_conversation::integer,
+             count(*) over conversation * s.in_conversation::integer,
+             coalesce(max(s.score) over (conversation order by s.seq range between 1 preceding and 1 preceding), 0)
+               * s.in_conversation::integer,
+             coalesce(max(s.score) over (conversation order by s.seq range between 1 following and 1 following), 0)
+               * s.in_conversation::integer,
+             (s.role is not distinct from 'user')::integer,
+             (s.role is not distinct from 'assistant')::integer]::float8[] end as features
+    from scored s window conversation as (partition by s.owner, s.session)),
+  ranked as (
+    select w.*, case when w.features is null then 0 else
+             (select sum(coalesce(x.feature, 0) * x.weight) from unnest(w.features, ranking) x(feature, weight))
+             + (select coalesce(sum(t.weight) filter (where w.traits >> (t.bit::integer - 1) & 1 = 1), 0)
+                from unnest(trait_weights) with ordinality t(weight, bit)) end as ranker_part
+    from weighed w),
   -- The best of them. Scores are equal from a cosine of 0.8 on: the nearer comes first.
   hits as materialized (
-    select s.* from (
-      select p.*, (p.vector_part + p.text_part + p.context_part + p.tags_part + p.session_part + p.speaker_part + p.time_part
-                   + p.prior_part) / total_weight as score
-      from node_parts p) s
-    where (s.score > 0 or words is null) and s.score >= min_score
-    order by s.score desc, s.cosine desc nulls last, s.node_id limit max_hits)
-  select h.node_id, h.score, h.vector_rank, h.text_rank, h.vector_part / total_weight, h.text_part / total_weight,
+    select r.*, least(1, greatest(0, r.score + r.ranker_part)) as final_score
+    from ranked r
+    where (r.score > 0 or words is null) and least(1, greatest(0, r.score + r.ranker_part)) >= min_score
+    order by r.score + r.ranker_part desc, r.cosine desc nulls last, r.node_id limit max_hits)
+  select h.node_id, h.final_score, h.vector_rank, h.text_rank, h.vector_part / total_weight, h.text_part / total_weight,
          h.context_part / total_weight, h.tags_part / total_weight, h.session_part / total_weight, h.speaker_part / total_weight,
          h.time_part / total_weight, h.prior_part / total_weight,
          n.content, n.tokens, n.created_at, n.owner, s.importance, s.metadata, s.access_count, s.accessed_at,
@@ -350,7 +389,8 @@ begin
             where m.tenant = me and m.node_id = h.node_id
               and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter)
             order by m.at desc, m.seq desc limit 20) m),
-         h.cosine, h.word_coverage, coalesce(h.matched, 0), cardinality(query_terms.lexemes)::bigint, h.length::integer, known_speakers
+         h.cosine, h.word_coverage, coalesce(h.matched, 0), cardinality(query_terms.lexemes)::bigint, h.length::integer, known_speakers,
+         h.final_score - h.score, case when h.features is not null then h.features || h.traits::float8 end
   from hits h
   cross join lateral (
     select n.content, n.tokens, n.created_at, n.owner from htm.nodes n
@@ -361,5 +401,5 @@ begin
   cross join lateral (
     select array_agg(k.key order by k.key) as names, max(k.version) as version from htm.keys k
     where k.tenant = me and k.node_id = h.node_id and k.current) k
-  order by h.score desc, h.cosine desc nulls last, h.node_id;
+  order by h.score + h.ranker_part desc, h.cosine desc nulls last, h.node_id;
 end $$;

@@ -15,7 +15,7 @@ create or replace function htm.write_entries(
   few integer,
   passages uuid[], passage_nodes uuid[], ordinals int[], starts int[], stops int[], bodies text[],
   mentions uuid[], mention_nodes uuid[], sessions text[], external_ids text[], roles text[], names text[], said_at timestamptz[],
-  keys text[], own_contents text[], metadatas jsonb[], payloads bytea[], logged boolean[],
+  keys text[], own_contents text[], metadatas jsonb[], payloads bytea[], logged boolean[], traits int[] default null,
   out new_nodes uuid[], out new_metadata jsonb, out waiting uuid[], out unwritten integer)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
@@ -50,12 +50,12 @@ begin
       where (g.id in (select htm.each_id(new_nodes))) is true
       returning node_id, metadata)
     select jsonb_object_agg(s.node_id, s.metadata) into new_metadata from stated s where s.metadata <> '{}';
-    insert into htm.passages (tenant, id, node_id, ordinal, owner, starts, stops, length, lexemes, weights, version)
+    insert into htm.passages (tenant, id, node_id, ordinal, owner, starts, stops, length, lexemes, weights, version, traits)
     select me, g.id, g.node_id, g.ordinal, of_owner, g.starts, g.stops, c.length,
-           htm.with_prefix(c.words, l.prefix), htm.bm25_weights(c.words, c.length, l.k1, l.b, l.average_length), l.version
+           htm.with_prefix(c.words, l.prefix), htm.bm25_weights(c.words, c.length, l.k1, l.b, l.average_length), l.version, g.traits
     from htm.lexicon l,
-         unnest(write_entries.passages, passage_nodes, ordinals, write_entries.starts, write_entries.stops, bodies)
-         g(id, node_id, ordinal, starts, stops, body),
+         unnest(write_entries.passages, passage_nodes, ordinals, write_entries.starts, write_entries.stops, bodies,
+                write_entries.traits) g(id, node_id, ordinal, starts, stops, body, traits),
          lateral (select w as words, htm.lexeme_count(w) as length from htm.to_lexemes(l.config, g.body) w) c
     where l.tenant = me and (g.node_id in (select htm.each_id(new_nodes))) is true;
     get diagnostics written = row_count;

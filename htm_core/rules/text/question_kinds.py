@@ -1,0 +1,30 @@
+"""The kinds of a question that change what a good answer looks like. It reads English."""
+
+from __future__ import annotations
+
+import re
+
+_AUXILIARY = r"(?:is|was|does|has|are|were|do|did|have|had|can|could|would|will|should|this|his)\b"
+_KINDS = {
+    "when": r"^\W*when\b|\bwhat (?:date|day|month|year|time)\b|\b(?:on|in) (?:what|which) (?:date|day|month|year)\b"
+    r"|\bhow long (?:ago|since|before|after)\b|\bhow many (?:days|weeks|months|years)\b",
+    "number": r"\bhow (?:many|much|long|often|old|far|big|high)\b",
+    "where": r"^\W*where\b|\b(?:which|what) (?:city|country|place|town|state)\b",
+    "who": r"^\W*(?:who|whose|whom)\b",
+    "list": rf"^\W*(?:what|which) (?:(?:are|were) )?(?:(?!{_AUXILIARY})\w+ ){{0,2}}?(?!{_AUXILIARY})\w{{3,}}s\b"
+    r"|\bhow (?:many|often)\b|\blist\b|\ball (?:the|my|of)\b"
+    r"|\b(?:kind|type|sort)s? of\b",
+    "course": r"\bsummar|\boverview\b|\brecap\b|\bwalk me through\b|\bover time\b|\bhow (?:did|has|have) .*"
+    r"(?:develop|evol|chang|progress|grow|come along|go|gone)\b|\bwhole (?:project|story)\b|\bin (?:what|which) order\b"
+    r"|\border in which\b|\bsequence\b|\bfrom (?:start|beginning|the start|the beginning)\b",
+    "own": r"\b(?:i|i'm|i've|i'd|my|me|mine|we|our|us)\b",
+    "advice": r"\b(?:should|would you|could you|can you|recommend|suggest|advice|help me|best way|how (?:do|can|would) i)\b",
+    "inference": r"\b(?:would|might|could|likely|probably)\b",
+}
+KINDS = tuple(_KINDS)
+_PATTERNS = {kind: re.compile(pattern, re.I) for kind, pattern in _KINDS.items()}
+
+
+def kinds_of(question: str) -> list[str]:
+    """The kinds of a question; most have none or one."""
+    return [kind for kind, pattern in _PATTERNS.items() if pattern.search(question)]

@@ -1,0 +1,114 @@
+"""The ranker in recall: a part of the score like any other, of conversations alone, and of what passages are like."""
+
+from __future__ import annotations
+
+import pytest
+
+from htm_core import Draft, Memory, Signals
+from htm_core.jobs.reindex import reindex
+from htm_core.rules import ranking
+from htm_core.rules.text.traits import traits
+from htm_core.store.database import Database
+from htm_core.store.owner_claims import EVERYBODY
+from tests.conftest import SETTINGS, Make
+
+TALK = [
+    "Shall we look at the old crane in the harbour?",
+    "I painted the old crane in the harbour green in May.",
+    "The crane in the harbour? Wow!",
+    "Whenever I ask about the crane, please show the tide as well.",
+    "My sister Clara works at the harbour of Ghent.",
+]
+
+
+def talk(memory: Memory) -> None:
+    memory.remember_many([
+        Draft(content=text, session="talk", role="assistant" if n % 2 else "user") for n, text in enumerate(TALK)
+    ])  # fmt: skip
+    memory.flush()
+
+
+def stored(database: Database, tenant: str) -> dict[str, int | None]:
+    with database.transaction(tenant, claim=EVERYBODY) as connection:
+        rows = connection.execute(
+            "select n.content, p.traits from passages p join nodes n on n.tenant = p.tenant and n.id = p.node_id"
+        ).fetchall()
+    return {row["content"]: row["traits"] for row in rows}
+
+
+def test_what_the_ranker_adds_is_a_part_of_the_score_and_the_score_stays_in_its_range(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with make() as memory:
+        talk(memory)
+        for scale in (1.0, 50.0, -50.0):
+            monkeypatch.setattr(ranking, "WEIGHTS", {"first_person": 0.1 * scale})
+            hits = memory.recall("Who painted the crane in the harbour?", explain=True, hold=False)
+            assert hits
+            assert any(hit.signals["ranker"] for hit in hits)
+            for hit in hits:
+                assert 0 <= hit.score <= 1
+                assert sum(hit.signals.values()) == pytest.approx(hit.score)
+
+
+def test_the_weight_of_the_ranker_scales_what_it_adds_and_nothing_switches_it_off(make: Make) -> None:
+    added = {}
+    for weight in (0.0, 0.5, 1.0):
+        signals = Signals(ranker=weight, echo=0, diversity=0)
+        with make(settings=SETTINGS.model_copy(update={"signals": signals})) as memory:
+            talk(memory)
+            hits = memory.recall("What about the crane in the harbour?", explain=True, hold=False)
+            added[weight] = {hit.content: hit.signals["ranker"] for hit in hits}
+    assert set(added[0.0].values()) == {0.0}
+    inside = [text for text in added[1.0] if abs(added[1.0][text]) > 0 and added[0.5][text]]
+    assert inside
+    for text in inside:
+        assert added[1.0][text] == pytest.approx(2 * added[0.5][text], abs=1e-6)
+
+
+def test_of_facts_that_were_said_in_no_conversation_the_ranker_says_nothing(make: Make) -> None:
+    with make() as memory:
+        memory.remember_many([{"content": text} for text in TALK])
+        memory.flush()
+        hits = memory.recall("Who painted the crane in the harbour?", explain=True, hold=False)
+        assert {hit.signals["ranker"] for hit in hits} == {0.0}
+
+
+@pytest.mark.parametrize("mode", ["vector", "text"])
+def test_the_other_modes_are_left_as_they_are(make: Make, mode: str) -> None:
+    with make() as memory:
+        talk(memory)
+        hits = memory.recall("crane in the harbour", mode=mode, explain=True, hold=False)  # type: ignore[arg-type]
+        assert hits
+        assert {hit.signals["ranker"] for hit in hits} == {0.0}
+
+
+def test_a_standing_instruction_comes_first_where_advice_is_asked(make: Make) -> None:
+    """With the weights that are installed."""
+    with make() as memory:
+        memory.remember_many([
+            Draft(content=text, session="talk", role="user")
+            for text in (
+                "The crane of the harbour was built in Ghent and is looked after every Monday.",
+                "Whenever I ask about the crane, please show the tide of the harbour as well.",
+                "The harbour got another crane, and it is looked after on Fridays.",
+            )
+        ])  # fmt: skip
+        memory.flush()
+        first = memory.recall("Can you help me to use the crane?", hold=False)[0]
+        assert first.content.startswith("Whenever I ask")
+
+
+def test_traits_are_written_with_each_passage_and_reindex_writes_those_of_older_ones(
+    make: Make, database: Database, tenant: str
+) -> None:
+    with make() as memory:
+        talk(memory)
+        expected = {text: int(traits(text)) for text in TALK}
+        assert stored(database, tenant) == expected
+        with database.transaction(tenant, claim=EVERYBODY) as connection:
+            connection.execute("update passages set traits = null where tenant = this_tenant()")
+        assert memory.recall("Who painted the crane in the harbour?", hold=False), "they are ranked by the rest"
+        assert reindex(database, tenant=tenant).described == len(TALK)
+        assert stored(database, tenant) == expected
+        assert reindex(database, tenant=tenant).described == 0
