@@ -60,7 +60,8 @@ def _between(given: Sequence[Line], logged: Sequence[Line], known: Sequence[int 
     anchors = [(at, place) for at, place in enumerate(known) if place is not None]
     (start, before), (end, after) = anchors[0], anchors[-1]
     head = _by_position(given[:start], logged[:before], is_followed=given[start].by_person)
-    places = [*head.places, *known[start:]]
+    by_id = {place for _, place in anchors}  # also of messages that are in another order now
+    places = [*(None if place in by_id else place for place in head.places), *known[start:]]
     for (at, place), (next_at, next_place) in pairwise(anchors):
         _fill(given, logged, places, range(at + 1, next_at), range(place + 1, next_place), may_skip=True)
     limit = len(given)  # what persons say at the end is new, also when they said it before
@@ -69,14 +70,14 @@ def _between(given: Sequence[Line], logged: Sequence[Line], known: Sequence[int 
     _fill(given, logged, places, range(end + 1, limit), range(after + 1, len(logged)), may_skip=False)
 
     held = {place for place in places if place is not None}
-    by_words, goes_on = held.difference(place for _, place in anchors), False
-    left = []
-    for at in range(len(logged) - 1, min(place for _, place in anchors) - 1, -1):
+    by_words, goes_on = held - by_id, False
+    left = [at for at in head.left if at not in held]
+    for at in range(len(logged) - 1, min(by_id) - 1, -1):
         if logged[at].is_spoken:
             goes_on = at in by_words  # a client that knows an answer by its words may leave out the calls before it
         if at not in held and (logged[at].is_spoken or not goes_on):
             left.append(at)
-    return Recognised(tuple(places), (*head.left, *reversed(left)))
+    return Recognised(tuple(places), tuple(sorted(set(left))))
 
 
 def _fill(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from htm_core.integration.resent import Line, Recognised, recognise
@@ -135,6 +135,8 @@ def test_the_last_answer_is_known_when_a_person_speaks_after_it() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(["h:a", "h:b", "a:a", "a:b", "t:a"]), st.integers(0, 9)), max_size=8),
        st.lists(st.sampled_from(["h:a", "h:b", "a:a", "a:b", "t:a"]), max_size=8))  # fmt: skip
+@example([("a:a", 0), ("h:a", 3), ("h:a", 0), ("h:a", 1)], ["a:a", "h:a", "h:a", "h:a"])
+@example([("a:a", 0), ("h:a", 3), ("h:a", 1)], ["a:a", "h:a", "h:a", "h:a"])
 def test_with_ids_on_some_no_message_of_the_log_is_taken_for_two(sent: list[tuple[str, int]], log: list[str]) -> None:
     numbers = list(dict.fromkeys(number for _, number in sent))
     ours = [
