@@ -290,7 +290,8 @@ begin
     where tag_patterns is not null group by 1),
   -- Each mention with the parts of its score that come from the vector, its words, what stands around it, and its tags.
   mention_parts as materialized (
-    select c.*, b.passage_id, b.vector_rank, b.text_rank, b.was_found, b.cosine, b.vector_score, b.text_score as word_coverage, b.length, b.traits,
+    select c.*, b.passage_id, b.vector_rank, b.text_rank, b.was_found, b.cosine, b.vector_score, b.text_score as word_coverage, b.length,
+           b.traits,
            n.matched, vector_weight * b.vector_score as vector_part,
            (1 - vector_weight) * coalesce(n.covered, 0) as text_part,
            (1 - vector_weight) * greatest(0, coalesce(x.covered, 0) - coalesce(n.covered, 0)) as context_part,
@@ -337,34 +338,37 @@ begin
   -- What the ranker weighs, in the order of its weights: how the node stands among the others, what it has in common with the query,
   -- what stands beside it, and who said it. It was learned from conversations: where none was found it has nothing to say.
   weighed as (
-    select s.*, case when ranking is not null and bool_or(s.in_conversation) over () then array[
-             max(s.score) over () - s.score,
-             0.8 * s.vector_score,
-             s.vector_score / nullif(max(s.vector_score) over (), 0),
-             s.word_coverage,
-             s.word_coverage / nullif(max(s.word_coverage) over (), 0),
-             coalesce(s.matched, 0)::float8 / nullif(cardinality(query_terms.lexemes), 0),
-             (s.vector_rank is null)::integer,
-             (s.text_rank is null)::integer,
-             ln(s.score_place),
-             1.0 / s.score_place,
-             s.context_part / total_weight,
-             s.speaker_part / total_weight,
-             s.time_part / total_weight,
-             sum(1.0 / s.score_place) over conversation * s.in_conversation::integer,
-             count(*) over conversation * s.in_conversation::integer,
-             coalesce(max(s.score) over (conversation order by s.seq range between 1 preceding and 1 preceding), 0)
-               * s.in_conversation::integer,
-             coalesce(max(s.score) over (conversation order by s.seq range between 1 following and 1 following), 0)
-               * s.in_conversation::integer,
-             (s.role is not distinct from 'user')::integer,
-             (s.role is not distinct from 'assistant')::integer]::float8[] end as features
-    from scored s window conversation as (partition by s.owner, s.session)),
+    select s.*, max(s.score) over () - s.score as below_best,
+           0.8 * s.vector_score as nearness,
+           coalesce(s.vector_score / nullif(max(s.vector_score) over (), 0), 0) as nearness_of_best,
+           coalesce(s.word_coverage / nullif(max(s.word_coverage) over (), 0), 0) as coverage_of_best,
+           coalesce(s.matched::float8 / nullif(cardinality(query_terms.lexemes), 0), 0) as share_of_words,
+           (s.vector_rank is null)::integer as by_words_alone,
+           (s.text_rank is null)::integer as by_vector_alone,
+           ln(s.score_place::float8) as log_place,
+           1 / s.score_place::float8 as first_places,
+           sum(1 / s.score_place::float8) over conversation * s.in_conversation::integer as hits_of_conversation,
+           count(*) over conversation * s.in_conversation::integer as count_of_conversation,
+           case when s.in_conversation and lag(s.seq) over in_order = s.seq - 1 then lag(s.score) over in_order else 0 end as said_before,
+           case when s.in_conversation and lead(s.seq) over in_order = s.seq + 1 then lead(s.score) over in_order else 0 end as said_after,
+           (s.role is not distinct from 'user')::integer as by_user,
+           (s.role is not distinct from 'assistant')::integer as by_assistant,
+           ranking is not null and bool_or(s.in_conversation) over () as is_ranked
+    from scored s
+    window conversation as (partition by s.owner, s.session), in_order as (partition by s.owner, s.session order by s.seq)),
   ranked as (
-    select w.*, case when w.features is null then 0 else
-             (select sum(coalesce(x.feature, 0) * x.weight) from unnest(w.features, ranking) x(feature, weight))
-             + (select coalesce(sum(t.weight) filter (where w.traits >> (t.bit::integer - 1) & 1 = 1), 0)
-                from unnest(trait_weights) with ordinality t(weight, bit)) end as ranker_part
+    select w.*, case when not w.is_ranked then 0 else
+             ranking[1] * w.below_best + ranking[2] * w.nearness + ranking[3] * w.nearness_of_best + ranking[4] * w.word_coverage
+             + ranking[5] * w.coverage_of_best + ranking[6] * w.share_of_words + ranking[7] * w.by_words_alone
+             + ranking[8] * w.by_vector_alone + ranking[9] * w.log_place + ranking[10] * w.first_places
+             + (ranking[11] * w.context_part + ranking[12] * w.speaker_part + ranking[13] * w.time_part) / total_weight
+             + ranking[14] * w.hits_of_conversation + ranking[15] * w.count_of_conversation + ranking[16] * w.said_before
+             + ranking[17] * w.said_after + ranking[18] * w.by_user + ranking[19] * w.by_assistant
+             + case when w.traits is null then 0 else
+               (w.traits & 1) * trait_weights[1] + (w.traits >> 1 & 1) * trait_weights[2] + (w.traits >> 2 & 1) * trait_weights[3]
+               + (w.traits >> 3 & 1) * trait_weights[4] + (w.traits >> 4 & 1) * trait_weights[5] + (w.traits >> 5 & 1) * trait_weights[6]
+               + (w.traits >> 6 & 1) * trait_weights[7] + (w.traits >> 7 & 1) * trait_weights[8] + (w.traits >> 8 & 1) * trait_weights[9]
+               + (w.traits >> 9 & 1) * trait_weights[10] + (w.traits >> 10 & 1) * trait_weights[11] end end as ranker_part
     from weighed w),
   -- The best of them. Scores are equal from a cosine of 0.8 on: the nearer comes first.
   hits as materialized (
@@ -390,7 +394,11 @@ begin
               and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter)
             order by m.at desc, m.seq desc limit 20) m),
          h.cosine, h.word_coverage, coalesce(h.matched, 0), cardinality(query_terms.lexemes)::bigint, h.length::integer, known_speakers,
-         h.final_score - h.score, case when h.features is not null then h.features || h.traits::float8 end
+         h.final_score - h.score, case when h.is_ranked then array[
+           h.below_best, h.nearness, h.nearness_of_best, h.word_coverage, h.coverage_of_best, h.share_of_words, h.by_words_alone,
+           h.by_vector_alone, h.log_place, h.first_places, h.context_part / total_weight, h.speaker_part / total_weight,
+           h.time_part / total_weight, h.hits_of_conversation, h.count_of_conversation, h.said_before, h.said_after, h.by_user,
+           h.by_assistant, h.traits]::float8[] end
   from hits h
   cross join lateral (
     select n.content, n.tokens, n.created_at, n.owner from htm.nodes n
