@@ -123,9 +123,6 @@ def answers(open: Open) -> dict[str, Any]:
     return seen
 
 
-FOUND = 100  # hits: a later version may rank what is equally good in another order
-
-
 def _seen(memory: Memory) -> dict[str, Any]:
     asked: list[tuple[str, dict[str, Any]]] = [
         ("What is the dog called?", {}),
@@ -134,14 +131,14 @@ def _seen(memory: Memory) -> dict[str, Any]:
         ("train to Rome", {"tags": ["travel"]}),
         ("dog or train", {"where": {"n": {"$gt": 1}}}),
         ("What did Ines say of the key?", {"session": "talk"}),
-        ("train", {"timeframe": Window(start=START, stop=START + timedelta(hours=1))}),
+        ("train", {"timeframe": Window(start=START, stop=START + timedelta(hours=1)), "limit": 3}),
         ("Who repairs the boiler?", {"scope": "tenant"}),
     ]
     return {
         "recalls": [
             [
                 [hit.content, round(hit.score, 4), [each.name for each in hit.mentions]]
-                for hit in memory.recall(q, hold=False, **o | {"limit": FOUND})
+                for hit in memory.recall(q, hold=False, **o)
             ]
             for q, o in asked
         ],

@@ -370,12 +370,13 @@ begin
                + (w.traits >> 6 & 1) * trait_weights[7] + (w.traits >> 7 & 1) * trait_weights[8] + (w.traits >> 8 & 1) * trait_weights[9]
                + (w.traits >> 9 & 1) * trait_weights[10] + (w.traits >> 10 & 1) * trait_weights[11] end end as ranker_part
     from weighed w),
-  -- The best of them. Scores are equal from a cosine of 0.8 on: the nearer comes first.
+  -- The best of them. What counts against a node leaves it a tenth of its score: nothing that was found looks like what a copy is worth.
+  -- Scores are equal from a cosine of 0.8 on: the nearer comes first.
   hits as materialized (
-    select r.*, least(1, greatest(0, r.score + r.ranker_part)) as final_score
-    from ranked r
-    where (r.score > 0 or words is null) and least(1, greatest(0, r.score + r.ranker_part)) >= min_score
-    order by r.score + r.ranker_part desc, r.cosine desc nulls last, r.node_id limit max_hits)
+    select r.*, x.final_score from ranked r
+    cross join lateral (select least(1, greatest(r.score / 10, r.score + r.ranker_part)) as final_score) x
+    where (r.score > 0 or words is null) and x.final_score >= min_score
+    order by x.final_score desc, r.score + r.ranker_part desc, r.cosine desc nulls last, r.node_id limit max_hits)
   select h.node_id, h.final_score, h.vector_rank, h.text_rank, h.vector_part / total_weight, h.text_part / total_weight,
          h.context_part / total_weight, h.tags_part / total_weight, h.session_part / total_weight, h.speaker_part / total_weight,
          h.time_part / total_weight, h.prior_part / total_weight,
@@ -409,5 +410,5 @@ begin
   cross join lateral (
     select array_agg(k.key order by k.key) as names, max(k.version) as version from htm.keys k
     where k.tenant = me and k.node_id = h.node_id and k.current) k
-  order by h.score + h.ranker_part desc, h.cosine desc nulls last, h.node_id;
+  order by h.final_score desc, h.score + h.ranker_part desc, h.cosine desc nulls last, h.node_id;
 end $$;
