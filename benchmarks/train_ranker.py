@@ -32,7 +32,7 @@ from benchmarks.retrieval_sets import DOCUMENT, TURN, Case
 from benchmarks.retrieval_systems import CachedEmbedder, CaseMemory
 from htm_core import shutdown
 from htm_core.operations import recall as operation
-from htm_core.rules.ranking import FEATURES, TRAIT_NAMES
+from htm_core.rules.ranking import FEATURES, TRAITS
 from htm_core.rules.text.question_kinds import kinds_of
 from htm_core.store import search
 from htm_core.store.connection import Connection
@@ -44,7 +44,7 @@ OF_A_KIND = (
     "list:nearness", "course:by_user", "course:nearness", "course:coverage", "course:first_person", "own:by_user",
     "own:by_assistant", "own:first_person", "own:wish", "advice:wish", "advice:by_user", "inference:nearness",
 )  # fmt: skip
-COLUMNS = ("score", *FEATURES, *TRAIT_NAMES, *OF_A_KIND)
+COLUMNS = ("score", *FEATURES, *TRAITS, *OF_A_KIND)
 CANDIDATES = 30
 RIDGE = 100.0
 RIDGE_OF_SCORE, PRIOR_OF_SCORE = 2.0, 20.0
@@ -173,7 +173,7 @@ def row(score: float, weighed: Sequence[float | None] | None, kinds: set[str]) -
         return [score, *[0.0] * (len(COLUMNS) - 1)]
     values = dict(zip(FEATURES, (value or 0.0 for value in weighed[:-1]), strict=True))
     bits = int(weighed[-1] or 0)
-    values |= {name: float(bits >> place & 1) for place, name in enumerate(TRAIT_NAMES)} | {"score": score}
+    values |= {name: float(bits >> place & 1) for place, name in enumerate(TRAITS)} | {"score": score}
     crossed = [float(kind in kinds) * values[name] for kind, _, name in (each.partition(":") for each in OF_A_KIND)]
     return [values[name] for name in COLUMNS[: -len(OF_A_KIND)]] + crossed
 

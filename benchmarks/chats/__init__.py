@@ -57,9 +57,8 @@ def paths(*, kind: str | None = None, half: str | None = None) -> list[Path]:
     return [
         path
         for path in sorted(HERE.glob("*.txt"))
-        if (header := dict(_HEADER.findall(path.read_text("utf-8")[:2_000])))
-        and kind in (None, header["kind"])
-        and half in (None, header["half"])
+        for header in [dict(_HEADER.findall(path.read_text("utf-8")[:2_000]))]
+        if kind in (None, header.get("kind")) and half in (None, header.get("half"))
     ]
 
 

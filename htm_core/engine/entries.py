@@ -84,10 +84,11 @@ class Preparer:
                 id=self.new_id(),
                 starts=span.start,
                 stops=span.stop,
-                words=lexical_text(content[span.start : span.stop]),
-                traits=traits(content[span.start : span.stop]),
+                words=lexical_text(text),
+                traits=traits(text),
             )
             for span in split(content)
+            for text in [content[span.start : span.stop]]
         )
 
 

@@ -35,18 +35,11 @@ def reindex(database: Database, *, tenant: str, progress: Callable[[int], None] 
     """
     store.check_tenant(database, tenant)
     seen = renewed = 0
-
-    def look_at(batches: Iterator[store.Batch]) -> Iterator[store.Batch]:
-        """Pass the batches on, and say after each how many passages were looked at."""
-        nonlocal seen
-        for batch in batches:
-            yield batch
-            seen += batch.seen
+    for table in get_args(store.Table):
+        for batch in _batches(partial(store.renew, database, tenant, table)):
+            seen, renewed = seen + batch.seen, renewed + batch.renewed
             if progress is not None:
                 progress(seen)
-
-    for table in get_args(store.Table):
-        renewed += sum(batch.renewed for batch in look_at(_batches(partial(store.renew, database, tenant, table))))
     described = sum(batch.renewed for batch in _batches(partial(store.describe, database, tenant)))
     if renewed:
         store.queue_count(database, tenant)

@@ -19,11 +19,7 @@ FEATURES = (
     "by_vector_alone", "log_place", "first_places", "context", "speaker", "time", "hits_of_conversation", "count_of_conversation",
     "said_before", "said_after", "by_user", "by_assistant",
 )  # fmt: skip
-TRAITS = tuple(Trait)
-# Their names beside those of the features: "time" is a feature, so the trait is "time_named".
-TRAIT_NAMES = (
-    "only_asks", "question", "number", "first_person", "second_person", "time_named", "name", "names", "wish", "code", "list",
-)  # fmt: skip
+TRAITS = tuple(str(trait.name).lower() for trait in Trait)  # by their bits
 
 # By feature or trait; "kind:feature" counts for questions of that kind, beside.
 WEIGHTS: Mapping[str, float] = {
@@ -56,4 +52,4 @@ def weights_for(question: str, *, share: float = 1.0) -> Weights:
     def weight(name: str) -> float:
         return share * (WEIGHTS.get(name, 0.0) + sum(WEIGHTS.get(f"{kind}:{name}", 0.0) for kind in kinds))
 
-    return Weights([weight(name) for name in FEATURES], [weight(name) for name in TRAIT_NAMES])
+    return Weights([weight(name) for name in FEATURES], [weight(name) for name in TRAITS])

@@ -17,14 +17,14 @@ from htm_core.rules.text.traits import Trait, traits
     [
         ("", Trait(0)),
         ("What is it called?", Trait.ONLY_ASKS | Trait.QUESTION),
-        ("I painted it in 2019. And you?", Trait.QUESTION | Trait.NUMBER | Trait.FIRST_PERSON | Trait.SECOND_PERSON | Trait.TIME),
+        ("I painted it in 2019. And you?", Trait.QUESTION | Trait.NUMBER | Trait.FIRST_PERSON | Trait.SECOND_PERSON | Trait.TIME_NAMED),
         ("They went to Ghent.", Trait.NAME),
         ("They went to Ghent with Clara and Boris.", Trait.NAME | Trait.NAMES),
         ("Please always show the plan.", Trait.WISH),
         ("I'd rather have few dependencies.", Trait.WISH | Trait.FIRST_PERSON),
         ("So it is:\n```\nselect 1\n```", Trait.CODE | Trait.NUMBER),
         ("- apples\n- pears", Trait.LIST),
-        ("Sunday is fine.", Trait.TIME),
+        ("Sunday is fine.", Trait.TIME_NAMED),
     ],
 )  # fmt: skip
 def test_the_traits_of_a_text_are_what_its_words_say(text: str, expected: Trait) -> None:
@@ -39,7 +39,7 @@ def test_every_text_has_traits_that_fit_into_an_integer_of_the_database(text: st
 def test_a_bit_never_changes_its_meaning() -> None:
     """Passages keep theirs: a new trait gets a new bit."""
     assert [(trait.name, int(trait)) for trait in Trait] == [
-        ("ONLY_ASKS", 1), ("QUESTION", 2), ("NUMBER", 4), ("FIRST_PERSON", 8), ("SECOND_PERSON", 16), ("TIME", 32), ("NAME", 64),
+        ("ONLY_ASKS", 1), ("QUESTION", 2), ("NUMBER", 4), ("FIRST_PERSON", 8), ("SECOND_PERSON", 16), ("TIME_NAMED", 32), ("NAME", 64),
         ("NAMES", 128), ("WISH", 256), ("CODE", 512), ("LIST", 1024),
     ]  # fmt: skip
 
@@ -75,14 +75,14 @@ def test_the_weights_of_a_kind_count_for_its_questions_alone_and_a_share_scales_
         ranking, "WEIGHTS", {"nearness": 0.5, "time_named": 0.1, "when:time_named": 0.2, "when:nearness": -0.1}
     )
     plain, when = weights_for("What is the dog called?"), weights_for("When was the dog ill?")
-    nearness, named = FEATURES.index("nearness"), TRAITS.index(Trait.TIME)
+    nearness, named = FEATURES.index("nearness"), TRAITS.index("time_named")
     assert (plain.features[nearness], plain.traits[named]) == (0.5, 0.1)
     assert (when.features[nearness], when.traits[named]) == (0.4, pytest.approx(0.3))
     assert weights_for("When was the dog ill?", share=0.5).traits[named] == pytest.approx(0.15)
 
 
 def test_every_weight_is_of_a_feature_or_a_trait_and_of_a_kind_that_there_is() -> None:
-    names = {*FEATURES, *ranking.TRAIT_NAMES}
+    names = {*FEATURES, *TRAITS}
     for name in ranking.WEIGHTS:
         kind, _, feature = name.rpartition(":")
         assert feature in names

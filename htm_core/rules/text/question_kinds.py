@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from .answer_kinds import in_first_person
+
 _AUXILIARY = r"(?:is|was|does|has|are|were|do|did|have|had|can|could|would|will|should|this|his)\b"
 _KINDS = {
     "when": r"^\W*when\b|\bwhat (?:date|day|month|year|time)\b|\b(?:on|in) (?:what|which) (?:date|day|month|year)\b"
@@ -17,14 +19,15 @@ _KINDS = {
     "course": r"\bsummar|\boverview\b|\brecap\b|\bwalk me through\b|\bover time\b|\bhow (?:did|has|have) .*"
     r"(?:develop|evol|chang|progress|grow|come along|go|gone)\b|\bwhole (?:project|story)\b|\bin (?:what|which) order\b"
     r"|\border in which\b|\bsequence\b|\bfrom (?:start|beginning|the start|the beginning)\b",
-    "own": r"\b(?:i|i'm|i've|i'd|my|me|mine|we|our|us)\b",
     "advice": r"\b(?:should|would you|could you|can you|recommend|suggest|advice|help me|best way|how (?:do|can|would) i)\b",
     "inference": r"\b(?:would|might|could|likely|probably)\b",
 }
-KINDS = tuple(_KINDS)
+OWN = "own"  # about the one who asks
+KINDS = (*_KINDS, OWN)
 _PATTERNS = {kind: re.compile(pattern, re.I) for kind, pattern in _KINDS.items()}
 
 
 def kinds_of(question: str) -> list[str]:
     """The kinds of a question; most have none or one."""
-    return [kind for kind, pattern in _PATTERNS.items() if pattern.search(question)]
+    kinds = [kind for kind, pattern in _PATTERNS.items() if pattern.search(question)]
+    return [*kinds, OWN] if in_first_person(question) else kinds

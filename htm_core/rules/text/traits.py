@@ -35,7 +35,7 @@ class Trait(IntFlag):
     NUMBER = 4
     FIRST_PERSON = 8
     SECOND_PERSON = 16
-    TIME = 32  # a day, a month, "ago"
+    TIME_NAMED = 32  # a day, a month, "ago"
     NAME = 64  # a capitalised word inside a sentence, or something in quotation marks
     NAMES = 128  # three or more
     WISH = 256  # a preference or a standing instruction: "always", "I prefer"
@@ -52,7 +52,7 @@ def traits(text: str) -> Trait:
         Trait.NUMBER: any(map(str.isdigit, text)),
         Trait.FIRST_PERSON: in_first_person(text),
         Trait.SECOND_PERSON: SECOND.search(text) is not None,
-        Trait.TIME: _TIME.search(text) is not None,
+        Trait.TIME_NAMED: _TIME.search(text) is not None,
         Trait.NAME: names >= 1,
         Trait.NAMES: names >= 3,
         Trait.WISH: _WISH.search(text) is not None,
