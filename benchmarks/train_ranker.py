@@ -32,7 +32,7 @@ from benchmarks.retrieval_sets import DOCUMENT, TURN, Case
 from benchmarks.retrieval_systems import CachedEmbedder, CaseMemory
 from htm_core import shutdown
 from htm_core.operations import recall as operation
-from htm_core.rules.ranking import FEATURES, TRAITS
+from htm_core.rules.ranking import FEATURES, TRAITS, Weights
 from htm_core.rules.text.question_kinds import kinds_of
 from htm_core.store import search
 from htm_core.store.connection import Connection
@@ -46,6 +46,7 @@ OF_A_KIND = (
 )  # fmt: skip
 COLUMNS = ("score", *FEATURES, *TRAITS, *OF_A_KIND)
 CANDIDATES = 30
+NOTHING = Weights([0.0] * len(FEATURES), [0.0] * len(TRAITS))  # the installed weights choose no candidate
 RIDGE = 100.0
 RIDGE_OF_SCORE, PRIOR_OF_SCORE = 2.0, 20.0
 STEPS = 100  # of Newton's method at most; some ten are needed
@@ -151,19 +152,18 @@ def _asked(held: CaseMemory, question: str, gold: frozenset[str]) -> Asked:
     recall = search.recall
 
     def all_candidates(connection: Connection, query: RecallQuery) -> SearchResult:
-        found.append(recall(connection, replace(query, limit=CANDIDATES)))
+        found.append(recall(connection, replace(query, limit=CANDIDATES, ranking=NOTHING)))
         return found[-1]
 
     with mock.patch.object(operation.search, "recall", all_candidates):
-        held.memory.recall(question, hold=False)
+        held.memory.recall(question, explain=True, hold=False)
     hits, features = found[-1].hits, found[-1].features
     kinds = set(kinds_of(question))
-    scores = [hit.score - hit.signals["ranker"] for hit in hits]
     return Asked(
         conversation=held.case.name.removesuffix(" without names"),
         gold=gold,
         units=[[str(mention.metadata["unit"]) for mention in hit.mentions] for hit in hits],
-        rows=np.array([row(score, weighed, kinds) for score, weighed in zip(scores, features, strict=True)]),
+        rows=np.array([row(hit.score, weighed, kinds) for hit, weighed in zip(hits, features, strict=True)]),
     )
 
 

@@ -7,7 +7,7 @@ Some weights depend on the kind of question, so they are put together for each q
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .text.question_kinds import kinds_of
@@ -41,8 +41,8 @@ WEIGHTS: Mapping[str, float] = {
 class Weights:
     """What each feature, and each trait by its bit, adds to the score."""
 
-    features: Sequence[float]
-    traits: Sequence[float]
+    features: list[float]
+    traits: list[float]
 
 
 def weights_for(question: str, *, share: float = 1.0) -> Weights:

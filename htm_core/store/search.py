@@ -88,7 +88,8 @@ class RecallQuery:
 class SearchResult:
     """The hits of a search, and which of the query's forms are names of speakers; None where no hit could say so.
 
-    `features` has for each hit what the ranker weighed, and the traits of its passage after it; None without a ranker.
+    `features` has for each hit of a query with `explain` what the ranker weighed, and the traits of its passage after it; None
+    without a ranker.
     """
 
     hits: list[Hit]
@@ -121,8 +122,9 @@ def recall(connection: Connection, query: RecallQuery) -> SearchResult:
         "tags_weight": weights.tags,
         "phrases": list(query.phrases) or None,
         "forms": list(query.forms) or None,
-        "ranking": None if query.ranking is None else list(query.ranking.features),
-        "trait_weights": None if query.ranking is None else list(query.ranking.traits),
+        "ranking": query.ranking and query.ranking.features,
+        "trait_weights": query.ranking and query.ranking.traits,
+        "explained": query.explain,
     }
     rows = connection.execute(load("search")["recall"], parameters | query.filters.parameters()).fetchall()
     known = rows[0]["known_speakers"] if rows else None

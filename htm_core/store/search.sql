@@ -5,7 +5,7 @@ select * from recall(%(words)s, %(embedding)b, %(model)s,
   %(pool)s, %(limit)s, %(vector_share)s, %(min_score)s, %(speakers)s::text[], %(moments)s::tstzmultirange,
   row(%(context_weight)s, %(session_weight)s, %(speaker_weight)s, %(time_weight)s, %(prior_weight)s,
       %(corroboration_weight)s, %(tags_weight)s)::signal_weights, %(phrases)s::text[], %(forms)s::text[],
-  %(ranking)s::float8[], %(trait_weights)s::float8[])
+  %(ranking)s::float8[], %(trait_weights)s::float8[], %(explained)s)
 
 -- name: speakers
 select matching_speakers(%(forms)s::text[], row(%(owners)s::text[], %(robots)s::text[], %(session)s::text,

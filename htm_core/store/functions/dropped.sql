@@ -15,3 +15,4 @@ drop function if exists htm.plan_search(htm.filters, integer);
 drop function if exists htm.vector_search(pgvector.halfvec, htm.vector_spaces, htm.filters, htm.search_plan, integer);
 drop function if exists htm.write_entries(text, text, text, uuid[], text[], int[], timestamptz[], float8[], jsonb[], boolean[], uuid[], uuid[], int[], int[], int[], text[], uuid[], uuid[], text[], text[], text[], text[], timestamptz[], text[], text[], jsonb[], bytea[], boolean[]);
 drop function if exists htm.write_entries(text, text, text, uuid[], text[], int[], timestamptz[], float8[], jsonb[], boolean[], int, uuid[], uuid[], int[], int[], int[], text[], uuid[], uuid[], text[], text[], text[], text[], timestamptz[], text[], text[], jsonb[], bytea[], boolean[]);
+drop function if exists htm.recall(text, pgvector.halfvec, text, htm.filters, integer, integer, float8, float8, text[], tstzmultirange, htm.signal_weights, text[], text[], float8[], float8[]);

@@ -12,11 +12,11 @@
 -- query can have.
 --
 -- `ranking` has the weights of the ranker (rules/ranking.py says of what), `trait_weights` those of the traits of a passage, one a bit. What
--- they weigh to is added to the score, which stays in [0, 1]. Without `ranking` it is 0. `features` is what was weighed.
+-- they weigh to is added to the score, which stays in [0, 1]. Without `ranking` it is 0. `features`, if `explained`, is what was weighed.
 create or replace function htm.recall(
   words text, embedding pgvector.halfvec, model text, f htm.filters, pool integer, max_hits integer, vector_share float8, min_score float8,
   speakers text[], moments tstzmultirange, signals htm.signal_weights, phrases text[] default null,
-  forms text[] default null, ranking float8[] default null, trait_weights float8[] default null)
+  forms text[] default null, ranking float8[] default null, trait_weights float8[] default null, explained boolean default false)
 returns table (
   id uuid, score float8, vector_rank bigint, text_rank bigint, vector_part float8, text_part float8, context_part float8,
   tags_part float8, session_part float8, speaker_part float8, time_part float8, prior_part float8, content text, tokens integer,
@@ -395,7 +395,7 @@ begin
               and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter)
             order by m.at desc, m.seq desc limit 20) m),
          h.cosine, h.word_coverage, coalesce(h.matched, 0), cardinality(query_terms.lexemes)::bigint, h.length::integer, known_speakers,
-         h.final_score - h.score, case when h.is_ranked then array[
+         h.final_score - h.score, case when explained and h.is_ranked then array[
            h.below_best, h.nearness, h.nearness_of_best, h.word_coverage, h.coverage_of_best, h.share_of_words, h.by_words_alone,
            h.by_vector_alone, h.log_place, h.first_places, h.context_part / total_weight, h.speaker_part / total_weight,
            h.time_part / total_weight, h.hits_of_conversation, h.count_of_conversation, h.said_before, h.said_after, h.by_user,
