@@ -57,9 +57,14 @@ def paths(*, kind: str | None = None, half: str | None = None) -> list[Path]:
     return [
         path
         for path in sorted(HERE.glob("*.txt"))
-        for header in [dict(_HEADER.findall(path.read_text("utf-8")[:2_000]))]
+        for header in [_header(path)]
         if kind in (None, header.get("kind")) and half in (None, header.get("half"))
     ]
+
+
+def _header(path: Path) -> dict[str, str]:
+    # Only what stands before the first session: a message may quote what looks like a header.
+    return dict(_HEADER.findall(path.read_text("utf-8").partition("\n== ")[0]))
 
 
 def chats(*, kind: str | None = None, half: str | None = None) -> Iterator[Case]:

@@ -45,6 +45,16 @@ def test_there_are_chats_of_both_kinds_in_both_halves() -> None:
             assert chats.paths(kind=kind, half=half)
 
 
+def test_every_chat_is_of_one_kind_and_one_half_whatever_its_messages_say() -> None:
+    chosen = [
+        p
+        for kind in (chats.DIALOGUE, chats.TECHNICAL)
+        for half in (chats.TRAINING, chats.TEST)
+        for p in chats.paths(kind=kind, half=half)
+    ]
+    assert sorted(chosen) == chats.paths()
+
+
 def test_a_chat_is_read_with_its_speakers_sessions_and_evidence(tmp_path: Path) -> None:
     path = tmp_path / "ridge.txt"
     path.write_text(GOOD)
