@@ -9,6 +9,8 @@ from ..limits import YAML_LENGTH, YAML_LEVELS, YAML_VALUES
 
 # What the constructors of YAML's own types raise: a 13th month, a number of too many digits, "!!int" without one.
 _UNREADABLE = (ValueError, LookupError, AttributeError, TypeError, ArithmeticError, AssertionError, RecursionError)
+# What libyaml says from 0.2.6 on (PyYAML 6.0.4): it has a bound of its own, and reads so far ahead that it may come first.
+_TOO_DEEP = "maximum nesting depth"
 
 
 def load(text: str, *, what: str, length: int = YAML_LENGTH, values: int = YAML_VALUES) -> Any:
@@ -26,6 +28,8 @@ def load(text: str, *, what: str, length: int = YAML_LENGTH, values: int = YAML_
         _measure(yaml, loader, text, what=what, values=values)
         return yaml.load(text, Loader=loader)
     except yaml.YAMLError as error:
+        if _TOO_DEEP in str(getattr(error, "problem", "")):
+            raise _too_large(what, values) from None
         place = getattr(error, "problem_mark", None)
         line = "" if place is None else f" in line {place.line + 1}"
         raise InvalidInput(f"expected {what} to be YAML, got something else{line}; fix or remove it") from None
@@ -57,6 +61,8 @@ def _measure(yaml: Any, loader: Any, text: str, *, what: str, values: int) -> No
             if anchor:
                 sizes[anchor] = count - before
         if count > values or len(open_parts) > YAML_LEVELS:
-            raise InvalidInput(
-                f"expected {what} of at most {values:,} values and {YAML_LEVELS} levels, got more; shorten it"
-            )
+            raise _too_large(what, values)
+
+
+def _too_large(what: str, values: int) -> InvalidInput:
+    return InvalidInput(f"expected {what} of at most {values:,} values and {YAML_LEVELS} levels, got more; shorten it")
