@@ -55,9 +55,10 @@ class CaseMemory:
         self._options = {"tenant": tenant, "user": case.name, "embedder": embedder, "clock": lambda: case.now}
         self.memory = self.opened(Signals())
 
-    def opened(self, signals: Signals) -> Memory:
-        """Open the same memory with other signals."""
-        return Memory("bench", settings=Settings(signals=signals, max_drafts=1_000_000), **self._options)  # type: ignore[arg-type]
+    def opened(self, signals: Signals, *, candidates: int = 30, **plugs: object) -> Memory:
+        """Open the same memory with other signals, and with a `reranker` over so many candidates or an `expander`."""
+        settings = Settings(signals=signals, reranker_candidates=candidates, max_drafts=1_000_000)
+        return Memory("bench", settings=settings, **self._options, **plugs)  # type: ignore[arg-type]
 
     def fill(self) -> None:
         """Store all messages, and wait until they are embedded."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .handles.log import Log
     from .handles.tags import Tags
     from .memory import Memory
-    from .models.chat import ChatPropositioner, ChatTagger
+    from .models.chat import ChatExpander, ChatPropositioner, ChatReranker, ChatTagger
     from .operations.files import File, Loaded
     from .rules.identity import anonymous, is_anonymous
     from .rules.text.tag_tree import TagTree
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
         EmbedderLike,
         Event,
         Eviction,
+        Expander,
+        ExpanderLike,
         GroupStatus,
         Hit,
         Item,
@@ -60,6 +62,8 @@ if TYPE_CHECKING:
         Receipt,
         Related,
         Relation,
+        Reranker,
+        RerankerLike,
         Robot,
         Role,
         Scope,
@@ -76,7 +80,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AppliedTimeframe",
+    "ChatExpander",
     "ChatPropositioner",
+    "ChatReranker",
     "ChatTagger",
     "Collection",
     "CollectionHit",
@@ -91,6 +97,8 @@ __all__ = [
     "EmbedderLike",
     "Event",
     "Eviction",
+    "Expander",
+    "ExpanderLike",
     "File",
     "Group",
     "GroupStatus",
@@ -117,6 +125,8 @@ __all__ = [
     "Receipt",
     "Related",
     "Relation",
+    "Reranker",
+    "RerankerLike",
     "Robot",
     "Role",
     "SchemaOutdated",
@@ -142,7 +152,9 @@ __all__ = [
 # Each name with the module that has it.
 _MODULES = {
     "AppliedTimeframe": "types",
+    "ChatExpander": "models.chat",
     "ChatPropositioner": "models.chat",
+    "ChatReranker": "models.chat",
     "ChatTagger": "models.chat",
     "Collection": "collections.collection",
     "CollectionHit": "types",
@@ -157,6 +169,8 @@ _MODULES = {
     "EmbedderLike": "types",
     "Event": "types",
     "Eviction": "types",
+    "Expander": "types",
+    "ExpanderLike": "types",
     "File": "operations.files",
     "Group": "groups.group",
     "GroupStatus": "types",
@@ -183,6 +197,8 @@ _MODULES = {
     "Receipt": "types",
     "Related": "types",
     "Relation": "types",
+    "Reranker": "types",
+    "RerankerLike": "types",
     "Robot": "types",
     "Role": "types",
     "SchemaOutdated": "errors",

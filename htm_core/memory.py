@@ -42,6 +42,7 @@ from .types import (
     EmbedderLike,
     Event,
     Eviction,
+    ExpanderLike,
     GroupRole,
     Item,
     Mention,
@@ -56,6 +57,7 @@ from .types import (
     Related,
     Relation,
     RelationKind,
+    RerankerLike,
     Robot,
     Role,
     Scope,
@@ -98,6 +100,10 @@ class Memory(Handle):
     - `tokenizer`: a callable that takes a text and gives its number of tokens, or the tokens; default tiktoken's o200k_base.
     - `tagger`, `propositioner`: models that give new memories tags, and take facts out of them: "ollama:MODEL", a LangChain
       chat model, an object of the protocol or a callable; for a tagger also "keywords", which needs no model.
+    - `reranker`: a model that puts the hits of recall in order: "cross-encoder:MODEL" (sentence-transformers), "ollama:MODEL",
+      LangChain's document compressor or chat model, LlamaIndex's postprocessor, or a callable (query, texts) -> numbers.
+    - `expander`: a model that writes more questions to search for: "ollama:MODEL", a LangChain chat model, or a callable
+      (question) -> questions. Where either fails or is too slow, recall goes on without it, and `Recall.fallback` says so.
     - `on_evict`, `on_event`: called with each eviction and each event. What they raise is logged.
     - `clock`: gives the present time, with its time zone.
 
@@ -109,6 +115,7 @@ class Memory(Handle):
         session: str | None = None, budget: int = 128_000, policy: PolicyName | Policy = "importance",
         embedder: EmbedderLike | None = None, embed: Embed = "queue", tokenizer: Tokenizer | None = None,
         tagger: TaggerLike | None = None, propositioner: PropositionerLike | None = None,
+        reranker: RerankerLike | None = None, expander: ExpanderLike | None = None,
         on_evict: Callable[[Eviction], None] | None = None, on_event: Callable[[Event], None] | None = None,
         settings: Settings | None = None, clock: Clock | None = None,
     ) -> None:  # fmt: skip
@@ -116,8 +123,8 @@ class Memory(Handle):
         options = Options(
             robot=robot, url=url, tenant=tenant, user=user, session=session, budget=budget,
             policy=policy, embedder=embedder, embed=embed, tokenizer=tokenizer, tagger=tagger,
-            propositioner=propositioner, on_evict=on_evict, on_event=on_event, settings=settings or Settings(),
-            clock=clock or utc_now,
+            propositioner=propositioner, reranker=reranker, expander=expander, on_evict=on_evict, on_event=on_event,
+            settings=settings or Settings(), clock=clock or utc_now,
         )  # fmt: skip
         self._open(options)
 

@@ -89,6 +89,15 @@ class Settings(BaseModel):
     fusion: Literal["scores", "ranks"] = Field(
         default="scores", description="how meaning and words become one score; by ranks no signal but diversity counts"
     )
+    reranker_candidates: int = Field(
+        default=30, ge=1, le=1_000, description="hits that a reranker puts in order, if recall's limit is not higher"
+    )
+    reranker_timeout: float = Field(
+        default=2.0, gt=0, description="seconds a reranker may take; after them hits keep the order of the search"
+    )
+    expander_timeout: float = Field(
+        default=5.0, gt=0, description="seconds an expander may take; after them a question is searched for as it is"
+    )
     timezone: str | None = Field(default=None, description="IANA zone of timeframes; None is the machine's")
     week_start: Literal["monday", "sunday"] = "monday"
     telemetry: bool = Field(default=False, description="spans and metrics through OpenTelemetry; extra otel")

@@ -106,6 +106,12 @@ def restart() -> None:
         limit.restart()
 
 
+def for_model(seconds: float) -> float:
+    """So many seconds for one call of a model, or fewer where the running verb has not as much time for it."""
+    limit = _limit.get()
+    return seconds if limit is None else min(seconds, limit.seconds, limit.left * MODEL_SHARE)
+
+
 def ask(work: Callable[[], T], *, client: Hashable) -> T:
     """Call a chat model, or what else somebody gave: the call has a verb's whole time, and so has the verb after it.
 

@@ -142,10 +142,12 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timings:
-    """How long the parts of a recall took, in milliseconds."""
+    """How long the parts of a recall took, in milliseconds; the expander and the reranker where there is one."""
 
     embedding: float = 0.0
     sql: float = 0.0
+    expander: float = 0.0
+    reranker: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,12 +184,14 @@ class Recall(Sequence[Hit]):
     """The hits of one query, best first.
 
     `degraded` says in a sentence which arm was missing, and why, or how many hits had no vector yet; else it is None.
+    `fallback` says in a sentence why the reranker or the expander was left out; None where nothing was.
     `timeframe` says which times were searched; None if all of them were.
     """
 
     query: str
     hits: tuple[Hit, ...] = ()
     degraded: str | None = None
+    fallback: str | None = None
     timeframe: AppliedTimeframe | None = None
     timings: Timings = field(default_factory=Timings)
 
@@ -516,6 +520,41 @@ class Propositioner(Protocol):
         """The facts of one text, each a sentence that stands by itself; an empty list when it states none."""
 
 
+class Reranker(Protocol):
+    """Anything that compares a question with texts, one by one, and so knows better than a search which of them answer it."""
+
+    def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """One number for each text, in the same order: the higher, the better it answers the query."""
+
+
+class DocumentCompressor(Protocol):
+    """What is used of LangChain's `BaseDocumentCompressor`."""
+
+    def compress_documents(self, documents: Sequence[Any], query: str, /) -> Sequence[Any]:
+        """The documents that answer the query, best first."""
+
+
+class NodePostprocessor(Protocol):
+    """What is used of LlamaIndex's `BaseNodePostprocessor`."""
+
+    def postprocess_nodes(self, nodes: list[Any], /, *, query_str: str | None = None) -> Sequence[Any]:
+        """The nodes that answer the query, best first."""
+
+
+class PairScorer(Protocol):
+    """What is used of a `CrossEncoder` of sentence-transformers."""
+
+    def predict(self, pairs: list[tuple[str, str]], /) -> Any:
+        """One number for each pair of a query and a text: the higher, the better the text answers it."""
+
+
+class Expander(Protocol):
+    """Anything that asks a question in other words, or takes it apart."""
+
+    def expand(self, question: str) -> Sequence[str]:
+        """More questions to search for; an empty list when the question itself is enough."""
+
+
 class TokenCounter(Protocol):
     """Counts the tokens of a text as a model would."""
 
@@ -526,6 +565,11 @@ class TokenCounter(Protocol):
 EmbedderLike: TypeAlias = str | Embedder | TextEmbedding | NamedEmbedder
 TaggerLike: TypeAlias = str | Tagger | ChatModel | Callable[[str, Sequence[str]], Sequence[str]]
 PropositionerLike: TypeAlias = str | Propositioner | ChatModel | Callable[[str], Sequence[str]]
+RerankerLike: TypeAlias = (
+    str | Reranker | DocumentCompressor | NodePostprocessor | PairScorer | ChatModel
+    | Callable[[str, Sequence[str]], Sequence[float]]
+)  # fmt: skip
+ExpanderLike: TypeAlias = str | Expander | ChatModel | Callable[[str], Sequence[str]]
 Tokenizer: TypeAlias = Callable[[str], int | Sequence[Any]]
 
 

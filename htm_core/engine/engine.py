@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -37,6 +37,10 @@ from .entries import Preparer
 from .fresh_nodes import FreshNodes
 from .working_sets import WorkingSet, open_sets
 from .write_behind import WriteBehind
+
+if TYPE_CHECKING:
+    from ..models.expanders import CheckedExpander
+    from ..models.rerankers import CheckedReranker
 
 Clock = Callable[[], datetime]
 # What an operation adds to the transaction of a write: before the drafts are written, and after.
@@ -97,6 +101,8 @@ class Engine:
         wake: Callable[[], None],
         start_worker: Callable[[], None],
         lanes: Sequence[jobs.Lane] = (),
+        reranker: CheckedReranker | None = None,
+        expander: CheckedExpander | None = None,
         group: str | None = None,
     ) -> None:
         self.database = database
@@ -106,6 +112,8 @@ class Engine:
         self.robot = robot
         self.session = session
         self.embedder = embedder
+        self.reranker = reranker
+        self.expander = expander
         self.tokens = tokens
         self.working = working
         self.group = group

@@ -16,13 +16,22 @@ _Answer = TypeVar("_Answer")
 class LazyModel(Generic[_Model]):
     """A model that is loaded when it is first called; any number of threads may call it at once.
 
-    `kind` is what error messages call it, such as "tagger". Every failure is a `ModelError` that says what to do.
+    `kind` is what error messages call it, such as "tagger", and `meanwhile` says what becomes of its work. Every failure is a
+    `ModelError` that says what to do.
     """
 
-    def __init__(self, name: str, load: Callable[[], _Model], *, kind: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        load: Callable[[], _Model],
+        *,
+        kind: str,
+        meanwhile: str = "Its pending jobs are done when it answers again",
+    ) -> None:
         self.name = name
         self._load = load
         self._kind = kind
+        self._meanwhile = meanwhile
         self._model: _Model | None = None
         self._loading = threading.Lock()
         renewed_after_fork(self)
@@ -40,7 +49,7 @@ class LazyModel(Generic[_Model]):
         except Exception as error:
             raise ModelError(
                 f"the {self._kind} {self.name} failed: {type(error).__name__}: {error}; check that the model behind it runs "
-                "and can be reached. Its pending jobs are done when it answers again"
+                f"and can be reached. {self._meanwhile}"
             ) from error
 
     def invalid_answer(self, expected: str, came: object) -> ModelError:

@@ -1,4 +1,7 @@
-"""Recall: the query checked and embedded, one search, near-duplicates ranked lower, and the hits fitted to a budget."""
+"""Recall: the query checked and embedded, one search, near-duplicates ranked lower, and the hits fitted to a budget.
+
+An expander may add searches, and a reranker may change the order of what they find.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,9 @@ from ..store.database import Connection
 from ..store.search import Filters, RecallQuery, SearchResult
 from ..types import AppliedTimeframe, Hit, Mode, Recall, Scope, Timings, Window
 from .echoes import answers_first, facts_before_neighbours, repeated_questions
+from .expansion import best_of, expand, total
 from .fresh_vectors import make_fresh_vectors
+from .reranking import reranked
 
 _log = logging.getLogger("htm.recall")
 
@@ -112,19 +117,26 @@ def _signal_weights(signals: Signals, mode: Mode) -> Signals:
     return NO_SIGNALS.model_copy(update={name: getattr(signals, name) for name in signals.model_fields_set})
 
 
-def answer(engine: Engine, query: RecallQuery) -> Recall:
+def answer(engine: Engine, query: RecallQuery, *, alone: bool = False) -> Recall:
     """Search for a query, and hold the hits in working memory where it says so.
 
     When the embedder fails, or is of another model than the tenant's vectors by now, the words are searched alone, and
-    `degraded` says so. When the times that the query names hold no answer, all times are searched, and `timeframe` says so.
+    `degraded` says so. When the times that the query names hold no answer, all times are searched, and `timeframe` says so. An
+    expander or a reranker that fails is left out, and `fallback` says so.
     """
-    found = _find(engine, query)
+    expander, reranker = (None, None) if alone else (engine.expander, engine.reranker)
+    expansion = expand(expander, query.query, seconds=engine.settings.expander_timeout)
+    candidates = 0 if reranker is None else engine.settings.reranker_candidates
+    found = _find_all(engine, query, expansion.questions, at_least=candidates)
     if query.at_any_time is not None and _best_relevance(found.hits) < ANSWERS:
-        outside = _find(engine, query.at_any_time)
-        timings = _sum(found.timings, outside.timings)
+        outside = _find_all(engine, query.at_any_time, expansion.questions, at_least=candidates)
+        timings = total([found.timings, outside.timings])
         better = _best_relevance(outside.hits) > MUCH_MORE_RELEVANT * _best_relevance(found.hits)
         found = replace(outside if better else found, timings=timings)
-    hits = list(found.hits)
+    timings = replace(found.timings, expander=expansion.milliseconds)
+    found = replace(found, fallback=expansion.fallback, timings=timings)
+    found = reranked(reranker, found, seconds=engine.settings.reranker_timeout)
+    hits = list(found.hits[: query.limit])
     if not query.explain:
         hits = [replace(hit, signals={}) for hit in hits]
     if query.budget is not None:
@@ -132,8 +144,25 @@ def answer(engine: Engine, query: RecallQuery) -> Recall:
     if query.hold and hits:
         engine.hold(hits)
         engine.start_worker()
-    engine.emit("recall", hits=len(hits), degraded=int(found.degraded is not None), sql_ms=found.timings.sql)
+    engine.emit(
+        "recall",
+        hits=len(hits),
+        degraded=int(found.degraded is not None),
+        fallback=int(found.fallback is not None),
+        sql_ms=found.timings.sql,
+    )
     return replace(found, hits=tuple(hits))
+
+
+def _find_all(engine: Engine, query: RecallQuery, questions: Sequence[str], *, at_least: int) -> Recall:
+    """What a query finds, and what more questions find under the same conditions, as one recall of `at_least` so many hits.
+
+    A memory that no question finds among its first may still be the best for all of them: each is asked for all its candidates.
+    """
+    limit = max(query.limit, at_least, SMALLEST_POOL if questions else 0)
+    query = replace(query, limit=limit, pool=max(query.pool, at_least))
+    more = (replace(query, query=text, text=text, moments=_moments(engine, text)) for text in questions)
+    return best_of([_find(engine, each) for each in (query, *more)], limit=limit)
 
 
 def _find(engine: Engine, query: RecallQuery) -> Recall:
@@ -158,7 +187,7 @@ def _find(engine: Engine, query: RecallQuery) -> Recall:
     if known is not None and named != speakers:
         seen.learn(engine.tenant, owners, forms, known)
         again, _ = _find_with(engine, query, named)
-        found = replace(again, timings=_sum(found.timings, again.timings))
+        found = replace(again, timings=total([found.timings, again.timings]))
     return found
 
 
@@ -209,10 +238,6 @@ def _by_words_alone(hits: Sequence[Hit], query: str) -> str | None:
 
 def _best_relevance(hits: Sequence[Hit]) -> float:
     return max((hit.relevance for hit in hits), default=0.0)
-
-
-def _sum(first: Timings, second: Timings) -> Timings:
-    return Timings(embedding=first.embedding + second.embedding, sql=first.sql + second.sql)
 
 
 def _time_filter(engine: Engine, text: str, timeframe: TimeframeLike) -> tuple[str, AppliedTimeframe | None]:

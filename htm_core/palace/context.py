@@ -139,7 +139,8 @@ class PalaceContext:
     def recall(self, text: str, *, kind: PlaceKind, limit: int) -> tuple[list[tuple[Placed, Hit]], str | None]:
         """What a recall finds of one kind of place, the most relevant first, and why it is not complete, if it is not.
 
-        Only a text itself counts, never what stands around it: what is filed in one session or in twenty is found alike.
+        Only a text itself counts, never what stands around it: what is filed in one session or in twenty is found alike. Verdicts
+        go by relevance as it is estimated, so that no reranker moves it; a `reader` reads the evidence instead.
         """
         engine = (self.note_memory() if kind == "note" else self.memory)._engine
         query = recall.prepare(
@@ -147,7 +148,7 @@ class PalaceContext:
             where={"palace": kind}, robot=None, session=None, min_score=0.0, hold=False, explain=False,
         )  # fmt: skip
         alone = query.signal_weights.model_copy(update=dict.fromkeys(AROUND, 0.0))
-        found = recall.answer(engine, replace(query, signal_weights=alone))
+        found = recall.answer(engine, replace(query, signal_weights=alone), alone=True)
         if not found.hits:
             return [], found.degraded
         known = self.by_nodes([UUID(hit.node.id) for hit in found], kind=kind)

@@ -25,8 +25,10 @@ from ..types import (
     EmbedderLike,
     Event,
     Eviction,
+    ExpanderLike,
     PolicyName,
     PropositionerLike,
+    RerankerLike,
     TaggerLike,
     TokenCounter,
     Tokenizer,
@@ -34,7 +36,9 @@ from ..types import (
 from . import process
 
 if TYPE_CHECKING:
+    from ..models.expanders import CheckedExpander
     from ..models.propositioners import CheckedPropositioner
+    from ..models.rerankers import CheckedReranker
     from ..models.taggers import CheckedTagger
 
 EMBED = get_args(Embed)
@@ -58,6 +62,8 @@ class Options:
     tokenizer: Tokenizer | None
     tagger: TaggerLike | None
     propositioner: PropositionerLike | None
+    reranker: RerankerLike | None
+    expander: ExpanderLike | None
     on_evict: Callable[[Eviction], None] | None
     on_event: Callable[[Event], None] | None
     settings: Settings
@@ -90,6 +96,8 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
         session=options.session,
         embedder=embedder,
         embed=options.embed,
+        reranker=_reranker(options.reranker),
+        expander=_expander(options.expander),
         tokens=tokens,
         lanes=[(handler.kind, handler.model) for handler, _ in handlers[1:]],
         working=working_set(runtime.database, _key(options), budget=options.budget, policy=options.policy),
@@ -118,7 +126,7 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
     return runtime, engine
 
 
-# Most memories have neither of these two, and what they import takes a tenth of the time of `from htm_core import Memory`.
+# Most memories have none of these, and what they import takes a tenth of the time of `from htm_core import Memory`.
 
 
 def _tagger(given: TaggerLike | None) -> CheckedTagger | None:
@@ -135,6 +143,22 @@ def _propositioner(given: PropositionerLike | None) -> CheckedPropositioner | No
     from ..models.propositioners import resolve_propositioner
 
     return resolve_propositioner(given)
+
+
+def _reranker(given: RerankerLike | None) -> CheckedReranker | None:
+    if given is None:
+        return None
+    from ..models.rerankers import resolve_reranker
+
+    return resolve_reranker(given)
+
+
+def _expander(given: ExpanderLike | None) -> CheckedExpander | None:
+    if given is None:
+        return None
+    from ..models.expanders import resolve_expander
+
+    return resolve_expander(given)
 
 
 def _check(options: Options) -> None:

@@ -19,7 +19,16 @@ from hypothesis import strategies as st
 
 from htm_core.integration import tool_replies
 from htm_core.integration.prompt_block import Passage, build_block, drop_last_items, note_of, passage_of
-from htm_core.models.chat import ChatPropositioner, ChatTagger, FactAnswer, TagAnswer
+from htm_core.models.chat import (
+    ChatExpander,
+    ChatPropositioner,
+    ChatReranker,
+    ChatTagger,
+    FactAnswer,
+    QuestionAnswer,
+    RankAnswer,
+    TagAnswer,
+)
 from htm_core.palace import wake
 from htm_core.palace.audit import Against
 from htm_core.palace.contradiction import ChatJudge, Judgement
@@ -336,6 +345,22 @@ def the_prompt_of_a_reader(f: Sequence[str]) -> None:
     assert len(entries(texts, r"\[[12]\] .+", indent="  ")) == 2
 
 
+def the_prompt_of_a_reranker(f: Sequence[str]) -> None:
+    prompt = asked(lambda chat: ChatReranker(chat).rerank(f"q{f[0]}", [f"1{f[1]}", f"2{f[2]}"]), RankAnswer(numbers=[]))
+    question, texts = prompt.rsplit("\n\nThe entries:\n", 1)
+    assert question.startswith("The question:\n")
+    fences(question.removeprefix("The question:\n"), "question")
+    [lines] = fences(texts, "entries")
+    assert len(entries(lines, r"[12]\. [12].*", indent="  ")) == 2
+    assert len(lines) == 2
+
+
+def the_prompt_of_an_expander(f: Sequence[str]) -> None:
+    prompt = asked(lambda chat: ChatExpander(chat).expand(f"q{f[0]}"), QuestionAnswer(questions=[]))
+    assert prompt.startswith("The question:\n")
+    fences(prompt.removeprefix("The question:\n"), "question")
+
+
 def the_transcript_of_a_context(f: Sequence[str]) -> None:
     items = [
         Item(id=str(at), content=f"x{f[at]}" if at % 2 else f[at] + "x", tokens=1, added_at=at, accessed_at=at, said_at=AT.timestamp() + at, seq=at,
@@ -364,7 +389,7 @@ SURFACES: Mapping[str, Callable[[Sequence[str]], None]] = {
     for each in (
         the_block_of_a_prompt, the_reply_of_the_recall_tool, the_evidence_of_a_palace, the_waking_up_of_a_palace, the_tools_of_a_palace,
         the_prompt_of_a_tagger, the_prompt_of_a_propositioner, the_prompt_of_a_judge, the_prompt_of_a_reader,
-        the_transcript_of_a_context,
+        the_prompt_of_a_reranker, the_prompt_of_an_expander, the_transcript_of_a_context,
     )
 }  # fmt: skip
 

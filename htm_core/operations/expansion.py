@@ -1,0 +1,80 @@
+"""More questions for one: what the expander writes is searched for as well, and each memory is found by what fits it best."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ..errors import ModelError
+from ..types import Hit, Recall, Timings
+
+if TYPE_CHECKING:
+    from ..models.expanders import CheckedExpander
+
+_log = logging.getLogger("htm.recall")
+
+# What a hit of another question is worth beside one of the question itself.
+OTHERS_SHARE = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """What else to search for, how many milliseconds it took to know, and why the expander was left out, if it was."""
+
+    questions: Sequence[str] = ()
+    milliseconds: float = 0.0
+    fallback: str | None = None
+
+
+def expand(expander: CheckedExpander | None, question: str, *, seconds: float) -> Expansion:
+    """Ask an expander, if there is one; without its answer the question is searched for as it is."""
+    if expander is None:
+        return Expansion()
+    began = time.perf_counter()
+    questions: Sequence[str] = ()
+    fallback = None
+    try:
+        questions = expander.questions(question, seconds=seconds)
+    except ModelError as error:
+        _log.warning("recall without the expander: %s", type(error).__name__)
+        fallback = f"Only the question itself was searched for: {error}"
+    return Expansion(questions, (time.perf_counter() - began) * 1e3, fallback)
+
+
+def best_of(found: Sequence[Recall], *, limit: int) -> Recall:
+    """What several searches have found as one recall: each memory once, as the search found it in which it is worth most.
+
+    The first is the search for the question itself, and the recall is its own in everything else. Worth is relevance, which
+    compares between questions, and score together; what another question found counts a little less, since it may be beside the
+    point. A hit gets the score of its place, as if one search had found them all. Measured in docs/why/plugs.md.
+    """
+    if len(found) == 1:
+        return found[0]
+    best: dict[str, tuple[float, Hit]] = {}
+    for recall in found:
+        share = 1.0 if recall is found[0] else OTHERS_SHARE
+        for hit in recall:
+            worth = share * (hit.relevance + hit.score)
+            if hit.node.id not in best or worth > best[hit.node.id][0]:
+                best[hit.node.id] = worth, hit
+    hits = [hit for _, hit in sorted(best.values(), key=lambda each: -each[0])][:limit]
+    scores = sorted((hit.score for hit in hits), reverse=True)
+    placed = tuple(
+        replace(hit, score=score, signals={**hit.signals, "expander": score - hit.score})
+        for hit, score in zip(hits, scores, strict=True)
+    )
+    degraded = next((recall.degraded for recall in found if recall.degraded), None)
+    return replace(found[0], hits=placed, degraded=degraded, timings=total([recall.timings for recall in found]))
+
+
+def total(timings: Sequence[Timings]) -> Timings:
+    """The sum of times."""
+    return Timings(
+        embedding=sum(each.embedding for each in timings),
+        sql=sum(each.sql for each in timings),
+        expander=sum(each.expander for each in timings),
+        reranker=sum(each.reranker for each in timings),
+    )

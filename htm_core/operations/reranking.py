@@ -1,0 +1,56 @@
+"""Hits in the order that the reranker gives them: it decides who stands where, and the search what a place is worth."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..errors import ModelError
+from ..types import Hit, Recall
+
+if TYPE_CHECKING:
+    from ..models.rerankers import CheckedReranker
+
+_log = logging.getLogger("htm.recall")
+
+
+def reranked(reranker: CheckedReranker | None, found: Recall, *, seconds: float) -> Recall:
+    """A recall with its hits in the order of the reranker; as it was, with the reason, where that fails or is too slow.
+
+    A hit gets the score and the relevance of the place to which it moves: the numbers of models differ in scale, and what counts by
+    score or relevance elsewhere (`min_score`, what a prompt shows whole) goes on to mean the same. Hits that the reranker leaves
+    out stand behind those that it names.
+    """
+    if reranker is None or not found.hits:
+        return found
+    began = time.perf_counter()
+    hits, fallback = found.hits, found.fallback
+    try:
+        order = reranker.order(found.query, [_shown(hit) for hit in hits], [hit.score for hit in hits], seconds=seconds)
+        hits = _in_order(hits, order)
+    except ModelError as error:
+        _log.warning("recall without the reranker: %s", type(error).__name__)
+        why = f"Hits are in the order of the search: {error}"
+        fallback = f"{fallback} {why}" if fallback else why
+    timings = replace(found.timings, reranker=(time.perf_counter() - began) * 1e3)
+    return replace(found, hits=hits, fallback=fallback, timings=timings)
+
+
+def _shown(hit: Hit) -> str:
+    """What the reranker reads: who said it, where that is known, and the passage that fits best."""
+    name = hit.mention.name if hit.mention else None
+    return f"{name}: {hit.passage}" if name else hit.passage
+
+
+def _in_order(hits: Sequence[Hit], order: Sequence[int]) -> tuple[Hit, ...]:
+    scores = [hit.score for hit in hits]
+    relevances = sorted((hit.relevance for hit in hits), reverse=True)
+    moved = []
+    for place, old in enumerate(order):
+        hit, score = hits[old], scores[place]
+        signals = {**hit.signals, "reranker": score - hit.score}
+        moved.append(replace(hit, score=score, relevance=relevances[place], signals=signals))
+    return tuple(moved)
