@@ -3,41 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import log2
 
 import numpy as np
 
-CUTS = (1, 5, 10, 20, 50)
+from htm_core.rules.evaluation import CUTS as CUTS
+from htm_core.rules.evaluation import Ranking
+from htm_core.rules.evaluation import measured as measured
+
 RESAMPLES = 1_000
-Ranking = Sequence[Sequence[str]]  # the units of each hit, best hit first
-
-
-def measured(gold: frozenset[str], ranking: Ranking, *, weights: Mapping[str, int] | None = None) -> dict[str, float]:
-    """Give any@k, all@k, fraction@k, MRR and NDCG@10 of one question.
-
-    A hit without new evidence still counts as a place. The ideal ranking of NDCG has all of the gold, found or not.
-    """
-    grades = weights or dict.fromkeys(gold, 1)
-    seen: set[str] = set()
-    found: dict[int, int] = {}
-    reciprocal = gain = 0.0
-    for place, units in enumerate(ranking[: max(CUTS)], 1):
-        new = gold.intersection(units) - seen
-        seen |= new
-        found[place] = len(seen)
-        reciprocal = reciprocal or (1 / place if new else 0.0)
-        gain += max((grades[unit] for unit in new), default=0) / log2(place + 1) if place <= 10 else 0.0
-    best = sorted(grades.values(), reverse=True)[:10]
-    ideal = sum(grade / log2(place + 1) for place, grade in enumerate(best, 1))
-    values = {"mrr": reciprocal, "ndcg@10": gain / ideal}
-    for cut in CUTS:
-        count = found.get(min(cut, len(found)), 0)
-        values |= {
-            f"any@{cut}": float(count > 0),
-            f"all@{cut}": float(count == len(gold)),
-            f"fraction@{cut}": count / len(gold),
-        }
-    return values
 
 
 def merged(ranking: Ranking, owner: Mapping[str, str]) -> list[list[str]]:

@@ -44,6 +44,8 @@ COMMANDS = {
         "Remember a text."),
     "recall": CommandInfo(MEMORY, "memories.recall", "memory",
         "Find the memories that answer a question, best first."),
+    "evaluate": CommandInfo(MEMORY, "evaluate.evaluate", "memory",
+        "Measure recall with your own questions and the memories that should answer them, and explain what was missed."),
     "context": CommandInfo(MEMORY, "memories.context", "memory",
         "Print the context that a model would get from working memory."),
     "timeline": CommandInfo(MEMORY, "memories.timeline", "memory",

@@ -82,7 +82,7 @@ def key_value_table(rows: Iterable[tuple[str, str]]) -> Table:
 
 def recall_notes(found: Recall) -> list[str]:
     """What a reader should know about a recall besides its hits: other times were searched, or a part of the search failed."""
-    notes = [found.timeframe and found.timeframe.note, found.degraded]
+    notes = [found.timeframe and found.timeframe.note, found.degraded, found.fallback]
     return [note for note in notes if note]
 
 
