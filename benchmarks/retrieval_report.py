@@ -24,8 +24,9 @@ ANSWERABLE = "answerable"
 class Report:
     """The results of one set; any number of threads may add to them."""
 
-    def __init__(self, name: str, *, command: str, versions: Mapping[str, str]) -> None:
+    def __init__(self, name: str, *, command: str, versions: Mapping[str, str], depth: int) -> None:
         self.name = name
+        self._depth = depth
         self._head = {"set": name, "command": command, "versions": dict(versions)}
         self._lock = threading.Lock()
         self._values: dict[tuple[str, str, str], list[dict[str, float]]] = defaultdict(list)
@@ -36,6 +37,9 @@ class Report:
         self._spent: dict[tuple[int, str], list[tuple[float, float]]] = defaultdict(list)
         self._filled: list[tuple[int, int, float]] = []
         self._embedded = True
+        self._kind_of: dict[str, str] = {}
+        self._sessions: dict[str, dict[str, str]] = defaultdict(dict)
+        self.misses: list[dict[str, Any]] = []
 
     @property
     def timed(self) -> int:
@@ -56,6 +60,9 @@ class Report:
             self._seconds[system].append(seconds)
             self._rankings[system][question.id] = found.ranking
             self._gold[question.id] = {unit: sorted(gold) for unit, gold in question.gold.items()}
+            self._kind_of[question.id] = question.kind
+            if SESSION in question.gold:
+                self._sessions[question.id] |= {unit: sessions[unit] for units in found.ranking for unit in units}
             for unit, gold in question.gold.items():
                 if gold:
                     ranking = merged(found.ranking, sessions) if unit == SESSION else found.ranking
@@ -95,7 +102,8 @@ class Report:
         times = [{"embedding": embedding, "sql": sql} for embedding, sql in self._times_of_recall]
         return self._head | {
             "results": numbers, "within_budget": spent, "recall_ms": times, "filled": self._filled,
-            "gold": self._gold, "rankings": self._rankings,
+            "gold": self._gold, "kinds": self._kind_of, "sessions": self._sessions,
+            "rankings": self._rankings,
         }  # fmt: skip
 
     def _kinds(self, question: Question) -> set[str]:
@@ -135,7 +143,9 @@ class Report:
         for system, seconds in self._seconds.items():
             values = [each * 1e3 for each in seconds]
             table.add_row(
-                f"{system}, 100 hits", str(len(values)), *(f"{np.percentile(values, q):.1f}" for q in (50, 95))
+                f"{system}, {self._depth} hits",
+                str(len(values)),
+                *(f"{np.percentile(values, q):.1f}" for q in (50, 95)),
             )
         vectors, whole = sum(row[1] for row in self._filled), sum(row[2] for row in self._filled)
         how = "embedding included" if self._embedded else "vectors cached from an earlier run"

@@ -10,7 +10,7 @@ import gzip
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -149,6 +149,83 @@ def beir(path: Path, split: str = "test") -> Iterator[Case]:
         for row in _lines(path / "queries.jsonl") if row["_id"] in wanted
     ]  # fmt: skip
     yield Case(name=path.name, messages=documents, questions=questions, now=datetime.now(UTC))
+
+
+def beam(path: Path) -> Iterator[Case]:
+    """Read BEAM's chats of one size (a folder such as chats/100K): one memory for each, by message and by session.
+
+    A question without evidence, as those of the kind abstention are, has no gold. A message that others share an id with counts as
+    any of them.
+    """
+    for folder in sorted(
+        (each.parent for each in path.glob("*/chat.json")), key=lambda each: (len(each.name), each.name)
+    ):
+        messages, at = list[Message](), datetime(2024, 1, 1, tzinfo=UTC)
+        for number, part in enumerate(opened(folder / "chat.json"), 1):
+            for row in _beam_messages(part):
+                at = _anchor(row.get("time_anchor")) or at + timedelta(minutes=1)
+                if row["content"].strip():
+                    messages.append(
+                        Message(
+                            unit=str(row["id"]), content=row["content"], session=str(number), role=row["role"], at=at
+                        )
+                    )
+        sessions: dict[str, set[str]] = {}
+        for message in messages:
+            sessions.setdefault(message.unit, set()).add(str(message.session))
+        questions = []
+        for kind, rows in opened(folder / "probing_questions" / "probing_questions.json").items():
+            for number, row in enumerate(rows):
+                gold = frozenset(_numbers(row.get("source_chat_ids"))) & sessions.keys()
+                of = frozenset(each for unit in gold for each in sessions[unit])
+                questions.append(
+                    Question(
+                        id=f"{folder.name}:{kind}:{number}", text=row["question"], kind=kind.replace("_", " "),
+                        gold={TURN: gold, SESSION: of},
+                    )
+                )  # fmt: skip
+        yield Case(name=f"beam-{folder.name}", messages=messages, questions=questions, now=at + timedelta(days=1))
+
+
+def _beam_messages(part: Any) -> Iterator[Mapping[str, Any]]:
+    """The messages of a part of a chat, which are nested in lists and objects of several forms."""
+    if isinstance(part, dict) and {"id", "role", "content"} <= part.keys():
+        yield part
+    elif isinstance(part, dict | list):
+        for each in part.values() if isinstance(part, dict) else part:
+            yield from _beam_messages(each)
+
+
+def _numbers(value: Any) -> Iterator[str]:
+    """The ids in a list, or in lists by their part of the answer."""
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(each)
+    elif value is not None:
+        yield str(value)
+
+
+def _anchor(text: str | None) -> datetime | None:
+    return datetime.strptime(text, "%B-%d-%Y").replace(tzinfo=UTC) if text else None
+
+
+def without_names(case: Case) -> Case:
+    """The same chat as nobody's: names are out of messages and questions, and one of the two speaks as the assistant."""
+    names = sorted({message.name for message in case.messages if message.name})
+    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})(?:['\u2019]s)?\b")
+
+    def cut(text: str) -> str:
+        return re.sub(r"\s+([,.?!])", r"\1", re.sub(r" {2,}", " ", pattern.sub("", text))).strip() or text
+
+    return replace(
+        case,
+        name=f"{case.name} without names",
+        messages=[
+            replace(m, content=cut(m.content), name=None, role="user" if m.name == names[0] else "assistant")
+            for m in case.messages
+        ],
+        questions=[replace(question, text=cut(question.text)) for question in case.questions],
+    )
 
 
 def paraphrases(path: Path = PARAPHRASES) -> Iterator[Case]:

@@ -71,12 +71,12 @@ class CaseMemory:
         self._stack.close()
         self.memory.erase(user=self.case.name, confirm="confirmed")
 
-    def systems(self, *, ablate: bool) -> dict[str, System]:
-        """Give the systems by name."""
+    def systems(self, *, ablate: bool, depth: int = DEPTH) -> dict[str, System]:
+        """Give the systems by name; ours answer with so many hits."""
         plain = self.opened(SILENT)
         chosen: dict[str, System] = {
-            HTM: self._recall_system(self.memory),
-            ARMS: self._recall_system(plain),
+            HTM: self._recall_system(self.memory, depth=depth),
+            ARMS: self._recall_system(plain, depth=depth),
             VECTOR: self._recall_system(plain, mode="vector"),
             BM25: self._recall_system(plain, mode="text"),
             RRF: self._fusion_system(plain),
@@ -86,12 +86,12 @@ class CaseMemory:
             for name in Signals.model_fields:
                 if getattr(Signals(), name):
                     without = self.opened(Signals(**{name: 0.0}))
-                    chosen[f"htm without {name}"] = self._recall_system(without)
+                    chosen[f"htm without {name}"] = self._recall_system(without, depth=depth)
         return chosen
 
-    def _recall_system(self, memory: Memory, *, mode: Mode = "hybrid") -> System:
+    def _recall_system(self, memory: Memory, *, mode: Mode = "hybrid", depth: int = DEPTH) -> System:
         def answer(question: str) -> Answer:
-            recall = memory.recall(question, limit=DEPTH, mode=mode, hold=False)
+            recall = memory.recall(question, limit=depth, mode=mode, hold=False)
             units = [[str(mention.metadata["unit"]) for mention in hit.mentions] for hit in recall]
             return Answer(units, [hit.node.tokens for hit in recall], recall)
 

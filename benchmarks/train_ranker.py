@@ -13,7 +13,6 @@ measured by leaving out one conversation at a time.
 from __future__ import annotations
 
 import argparse
-import re
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -98,7 +97,7 @@ def sets(given: argparse.Namespace) -> tuple[dict[str, list[Case]], dict[str, li
     dialogues = list(chats.chats(kind=chats.DIALOGUE, half=chats.TRAINING))
     fitted = {
         "dialogues": dialogues,
-        "dialogues without names": [without_names(case) for case in dialogues],
+        "dialogues without names": [retrieval_sets.without_names(case) for case in dialogues],
         "technical chats": list(chats.chats(kind=chats.TECHNICAL, half=chats.TRAINING)),
     }
     if given.longmemeval:
@@ -106,33 +105,14 @@ def sets(given: argparse.Namespace) -> tuple[dict[str, list[Case]], dict[str, li
     unseen = list(chats.chats(kind=chats.DIALOGUE, half=chats.TEST))
     others = {
         "dialogues, test half": unseen,
-        "the same without names": [without_names(case) for case in unseen],
+        "the same without names": [retrieval_sets.without_names(case) for case in unseen],
         "technical chats, test half": list(chats.chats(kind=chats.TECHNICAL, half=chats.TEST)),
         "paraphrases": list(retrieval_sets.paraphrases()),
     }
     if given.locomo:
         locomo = list(retrieval_sets.locomo(given.locomo))
-        others |= {"LoCoMo": locomo, "LoCoMo without names": [without_names(case) for case in locomo]}
+        others |= {"LoCoMo": locomo, "LoCoMo without names": [retrieval_sets.without_names(case) for case in locomo]}
     return fitted, {name: cases for name, cases in others.items() if cases}
-
-
-def without_names(case: Case) -> Case:
-    """The same chat as nobody's: names are out of messages and questions, and one of the two speaks as the assistant."""
-    names = sorted({message.name for message in case.messages if message.name})
-    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})(?:['\u2019]s)?\b")
-
-    def cut(text: str) -> str:
-        return re.sub(r"\s+([,.?!])", r"\1", re.sub(r" {2,}", " ", pattern.sub("", text))).strip() or text
-
-    return replace(
-        case,
-        name=f"{case.name} without names",
-        messages=[
-            replace(m, content=cut(m.content), name=None, role="user" if m.name == names[0] else "assistant")
-            for m in case.messages
-        ],
-        questions=[replace(question, text=cut(question.text)) for question in case.questions],
-    )
 
 
 def ask(cases: Sequence[Case], *, embedder: object | None) -> Iterator[Asked]:

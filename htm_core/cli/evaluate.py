@@ -14,8 +14,8 @@ from rich.padding import Padding
 from rich.table import Table
 
 from ..errors import InvalidInput
-from ..operations.evaluate import Evaluated
-from ..operations.evaluate import evaluate as evaluated
+from ..integration.evaluate import Evaluated
+from ..integration.evaluate import evaluate as evaluated
 from ..rules.evaluation import LabelledQuestion, mean_and_margin, read_questions, sign_test
 from .json_output import print_json
 from .memories import Limit, Mode, Scope, chosen_scope

@@ -1,15 +1,16 @@
-"""A set in BEIR's layout, byte for byte as BEIR publishes them, and its graded measure."""
+"""The layouts of published sets: BEIR's, byte for byte and with its graded measure, and BEAM's; and chats without names."""
 
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from math import isclose, log2
 from pathlib import Path
 
 import pytest
 
 from benchmarks.retrieval_measures import measured
-from benchmarks.retrieval_sets import DOCUMENT, beir
+from benchmarks.retrieval_sets import DOCUMENT, SESSION, TURN, Case, Message, Question, beam, beir, without_names
 
 CORPUS = [
     {"_id": "4983", "title": "Microstructural development of newborn brain", "text": "Alterations…", "metadata": {}},
@@ -73,3 +74,57 @@ def test_the_ideal_has_ten_places_and_all_of_the_gold() -> None:
     best = sorted(grades, key=lambda unit: -grades[unit])
     assert isclose(measured(frozenset(grades), [[unit] for unit in best], weights=grades)["ndcg@10"], 1.0)
     assert measured(frozenset(grades), [[unit] for unit in best[:5]], weights=grades)["ndcg@10"] < 1.0
+
+
+def test_a_beam_chat_is_read_with_its_sessions_times_and_nested_evidence(tmp_path: Path) -> None:
+    folder = tmp_path / "100K" / "7"
+    (folder / "probing_questions").mkdir(parents=True)
+    chat = [
+        {"batch_number": 1, "turns": [[
+            {"role": "user", "id": 0, "time_anchor": "March-15-2024", "content": "I use Flask."},
+            {"role": "assistant", "id": 1, "content": "Noted."},
+        ]]},
+        {"batch_number": 2, "turns": [[
+            {"role": "user", "id": 2, "time_anchor": "April-02-2024", "content": "I moved to Django."},
+            {"role": "assistant", "id": 3, "content": " "},
+        ]]},
+    ]  # fmt: skip
+    asked = {
+        "knowledge_update": [
+            {"question": "Which framework?", "source_chat_ids": {"original_info": [0], "updated_info": [2]}}
+        ],
+        "event_ordering": [{"question": "In which order?", "source_chat_ids": [[0, 2], 99]}],
+        "abstention": [{"question": "Which database?"}],
+    }
+    (folder / "chat.json").write_text(json.dumps(chat))
+    (folder / "probing_questions" / "probing_questions.json").write_text(json.dumps(asked))
+    [case] = beam(tmp_path / "100K")
+    assert [(m.unit, m.session, m.role) for m in case.messages] == [
+        ("0", "1", "user"),
+        ("1", "1", "assistant"),
+        ("2", "2", "user"),
+    ]
+    assert [m.at.isoformat()[:16] for m in case.messages if m.at] == [
+        "2024-03-15T00:00",
+        "2024-03-15T00:01",
+        "2024-04-02T00:00",
+    ]
+    update, order, unknown = case.questions
+    assert (update.kind, update.gold[TURN], update.gold[SESSION]) == ("knowledge update", {"0", "2"}, {"1", "2"})
+    assert order.gold[TURN] == {"0", "2"}, "an id that no message has is no evidence"
+    assert unknown.gold[TURN] == frozenset()
+
+
+def test_names_go_out_of_messages_and_questions_alike() -> None:
+    case = Case(
+        name="a",
+        messages=[Message(unit="1", content="Hi Ann, Bob's boat is green.", name="Bob"), Message(unit="2", content="Annual?", name="Ann")],
+        questions=[Question(id="q", text="Which boat has Bob?", kind="fact", gold={TURN: frozenset("1")})],
+        now=datetime(2026, 1, 1, tzinfo=UTC),
+    )  # fmt: skip
+    bare = without_names(case)
+    assert [(m.content, m.name, m.role) for m in bare.messages] == [
+        ("Hi, boat is green.", None, "assistant"),
+        ("Annual?", None, "user"),
+    ]
+    assert bare.questions[0].text == "Which boat has?"

@@ -6,15 +6,12 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from ..errors import NotFound
+from ..memory import Memory
 from ..rules.evaluation import LabelledQuestion, measured
 from ..types import Hit, Mode, Recall, Scope
-
-if TYPE_CHECKING:
-    from ..memory import Memory
 
 # A memory that is not among the first of the answer is looked for among so many.
 DEPTH = 200
