@@ -60,6 +60,7 @@ declare
   lex htm.lexicon;
   tag_patterns text[];
   known_speakers text[];
+  standing uuid[];
 begin
   f.owners := owners;
   if cardinality(forms) > 0 then known_speakers := htm.matching_speakers(forms, f); end if;
@@ -84,6 +85,10 @@ begin
       best_score := 2 * best_score;
       text_hits := text_hits || array(select distinct n from unnest(phrase_nodes) n where (n = any(text_hits)) is not true);
     end if;
+  end if;
+  -- Whoever asks for advice wants what was said once and for all, however far its words are from the question.
+  if ranking is not null and trait_weights[9] >= 0.1 and space_id is not null then
+    standing := htm.standing_search(query_vector, space_id, owners, 10);
   end if;
   -- Nearest neighbours alone: without words and signals, a hit is as good as its nearest passage, and nothing around it counts. The
   -- statement below would find the same with many times the steps.
@@ -139,7 +144,10 @@ begin
     select coalesce(v.node_id, t.node_id) as node_id, v.rank as vector_rank, t.rank as text_rank, v.passage_id, v.distance
     from unnest(vector_hits.nodes, vector_hits.passages, vector_hits.distances)
          with ordinality v(node_id, passage_id, distance, rank)
-    full join unnest(text_hits) with ordinality t(node_id, rank) on t.node_id = v.node_id),
+    full join unnest(text_hits) with ordinality t(node_id, rank) on t.node_id = v.node_id
+    union all
+    select n, null, null, null, null from unnest(standing) n
+    where n <> all(coalesce(vector_hits.nodes, '{}')) and n <> all(coalesce(text_hits, '{}'))),
   -- Every passage of the candidates, scored by its vector and by its words, each in [0, 1].
   candidate_passages as (
     select c.node_id, c.vector_rank, c.text_rank, p.id as passage_id, p.weights, p.length, p.traits, w.text_score,
@@ -179,7 +187,7 @@ begin
       where m.tenant = me and m.node_id = r.node_id
         and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter)
       order by m.at desc limit 3) m
-    where r.place <= kept),
+    where r.place <= kept or r.node_id = any(standing)),
   -- What was said up to two messages before and after the best of them. A long text neither takes from it nor gives to it.
   neighbours as (
     select n.* from candidate_mentions c, lateral (
@@ -216,7 +224,7 @@ begin
   -- Each node with the best of its passages, and how much it takes from and gives to what stands around it.
   best_passages as materialized (
     select r.node_id, r.passage_id, r.vector_rank, r.text_rank, r.vector_score, r.text_score, r.weights, r.length, r.traits, r.cosine,
-           htm.context_share(r.node_length) as context_share, true as was_found
+           htm.context_share(r.node_length) as context_share, r.vector_rank is not null or r.text_rank is not null as was_found
     from ranked_candidates r
     where r.node_id in (select c.node_id from considered c)
     union all
