@@ -23,17 +23,18 @@ TRAITS = tuple(str(trait.name).lower() for trait in Trait)  # by their bits
 
 # By feature or trait; "kind:feature" counts for questions of that kind, beside.
 WEIGHTS: Mapping[str, float] = {
-    "below_best": 0.0088, "nearness": -0.0026, "nearness_of_best": 0.057, "coverage": -0.1149,
-    "coverage_of_best": 0.0228, "share_of_words": 0.009, "by_words_alone": -0.0249, "by_vector_alone": -0.0099,
-    "log_place": -0.0238, "first_places": 0.0124, "context": -0.0695, "speaker": 0.0792, "time": 0.1642,
-    "hits_of_conversation": 0.0171, "count_of_conversation": -0.0013, "said_before": 0.1065, "said_after": 0.0688,
-    "by_user": 0.0196, "by_assistant": -0.0196, "only_asks": -0.0572, "question": -0.0592, "number": -0.006,
-    "first_person": 0.0462, "second_person": -0.0285, "time_named": 0.0252, "name": 0.0392, "names": -0.0014, "wish": -0.0137,
-    "code": 0.0444, "list": -0.0476, "when:time_named": 0.0256, "when:only_asks": -0.0389, "when:coverage": 0.0125,
-    "number:number": -0.003, "where:name": 0.0731, "who:name": 0.0576, "list:name": -0.0209, "list:names": 0.0377,
-    "list:nearness": -0.0256, "course:by_user": 0.0285, "course:nearness": -0.1998, "course:coverage": -0.4777,
-    "course:first_person": -0.0263, "own:by_user": 0.0597, "own:by_assistant": -0.0598, "own:first_person": 0.0223,
-    "own:wish": 0.0357, "advice:wish": 0.2166, "advice:by_user": -0.0192, "inference:nearness": 0.0353,
+    "below_best": 0.0085, "nearness": -0.0054, "nearness_of_best": 0.0535, "coverage": -0.1141,
+    "coverage_of_best": 0.0212, "share_of_words": 0.0104, "by_words_alone": -0.0254, "by_vector_alone": -0.0107,
+    "log_place": -0.0233, "first_places": 0.0121, "context": -0.0861, "speaker": 0.079, "time": 0.1627,
+    "hits_of_conversation": 0.0173, "count_of_conversation": -0.0013, "said_before": 0.1, "said_after": 0.0645,
+    "by_user": 0.019, "by_assistant": -0.019, "only_asks": -0.0564, "question": -0.0572, "number": -0.0046,
+    "first_person": 0.0451, "second_person": -0.0279, "time_named": 0.0253, "name": 0.0396, "names": 0.0002,
+    "wish": -0.0118, "code": 0.0412, "list": -0.0486, "standing": 0.0521, "when:time_named": 0.0249,
+    "when:only_asks": -0.0384, "when:coverage": 0.0088, "number:number": -0.0039, "where:name": 0.0718,
+    "who:name": 0.0558, "list:name": -0.0217, "list:names": 0.0357, "list:nearness": -0.0268, "course:by_user": 0.0278,
+    "course:nearness": -0.198, "course:coverage": -0.4601, "course:first_person": -0.0259, "own:by_user": 0.0585,
+    "own:by_assistant": -0.0586, "own:first_person": 0.0213, "own:wish": 0.015, "advice:wish": 0.1474,
+    "advice:by_user": -0.0036, "inference:nearness": 0.0341,
 }  # fmt: skip
 
 

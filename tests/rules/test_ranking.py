@@ -20,7 +20,15 @@ from htm_core.rules.text.traits import Trait, traits
         ("I painted it in 2019. And you?", Trait.QUESTION | Trait.NUMBER | Trait.FIRST_PERSON | Trait.SECOND_PERSON | Trait.TIME_NAMED),
         ("They went to Ghent.", Trait.NAME),
         ("They went to Ghent with Clara and Boris.", Trait.NAME | Trait.NAMES),
-        ("Please always show the plan.", Trait.WISH),
+        ("Please always show the plan.", Trait.WISH | Trait.STANDING),
+        ("Whenever we talk of money, show both sums.", Trait.WISH | Trait.STANDING | Trait.FIRST_PERSON),
+        ("Always put the units behind the numbers.", Trait.WISH | Trait.STANDING),
+        ("One request for all that comes: no tables.", Trait.WISH | Trait.STANDING),
+        ("The boss never uses the lift, and she is always late.", Trait.WISH),
+        ("I have always loved the sea.", Trait.WISH | Trait.FIRST_PERSON),
+        ("As few steps as possible.", Trait.WISH),
+        ("I don't want plots, tables are easier for me.", Trait.WISH | Trait.FIRST_PERSON),
+        ("Tea is my favourite.", Trait.WISH | Trait.FIRST_PERSON),
         ("I'd rather have few dependencies.", Trait.WISH | Trait.FIRST_PERSON),
         ("So it is:\n```\nselect 1\n```", Trait.CODE | Trait.NUMBER),
         ("- apples\n- pears", Trait.LIST),
@@ -40,7 +48,7 @@ def test_a_bit_never_changes_its_meaning() -> None:
     """Passages keep theirs: a new trait gets a new bit."""
     assert [(trait.name, int(trait)) for trait in Trait] == [
         ("ONLY_ASKS", 1), ("QUESTION", 2), ("NUMBER", 4), ("FIRST_PERSON", 8), ("SECOND_PERSON", 16), ("TIME_NAMED", 32), ("NAME", 64),
-        ("NAMES", 128), ("WISH", 256), ("CODE", 512), ("LIST", 1024),
+        ("NAMES", 128), ("WISH", 256), ("CODE", 512), ("LIST", 1024), ("STANDING", 2048),
     ]  # fmt: skip
 
 
@@ -57,6 +65,9 @@ def test_a_bit_never_changes_its_meaning() -> None:
         ("In which order did I bring up the topics?", "course"),
         ("Which database do I use?", "own"),
         ("What library would you recommend for charts?", "advice"),
+        ("How could we store the pictures?", "advice"),
+        ("Please write me a statement for the sums.", "advice"),
+        ("I'm planning a trip to Ghent, any ideas?", "advice"),
         ("Would Clara enjoy the opera?", "inference"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from htm_core import Draft, Memory, Signals
@@ -97,6 +99,58 @@ def test_a_standing_instruction_comes_first_where_advice_is_asked(make: Make) ->
         memory.flush()
         first = memory.recall("Can you help me to use the crane?", hold=False)[0]
         assert first.content.startswith("Whenever I ask")
+
+
+STANDING = "Whenever we discuss money, always mention both totals."
+ADVICE = "Can you help me to use the crane of the harbour?"
+
+
+def cranes(memory: Memory, *, standing_in: str = "rules", tags: tuple[str, ...] = ()) -> str:
+    """More talk of cranes than a search has candidates, and a standing instruction that has nothing to do with them."""
+    node = memory.remember(STANDING, session=standing_in, role="user", tags=tags)
+    memory.remember_many([
+        Draft(content=f"The crane {n} of the harbour in use: can it help me? {'It is.' * (n % 7)}", session="talk", role="user")
+        for n in range(150)
+    ])  # fmt: skip
+    memory.flush()
+    return node.id
+
+
+def found(memory: Memory, question: str = ADVICE, **options: Any) -> bool:
+    return STANDING in [hit.content for hit in memory.recall(question, limit=100, hold=False, **options)]
+
+
+def test_a_standing_instruction_is_found_whatever_the_question_for_advice_is_about(make: Make) -> None:
+    with make() as memory:
+        cranes(memory)
+        assert found(memory)
+        assert not found(memory, "Where does the crane of the harbour stand?"), "it is no question for advice"
+    with make(settings=SETTINGS.model_copy(update={"signals": Signals(ranker=0)})) as memory:
+        assert not found(memory), "without the ranker nothing says that it matters"
+
+
+def test_a_standing_instruction_passes_the_filters_of_the_question_like_anything_else(make: Make) -> None:
+    with make() as memory:
+        cranes(memory, tags=("money",))
+        assert found(memory, session="rules")
+        assert not found(memory, session="talk")
+        assert found(memory, tags=["money"])
+        assert not found(memory, tags=["boats"])
+        assert not found(memory, where={"checked": True})
+        assert not found(memory, timeframe="2020")
+
+
+def test_a_standing_instruction_is_its_owners_alone_and_not_found_once_it_is_forgotten(make: Make) -> None:
+    with make() as shared:
+        ann, bea = shared.of(user="ann"), shared.of(user="bea")
+        node = cranes(ann)
+        bea.remember("The crane of the harbour can be of use.", session="talk", role="user")
+        bea.flush()
+        assert found(ann)
+        assert not found(bea)
+        assert not found(shared)
+        ann.forget(node)
+        assert not found(ann)
 
 
 def test_traits_are_written_with_each_passage_and_reindex_writes_those_of_older_ones(

@@ -19,7 +19,12 @@ _KINDS = {
     "course": r"\bsummar|\boverview\b|\brecap\b|\bwalk me through\b|\bover time\b|\bhow (?:did|has|have) .*"
     r"(?:develop|evol|chang|progress|grow|come along|go|gone)\b|\bwhole (?:project|story)\b|\bin (?:what|which) order\b"
     r"|\border in which\b|\bsequence\b|\bfrom (?:start|beginning|the start|the beginning)\b",
-    "advice": r"\b(?:should|would you|could you|can you|recommend|suggest|advice|help me|best way|how (?:do|can|would) i)\b",
+    "advice": r"\b(?:should|would you|could you|can you|recommend|suggest|advice|advise|help me|best way|how to|any (?:ideas?|tips)"
+    r"|how (?:do|can|would|could|must|might) (?:i|we|you|one)|what (?:can|could|must) (?:i|we)|where (?:can|could) (?:i|we)"
+    r"|i(?:['\u2019]m| am) (?:planning|thinking of|looking for|about to)|i (?:want|need|plan|would like) (?:a|an|to|some)"
+    r"|i['\u2019]d like)\b"
+    r"|^\W*(?:please |now |next |then )*(?:write|show me|give me|explain|draft|propose|plan|make|create|find|sketch|compare|check"
+    r"|review|translate|estimate|calculate|compute|design|set up|implement|build|choose|pick|prepare)\b",
     "inference": r"\b(?:would|might|could|likely|probably)\b",
 }
 OWN = "own"  # about the one who asks

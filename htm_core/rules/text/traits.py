@@ -16,10 +16,26 @@ _TIME = re.compile(
 )
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+|[\"\u201c][^\"\u201d]{2,60}[\"\u201d]")
 _WISH = re.compile(
-    r"\b(?:always|whenever|never|from now on|every time|make sure|please (?:also )?(?:always|include|keep|add|use|show|give)|"
-    r"when i ask|i (?:would |really )?(?:rather|prefer|like|love|want|hate|avoid|dislike)|i'd (?:rather|prefer|like)|"
-    r"prefer(?:s|red|ence)?)\b",
+    r"\b(?:always|whenever|never|from now on|in (?:the )?future|every time|each time|as a rule|make sure|remember to|"
+    r"please (?:also )?(?:always|include|keep|add|use|show|give|stick|write|answer|avoid|leave|don['\u2019]t|do not|no)|"
+    r"(?:when(?:ever)?|if|once) (?:i|we) (?:ask|want|need|say|send)|(?:one|a) (?:request|rule|wish|thing) for\b|"
+    r"i (?:would |really |much |usually |generally |only |just |don['\u2019]t |do not |can(?:no|['\u2019])t |won['\u2019]t )*"
+    r"(?:rather|prefer|like|love|want|hate|avoid|dislike|enjoy|stand|bear|trust|insist|refuse|favou?r|use)\b|"
+    r"i['\u2019]d (?:rather|prefer|like|sooner|much rather|love)|i(?:['\u2019]m| am) (?:not )?(?:a fan|fond|keen|allergic|used to|"
+    r"more comfortable|happiest)|prefer(?:s|red|ences?|ably)?\b|favou?rites?|"
+    r"as (?:few|little|short|simple|much|cheap|small) (?:\w+ )?as possible|"
+    r"(?:works|suits|fits) (?:best |better )?(?:for )?me|(?:easier|better|best|important|matters?) (?:for|to) me|"
+    r"no more than|must not|don['\u2019]t ever|keep it (?:short|simple)|rather (?:than|not)|stick (?:to|with))",
     re.I,
+)
+# What holds from now on, whatever is asked: an instruction. "I have always loved it" is none.
+_STANDING = re.compile(
+    r"\b(?:from now on|whenever (?:i|we|you)|(?:every|each) time (?:i|we|you)|(?:when|if) (?:i|we) (?:ask|want to know|need)|"
+    r"as a rule|in (?:the )?future,? (?:please|only|use|show|give|tell|write|answer)|(?:one|a) (?:request|rule|thing) for|"
+    r"please (?:always|never)|make sure (?:to|you|that)|(?:must|should|to) always|"
+    r"never (?:use|show|give|suggest|recommend|tell|send|write|mention|propose|answer|call|add|put))\b"
+    r"|(?:^|[.!;:,] |\b(?:and|so|but|then) )always (?!been|had|was|were|wanted|loved|liked|\w+ed\b)\w",
+    re.I | re.M,
 )
 _CODE = re.compile(
     r"```|[;{}]\s*$|^\s*(?:def|class|import|select|function|const|let|var|for|if)\b.*[:;({]\s*$|\w\(\)", re.M | re.I
@@ -41,11 +57,12 @@ class Trait(IntFlag):
     WISH = 256  # a preference or a standing instruction: "always", "I prefer"
     CODE = 512
     LIST = 1024  # lines that are items
+    STANDING = 2048  # an instruction for all that comes: "whenever I ask", "from now on"; it is a wish, too
 
 
 def traits(text: str) -> Trait:
     """The traits of a text; takes time in proportion to its length."""
-    names = len(_NAME.findall(text))
+    names, standing = len(_NAME.findall(text)), _STANDING.search(text) is not None
     found = {
         Trait.ONLY_ASKS: only_asks(text),
         Trait.QUESTION: "?" in text,
@@ -55,8 +72,9 @@ def traits(text: str) -> Trait:
         Trait.TIME_NAMED: _TIME.search(text) is not None,
         Trait.NAME: names >= 1,
         Trait.NAMES: names >= 3,
-        Trait.WISH: _WISH.search(text) is not None,
+        Trait.WISH: standing or _WISH.search(text) is not None,
         Trait.CODE: _CODE.search(text) is not None,
         Trait.LIST: _LIST.search(text) is not None,
+        Trait.STANDING: standing,
     }
     return Trait(sum(trait for trait, there in found.items() if there))

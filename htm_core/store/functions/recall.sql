@@ -87,7 +87,7 @@ begin
     end if;
   end if;
   -- Whoever asks for advice wants what was said once and for all, however far its words are from the question.
-  if ranking is not null and trait_weights[9] >= 0.1 and space_id is not null then
+  if ranking is not null and trait_weights[9] + trait_weights[12] >= 0.1 and space_id is not null then
     standing := htm.standing_search(query_vector, space_id, owners, 10);
   end if;
   -- Nearest neighbours alone: without words and signals, a hit is as good as its nearest passage, and nothing around it counts. The
@@ -176,7 +176,8 @@ begin
       from candidate_passages p
       order by p.node_id, vector_weight * p.vector_score + (1 - vector_weight) * p.text_score desc, p.cosine desc nulls last,
                p.passage_id) b
-    where b.fused_score > 0 or (words is null and b.cosine is not null)),  -- the nearest by vector are hits however far they are
+    where b.fused_score > 0 or (words is null and b.cosine is not null)    -- the nearest by vector are hits however far they are
+       or b.node_id = any(standing)),
   -- Where the candidates were said: their latest mentions that pass the filters.
   candidate_mentions as materialized (
     select r.node_id, r.place, r.node_length, m.id, m.owner, m.session, m.seq, m.role, m.name, m.at, m.in_conversation
@@ -376,14 +377,15 @@ begin
                (w.traits & 1) * trait_weights[1] + (w.traits >> 1 & 1) * trait_weights[2] + (w.traits >> 2 & 1) * trait_weights[3]
                + (w.traits >> 3 & 1) * trait_weights[4] + (w.traits >> 4 & 1) * trait_weights[5] + (w.traits >> 5 & 1) * trait_weights[6]
                + (w.traits >> 6 & 1) * trait_weights[7] + (w.traits >> 7 & 1) * trait_weights[8] + (w.traits >> 8 & 1) * trait_weights[9]
-               + (w.traits >> 9 & 1) * trait_weights[10] + (w.traits >> 10 & 1) * trait_weights[11] end end as ranker_part
+               + (w.traits >> 9 & 1) * trait_weights[10] + (w.traits >> 10 & 1) * trait_weights[11]
+               + (w.traits >> 11 & 1) * trait_weights[12] end end as ranker_part
     from weighed w),
   -- The best of them. What counts against a node leaves it a tenth of its score: nothing that was found looks like what a copy is worth.
   -- Scores are equal from a cosine of 0.8 on: the nearer comes first.
   hits as materialized (
     select r.*, x.final_score from ranked r
     cross join lateral (select least(1, greatest(r.score / 10, r.score + r.ranker_part)) as final_score) x
-    where (r.score > 0 or words is null) and x.final_score >= min_score
+    where (r.score > 0 or words is null or (r.node_id = any(standing) and x.final_score > 0)) and x.final_score >= min_score
     order by x.final_score desc, r.score + r.ranker_part desc, r.cosine desc nulls last, r.node_id limit max_hits)
   select h.node_id, h.final_score, h.vector_rank, h.text_rank, h.vector_part / total_weight, h.text_part / total_weight,
          h.context_part / total_weight, h.tags_part / total_weight, h.session_part / total_weight, h.speaker_part / total_weight,
