@@ -23,18 +23,18 @@ TRAITS = tuple(str(trait.name).lower() for trait in Trait)  # by their bits
 
 # By feature or trait; "kind:feature" counts for questions of that kind, beside.
 WEIGHTS: Mapping[str, float] = {
-    "below_best": 0.0085, "nearness": -0.0054, "nearness_of_best": 0.0535, "coverage": -0.1141,
-    "coverage_of_best": 0.0212, "share_of_words": 0.0104, "by_words_alone": -0.0254, "by_vector_alone": -0.0107,
-    "log_place": -0.0233, "first_places": 0.0121, "context": -0.0861, "speaker": 0.079, "time": 0.1627,
-    "hits_of_conversation": 0.0173, "count_of_conversation": -0.0013, "said_before": 0.1, "said_after": 0.0645,
-    "by_user": 0.019, "by_assistant": -0.019, "only_asks": -0.0564, "question": -0.0572, "number": -0.0046,
-    "first_person": 0.0451, "second_person": -0.0279, "time_named": 0.0253, "name": 0.0396, "names": 0.0002,
-    "wish": -0.0118, "code": 0.0412, "list": -0.0486, "standing": 0.0521, "when:time_named": 0.0249,
-    "when:only_asks": -0.0384, "when:coverage": 0.0088, "number:number": -0.0039, "where:name": 0.0718,
-    "who:name": 0.0558, "list:name": -0.0217, "list:names": 0.0357, "list:nearness": -0.0268, "course:by_user": 0.0278,
-    "course:nearness": -0.198, "course:coverage": -0.4601, "course:first_person": -0.0259, "own:by_user": 0.0585,
-    "own:by_assistant": -0.0586, "own:first_person": 0.0213, "own:wish": 0.015, "advice:wish": 0.1474,
-    "advice:by_user": -0.0036, "inference:nearness": 0.0341,
+    "below_best": 0.0086, "nearness": -0.0025, "nearness_of_best": 0.0575, "coverage": -0.1138,
+    "coverage_of_best": 0.0195, "share_of_words": 0.0001, "by_words_alone": -0.0197, "by_vector_alone": -0.0119,
+    "log_place": -0.0227, "first_places": 0.0083, "context": -0.1623, "speaker": 0.0928, "time": 0.1799,
+    "hits_of_conversation": 0.0188, "count_of_conversation": -0.0007, "said_before": 0.098, "said_after": 0.0947,
+    "by_user": 0.0242, "by_assistant": -0.0242, "only_asks": -0.0606, "question": -0.0638, "number": -0.0002,
+    "first_person": 0.042, "second_person": -0.0236, "time_named": 0.0252, "name": 0.035, "names": 0.0019,
+    "wish": -0.0069, "code": 0.0475, "list": -0.0542, "standing": 0.0679, "when:time_named": 0.0296,
+    "when:only_asks": -0.0408, "when:coverage": 0.0089, "number:number": 0.0003, "where:name": 0.0785,
+    "who:name": 0.0613, "list:name": -0.019, "list:names": 0.0272, "list:nearness": -0.0199, "course:by_user": 0.0348,
+    "course:nearness": -0.2114, "course:coverage": -0.4758, "course:first_person": -0.0233, "own:by_user": 0.0583,
+    "own:by_assistant": -0.0596, "own:first_person": 0.0051, "own:wish": 0.006, "advice:wish": 0.1396,
+    "advice:by_user": 0.006, "inference:nearness": -0.0477,
 }  # fmt: skip
 
 
