@@ -67,7 +67,7 @@ class CheckedEmbedder:
         self._dimension = dimension
         self._is_local = is_local
         self._embedder: Embedder | None = None
-        self._loading = threading.RLock()
+        self._loading, self._measuring = threading.RLock(), threading.Lock()
         _all.add(self)
 
     def __repr__(self) -> str:
@@ -76,9 +76,13 @@ class CheckedEmbedder:
     @property
     def dimension(self) -> int:
         """The length of a vector; where it is not known beforehand, the model embeds one text to find out."""
-        if self._dimension:  # without the lock, which a thread holds while it downloads weights
+        if self._dimension:  # without a lock, which a thread holds while it downloads weights
             return self._dimension
-        return len(self.query(PROBE))
+        try:
+            with time_limit.locked(self._measuring, what=f"the embedder {self.name}"):
+                return self._dimension or len(self.query(PROBE))  # whoever waited finds what the first was told
+        except time_limit.OutOfTime as error:
+            raise self._too_late() from error
 
     @property
     def model(self) -> Model:
@@ -131,15 +135,18 @@ class CheckedEmbedder:
         except HTMError:
             raise
         except time_limit.OutOfTime as error:
-            raise ModelError(
-                f"expected the embedder {self.name} to answer in the time that the verb has, but it did not; check the model "
-                "behind it, or raise Settings.verb_timeout"
-            ) from error
+            raise self._too_late() from error
         except Exception as error:
             raise ModelError(
                 f"the embedder {self.name} failed: {type(error).__name__}: {error}; check that the model behind it "
                 "runs and can be reached, then try again"
             ) from error
+
+    def _too_late(self) -> ModelError:
+        return ModelError(
+            f"expected the embedder {self.name} to answer in the time that the verb has, but it did not; check the model "
+            "behind it, or raise Settings.verb_timeout"
+        )
 
     def _loaded(self) -> Embedder:
         with self._loading:
@@ -180,7 +187,7 @@ class CheckedEmbedder:
         # In a forked child. The threads of onnxruntime exist only in the parent; deleting the session here would wait for
         # them, so the parent's embedder is kept, unused, and the child loads its own.
         _kept_for_parent.append(self._embedder)
-        self._embedder, self._loading = None, threading.RLock()
+        self._embedder, self._loading, self._measuring = None, threading.RLock(), threading.Lock()
 
 
 def resolve(spec: object | None = None) -> CheckedEmbedder:
