@@ -30,12 +30,11 @@ from benchmarks.retrieval_measures import measured
 from benchmarks.retrieval_sets import DOCUMENT, TURN, Case
 from benchmarks.retrieval_systems import CachedEmbedder, CaseMemory
 from htm_core import shutdown
-from htm_core.operations import recall as operation
+from htm_core.operations import ranked_search
+from htm_core.operations.ranked_search import SearchResult
 from htm_core.rules.ranking import FEATURES, TRAITS, Weights
 from htm_core.rules.text.question_kinds import kinds_of
-from htm_core.store import search
-from htm_core.store.connection import Connection
-from htm_core.store.search import RecallQuery, SearchResult
+from htm_core.store.search import Reader, RecallQuery
 
 # What counts more, or less, for questions of a kind.
 OF_A_KIND = (
@@ -129,13 +128,13 @@ def ask(cases: Sequence[Case], *, embedder: object | None) -> Iterator[Asked]:
 
 def _asked(held: CaseMemory, question: str, gold: frozenset[str]) -> Asked:
     found: list[SearchResult] = []
-    recall = search.recall
+    search = ranked_search.ranked_search
 
-    def all_candidates(connection: Connection, query: RecallQuery) -> SearchResult:
-        found.append(recall(connection, replace(query, limit=CANDIDATES, ranking=NOTHING)))
+    def all_candidates(read: Reader, query: RecallQuery) -> SearchResult:
+        found.append(search(read, replace(query, limit=CANDIDATES, ranking=NOTHING)))
         return found[-1]
 
-    with mock.patch.object(operation.search, "recall", all_candidates):
+    with mock.patch.object(ranked_search, "ranked_search", all_candidates):
         held.memory.recall(question, explain=True, hold=False)
     hits, features = found[-1].hits, found[-1].features
     kinds = set(kinds_of(question))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, LiteralString
 from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -24,7 +24,7 @@ from ..rules.timeframes.parse import TimeframeLike, parse
 from ..rules.working_memory.memory import Plan, WorkingMemory
 from ..settings import Settings
 from ..store import jobs, nodes, tenants
-from ..store.database import Connection, Database
+from ..store.database import Connection, Database, Row
 from ..store.errors import retry_transaction
 from ..store.owner_claims import EVERYBODY, claim_of
 from ..store.records import Entry, WrittenEntry
@@ -194,6 +194,17 @@ class Engine:
                     )
             yield connection
         self.database.settled.add(key)
+
+    def read(self, statement: LiteralString, parameters: Mapping[str, Any], *, everybody: bool = False) -> list[Row]:
+        """The rows of one statement that only reads, as a transaction of its own: in one message there and back.
+
+        What it may see is as in `transaction`, and so are the errors.
+        """
+        claim = EVERYBODY if everybody else claim_of(self.owner)
+        if (self.tenant, self.robot, self.embedder.name) not in self.database.settled:
+            with self.transaction(everybody=everybody) as connection:
+                return connection.execute(statement, parameters).fetchall()
+        return self.database.read(self.tenant, statement, parameters, claim=claim)
 
     def model_changed(self) -> bool:
         """Whether the tenant's vectors were made anew with another model since this memory was opened."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 def cosines(vector: Sequence[float], vectors: Sequence[Sequence[float]]) -> list[float]:
     """The cosine of the angle between a vector and each of the others; 0 for a vector of length 0."""
-    import numpy as np  # an extra brings it, the base does not
+    import numpy as np  # heavy, and few need it
 
     if not vectors:
         return []
@@ -29,7 +29,7 @@ def mmr(vectors: Sequence[Sequence[float]], *, relevance: Sequence[float], limit
     where likeness is the highest cosine to a candidate that was chosen before (Carbonell and Goldstein, "The use of MMR",
     SIGIR 1998). Among equals the first one wins. The cost grows with candidates x limit x dimension.
     """
-    import numpy as np  # an extra brings it, the base does not
+    import numpy as np  # heavy, and few need it
 
     if not vectors or limit < 1:
         return []

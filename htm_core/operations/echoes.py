@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from uuid import UUID
 
+from ..engine.engine import Engine
 from ..rules.grounding.questions import about_questions, only_asks
 from ..store import nodes, search
-from ..store.database import Connection
 from ..store.search import RecallQuery
 from ..types import Hit, Mention
 
@@ -29,7 +29,7 @@ def repeated_questions(query: RecallQuery, hits: Sequence[Hit]) -> int:
     return sum(_asks_the_same(hit) and only_asks(hit.content) for hit in hits)
 
 
-def answers_first(connection: Connection, query: RecallQuery, hits: Sequence[Hit]) -> list[Hit]:
+def answers_first(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> list[Hit]:
     """The hits with those that only ask further down, and with the answers that these got in their place.
 
     A query that is about questions, such as "What did I ask about the visa?", is left alone. One more small search is made
@@ -42,7 +42,7 @@ def answers_first(connection: Connection, query: RecallQuery, hits: Sequence[Hit
     if not asking:
         return list(hits)
     best = {hit.node.id: hit for hit in hits}
-    for hit, answer in _answers(connection, query, [hit for hit in asking if _asks_the_same(hit)]):
+    for hit, answer in _answers(engine, query, [hit for hit in asking if _asks_the_same(hit)]):
         known = best.get(answer.node.id)
         if known is None or known.score < hit.score:
             gain = hit.score - (0.0 if known is None else known.score)
@@ -103,17 +103,20 @@ def _asks_the_same(hit: Hit) -> bool:
     return match.matched_words >= SAME_WORDS * max(1, match.query_words)
 
 
-def _answers(connection: Connection, query: RecallQuery, asking: Sequence[Hit]) -> list[tuple[Hit, Hit]]:
+def _answers(engine: Engine, query: RecallQuery, asking: Sequence[Hit]) -> list[tuple[Hit, Hit]]:
     """Each question that was answered, with the answer as a hit. Filters on a mention are not checked, so there must be none."""
     filters = query.filters
     filtered = filters.windows or filters.tags or filters.equal or filters.metadata or filters.robots is not None
     said = {hit.mentions[0].id: hit for hit in asking if hit.mentions}
     if filtered or not said:
         return []
-    rows = search.following(connection, [UUID(id) for id in said], query=query)
-    rows = [row for row in rows if not only_asks(row.mention.content)]
-    owners = sorted({row.owner for row in rows})
-    known = nodes.read(connection, [UUID(row.mention.node_id) for row in rows if row.mention.node_id], owners=owners)
+    with engine.transaction(everybody=query.of_everybody) as connection:
+        rows = search.following(connection, [UUID(id) for id in said], query=query)
+        rows = [row for row in rows if not only_asks(row.mention.content)]
+        owners = sorted({row.owner for row in rows})
+        known = nodes.read(
+            connection, [UUID(row.mention.node_id) for row in rows if row.mention.node_id], owners=owners
+        )
     found = []
     for row in rows:
         node = known.get(UUID(row.mention.node_id)) if row.mention.node_id else None

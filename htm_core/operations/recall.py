@@ -9,7 +9,8 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from functools import partial
+from typing import TYPE_CHECKING, Any, get_args
 from uuid import UUID
 
 from ..engine.engine import Engine
@@ -27,14 +28,15 @@ from ..rules.text.phrases import quoted_phrases
 from ..rules.text.tags import normalize_all
 from ..rules.timeframes.parse import TimeframeLike, extract_filter
 from ..settings import Signals
-from ..store import search
-from ..store.database import Connection
-from ..store.search import Filters, RecallQuery, SearchResult
+from ..store.search import Filters, Reader, RecallQuery, preceding
 from ..types import AppliedTimeframe, Hit, Mode, Recall, Scope, Timings, Window
 from .echoes import answers_first, facts_before_neighbours, repeated_questions
 from .expansion import best_of, expand, total
 from .fresh_vectors import make_fresh_vectors
 from .reranking import reranked
+
+if TYPE_CHECKING:
+    from .ranked_search import SearchResult
 
 _log = logging.getLogger("htm.recall")
 
@@ -181,8 +183,6 @@ def _find(engine: Engine, query: RecallQuery) -> Recall:
     seen, owners = engine.database.known_speakers, query.filters.owners
     speakers = query_signals.named(forms, seen.guess(engine.tenant, owners, forms))
     found, known = _find_with(engine, query, speakers)
-    if known is None and forms and query.min_score:
-        known = _ask_for_speakers(engine, query)
     named = speakers if known is None else query_signals.named(forms, known)
     if known is not None and named != speakers:
         seen.learn(engine.tenant, owners, forms, known)
@@ -192,7 +192,7 @@ def _find(engine: Engine, query: RecallQuery) -> Recall:
 
 
 def _find_with(engine: Engine, query: RecallQuery, speakers: Mapping[str, str]) -> tuple[Recall, Sequence[str] | None]:
-    """One search by a query that names these speakers, and which speakers it does name; None where no hit could say so."""
+    """One search by a query that names these speakers, and which speakers it does name; None where it asks for none."""
     started = time.perf_counter()
     query = replace(query, speakers=tuple(speakers))
     embedding, degraded = _embed(engine, query, written=tuple(speakers.values()))
@@ -294,11 +294,6 @@ def _filters(
     )
 
 
-def _ask_for_speakers(engine: Engine, query: RecallQuery) -> Sequence[str]:
-    with engine.transaction(everybody=query.of_everybody) as connection:
-        return search.speakers(connection, query.forms, filters=query.filters)
-
-
 def _embed(engine: Engine, query: RecallQuery, *, written: Sequence[str]) -> tuple[Sequence[float] | None, str | None]:
     """The query's embedding, or None and why there is none; the mode "text" needs none."""
     if query.mode == "text":
@@ -318,17 +313,17 @@ def _search(engine: Engine, query: RecallQuery) -> tuple[list[Hit], Sequence[str
     """
     weight, limit = query.signal_weights.diversity, query.limit
     ranked = engine.settings.fusion == "ranks"
-    with engine.transaction(everybody=query.of_everybody) as connection:
-        while True:
-            found = _fuse_ranks(connection, query) if ranked else search.recall(connection, replace(query, limit=limit))
-            hits = found.hits[:limit]
-            copy_of = copies([hit.passage for hit in hits], voices=[_speaker(hit) for hit in hits]) if weight else []
-            yielding = sum(original is not None for original in copy_of) + repeated_questions(query, hits)
-            if len(hits) - yielding >= query.limit or len(hits) < limit or limit >= RESULTS:
-                break
-            limit = min(RESULTS, MORE * limit)
-        hits = _copies_last(hits, copy_of, weight=weight)
-        hits = answers_first(connection, query, hits)
+    read = partial(engine.read, everybody=query.of_everybody)
+    while True:
+        found = _fuse_ranks(read, query) if ranked else _ranked_search(read, replace(query, limit=limit))
+        hits = found.hits[:limit]
+        copy_of = copies([hit.passage for hit in hits], voices=[_speaker(hit) for hit in hits]) if weight else []
+        yielding = sum(original is not None for original in copy_of) + repeated_questions(query, hits)
+        if len(hits) - yielding >= query.limit or len(hits) < limit or limit >= RESULTS:
+            break
+        limit = min(RESULTS, MORE * limit)
+    hits = _copies_last(hits, copy_of, weight=weight)
+    hits = answers_first(engine, query, hits)
     hits = [
         replace(hit, relevance=relevance(query.text, hit.match, hit.passage, speakers=query.speakers)) for hit in hits
     ]
@@ -348,9 +343,15 @@ def _copies_last(hits: list[Hit], copy_of: Sequence[int | None], *, weight: floa
     return hits
 
 
-def _fuse_ranks(connection: Connection, query: RecallQuery) -> SearchResult:
+def _ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
+    from .ranked_search import ranked_search  # brings numpy, which nobody needs who never recalls
+
+    return ranked_search(read, query)
+
+
+def _fuse_ranks(read: Reader, query: RecallQuery) -> SearchResult:
     """The candidates of both arms by reciprocal rank: only their places count, not what they scored."""
-    found = search.recall(connection, replace(query, limit=2 * query.pool, min_score=0.0, signal_weights=NO_SIGNALS))
+    found = _ranked_search(read, replace(query, limit=2 * query.pool, min_score=0.0, signal_weights=NO_SIGNALS))
     arms = (query.words is not None) + (query.embedding is not None)
     fused: list[Hit] = []
     for hit in found.hits:
@@ -383,7 +384,7 @@ def _fit_budget(engine: Engine, hits: Sequence[Hit], budget: int, *, everybody: 
     if not budget or not said:
         return kept
     with engine.transaction(everybody=everybody) as connection:
-        before = search.preceding(connection, said)
+        before = preceding(connection, said)
     shown = {hit.node.id for hit in kept}
     for place, hit in enumerate(kept):
         message = before.get(hit.mentions[0].id) if hit.mentions else None

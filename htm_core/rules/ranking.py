@@ -1,6 +1,6 @@
 """The ranker: what was learned of how the parts of a score, and what a passage is like, go together.
 
-A linear model over what recall computes in any case: `recall.sql` computes its features, `python -m benchmarks.train_ranker`
+A linear model over what recall computes in any case: `rules/scoring.py` computes its features, `python -m benchmarks.train_ranker`
 fits the weights on this project's own chats, docs/why/ranker.md has the measurement. What it weighs to is added to the score.
 Some weights depend on the kind of question, so they are put together for each question.
 """
@@ -13,13 +13,16 @@ from dataclasses import dataclass
 from .text.question_kinds import kinds_of
 from .text.traits import Trait
 
-# In the order in which `recall.sql` computes them.
+# In the order in which `rules/scoring.py` computes them.
 FEATURES = (
     "below_best", "nearness", "nearness_of_best", "coverage", "coverage_of_best", "share_of_words", "by_words_alone",
     "by_vector_alone", "log_place", "first_places", "context", "speaker", "time", "hits_of_conversation", "count_of_conversation",
     "said_before", "said_after", "by_user", "by_assistant",
 )  # fmt: skip
 TRAITS = tuple(str(trait.name).lower() for trait in Trait)  # by their bits
+
+# From this weight of wishes and standing instructions on, they are candidates whatever the question is about.
+WISHES_FROM = 0.1
 
 # By feature or trait; "kind:feature" counts for questions of that kind, beside.
 WEIGHTS: Mapping[str, float] = {
@@ -44,6 +47,11 @@ class Weights:
 
     features: list[float]
     traits: list[float]
+
+    @property
+    def wishes_count(self) -> bool:
+        """Whether what somebody wants once and for all counts, however far its words are from the question."""
+        return sum(self.traits[bit.bit_length() - 1] for bit in (Trait.WISH, Trait.STANDING)) >= WISHES_FROM
 
 
 def weights_for(question: str, *, share: float = 1.0) -> Weights:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 import re
 import selectors
 import time
 from collections.abc import Generator, Mapping
-from typing import Any, Self, TypeVar
+from functools import cache
+from typing import Any, LiteralString, Self, TypeVar
 
 import psycopg
+from psycopg.abc import Transformer as TransformerProtocol
+from psycopg.adapt import PyFormat, Transformer
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.pq import DiagnosticField, ExecStatus
+from psycopg.pq import DiagnosticField, ExecStatus, Format
 from psycopg.pq.abc import PGconn, PGresult
 from psycopg.rows import dict_row
 from pydantic import SecretStr
@@ -36,6 +41,7 @@ __all__ = [
     "Vector",
     "check",
     "connect",
+    "is_direct",
     "options",
     "readable",
     "refuse_pooler",
@@ -90,6 +96,109 @@ class Connection(psycopg.Connection[Row]):
         except AnswerOverdue:
             self.close()
             raise
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self._kept_statements: dict[tuple[str, tuple[int, ...]], bytes] = {}  # by statement and types of its parameters
+        self._numbers = itertools.count(1)
+
+    @staticmethod
+    def sends_batches() -> bool:
+        """Whether several statements can travel in one message: libpq can since version 14."""
+        return psycopg.Pipeline.is_supported()
+
+    def read(self, *statements: tuple[LiteralString, Mapping[str, Any]], prepare: bool) -> list[Row]:
+        """The rows of the last of some statements, which are one message and one transaction.
+
+        `prepare` keeps the statements on the server, so that each is parsed and planned once: not through a pooler. A pipeline of
+        psycopg's own does the same with four waits for the server instead of one. Raises the errors of the statements, and
+        `AnswerOverdue` when the running verb's time is over; then the connection is closed.
+        """
+        adapted = Transformer.from_context(self)
+        new: dict[tuple[str, tuple[int, ...]], bytes] = {}
+        try:
+            self.pgconn.enter_pipeline_mode()
+            for statement, parameters in statements:
+                self._send(adapted, statement, parameters, new if prepare else None)
+            self.pgconn.pipeline_sync()
+            results = _await_batch(self.pgconn)
+            self.pgconn.exit_pipeline_mode()
+        except BaseException:
+            self.close()  # answers that nobody has read would be taken for those of the next statement
+            raise
+        for result in results:
+            if result.status == ExecStatus.FATAL_ERROR:
+                raise _error(result)
+        self._kept_statements |= new
+        answer = results[-1]
+        columns = [(answer.fname(place) or b"").decode() for place in range(answer.nfields)]
+        adapted.set_pgresult(answer, format=Format.BINARY)
+        return adapted.load_rows(0, answer.ntuples, lambda row: dict(zip(columns, row, strict=True)))
+
+    def _send(
+        self,
+        adapted: TransformerProtocol,
+        statement: LiteralString,
+        parameters: Mapping[str, Any],
+        new: dict[tuple[str, tuple[int, ...]], bytes] | None,
+    ) -> None:
+        """Send a statement in a pipeline; `new` notes what is prepared for it, and is None where nothing may be."""
+        text, names, formats = _numbered(statement)
+        values = adapted.dump_sequence([parameters[name] for name in names], formats)
+        types, value_formats = adapted.types or (), adapted.formats
+        if new is None:
+            self.pgconn.send_query_params(text, values, types, value_formats, Format.BINARY)
+            return
+        name = self._kept_statements.get((statement, types))
+        if name is None:
+            name = new[statement, types] = b"htm_%d" % next(self._numbers)
+            self.pgconn.send_prepare(name, text, types)
+        self.pgconn.send_query_prepared(name, values, value_formats, Format.BINARY)
+
+
+_PLACEHOLDER = re.compile(r"%\((\w+)\)([bs])|%%")
+
+
+@cache
+def _numbered(statement: str) -> tuple[bytes, list[str], list[PyFormat]]:
+    """A statement with $1, $2 … for its named parameters, and the name and the format of each."""
+    places: dict[tuple[str, str], int] = {}
+
+    def place(found: re.Match[str]) -> str:
+        """The number of a parameter, which may stand more than once."""
+        return "%" if found[1] is None else f"${places.setdefault((found[1], found[2]), len(places) + 1)}"
+
+    text = _PLACEHOLDER.sub(place, statement)
+    return text.encode(), [name for name, _ in places], [PyFormat(letter) for _, letter in places]
+
+
+def _await_batch(pgconn: PGconn) -> list[PGresult]:
+    """The answers to what was sent before a synchronisation point, as far as it was carried out."""
+    limit = time_limit.current()
+    deadline = math.inf if limit is None else limit.answer_by
+    results: list[PGresult] = []
+    with _Selector() as selector:
+        selector.register(pgconn.socket, selectors.EVENT_READ)
+
+        def wait(events: int) -> None:
+            """Until the socket can be read, or written to."""
+            selector.modify(pgconn.socket, events)
+            left = deadline - time.monotonic()
+            if left <= 0 or not selector.select(None if math.isinf(left) else left):
+                raise AnswerOverdue("the server gave no answer in time")
+
+        while pgconn.flush():
+            wait(selectors.EVENT_READ | selectors.EVENT_WRITE)
+            pgconn.consume_input()
+        while True:
+            while pgconn.is_busy():
+                wait(selectors.EVENT_READ)
+                pgconn.consume_input()
+            result = pgconn.get_result()
+            if result is not None and result.status == ExecStatus.PIPELINE_SYNC:
+                return results
+            if result is not None and result.status != ExecStatus.PIPELINE_ABORTED:
+                results.append(result)
 
 
 def _without_frames(error: BaseException) -> BaseException:
@@ -237,13 +346,18 @@ def _parts(conninfo: SecretStr) -> Mapping[str, Any] | None:
     return {name: value for name, value in parts.items() if not name.endswith("password")}
 
 
+def is_direct(connection: Connection) -> bool:
+    """Whether this is the server's own session: a pooler tells its client another process than the one that answers."""
+    row = connection.execute(load("database")["backend"]).fetchone()
+    return row is not None and row["pid"] == connection.info.backend_pid
+
+
 def refuse_pooler(connection: Connection, *, setting: str = "migrate_url") -> None:
     """Raise `StorageError` for a connection through a pooler, where sessions are shared between clients.
 
     `setting` names the setting that should have the server's own address.
     """
-    row = connection.execute(load("database")["backend"]).fetchone()
-    if row is None or row["pid"] != connection.info.backend_pid:
+    if not is_direct(connection):
         raise StorageError(
             "expected a direct connection to the server, got one through a pooler, which shares sessions between clients; "
             f"set Settings.{setting} to the server's own address"

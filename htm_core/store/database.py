@@ -7,9 +7,10 @@ import logging
 import math
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, LiteralString
 
 import psycopg
 from psycopg.pq.abc import PGresult
@@ -21,7 +22,18 @@ from .. import time_limit
 from ..errors import SchemaOutdated, StorageError
 from ..fork import renewed_after_fork
 from ..settings import Settings, as_secret
-from .connection import AnswerOverdue, Connection, NoAnswer, Row, check, connect, options, readable, refuse_pooler
+from .connection import (
+    AnswerOverdue,
+    Connection,
+    NoAnswer,
+    Row,
+    check,
+    connect,
+    is_direct,
+    options,
+    readable,
+    refuse_pooler,
+)
 from .embedded import server
 from .errors import detect_lost_session, retry_transaction, translated
 from .known_speakers import KnownSpeakers
@@ -39,6 +51,10 @@ _log = logging.getLogger("htm.database")
 REFUSALS = (
     psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidParameterValue, psycopg.errors.UndefinedFunction,
     psycopg.errors.UndefinedTable,
+)  # fmt: skip
+# What is said of a prepared statement that is not there, is there already, or gives other columns since an upgrade.
+UNPREPARED = (
+    psycopg.errors.InvalidSqlStatementName, psycopg.errors.DuplicatePreparedStatement, psycopg.errors.FeatureNotSupported,
 )  # fmt: skip
 # The share of a verb's time in which it must get a connection.
 POOL_SHARE = 0.7
@@ -122,6 +138,7 @@ class Database:
         self._roles = EMBEDDED
         self._may_work = True
         self._refused = False
+        self._is_direct = True  # there is no pooler in between, as far as is known
         self._extension = ""  # the schema of the extension vector
         self._claim_key: bytes | None = None  # None: there is no wall between users
         self.settled: set[tuple[str, str, str]] = set()  # tenant, robot and model whose rows are known to be there
@@ -181,6 +198,64 @@ class Database:
             with self._transaction(tenant, role, claim, patient=patient) as connection:
                 yield connection
             time_limit.transaction_ended()
+
+    def read(
+        self, tenant: str, statement: LiteralString, parameters: Mapping[str, Any], *, claim: OwnerClaim = NOBODY
+    ) -> list[Row]:
+        """The rows of one statement that only reads, as a transaction of its own that sees one tenant.
+
+        The settings of the transaction and the statement travel in one message there and back, and the transaction ends with it.
+        Where a claim must be signed by the transaction's own terms, or the client library is too old for that, it is an ordinary
+        transaction. Nothing is changed, so what fails since its session has ended is done once more in another one.
+
+        Raises as `transaction` does.
+        """
+        with time_limit.limited(self._limit(patient=False)):
+            self.open()
+            if self._claim_key is not None or not Connection.sends_batches():
+                with self._transaction(tenant, "htm_app", claim, patient=False) as connection:
+                    return connection.execute(statement, parameters, binary=True).fetchall()
+            with translated(), self._looking_again_when_refused():
+                rows = self._read(tenant, statement, parameters)
+            time_limit.transaction_ended()
+            return rows
+
+    def _read(self, tenant: str, statement: LiteralString, parameters: Mapping[str, Any]) -> list[Row]:
+        settings = {
+            "role": self._roles.name("htm_app"),
+            "path": self._path,
+            "tenant": tenant,
+            "timeout": _milliseconds(min(self.settings.statement_timeout, _patience(1.0))),
+            "idle": "0",  # it never waits for this process
+        }
+        statements = (load("database")["enter"], settings), (statement, parameters)
+        pool = self._pool("htm_app")
+        try:
+            with self._lent(pool) as connection:
+                return connection.read(*statements, prepare=self._is_direct)
+        except UNPREPARED:
+            self._is_direct = False  # an upgrade, or a pooler that hides itself
+            with self._lent(pool) as connection, detect_lost_session(connection, committing=False):
+                return connection.read(*statements, prepare=False)
+        except psycopg.OperationalError as error:
+            # As at the beginning of a transaction: see `_alive`.
+            if isinstance(error, PoolTimeout):
+                connect(self.dsn("htm_app"), patience=self.settings.pool_timeout).close()
+            if isinstance(error, NoAnswer | PoolTimeout | PoolClosed | TooManyRequests) or not connection.closed:
+                raise
+            self.dsn("htm_app")
+            pool.check()
+            with self._lent(pool) as connection, detect_lost_session(connection, committing=False):
+                return connection.read(*statements, prepare=self._is_direct)
+
+    @contextlib.contextmanager
+    def _lent(self, pool: ConnectionPool[Connection]) -> Iterator[Connection]:
+        """A connection of the pool, for which enough time must be left to find out why there is none."""
+        connection = pool.getconn(timeout=min(self.settings.pool_timeout, _patience(POOL_SHARE)))
+        try:
+            yield connection
+        finally:
+            pool.putconn(connection)
 
     def _limit(self, *, patient: bool) -> time_limit.TimeLimit:
         """The limit of the verb that is running, or one for each answer alone."""
@@ -428,6 +503,7 @@ class Database:
         with connection.transaction():
             path = {"path": self._path, "role": "none", "tenant": "", "timeout": "0", "idle": "0"}
             connection.execute(load("database")["enter"], path)
+            self._is_direct = self._is_direct and is_direct(connection)
             register_types(connection, self._extension)
 
     def _ensure_schema(self) -> tuple[str, bool]:

@@ -1,18 +1,18 @@
-"""Recall in one round trip, and the look-ups that prepare it and complete its hits."""
+"""What recall asks the database: the candidates of a query, the fields of its hits, and the look-ups that complete them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, LiteralString
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
 from ..rules.ranking import Weights
 from ..settings import Signals
-from ..types import AppliedTimeframe, Hit, Match, Mention, Mode, Window
-from .connection import HalfVector
+from ..types import AppliedTimeframe, Match, Mention, Mode, Node, Window
+from .connection import HalfVector, Row
 from .database import Connection
 from .queries import load
 from .records import mention_of, multirange, node_of
@@ -83,91 +83,79 @@ class RecallQuery:
         """Whether it asks for the memories of all users of the tenant."""
         return self.filters.owners is None
 
+    @property
+    def asks_for_neighbours_alone(self) -> bool:
+        """Whether nothing counts but how near a memory is to the embedding."""
+        weights = self.signal_weights
+        others = (weights.session, weights.speaker, weights.time, weights.prior)
+        return self.words is None and self.embedding is not None and not any(others)
+
+    @property
+    def vector(self) -> HalfVector | None:
+        """The embedding as the database takes it."""
+        return None if self.embedding is None else HalfVector(list(self.embedding))
+
+
+# How a statement that only reads is run: by its text and parameters, as a transaction of its own.
+Reader = Callable[[LiteralString, Mapping[str, Any]], list[Row]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HitFields:
+    """What a hit shows whatever it scores; `place` is that of its node among those that were asked for."""
+
+    place: int
+    node: Node
+    passage: str
+    passage_length: int
+    mentions: tuple[Mention, ...]
+
 
 @dataclass(frozen=True, slots=True)
-class SearchResult:
-    """The hits of a search, and which of the query's forms are names of speakers; None where no hit could say so.
+class Neighbour:
+    """A node whose nearest passage is near to a query's vector."""
 
-    `features` has for each hit of a query with `explain` what the ranker weighed, and the traits of its passage after it; None
-    without a ranker.
+    fields: HitFields
+    rank: int
+    cosine: float
+
+
+def hit_fields(read: Reader, query: RecallQuery, nodes: Sequence[UUID], passages: Sequence[UUID]) -> list[HitFields]:
+    """All that these nodes show as hits, in their order, each with one of its passages.
+
+    What was forgotten meanwhile is left out.
     """
+    if not nodes:
+        return []
+    parameters = {"nodes": list(nodes), "passages": list(passages)} | query.filters.parameters()
+    return [_fields(row) for row in read(load("search")["hits"], parameters)]
 
-    hits: list[Hit]
-    known_speakers: list[str] | None
-    features: list[list[float] | None] = field(default_factory=list)
 
-
-def recall(connection: Connection, query: RecallQuery) -> SearchResult:
-    """The best nodes for a query, best first, with what each signal added to their scores.
+def nearest(read: Reader, query: RecallQuery) -> list[Neighbour]:
+    """The nearest neighbours of a query's embedding, nearest first.
 
     Raises `DimensionMismatch` when the embedding is of another model than the tenant's vectors.
     """
-    weights = query.signal_weights
     parameters = {
-        "words": query.words,
-        "embedding": None if query.embedding is None else HalfVector(list(query.embedding)),
+        "embedding": query.vector,
         "model": query.model,
         "pool": query.pool,
         "limit": query.limit,
-        "vector_share": query.vector_share,
         "min_score": query.min_score,
-        "speakers": list(query.speakers),
-        "moments": multirange(query.moments),
-        "context_weight": weights.context,
-        "session_weight": weights.session,
-        "speaker_weight": weights.speaker,
-        "time_weight": weights.time,
-        "prior_weight": weights.prior,
-        "corroboration_weight": weights.corroboration,
-        "tags_weight": weights.tags,
-        "phrases": list(query.phrases) or None,
-        "forms": list(query.forms) or None,
-        "ranking": query.ranking and query.ranking.features,
-        "trait_weights": query.ranking and query.ranking.traits,
-        "explained": query.explain,
     }
-    rows = connection.execute(load("search")["recall"], parameters | query.filters.parameters()).fetchall()
-    known = rows[0]["known_speakers"] if rows else None
-    return SearchResult([_hit(row) for row in rows], known, [row["features"] for row in rows])
+    rows = read(load("search")["nearest"], parameters | query.filters.parameters())
+    return [Neighbour(_fields(row), row["vector_rank"], row["cosine"]) for row in rows]
 
 
-def _hit(row: Mapping[str, Any]) -> Hit:
+def _fields(row: Mapping[str, Any]) -> HitFields:
     mentions = [mention_of(mention | {"node_id": row["id"]}, content=row["content"]) for mention in row["mentions"]]
-    return Hit(
+    return HitFields(
+        place=row["place"] - 1,
         node=node_of(row),
-        score=row["score"],
-        vector_rank=row["vector_rank"],
-        text_rank=row["text_rank"],
         passage=row["passage"] or row["content"],
-        match=Match(
-            cosine=row["cosine"],
-            word_coverage=row["word_coverage"] or 0.0,
-            matched_words=row["matched_words"] or 0,
-            query_words=row["query_words"] or 0,
-            passage_length=row["passage_length"] or 0,
-        ),
+        passage_length=row["passage_length"],
         mentions=tuple(mentions),
-        signals={
-            "vector": row["vector_part"],
-            "words": row["text_part"],
-            "context": row["context_part"],
-            "tags": row["tags_part"],
-            "session": row["session_part"],
-            "speaker": row["speaker_part"],
-            "time": row["time_part"],
-            "prior": row["prior_part"],
-            "ranker": row["ranker_part"],
-            "diversity": 0.0,
-            "echo": 0.0,
-        },
     )
-
-
-def speakers(connection: Connection, forms: Sequence[str], *, filters: Filters) -> list[str]:
-    """Which of these forms of a name belong to a speaker, as the whole name or its first part; the longest first."""
-    row = connection.execute(load("search")["speakers"], {"forms": list(forms)} | filters.parameters()).fetchone()
-    assert row is not None  # a select without from has one row
-    return list(row["names"])
 
 
 def preceding(connection: Connection, ids: Sequence[UUID]) -> dict[str, Mention]:
@@ -189,8 +177,7 @@ class Answered:
 
 def following(connection: Connection, ids: Sequence[UUID], *, query: RecallQuery) -> list[Answered]:
     """What was said right after each of these mentions by somebody else; nothing where nobody else spoke."""
-    embedding = None if query.embedding is None else HalfVector(list(query.embedding))
-    parameters = {"ids": list(ids), "embedding": embedding, "model": query.model}
+    parameters = {"ids": list(ids), "embedding": query.vector, "model": query.model}
     return [
         Answered(
             question=str(row["question"]),

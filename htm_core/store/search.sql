@@ -1,15 +1,20 @@
--- name: recall
-select * from recall(%(words)s, %(embedding)b, %(model)s,
+-- name: candidates
+select * from recall_candidates(%(words)s, %(embedding)b, %(model)s,
   row(%(owners)s::text[], %(robots)s::text[], %(session)s::text, %(windows)s::tstzmultirange, %(tags)s::text[],
       %(equal)s::jsonb, %(metadata)s::jsonb)::filters,
-  %(pool)s, %(limit)s, %(vector_share)s, %(min_score)s, %(speakers)s::text[], %(moments)s::tstzmultirange,
-  row(%(context_weight)s, %(session_weight)s, %(speaker_weight)s, %(time_weight)s, %(prior_weight)s,
-      %(corroboration_weight)s, %(tags_weight)s)::signal_weights, %(phrases)s::text[], %(forms)s::text[],
-  %(ranking)s::float8[], %(trait_weights)s::float8[], %(explained)s)
+  %(pool)s, %(limit)s, %(vector_share)s, %(phrases)s::text[], %(forms)s::text[], %(with_context)s, %(with_tags)s, %(with_use)s,
+  %(with_wishes)s)
 
--- name: speakers
-select matching_speakers(%(forms)s::text[], row(%(owners)s::text[], %(robots)s::text[], %(session)s::text,
-  %(windows)s::tstzmultirange, %(tags)s::text[], %(equal)s::jsonb, %(metadata)s::jsonb)::filters) as names
+-- name: hits
+select * from recall_hits(%(nodes)s::uuid[], %(passages)s::uuid[],
+  row(%(owners)s::text[], %(robots)s::text[], %(session)s::text, %(windows)s::tstzmultirange, %(tags)s::text[],
+      %(equal)s::jsonb, %(metadata)s::jsonb)::filters)
+
+-- name: nearest
+select * from recall_nearest(%(embedding)b, %(model)s,
+  row(%(owners)s::text[], %(robots)s::text[], %(session)s::text, %(windows)s::tstzmultirange, %(tags)s::text[],
+      %(equal)s::jsonb, %(metadata)s::jsonb)::filters,
+  %(pool)s, %(limit)s, %(min_score)s)
 
 -- name: preceding
 select m.id as follower, b.* from mentions m, lateral (

@@ -331,18 +331,25 @@ def test_a_good_claim_writes_nothing_of_another_owner(walled: Walled) -> None:
 
 
 def test_a_search_that_forgets_its_owners_finds_those_that_are_claimed(walled: Walled) -> None:
-    """Recall runs as the owner of the tables: what it is asked for is cut to the claim, also everybody's."""
+    """Recall runs as the owner of the tables: what it is asked for is cut to the claim, also everybody's and by others' ids."""
+    with walled.database.owner() as owner:
+        owner_of = {row["id"]: row["owner"] for row in owner.execute("select id, owner from nodes").fetchall()}
+        passages = owner.execute("select node_id, id from passages where node_id is not null").fetchall()
+    anybody = {"nodes": [row["node_id"] for row in passages], "passages": [row["id"] for row in passages]}
+    filters = "row(%(owners)s::text[], null, null, null, null, null, null)::filters"
     asked = (
-        "select content, owner from recall('ferry boiler passport salary garden', null, null, "
-        "row(%s::text[], null, null, null, null, null, null)::filters, 50, 50, 0.5, 0, '{}', null, "
-        "row(1, 1, 1, 1, 1, 1, 1)::signal_weights)"
+        f"select nodes from recall_candidates('ferry boiler passport salary garden', null, null, {filters}, 50, 50, 0.5, "
+        "null, null, true, true, false, false)"
     )
+    shown = f"select owner from recall_hits(%(nodes)s::uuid[], %(passages)s::uuid[], {filters})"
     for owners in (None, ["ann", "bob", ""], ["bob"]):
         with walled.session() as connection:
             terms = walled.begin(connection)
             claims(connection, walled.signed(ANN, terms))
-            found = connection.execute(asked, [owners]).fetchall()
-            assert {row[1] for row in found} == (set() if owners == ["bob"] else {"ann", ""})
+            (found,) = connection.execute(asked, {"owners": owners}).fetchone()
+            seen = {owner_of[id] for id in found or []}
+            assert seen == (set() if owners == ["bob"] else {"ann", ""})
+            assert {row[0] for row in connection.execute(shown, anybody | {"owners": owners})} == seen
             speakers = (
                 "select matching_speakers('{ann,bob}', row(%s::text[], null, null, null, null, null, null)::filters)"
             )
@@ -350,7 +357,7 @@ def test_a_search_that_forgets_its_owners_finds_those_that_are_claimed(walled: W
     with walled.session() as connection:
         walled.begin(connection)
         with pytest.raises(psycopg.errors.InsufficientPrivilege, match="claims no owners"):
-            connection.execute(asked, [None])
+            connection.execute(asked, {"owners": None})
 
 
 @pytest.mark.parametrize("function", ["evict_from_all_sets(%s, null)", "mark_sets_pruned(%s)"])
@@ -372,7 +379,10 @@ def test_every_function_that_runs_as_the_owner_is_accounted_for(walled: Walled) 
         rows = owner.execute(
             "select proname from pg_proc where prosecdef and pronamespace = current_schema()::regnamespace"
         ).fetchall()
-    asks_the_claim = {"recall", "matching_speakers", "evict_from_all_sets", "mark_sets_pruned", "lock_sets_holding"}
+    asks_the_claim = {
+        "recall_candidates", "recall_nearest", "recall_hits", "matching_speakers", "evict_from_all_sets", "mark_sets_pruned",
+        "lock_sets_holding",
+    }  # fmt: skip
     is_the_wall = {"claimed", "owner_is_claimed", "owners_in_claim"}
     is_a_trigger = {
         "note_vector_change"

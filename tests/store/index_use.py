@@ -65,6 +65,11 @@ def _counts(database: Database, ask: Callable[[], object]) -> tuple[Counter[Key]
         rows.update(after[1] - before[1])
         return answer
 
-    with mock.patch.object(Connection, "execute", counted):
+    with (
+        mock.patch.object(Connection, "execute", counted),
+        mock.patch.object(
+            Connection, "sends_batches", return_value=False
+        ),  # what is counted, is so inside its transaction
+    ):
         ask()
     return scans, rows

@@ -60,6 +60,9 @@ class Explained:
             return execute(connection, query, params, **options)
 
         patch.setattr(Connection, "execute", explained)
+        patch.setattr(
+            Connection, "sends_batches", lambda: False
+        )  # what is explained is explained inside its transaction
 
     def over(self, most: float) -> dict[str, float]:
         """The statements that have handled more."""

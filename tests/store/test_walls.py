@@ -78,7 +78,13 @@ def test_search_functions_take_the_tenant_from_the_setting_only(database: Databa
             "select proname, pg_get_function_arguments(oid) as takes, proconfig from pg_proc "
             "where prosecdef and pronamespace = current_schema()::regnamespace"
         ).fetchall()
-    assert {row["proname"] for row in rows} >= {"recall", "refresh_lexeme_counts", "ensure_vector_space"}
+    assert {row["proname"] for row in rows} >= {
+        "recall_candidates",
+        "recall_hits",
+        "recall_nearest",
+        "refresh_lexeme_counts",
+        "ensure_vector_space",
+    }
     for row in rows:
         assert "tenant" not in row["takes"]
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"]

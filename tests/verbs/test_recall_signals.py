@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from htm_core import Memory, Mode, Settings, Signals
+from htm_core.operations.ranked_search import ranked_search
 from htm_core.store import search
 from htm_core.store.known_speakers import NAMES, READERS, KnownSpeakers
 from tests.conftest import SETTINGS, Make
@@ -256,13 +257,12 @@ def test_a_lesser_candidate_that_stands_beside_a_better_one_scores_as_it_would_a
         silent = Signals(**dict.fromkeys(Signals.model_fields, 0.0) | {"context": 1.0, "speaker": 1.0})
         found = []
         for most in (30, 60):  # of sixty candidates, half of them go on, or all
-            with memory._engine.transaction() as connection:
-                query = search.RecallQuery(
-                    query=question, text=question, words=question, embedding=embedder.embed_query(question),
-                    model=memory._engine.embedder.name, filters=search.Filters(owners=[""]), pool=30, limit=most,
-                    vector_share=0.4, speakers=["Mel"], signal_weights=silent,
-                )  # fmt: skip
-                hits = search.recall(connection, query).hits
+            query = search.RecallQuery(
+                query=question, text=question, words=question, embedding=embedder.embed_query(question),
+                model=memory._engine.embedder.name, filters=search.Filters(owners=[""]), pool=30, limit=most,
+                vector_share=0.4, speakers=["Mel"], signal_weights=silent,
+            )  # fmt: skip
+            hits = ranked_search(memory._engine.read, query).hits
             found.append({hit.content: hit for hit in hits if "pending" in hit.content})
         both = found[0].keys() & found[1].keys()
         assert both

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from htm_core import Hit, Memory, Window
+from htm_core import Memory, Window
 from htm_core.models.minilm.model import MiniLM
+from htm_core.operations import ranked_search
 from htm_core.store import search
-from htm_core.store.connection import Connection
 from tests.conftest import Make
 
 NOW = datetime(2026, 11, 18, 14, 30, tzinfo=UTC)  # a Wednesday
@@ -123,13 +123,13 @@ def test_an_explicit_timeframe_is_strict_and_said(diary: Memory) -> None:
 def test_all_times_are_searched_only_when_the_named_ones_hold_no_answer(diary: Memory) -> None:
     searches = []
 
-    def counted(connection: Connection, query: search.RecallQuery) -> list[Hit]:
+    def counted(read: search.Reader, query: search.RecallQuery) -> ranked_search.SearchResult:
         searches.append(query)
-        return recall(connection, query)
+        return whole_search(read, query)
 
-    recall = search.recall
+    whole_search = ranked_search.ranked_search
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "recall", counted)
+        patch.setattr(ranked_search, "ranked_search", counted)
         diary.recall("Who called yesterday?", timeframe="auto", limit=3, hold=False)
         assert len(searches) == 1
         found = diary.recall("Which novel did Ruth recommend yesterday?", timeframe="auto", limit=3, hold=False)

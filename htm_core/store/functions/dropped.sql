@@ -3,7 +3,7 @@
 -- What is removed from a file, or gets other argument types, another return type or other argument names, is dropped here, as
 -- `drop function if exists NAME(TYPES);`: "create or replace" would leave the old one beside the new. Dropped is only what
 -- no process that may still run calls: see docs/why/upgrades.md. A function whose return type or argument names changed, and
--- which is defined again further on, is dropped and made anew each time this file changes (recall and write_entries take more arguments).
+-- which is defined again further on, is dropped and made anew each time this file changes (write_entries takes more arguments).
 -- A function that functions of the language sql call is dropped with `cascade`: all files are applied again after this one.
 
 drop function if exists htm.recall(text, pgvector.halfvec, text, htm.filters, integer, integer, float8, float8, text[], tstzmultirange, htm.signal_weights);
@@ -16,3 +16,7 @@ drop function if exists htm.vector_search(pgvector.halfvec, htm.vector_spaces, h
 drop function if exists htm.write_entries(text, text, text, uuid[], text[], int[], timestamptz[], float8[], jsonb[], boolean[], uuid[], uuid[], int[], int[], int[], text[], uuid[], uuid[], text[], text[], text[], text[], timestamptz[], text[], text[], jsonb[], bytea[], boolean[]);
 drop function if exists htm.write_entries(text, text, text, uuid[], text[], int[], timestamptz[], float8[], jsonb[], boolean[], int, uuid[], uuid[], int[], int[], int[], text[], uuid[], uuid[], text[], text[], text[], text[], timestamptz[], text[], text[], jsonb[], bytea[], boolean[]);
 drop function if exists htm.recall(text, pgvector.halfvec, text, htm.filters, integer, integer, float8, float8, text[], tstzmultirange, htm.signal_weights, text[], text[], float8[], float8[]);
+drop function if exists htm.recall(text, pgvector.halfvec, text, htm.filters, integer, integer, float8, float8, text[], tstzmultirange, htm.signal_weights, text[], text[], float8[], float8[], boolean);
+drop function if exists htm.days_outside(timestamptz, tstzmultirange);
+drop function if exists htm.context_share(bigint);
+drop function if exists htm.corroborated_coverage(float8, float8, float8);

@@ -1,0 +1,97 @@
+"""One search: the candidates from the database, scored here, and the fields of the best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..rules.scoring import ScoringQuery, best_candidates, nearness
+from ..store import candidates, search
+from ..store.search import HitFields, Reader, RecallQuery
+from ..types import Hit, Match
+
+# The parts that a score can have. Diversity and echo come after the search.
+NO_PARTS = dict.fromkeys(
+    ("vector", "words", "context", "tags", "session", "speaker", "time", "prior", "ranker", "diversity", "echo"), 0.0
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The hits of a search, and which of the query's forms are names of speakers; None where it has none.
+
+    `features` has for each hit what the ranker weighed, and the traits of its passage after it; None without a ranker.
+    """
+
+    hits: list[Hit]
+    known_speakers: Sequence[str] | None
+    features: list[Sequence[float] | None]
+
+
+def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
+    """The best nodes for a query, best first, with what each signal added to their scores.
+
+    Nearest neighbours alone take one message to the server, anything else two. Raises `DimensionMismatch` when the embedding is of
+    another model than the tenant's vectors.
+    """
+    if query.asks_for_neighbours_alone:
+        return _neighbours(read, query)
+    found = candidates.find(read, query)
+    asked = ScoringQuery(
+        by_meaning=query.embedding is not None,
+        by_words=query.words is not None,
+        signals=query.signal_weights,
+        speaker=query.speakers[0] if len(query.speakers) == 1 else None,
+        moments=query.moments,
+        ranking=query.ranking,
+        min_score=query.min_score,
+    )
+    nodes = found.candidates
+    scored = best_candidates(nodes, asked, limit=query.limit)
+    fields = search.hit_fields(
+        read, query, [nodes.nodes[each.place] for each in scored], [nodes.passages[each.place] for each in scored]
+    )
+    hits = []
+    for each in fields:
+        score = scored[each.place]
+        cosine = float(nodes.cosines[score.place])
+        match = Match(
+            cosine=None if math.isnan(cosine) else cosine,
+            word_coverage=max(0.0, float(nodes.text_scores[score.place])),
+            matched_words=score.matched,
+            query_words=nodes.query_words,
+            passage_length=each.passage_length,
+        )
+        ranks = _rank(nodes.vector_ranks[score.place]), _rank(nodes.text_ranks[score.place])
+        hits.append(_hit(each, score=score.score, parts=score.parts, match=match, ranks=ranks))
+    return SearchResult(hits, found.known_speakers, [scored[each.place].features for each in fields])
+
+
+def _rank(rank: float) -> int | None:
+    return None if math.isnan(rank) else int(rank)
+
+
+def _neighbours(read: Reader, query: RecallQuery) -> SearchResult:
+    """Nearest neighbours, which score by their nearness alone."""
+    hits = []
+    for each in search.nearest(read, query):
+        score = nearness(each.cosine)
+        match = Match(cosine=each.cosine, passage_length=each.fields.passage_length)
+        hits.append(_hit(each.fields, score=score, parts={"vector": score}, match=match, ranks=(each.rank, None)))
+    return SearchResult(hits, None, [None] * len(hits))
+
+
+def _hit(
+    fields: HitFields, *, score: float, parts: Mapping[str, float], match: Match, ranks: tuple[int | None, int | None]
+) -> Hit:
+    return Hit(
+        node=fields.node,
+        score=score,
+        vector_rank=ranks[0],
+        text_rank=ranks[1],
+        passage=fields.passage,
+        match=match,
+        mentions=fields.mentions,
+        signals={**NO_PARTS, **parts},
+    )

@@ -1,0 +1,353 @@
+"""The score of what a search has found: how well each candidate answers, by itself and by what stands around it.
+
+A score does not depend on what else was found, so that scores compare between queries: a cosine counts in full from 0.8 on, and
+words count against the best score that any passage could have for this query. The parts of a score add up to it, and it is from
+0 to 1:
+
+    (vector + words + context + tags + sum of weight * signal) / (1 + sum of weights) + ranker
+
+over the signals that this query can have; the ranker's part is bounded so that the score stays in its range. docs/why/signals.md
+says what each part is for, and has their measurements.
+
+Arrays have one row for each node or each mention, and one column for each term of the query; column 0 stands for the phrases that
+it quotes, as one more term.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+from uuid import UUID
+
+import numpy as np
+import numpy.typing as npt
+
+from ..settings import Signals
+from ..types import Window
+from .ranking import Weights
+
+Array: TypeAlias = npt.NDArray[np.float64]
+Integers: TypeAlias = npt.NDArray[np.int64]
+Booleans: TypeAlias = npt.NDArray[np.bool_]
+
+# The cosine that counts in full.
+FULL_COSINE = 0.8
+# How loud a message is at the places around it: one and two after it, and one before it.
+LOUDNESS = ((1, 0.9), (2, 0.8), (-1, 0.7))
+# The length, in words, from which on a text takes little from what stands around it, and gives little to it.
+LONG = 50.0
+# So much of a query the heaviest word alone covers only when other words corroborate it. Never all, which would divide by nothing.
+ALONE, ALMOST_ALL = 0.3, 0.999
+# What counts against a node leaves it this share of its score: nothing that was found looks like what a copy is worth.
+LEAST_SHARE = 0.1
+WEEK = 7 * 86_400.0  # seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """What a query could mean: nodes, each with its best passage, and the mentions in which they were said.
+
+    All lists of nodes belong together, and so do those of mentions; `node_of` has the place of each mention's node. Ranks and
+    cosines are NaN where there is none. `term_weights` (nodes, 1 + terms) is how much of the best score each term of the query
+    makes in a passage, `tag_weights` the same of the words in a node's tags. `passes` says whether a node passes the filters
+    itself, or only stands beside one that does. `standing` marks what somebody wants once and for all. `uses` is the importance
+    and use of each node, where they count. `conversations` numbers the sessions of mentions, `times` are in seconds since 1970.
+    """
+
+    vector_weight: float
+    query_words: int
+    nodes: Sequence[UUID]
+    passages: Sequence[UUID]
+    vector_ranks: Array
+    text_ranks: Array
+    cosines: Array
+    vector_scores: Array
+    text_scores: Array
+    node_lengths: Array
+    traits: Integers
+    term_weights: Array
+    tag_weights: Array | None = None
+    passes: Booleans | None = None
+    standing: Booleans | None = None
+    uses: Array | None = None
+    node_of: Integers
+    conversations: Integers
+    has_session: Booleans
+    seqs: Integers
+    roles: npt.NDArray[np.object_]
+    names: Sequence[str | None]
+    times: Array
+    in_conversation: Booleans
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoringQuery:
+    """What a query asks for beside its meaning and its words.
+
+    `by_meaning` and `by_words` say what was searched for, `speaker` is the one speaker that it names, `moments` are the times.
+    `ranking` is what the ranker weighs by; without it nothing is added.
+    """
+
+    by_meaning: bool
+    by_words: bool
+    signals: Signals
+    speaker: str | None = None
+    moments: Sequence[Window] = ()
+    ranking: Weights | None = None
+    min_score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """A candidate with its score; `place` is its place among the candidates' nodes, `parts` what the score is made of.
+
+    `features` is what the ranker weighed, and the traits of the passage after it; None without a ranker.
+    """
+
+    place: int
+    score: float
+    parts: Mapping[str, float]
+    matched: int
+    features: Sequence[float] | None
+
+
+def best_candidates(found: Candidates, query: ScoringQuery, *, limit: int) -> list[Scored]:
+    """The best candidates, best first; of equal ones the nearer comes first, then the one that comes first in the list."""
+    if not found.nodes:
+        return []
+    mention_parts = _score_mentions(found, query)
+    best = _best_of_nodes(found, _total(mention_parts))
+    if found.passes is not None:
+        best = best[found.passes[found.node_of[best]]]
+    place = found.node_of[best]
+    total_weight = _total_weight(query)
+    parts = {name: values[best] / total_weight for name, values in mention_parts.items()}
+    prior = query.signals.prior
+    parts["prior"] = (
+        np.zeros(len(place)) if found.uses is None else prior * np.nan_to_num(found.uses[place]) / total_weight
+    )
+    scores = _total(parts)
+    matched = (found.term_weights[:, 1:] > 0).sum(axis=1)[place]
+    distance = np.where(np.isnan(found.cosines), math.inf, -found.cosines)[place]
+    features = _features(found, query, best, scores, parts, matched, distance)
+    raised = scores if features is None else scores + _weigh(features, found.traits[place], query.ranking)
+    final = np.minimum(1.0, np.maximum(LEAST_SHARE * scores, raised))
+    parts["ranker"] = final - scores
+    counts = scores > 0 if query.by_words else np.ones(len(scores), dtype=np.bool_)
+    if found.standing is not None:
+        counts |= found.standing[place] & (final > 0)
+    order = np.lexsort((place, distance, -raised, -final))
+    kept = order[(counts & (final >= query.min_score))[order]][:limit]
+    names, chosen = list(parts), np.column_stack(list(parts.values()))[kept].tolist()
+    return [
+        Scored(
+            place=int(place[row]),
+            score=float(final[row]),
+            parts=dict(zip(names, values, strict=True)),
+            matched=int(matched[row]),
+            features=None if features is None else [*features[row].tolist(), int(found.traits[place[row]])],
+        )
+        for row, values in zip(kept.tolist(), chosen, strict=True)
+    ]
+
+
+def nearness(cosine: float) -> float:
+    """What a cosine counts, from 0 to 1: all from 0.8 on."""
+    return min(1.0, max(0.0, cosine) / FULL_COSINE)
+
+
+def corroborated(weights: Array, strictness: float | Array) -> Array:
+    """The share of a query that terms cover, when a single word may be there by chance.
+
+    The heaviest term counts, up to three tenths, only when others corroborate it. `weights` is (rows, terms), and `strictness`,
+    from 0 to 1, says how much less it counts alone.
+    """
+    lone = ALMOST_ALL * strictness * np.minimum(ALONE, weights.max(axis=1))
+    covered: Array = np.maximum(0.0, np.minimum(1.0, weights.sum(axis=1)) - lone) / (1 - lone)
+    return covered
+
+
+def context_share(lengths: Array) -> Array:
+    """How much texts of so many words take from what stands around them, and give to it: short ones all, long ones little."""
+    share: Array = 1 / (1 + (lengths / LONG) ** 4)
+    return share
+
+
+def weeks_outside(times: Array, windows: Sequence[Window]) -> Array:
+    """Weeks between moments, in seconds since 1970, and the nearest of some windows of time; 0 within one."""
+    nearest = np.full(len(times), math.inf)
+    for window in windows:
+        before = 0.0 if window.start is None else window.start.timestamp() - times
+        after = 0.0 if window.stop is None else times - window.stop.timestamp()
+        np.minimum(nearest, np.maximum(0.0, np.maximum(before, after)), out=nearest)
+    return nearest / WEEK
+
+
+def _total(parts: Mapping[str, Array]) -> Array:
+    total: Array = np.sum(list(parts.values()), axis=0)
+    return total
+
+
+def _total_weight(query: ScoringQuery) -> float:
+    """The weights of all signals that this query can have, with the 1 of meaning and words."""
+    signals = query.signals
+    speaker = signals.speaker if query.speaker is not None else 0.0
+    return 1 + signals.session + speaker + (signals.time if query.moments else 0.0) + signals.prior
+
+
+def _score_mentions(found: Candidates, query: ScoringQuery) -> dict[str, Array]:
+    """What each mention scores by itself, by what stands around it, and by who said it when; not divided by the weights yet."""
+    signals, node_of = query.signals, found.node_of
+    by_words, nothing = 1 - found.vector_weight, np.zeros(len(node_of))
+    # Where there is no vector, nothing else can corroborate a lone word: it counts.
+    no_vector = np.isnan(found.cosines) & query.by_meaning
+    own = corroborated(found.term_weights, np.where(no_vector, 0.0, signals.corroboration))[node_of]
+    said = found.term_weights[node_of]
+    heard = _with_context(found, said, signals.context) if signals.context else said
+    around = (
+        np.where(found.in_conversation, corroborated(heard, signals.corroboration), 0.0) if signals.context else nothing
+    )
+    parts = {
+        "vector": found.vector_weight * found.vector_scores[node_of],
+        "words": by_words * own,
+        "context": by_words * np.maximum(0.0, around - own),
+        "tags": nothing,
+    }
+    if found.tag_weights is not None:
+        tagged = signals.tags * found.tag_weights[node_of]
+        covered = corroborated(np.maximum(tagged, heard), signals.corroboration)
+        parts["tags"] = by_words * np.where(tagged.any(axis=1), np.maximum(0.0, covered - np.maximum(around, own)), 0.0)
+    alone = _total(parts)
+    parts["session"] = signals.session * _session_scores(found, alone) if signals.session else nothing
+    parts["speaker"] = nothing
+    if query.speaker is not None:
+        parts["speaker"] = signals.speaker * np.array([_said_by(name, query.speaker) for name in found.names])
+    parts["time"] = nothing
+    if query.moments:
+        parts["time"] = signals.time * np.exp(-np.minimum(weeks_outside(found.times, query.moments), 100.0))
+    return parts
+
+
+def _with_context(found: Candidates, said: Array, weight: float) -> Array:
+    """The terms of each mention (mentions, terms): as said there, and as said around it, a little lower."""
+    share = context_share(found.node_lengths)[found.node_of][:, None]
+    # One row more, of silence, is what stands where nothing was said.
+    spoken = np.vstack([said * share, np.zeros((1, said.shape[1]))])
+    places = _places(found)
+    conversing = np.flatnonzero(found.in_conversation)
+    nearby = np.zeros_like(said)
+    for distance, loudness in LOUDNESS:
+        beside = _at(places - distance, places, conversing)
+        np.maximum(nearby, loudness * spoken[beside], out=nearby)
+    heard: Array = np.maximum(said, weight * share * nearby)
+    return heard
+
+
+def _places(found: Candidates) -> Integers:
+    """A number for each mention's place in its conversation: neighbours have neighbouring ones, and conversations are far apart."""
+    room = int(np.ptp(found.seqs)) + 8
+    places: Integers = found.conversations * room + (found.seqs - found.seqs.min())
+    return places
+
+
+def _at(wanted: Integers, places: Integers, among: Integers) -> Integers:
+    """Which of the mentions `among` stands at each of the wanted places; -1 where none does."""
+    if not len(among):
+        return np.full(len(wanted), -1)
+    known = among[np.argsort(places[among])]
+    nearest = known[np.minimum(np.searchsorted(places[known], wanted), len(known) - 1)]
+    found: Integers = np.where(places[nearest] == wanted, nearest, -1)
+    return found
+
+
+def _session_scores(found: Candidates, alone: Array) -> Array:
+    """How well the session of each mention answers, the mean of its two best ones, scaled by the mention's own score.
+
+    What was said in no session is its own.
+    """
+    order = np.lexsort((-alone, found.conversations))
+    _, first, of_session = np.unique(found.conversations[order], return_index=True, return_inverse=True)
+    second = np.minimum(first + 1, len(order) - 1)
+    second = np.where(of_session[second] == of_session[first], second, first)
+    means = np.empty(len(alone))
+    means[order] = ((alone[order[first]] + alone[order[second]]) / 2)[of_session]
+    scale = np.sqrt(np.minimum(1.0, np.divide(alone, means, out=np.zeros_like(alone), where=means > 0)))
+    scores: Array = np.where(found.has_session, means * scale, alone)
+    return scores
+
+
+def _said_by(name: str | None, speaker: str) -> bool:
+    return name is not None and (name == speaker or name.startswith(speaker + " "))
+
+
+def _best_of_nodes(found: Candidates, scores: Array) -> Integers:
+    """The best mention of each node that has one; of equal ones the latest."""
+    order = np.lexsort((-found.times, -scores, found.node_of))
+    _, first = np.unique(found.node_of[order], return_index=True)
+    best: Integers = order[first]
+    return best
+
+
+def _features(
+    found: Candidates,
+    query: ScoringQuery,
+    best: Integers,
+    scores: Array,
+    parts: Mapping[str, Array],
+    matched: npt.NDArray[np.int_],
+    distance: Array,
+) -> Array | None:
+    """What the ranker weighs of each node (nodes, features), in the order of `ranking.FEATURES`.
+
+    That is how it stands among the others, what it has in common with the query, what stands beside it, and who said it. The
+    ranker was learned from conversations: where none was found it has nothing to say.
+    """
+    spoken = found.in_conversation[best]
+    if query.ranking is None or not spoken.any():
+        return None
+    place = found.node_of[best]
+    first = np.empty(len(place))
+    first[np.lexsort((place, distance, -scores))] = np.arange(1, len(place) + 1)
+    near, coverage = found.vector_scores[place], found.text_scores[place]
+    conversation, roles = found.conversations[best], found.roles[best]
+    places = _places(found)[best]
+    rows = np.arange(len(place))
+    beside = np.append(scores, 0.0)  # the last is silence
+    return np.column_stack(
+        [
+            scores.max() - scores,
+            FULL_COSINE * near,
+            _share_of_best(near),
+            coverage,
+            _share_of_best(coverage),
+            matched / max(1, found.query_words),
+            np.isnan(found.vector_ranks[place]),
+            np.isnan(found.text_ranks[place]),
+            np.log(first),
+            1 / first,
+            parts["context"],
+            parts["speaker"],
+            parts["time"],
+            spoken * np.bincount(conversation, weights=1 / first)[conversation],
+            spoken * np.bincount(conversation)[conversation],
+            spoken * beside[_at(places - 1, places, rows)],
+            spoken * beside[_at(places + 1, places, rows)],
+            roles == "user",
+            roles == "assistant",
+        ]
+    )
+
+
+def _share_of_best(values: Array) -> Array:
+    best = values.max()
+    return values / best if best else np.zeros_like(values)
+
+
+def _weigh(features: Array, traits: Integers, ranking: Weights | None) -> Array:
+    """What the ranker adds to each score. The sums are small, and BLAS would wake its threads for them."""
+    assert ranking is not None  # where there are features
+    bits = traits[:, None] >> np.arange(len(ranking.traits)) & 1
+    added: Array = (features * ranking.features).sum(axis=1) + (bits * ranking.traits).sum(axis=1)
+    return added

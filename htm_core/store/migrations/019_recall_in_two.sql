@@ -1,0 +1,1 @@
+-- Recall asks for candidates and for the fields of hits (functions/recall.sql). Older processes call a function that is gone.
