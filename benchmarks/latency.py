@@ -51,18 +51,18 @@ class Latency:
     def __init__(self, nodes: int, calls: int) -> None:
         self._nodes = nodes
         self._calls = calls
-        self._corpus = Corpus(nodes)
-        self._embedder = RandomEmbedder(self._corpus)  # one for all memories: a tenant has one client of a name
+        self.corpus = Corpus(nodes)
+        self._embedder = RandomEmbedder(self.corpus)  # one for all memories: a tenant has one client of a name
         self._settings = Settings(worker="off", max_drafts=1_000_000)
-        self._database = runtime(None, self._settings).database
+        self.database = runtime(None, self._settings).database
         self._rows: list[tuple[str, float, float]] = []
         self._extra: list[tuple[str, str]] = []
 
     def table(self) -> Table:
         """Fill a memory, measure it, and give the table."""
-        with self._memory() as memory:
-            self._fill(memory)
-            self._index(memory)
+        with self.memory() as memory:
+            self.fill(memory)
+            self.index(memory)
             self._floors()
             self._verbs(memory)
             self._recalls(memory)
@@ -70,7 +70,8 @@ class Latency:
             self._bulk(memory)
         return self._drawn()
 
-    def _memory(self, **options: Any) -> Memory:
+    def memory(self, **options: Any) -> Memory:
+        """A memory of the tenant that is measured."""
         options = {
             "tenant": TENANT,
             "embedder": self._embedder,
@@ -79,34 +80,37 @@ class Latency:
         } | options
         return Memory("bench", **options)
 
-    def _drafts(self, documents: list[Any]) -> list[Draft]:
+    def drafts(self, documents: list[Any]) -> list[Draft]:
+        """The documents as a memory takes them, with their vectors."""
         return [
             Draft(content=each.content, vector=each.vector, at=each.at, tags=[each.tag], role="user")
             for each in documents
         ]
 
-    def _fill(self, memory: Memory) -> None:
-        documents = list(self._corpus.documents())
+    def fill(self, memory: Memory) -> None:
+        """Remember all documents, in batches."""
+        documents = list(self.corpus.documents())
         began = time.perf_counter()
         for start in track(range(0, self._nodes, BATCH), description=f"fill {self._nodes:,}"):
-            memory.remember_many(self._drafts(documents[start : start + BATCH]))
+            memory.remember_many(self.drafts(documents[start : start + BATCH]))
         rate = self._nodes / (time.perf_counter() - began)
         self._extra.append(("remember_many before the HNSW index is built", f"{rate:,.0f} rows/s"))
 
-    def _index(self, memory: Memory) -> None:
+    def index(self, memory: Memory) -> None:
+        """Build the indexes that are due, and gather statistics."""
         began = time.perf_counter()
         memory.flush()
-        built = indexes.build_due(self._database)
-        with self._database.owner() as connection:
+        built = indexes.build_due(self.database)
+        with self.database.owner() as connection:
             connection.execute("vacuum analyze")
         self._extra.append(
             (f"statistics and HNSW build ({len(built)} indexes)", f"{time.perf_counter() - began:,.1f} s")
         )
 
     def _floors(self) -> None:
-        with self._database.transaction(TENANT) as connection:
+        with self.database.transaction(TENANT) as connection:
             self._time("floor: SELECT 1", lambda: connection.execute("select 1").fetchone())
-        with self._database.owner() as connection:
+        with self.database.owner() as connection:
             space = connection.execute("select id from vector_spaces").fetchone()
             assert space is not None
             connection.execute("set hnsw.ef_search = 100")
@@ -117,7 +121,7 @@ class Latency:
             bare = query.replace("%s", str(space["id"]), 1).replace("%s", "%b")
             self._time(
                 "floor: bare HNSW query, 60 nearest",
-                lambda: connection.execute(bare, [HalfVector(self._corpus.vector().tolist())], binary=True).fetchall(),
+                lambda: connection.execute(bare, [HalfVector(self.corpus.vector().tolist())], binary=True).fetchall(),
             )
             connection.execute(
                 "create unlogged table if not exists floor_insert (id bigserial primary key, content text)"
@@ -125,17 +129,17 @@ class Latency:
             connection.execute("create table if not exists floor_logged (id bigserial primary key, content text)")
             self._time(
                 "floor: bare insert, committed",
-                lambda: connection.execute("insert into floor_logged (content) values (%s)", [self._corpus.sentence()]),
+                lambda: connection.execute("insert into floor_logged (content) values (%s)", [self.corpus.sentence()]),
             )
 
     def _verbs(self, memory: Memory) -> None:
-        self._time("remember (queued embedding)", lambda: memory.remember(self._corpus.sentence(), role="user"))
+        self._time("remember (queued embedding)", lambda: memory.remember(self.corpus.sentence(), role="user"))
         self._time("context, 20,000 tokens", lambda: memory.context())
         newest = memory.list(limit=1)[0].id
         self._time("get", lambda: memory.get(newest))
         self._time("timeline, 100 mentions", lambda: memory.timeline())
         users = iter(range(1_000_000))
-        self._time("a memory for a new user, made", lambda: self._memory(user=f"user-{next(users)}"))
+        self._time("a memory for a new user, made", lambda: self.memory(user=f"user-{next(users)}"))
 
     def _recalls(self, memory: Memory) -> None:
         week = Window(start=START, stop=START.replace(day=8))
@@ -154,7 +158,7 @@ class Latency:
             self._time(
                 f"recall {name}",
                 lambda given=given, into=embedding: into.append(
-                    memory.recall(self._corpus.sentence(6), hold=False, **given).timings.embedding
+                    memory.recall(self.corpus.sentence(6), hold=False, **given).timings.embedding
                 ),
                 subtract=embedding,
             )
@@ -165,7 +169,7 @@ class Latency:
         taken: dict[bool, list[float]] = {False: [], True: []}
         for call in range(10 + self._calls):
             for hold in random.sample([False, True], 2):
-                question = self._corpus.sentence(6)
+                question = self.corpus.sentence(6)
                 began = time.perf_counter()
                 embedding = memory.recall(question, hold=hold).timings.embedding
                 if call >= 10:
@@ -181,11 +185,11 @@ class Latency:
         default = Signals()
         names = [name for name in Signals.model_fields if getattr(default, name)]
         settings = {name: self._settings.model_copy(update={"signals": Signals(**{name: 0.0})}) for name in names}
-        memories = {"all signals": self._memory()}
-        memories |= {f"without {name}": self._memory(settings=settings[name]) for name in names}
+        memories = {"all signals": self.memory()}
+        memories |= {f"without {name}": self.memory(settings=settings[name]) for name in names}
         taken: dict[str, list[float]] = {name: [] for name in memories}
         for call in range(10 + self._calls):
-            question = self._corpus.sentence(6)
+            question = self.corpus.sentence(6)
             for name, memory in memories.items():
                 began = time.perf_counter()
                 embedding = memory.recall(question, hold=False).timings.embedding
@@ -198,20 +202,20 @@ class Latency:
         """Compare `remember_many` with a plain batched INSERT into the same indexed tables."""
         ours, plain = [], []
         for _ in range(3):
-            drafts = self._drafts(list(itertools.islice(self._corpus.documents(), BATCH)))
+            drafts = self.drafts(list(itertools.islice(self.corpus.documents(), BATCH)))
             began = time.perf_counter()
             memory.remember_many(drafts)
             ours.append(BATCH / (time.perf_counter() - began))
-            plain.append(BATCH / self._plain_insert())
+            plain.append(BATCH / self.plain_insert())
         rate, floor = statistics.median(ours), statistics.median(plain)
         self._extra.append(("remember_many, given vectors, into the indexed tables", f"{rate:,.0f} rows/s"))
         self._extra.append(("plain batched INSERT into the same tables", f"{floor:,.0f} rows/s"))
         self._extra.append(("share of the plain rate", f"{rate / floor:.0%}"))
 
-    def _plain_insert(self) -> float:
+    def plain_insert(self) -> float:
         """Give the seconds for copying a batch of rows, with new ids and new vectors, in the tables that a memory fills."""
-        vectors = [HalfVector(self._corpus.vector().tolist()) for _ in range(BATCH)]
-        with self._database.owner() as connection, connection.transaction():
+        vectors = [HalfVector(self.corpus.vector().tolist()) for _ in range(BATCH)]
+        with self.database.owner() as connection, connection.transaction():
             connection.execute(PICK, [TENANT, BATCH])
             began = time.perf_counter()
             for statement in PLAIN:

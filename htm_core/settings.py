@@ -57,7 +57,7 @@ class Settings(BaseModel):
     worker_lease: float = Field(
         default=30.0, gt=0, description="seconds until a claimed job may be taken by another worker"
     )
-    worker_batch: int = Field(default=64, ge=1, description="jobs claimed at once")
+    worker_batch: int = Field(default=256, ge=1, description="jobs claimed at once")
     model_rates: tuple[tuple[str, Annotated[float, Field(gt=0)]], ...] = Field(
         default=(), description="calls a minute that all workers together make of the models whose names begin so"
     )

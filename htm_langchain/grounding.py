@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, AnyMessage
 
 from htm_core import Memory, Ungrounded
 from htm_core.integration.deadline import MemorySkipped
-from htm_core.palace import GROUNDING_KEY, Consulted, Enforce, before_answer, checked_enforce, checked_palace
+from htm_core.palace import GROUNDING_KEY, Consulted, Enforce, checked_enforce
 
 from .messages import is_from_person, words_of
 from .retrieval import append_to_system
@@ -31,6 +31,8 @@ class PalaceConsultation:
     """
 
     def __init__(self, palace: object, *, enforce: Enforce) -> None:
+        from htm_core.palace import checked_palace  # an agent without a palace does not wait for it
+
         self._palace = checked_palace(palace, instead="palace=Palace(memory)")
         self._enforce = checked_enforce(enforce)
         self._known: OrderedDict[tuple[Any, ...], Consulted] = OrderedDict()
@@ -49,6 +51,8 @@ class PalaceConsultation:
         with self._lock:
             known = self._known.get(key)
         if known is None:
+            from htm_core.palace import before_answer
+
             palace = self._palace.of(user=memory.user, session=memory.session)
             known = before_answer(palace, question, enforce=self._enforce, first=len(said) == 1)
             with self._lock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
@@ -20,7 +20,7 @@ from htm_core.integration.keep import Keep
 from htm_core.integration.messages import searchable
 from htm_core.integration.prompt_block import new_token
 from htm_core.integration.scope import as_secret, check_alone, check_user
-from htm_core.palace import WAKE, Consulted, Enforce, Grounding, Palace, before_answer, checked_enforce
+from htm_core.palace import WAKE, Consulted, Enforce, checked_enforce
 
 from . import grounding as evidence
 from . import handles, keep_rules
@@ -29,6 +29,9 @@ from .messages import message_of, words_of
 from .retriever import before_question, is_recalled, recall_for_prompt, recalled_message
 from .scope import known_user, memory_for
 from .window import Counted, count, fit, largest
+
+if TYPE_CHECKING:
+    from htm_core.palace import Grounding, Palace
 
 # How many of the last messages are read first, and how many more than the estimate when these do not fill the room.
 FIRST_READ = 64
@@ -210,6 +213,8 @@ class HTMMemory(BaseMemory):
     def palace(self) -> Palace | None:
         """The palace that is consulted, as this user and session; None without one."""
         if self._palace is None and self.palace_handle is not None:
+            from htm_core.palace import Palace
+
             # In another process it is a palace without fetchers; fetching an artifact there fails with an error.
             found = self._given_palace or evidence.palace_of(self.palace_handle) or Palace(self.memory)
             self._palace = found.of(user=self.memory.user, session=self.memory.session)
@@ -391,6 +396,8 @@ class HTMMemory(BaseMemory):
         palace = self.palace
         if palace is None or not question:
             return None
+        from htm_core.palace import before_answer
+
         key = (question, turn)
         if self._consulted is None or self._consulted[0] != key:
             wake = min(WAKE, self.palace_tokens // 2)

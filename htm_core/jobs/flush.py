@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import time
 
 from .. import time_limit
 from ..engine.engine import Engine
@@ -15,7 +14,8 @@ from .worker import Worker
 
 _log = logging.getLogger("htm.worker")
 
-POLL_SECONDS = 0.02
+# Between two looks while another worker has the jobs. This process's own says when it has none left.
+POLL_SECONDS, LONGEST_POLL = 0.02, 0.25
 ALMOST = 0.05  # seconds: the server may end a statement a little before its time is over
 
 
@@ -43,19 +43,20 @@ def _flush(engine: Engine, worker: Worker, limit: time_limit.TimeLimit) -> bool:
     for attempt in attempts():
         with attempt, engine.transaction() as connection:
             jobs.make_all_due(connection)
+    pause, rests, wakes = POLL_SECONDS, worker.rests, True
     while True:
         if engine.settings.worker == "off":
             _drain(engine, worker, limit)
-        else:
+        elif wakes:
             worker.wake()
-        waited_for, total = _waiting(engine, worker)
+        waited_for, left = _waiting(engine, worker)
         if not waited_for or not limit.left:
-            if total and limit.left:
+            if left and limit.left:
                 _warn_of_missing(engine, worker)
-            return total == 0
-        time.sleep(
-            min(POLL_SECONDS, limit.left)
-        )  # another worker may have claimed jobs; they are free when its lease ends
+            return not left
+        # Another worker may have claimed jobs; they are free when its lease ends.
+        found = worker.await_rest(rests, timeout=min(pause, limit.left))
+        wakes, rests, pause = found == rests, found, min(2 * pause, LONGEST_POLL)
 
 
 def _drain(engine: Engine, worker: Worker, limit: time_limit.TimeLimit) -> None:
@@ -77,10 +78,10 @@ def _drain(engine: Engine, worker: Worker, limit: time_limit.TimeLimit) -> None:
         time_limit.within(limit.left, work, client=("jobs", engine.database.place, engine.tenant))
 
 
-def _waiting(engine: Engine, worker: Worker) -> tuple[int, int]:
+def _waiting(engine: Engine, worker: Worker) -> tuple[bool, bool]:
     lanes = worker.available_lanes(engine.tenant)
     with engine.transaction() as connection:
-        return jobs.count_waiting(connection, lanes)
+        return jobs.are_waiting(connection, lanes)
 
 
 def _warn_of_missing(engine: Engine, worker: Worker) -> None:

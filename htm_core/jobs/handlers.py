@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..models.taggers import CheckedTagger
 
 BATCH_SECONDS = 1.0  # what a call of an embedder should take: others wait for it
+FIRST_BATCH = 64  # jobs of an embedder of which nobody knows yet how quick it is, and of handlers without a model
 SMALLEST_BATCH = 8
 SLOW_BATCH = 4  # jobs of a chat model that are claimed at once: each may take many seconds
 KNOWN_TAGS = 100  # tags of the owner that a tagger is shown
@@ -65,7 +66,7 @@ class EmbedHandler:
     """Gives passages their vectors."""
 
     kind, slow, together = "embed", False, True
-    batch: int | None = None
+    batch: int | None = FIRST_BATCH
 
     def __init__(self, database: Database, embedder: CheckedEmbedder, fresh_nodes: FreshNodes) -> None:
         self._database = database
@@ -84,7 +85,7 @@ class EmbedHandler:
         back. The next batch is as large as the model does in about a second.
         """
         most = self._database.settings.worker_batch
-        limit = max(self.batch or most, sum(map(len, claimed.values())))  # so that each node is in it
+        limit = max(min(self.batch or most, most), sum(map(len, claimed.values())))  # so that each node is in it
         missing: dict[str, list[MissingText]] = {}
         for tenant, group in claimed.items():
             with self._database.transaction(tenant, role="htm_worker") as connection:
@@ -224,7 +225,7 @@ class ProposeHandler:
 class CountHandler:
     """Counts a tenant's words, and builds the indexes that are due."""
 
-    kind, slow, together, batch, model = "count", False, False, None, ""
+    kind, slow, together, batch, model = "count", False, False, FIRST_BATCH, ""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -245,7 +246,7 @@ class CountHandler:
 class RelateHandler:
     """Relates nodes that share tags."""
 
-    kind, slow, together, batch, model = "relate", False, False, None, ""
+    kind, slow, together, batch, model = "relate", False, False, FIRST_BATCH, ""
 
     def __init__(self, database: Database) -> None:
         self._database = database

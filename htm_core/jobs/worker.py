@@ -71,6 +71,7 @@ class Worker:
         self._stopping = threading.Event()
         self._wanted = {pace: threading.Event() for pace in Pace}
         self._lock = threading.Lock()
+        self._resting, self._rests = threading.Condition(), 0
         self._threads: dict[Pace, threading.Thread] = {}
         self._pid = os.getpid()
         for handler in (CountHandler(database), RelateHandler(database)):
@@ -146,6 +147,17 @@ class Worker:
         if self._database.may_work:
             self._ensure_running()
 
+    @property
+    def rests(self) -> int:
+        """How often a thread of this worker has found nothing more to do."""
+        return self._rests
+
+    def await_rest(self, known: int, *, timeout: float) -> int:
+        """Wait until `rests` is no longer what is known, or the time is over; give what it is then."""
+        with self._resting:
+            self._resting.wait_for(lambda: self._rests != known, timeout)
+            return self._rests
+
     def _needed(self) -> list[Pace]:
         """The paces that have something to do, or may have."""
         needed = {Pace.FRESH: bool(self._fresh_nodes), Pace.QUICK: True, Pace.SLOW: bool(self._duties(Pace.SLOW))}
@@ -186,7 +198,7 @@ class Worker:
     def renew(self) -> None:
         """Start again in a forked child: the threads are the parent's, and they may have held its locks."""
         self._lock, self._stopping, self._threads = threading.Lock(), threading.Event(), {}
-        self._wanted = {pace: threading.Event() for pace in Pace}
+        self._wanted, self._resting = {pace: threading.Event() for pace in Pace}, threading.Condition()
         self._rate_limits.renew()
 
     def _say_that_jobs_wait(self) -> None:
@@ -219,11 +231,17 @@ class Worker:
             wanted.clear()
             try:
                 self._drain(pace, self._stopping.is_set)
+                self._rest()
                 pause = self._seconds_until_due(pace)
             except Exception as error:
                 # The database is away, or worse: the jobs are rows, and are still there when it is back.
                 _log.warning("the worker waits: %s", _description(error))
                 pause = IDLE_SECONDS
+
+    def _rest(self) -> None:
+        with self._resting:
+            self._rests += 1
+            self._resting.notify_all()
 
     def _seconds_until_due(self, pace: Pace) -> float:
         duties = self._duties(pace)

@@ -9,24 +9,27 @@ print(Enforcer(palace).consult("Which port does our API listen on?").text)
 
 from __future__ import annotations
 
-from ..rules.detection.detect import Detection, Detector, detect
-from ..rules.grounding.grounding import MISS, Contradiction, Evidence, Grounding, Layer
-from ..rules.places import Drawer, Placed, Room
-from .audit import Against, Consultation, Decision
-from .before_answer import GROUNDING_KEY, WAKE, Consulted, Enforce, before_answer, checked_enforce, checked_palace
-from .contradiction import ChatJudge, Judge, by_rules
-from .enforcer import Enforcer
-from .folder import Exported, FolderConflict, Imported
-from .layout import Layout, for_code_review, for_health_check, for_issue_analysis
-from .palace import Palace
-from .promote import Duplicate, Promoted, PromotionConflict
-from .reader import ChatReader, Reader
-from .tool_replies import PalaceToolReplies
-from .wake import WakeUp
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-# Public names of earlier versions. `Conflict` is not `htm_core.Conflict`, which `Memory.revise` returns.
-Conflict = PromotionConflict
-Hands = PalaceToolReplies
+if TYPE_CHECKING:
+    from ..rules.detection.detect import Detection, Detector, detect
+    from ..rules.grounding.grounding import MISS, Contradiction, Evidence, Grounding, Layer
+    from ..rules.places import Drawer, Placed, Room
+    from .audit import Against, Consultation, Decision
+    from .consult import before_answer, checked_palace
+    from .consulted import GROUNDING_KEY, WAKE, Consulted, Enforce, checked_enforce
+    from .contradiction import ChatJudge, Judge, by_rules
+    from .enforcer import Enforcer
+    from .folder import Exported, FolderConflict, Imported
+    from .layout import Layout, for_code_review, for_health_check, for_issue_analysis
+    from .palace import Palace
+    from .promote import Duplicate, Promoted, PromotionConflict
+    from .promote import PromotionConflict as Conflict
+    from .reader import ChatReader, Reader
+    from .tool_replies import PalaceToolReplies
+    from .tool_replies import PalaceToolReplies as Hands
+    from .wake import WakeUp
 
 __all__ = [
     "GROUNDING_KEY",
@@ -72,3 +75,64 @@ __all__ = [
     "for_health_check",
     "for_issue_analysis",
 ]
+
+# Each name with the module that has it: an agent without a palace does not pay for one.
+_MODULES = {
+    "GROUNDING_KEY": ".consulted",
+    "MISS": "..rules.grounding.grounding",
+    "WAKE": ".consulted",
+    "Against": ".audit",
+    "ChatJudge": ".contradiction",
+    "ChatReader": ".reader",
+    "Conflict": ".promote",
+    "Consultation": ".audit",
+    "Consulted": ".consulted",
+    "Contradiction": "..rules.grounding.grounding",
+    "Decision": ".audit",
+    "Detection": "..rules.detection.detect",
+    "Detector": "..rules.detection.detect",
+    "Drawer": "..rules.places",
+    "Duplicate": ".promote",
+    "Enforce": ".consulted",
+    "Enforcer": ".enforcer",
+    "Evidence": "..rules.grounding.grounding",
+    "Exported": ".folder",
+    "FolderConflict": ".folder",
+    "Grounding": "..rules.grounding.grounding",
+    "Hands": ".tool_replies",
+    "Imported": ".folder",
+    "Judge": ".contradiction",
+    "Layer": "..rules.grounding.grounding",
+    "Layout": ".layout",
+    "Palace": ".palace",
+    "PalaceToolReplies": ".tool_replies",
+    "Placed": "..rules.places",
+    "Promoted": ".promote",
+    "PromotionConflict": ".promote",
+    "Reader": ".reader",
+    "Room": "..rules.places",
+    "WakeUp": ".wake",
+    "before_answer": ".consult",
+    "by_rules": ".contradiction",
+    "checked_enforce": ".consulted",
+    "checked_palace": ".consult",
+    "detect": "..rules.detection.detect",
+    "for_code_review": ".layout",
+    "for_health_check": ".layout",
+    "for_issue_analysis": ".layout",
+}
+# Public names of earlier versions. `Conflict` is not `htm_core.Conflict`, which `Memory.revise` returns.
+_RENAMED = {"Conflict": "PromotionConflict", "Hands": "PalaceToolReplies"}
+
+
+if not TYPE_CHECKING:  # a type checker goes by the imports above, and knows what is not there
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
+        module = import_module(_MODULES[name], __name__)
+        value = globals()[name] = getattr(module, _RENAMED.get(name, name))
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

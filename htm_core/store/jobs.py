@@ -246,14 +246,14 @@ def make_all_due(connection: Connection) -> None:
     connection.execute(load("jobs")["make_all_due"])
 
 
-def count_waiting(connection: Connection, lanes: Sequence[Lane]) -> tuple[int, int]:
-    """How many of the tenant's jobs a flush must wait for, and how many there are.
+def are_waiting(connection: Connection, lanes: Sequence[Lane]) -> tuple[bool, bool]:
+    """Whether the tenant has jobs that a flush must wait for, and whether it has any.
 
     A flush waits for jobs without an error that are in these lanes or claimed by any worker.
     """
-    row = connection.execute(load("jobs")["count_waiting"], _columns(lanes)).fetchone()
-    assert row is not None  # an aggregate has one row
-    return row["untried"], row["total"]
+    row = connection.execute(load("jobs")["are_waiting"], _columns(lanes)).fetchone()
+    assert row is not None  # a select without from has one row
+    return row["untried"], row["there"]
 
 
 def waiting_lanes(connection: Connection) -> dict[Lane, int]:

@@ -148,9 +148,10 @@ where tenant = this_tenant() and parked_at is null and claimed_until is null and
 select j.kind, j.model, count(*) as jobs from jobs j
 where j.tenant = this_tenant() and j.parked_at is null group by j.kind, j.model order by j.kind, j.model
 
--- name: count_waiting
-select count(*) filter (where j.error is null and (given.kind is not null or j.claimed_until > now())) as untried, count(*) as total
-from jobs j
-left join unnest(%(kinds)s::text[], %(models)s::text[]) as given(kind, model)
-  on j.kind = given.kind and j.model = given.model
-where j.tenant = this_tenant() and j.parked_at is null
+-- name: are_waiting
+select exists (
+         select from jobs j
+         where j.tenant = this_tenant() and j.parked_at is null and j.error is null
+           and (j.claimed_until > now()
+                or (j.kind, j.model) in (select * from unnest(%(kinds)s::text[], %(models)s::text[])))) as untried,
+       exists (select from jobs j where j.tenant = this_tenant() and j.parked_at is null) as there

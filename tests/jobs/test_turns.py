@@ -491,6 +491,6 @@ def test_a_slow_model_gets_batches_of_about_a_second(
         worker.drain()
         assert list(map(len, embedder.batches)) == [64, 20, 20, 6]
         monkeypatch.setattr(worker._rate_limits, "is_limited", lambda model: True)
-        memory.remember_many([{"content": f"more {n}"} for n in range(110)])
+        memory.remember_many([{"content": f"more {n}"} for n in range(300)])
         worker.drain()
-        assert list(map(len, embedder.batches[4:])) == [64, 46]
+        assert list(map(len, embedder.batches[4:])) == [IDLE.worker_batch, 300 - IDLE.worker_batch]

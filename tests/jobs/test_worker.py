@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
+import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -20,6 +22,7 @@ from htm_core.store.database import Database
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
 
+flush_module = importlib.import_module("htm_core.jobs.flush")
 IDLE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})
 
 
@@ -106,6 +109,37 @@ def test_a_worker_takes_only_the_models_it_knows(make: Make, idle_database: Data
         memory.remember("somebody else's")
         worker_for(idle_database, HashEmbedder(name=f"{model}-other")).drain()
         assert memory.stats().pending_jobs == 1
+
+
+def test_flush_is_told_by_the_worker_of_its_process_and_asks_the_server_rarely(
+    make: Make, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks, may_answer = 0, threading.Event()
+    are_waiting = jobs.are_waiting
+
+    def counted(*given: Any) -> tuple[bool, bool]:
+        nonlocal looks
+        looks += 1
+        may_answer.set()
+        return are_waiting(*given)
+
+    class Held(HashEmbedder):
+        """A stand-in that answers when `flush` has looked for the first time."""
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            may_answer.wait(20)
+            return super().embed_documents(texts)
+
+    monkeypatch.setattr(jobs, "are_waiting", counted)
+    monkeypatch.setattr(flush_module, "POLL_SECONDS", 30.0)
+    monkeypatch.setattr(flush_module, "LONGEST_POLL", 30.0)
+    with make(embedder=Held(name=model)) as memory:
+        memory.remember_many([{"content": f"text {n}"} for n in range(300)])
+        begun = time.monotonic()
+        assert memory.flush(timeout=60)
+        assert memory.stats().vectors == 300
+    assert time.monotonic() - begun < 30, "it waited for its own next look"
+    assert looks <= 6  # one at first, and one each time that a thread of the worker has nothing more to do
 
 
 def test_work_of_a_worker_that_vanished_is_taken_up_when_its_lease_is_over(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from htm_core.errors import InvalidInput, ModelError
 from htm_core.models.embedders import resolve
-from htm_core.models.minilm.model import TOKENS_PER_BATCH, MiniLM, _batches, _threads
+from htm_core.models.minilm.model import MOST_PADDING, TOKENS_PER_BATCH, MiniLM, _batches, _threads
 
 REFERENCE = json.loads((Path(__file__).parent / "minilm_reference.json").read_text("utf-8"))
 TEXTS: list[str] = REFERENCE["texts"]
@@ -108,7 +108,9 @@ def test_batches_hold_every_text_once_and_little_padding(lengths: list[int]) -> 
     batches = list(_batches([[0] * length for length in lengths]))
     assert sorted(place for batch in batches for place in batch) == list(range(len(lengths)))
     for batch in batches:
-        assert len(batch) == 1 or len(batch) * max(lengths[place] for place in batch) <= TOKENS_PER_BATCH
+        longest = max(lengths[place] for place in batch)
+        assert len(batch) == 1 or len(batch) * longest <= TOKENS_PER_BATCH
+        assert sum(longest - lengths[place] for place in batch) <= MOST_PADDING
 
 
 def test_threads_get_their_own_vectors(minilm: MiniLM) -> None:

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -389,10 +390,18 @@ def test_clients_and_servers_killed_at_random_end_with_a_server_that_answers_and
             process.kill()
         if round_ % 2:
             for server in [p for p in processes(home) if named(p) == "postgres"][:1]:
-                server.kill()
+                with suppress(psutil.NoSuchProcess):  # it was stopping just then
+                    server.kill()
         for process in clients:
             process.communicate()
-    assert ask(start(home, linger=LINGER).dsn("htm_root"), "select n from said") == 42
+
+    def answer() -> int | None:
+        # A postmaster that has yet to see that one of its processes was killed greets, and then ends all sessions.
+        with suppress(psycopg.OperationalError):
+            return ask(start(home, linger=LINGER).dsn("htm_root"), "select n from said")
+        return None
+
+    eventually(lambda: answer() == 42)
     release(home)
     eventually(lambda: gone(home))
-    assert not [p for p in processes(home) if p.status() != psutil.STATUS_ZOMBIE and p.name() == "initdb"]
+    assert not [p for p in processes(home) if named(p) == "initdb"]

@@ -31,7 +31,7 @@ LONG = "The harbour is closed on Mondays, since the crane is looked after then. 
 
 # What counts, or waits for, all of a tenant: that is what it is for.
 OF_THE_TENANT = {
-    "search.count_words", "jobs.enqueue_due_counts", "jobs.make_all_due", "jobs.count_waiting", "jobs.waiting_lanes",
+    "search.count_words", "jobs.enqueue_due_counts", "jobs.make_all_due", "jobs.are_waiting", "jobs.waiting_lanes",
 }  # fmt: skip
 
 # Relating looks, for each set of tags, at the owner's memories that share one of them. The index of words is the tenant's: recall looks at

@@ -28,7 +28,7 @@ ROWS_OF_AN_ID = 30  # that the steps of a plan may give for each id of a list; b
 MANY = 1_000  # memories, of whose vectors a recall compares each once
 
 # What is for all of a tenant, or compares each node with others.
-OF_THE_TENANT = {"jobs.count_waiting", "jobs.waiting_lanes", "relations.renew_tag_edges"}
+OF_THE_TENANT = {"jobs.are_waiting", "jobs.waiting_lanes", "relations.renew_tag_edges"}
 
 
 def rows_of(step: dict[str, Any]) -> float:

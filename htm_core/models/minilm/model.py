@@ -24,6 +24,7 @@ from .weights import MATRICES, NAME, WORDS
 
 MAX_TOKENS = 256  # the length that the model was trained for; the rest of a text is ignored
 TOKENS_PER_BATCH = 512  # with padding, of which there is less than in larger ones: docs/why/vectors.md
+MOST_PADDING = 16  # tokens in a batch: a further run of the model costs about half as many
 THREADS_VARIABLE = "HTM_MODEL_THREADS"
 _MAX_CHARACTERS = 32_768  # more than 256 words of 100 letters; what follows would be tokenised and then cut off
 
@@ -69,12 +70,15 @@ class MiniLM:
 
 
 def _batches(ids: Sequence[list[int]]) -> Iterator[list[int]]:
-    """Group texts of similar length, so that there is little padding; each group has at most TOKENS_PER_BATCH."""
+    """Group texts of similar length; each group has at most TOKENS_PER_BATCH, and MOST_PADDING of them are padding."""
     batch: list[int] = []
+    padding = 0
     for index in sorted(range(len(ids)), key=lambda index: len(ids[index])):
-        if batch and (len(batch) + 1) * len(ids[index]) > TOKENS_PER_BATCH:
+        longest = len(ids[index])
+        padding += len(batch) * (longest - len(ids[batch[-1]])) if batch else 0
+        if batch and (padding > MOST_PADDING or (len(batch) + 1) * longest > TOKENS_PER_BATCH):
             yield batch
-            batch = []
+            batch, padding = [], 0
         batch.append(index)
     if batch:
         yield batch
