@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from .settings import Settings, Signals
     from .types import (
         AppliedTimeframe,
+        AuditEntry,
+        AuditReport,
         CollectionHit,
         CollectionItem,
         Conflict,
@@ -80,6 +82,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AppliedTimeframe",
+    "AuditEntry",
+    "AuditReport",
     "ChatExpander",
     "ChatPropositioner",
     "ChatReranker",
@@ -152,6 +156,8 @@ __all__ = [
 # Each name with the module that has it.
 _MODULES = {
     "AppliedTimeframe": "types",
+    "AuditEntry": "types",
+    "AuditReport": "types",
     "ChatExpander": "models.chat",
     "ChatPropositioner": "models.chat",
     "ChatReranker": "models.chat",

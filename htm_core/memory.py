@@ -20,6 +20,7 @@ from .handles.jobs import Jobs
 from .handles.log import Log
 from .handles.tags import Tags
 from .jobs.flush import flush
+from .operations import audit as audit_module
 from .operations import files, read, relations
 from .operations import forget as forget_module
 from .operations import recall as recall_module
@@ -34,6 +35,8 @@ from .runtime import process
 from .runtime.open import Options, opened
 from .settings import Settings
 from .types import (
+    AuditEntry,
+    AuditReport,
     CollectionKind,
     Conflict,
     Context,
@@ -476,9 +479,33 @@ class Memory(Handle):
     ) -> Receipt:
         """Delete at once and for good everything of a user, a session or a key; answers with counts of what was deleted.
 
-        Give exactly one of the three. Sessions and keys are this owner's. `confirm` must be "confirmed".
+        Give exactly one of the three. Sessions and keys are this owner's. `confirm` must be "confirmed". The receipt is an
+        entry of the audit, with no word of what was erased; docs/why/erasure.md says what is gone from the disk, and when.
         """
         return forget_module.erase(self._engine, user=user, session=session, key=key, confirm=confirm)
+
+    def audit(
+        self, *, kind: str | None = None, user: str | None = None, session: str | None = None, key: str | None = None,
+        scope: Scope | None = None, limit: int = 100, before: str | None = None,
+    ) -> builtins.list[AuditEntry]:  # fmt: skip
+        """What was erased, purged or replaced: when, by which robot, and how much. Newest first.
+
+            memory.audit(kind="erase", user="ann")  # the receipts about Ann
+
+        `kind` is "erase", "purge" or another word. `user`, `session` or `key` keeps the entries about that one. `scope` "user",
+        the default, are the entries of this user's memories and of those without a user; "tenant" are everybody's. For the next
+        page pass the id of the last entry as `before`.
+        """
+        return audit_module.entries(
+            self._engine, kind=kind, user=user, session=session, key=key, scope=scope, limit=limit, before=before
+        )
+
+    def verify_audit(self, digests: Sequence[str] = ()) -> AuditReport:
+        """Check every entry of the tenant's audit: none was changed, and none is missing.
+
+        `digests` are those of receipts that were kept elsewhere: whether their entries are still there. Reads all entries.
+        """
+        return audit_module.verify(self._engine, digests)
 
     # -- maintenance ----------------------------------------------------------------------------------------------------
 

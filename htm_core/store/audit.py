@@ -123,3 +123,8 @@ def found(connection: Connection, digests: Iterable[str]) -> set[str]:
     """Those of some digests that entries have."""
     values = {"digests": [bytes.fromhex(digest) for digest in digests]}
     return {row["digest"] for row in connection.execute(load("audit")["has_digests"], values)}
+
+
+def exists(connection: Connection, id: UUID) -> bool:
+    """Whether there is an entry of this id."""
+    return connection.execute(load("audit")["exists"], {"id": id}).fetchone() is not None

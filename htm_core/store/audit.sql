@@ -32,3 +32,6 @@ select audit_size() as entries
 
 -- name: has_digests
 select encode(digest, 'hex') as digest from audit where tenant = this_tenant() and digest = any(%(digests)s::bytea[])
+
+-- name: exists
+select from audit where tenant = this_tenant() and id = %(id)s
