@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ModelError,
         NotFound,
         QueryTimeout,
+        RedactionError,
         SchemaOutdated,
         StorageError,
         Ungrounded,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from .models.chat import ChatExpander, ChatPropositioner, ChatReranker, ChatTagger
     from .operations.files import File, Loaded
     from .rules.identity import anonymous, is_anonymous
+    from .rules.redaction.redactor import Redaction, Redactor
     from .rules.text.tag_tree import TagTree
     from .runtime.process import shutdown
     from .settings import Settings, Signals
@@ -127,6 +129,9 @@ __all__ = [
     "QueryTimeout",
     "Recall",
     "Receipt",
+    "Redaction",
+    "RedactionError",
+    "Redactor",
     "Related",
     "Relation",
     "Reranker",
@@ -201,6 +206,9 @@ _MODULES = {
     "QueryTimeout": "errors",
     "Recall": "types",
     "Receipt": "types",
+    "Redaction": "rules.redaction.redactor",
+    "RedactionError": "errors",
+    "Redactor": "rules.redaction.redactor",
     "Related": "types",
     "Relation": "types",
     "Reranker": "types",

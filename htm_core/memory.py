@@ -27,6 +27,7 @@ from .operations import recall as recall_module
 from .operations import revise as revise_module
 from .operations.backup import Backup
 from .operations.files import File, Loaded, Progress
+from .rules.redaction.redactor import Redactor, RedactorLike
 from .rules.timeframes.parse import TimeframeLike
 from .rules.working_memory.context import assemble
 from .rules.working_memory.eviction_policies import Policy
@@ -107,6 +108,8 @@ class Memory(Handle):
       LangChain's document compressor or chat model, LlamaIndex's postprocessor, or a callable (query, texts) -> numbers.
     - `expander`: a model that writes more questions to search for: "ollama:MODEL", a LangChain chat model, or a callable
       (question) -> questions. Where either fails or is too slow, recall goes on without it, and `Recall.fallback` says so.
+    - `redactor`: what takes secrets out of everything before it is stored: "default" for keys, passwords, cards, e-mail addresses
+      and phone numbers, a `Redactor`, or a callable text -> text. None is that of `Settings.redactor`, which is none.
     - `on_evict`, `on_event`: called with each eviction and each event. What they raise is logged.
     - `clock`: gives the present time, with its time zone.
 
@@ -118,7 +121,7 @@ class Memory(Handle):
         session: str | None = None, budget: int = 128_000, policy: PolicyName | Policy = "importance",
         embedder: EmbedderLike | None = None, embed: Embed = "queue", tokenizer: Tokenizer | None = None,
         tagger: TaggerLike | None = None, propositioner: PropositionerLike | None = None,
-        reranker: RerankerLike | None = None, expander: ExpanderLike | None = None,
+        reranker: RerankerLike | None = None, expander: ExpanderLike | None = None, redactor: RedactorLike | None = None,
         on_evict: Callable[[Eviction], None] | None = None, on_event: Callable[[Event], None] | None = None,
         settings: Settings | None = None, clock: Clock | None = None,
     ) -> None:  # fmt: skip
@@ -126,8 +129,8 @@ class Memory(Handle):
         options = Options(
             robot=robot, url=url, tenant=tenant, user=user, session=session, budget=budget,
             policy=policy, embedder=embedder, embed=embed, tokenizer=tokenizer, tagger=tagger,
-            propositioner=propositioner, reranker=reranker, expander=expander, on_evict=on_evict, on_event=on_event,
-            settings=settings or Settings(), clock=clock or utc_now,
+            propositioner=propositioner, reranker=reranker, expander=expander, redactor=redactor, on_evict=on_evict,
+            on_event=on_event, settings=settings or Settings(), clock=clock or utc_now,
         )  # fmt: skip
         self._open(options)
 
@@ -170,6 +173,11 @@ class Memory(Handle):
     def session(self) -> str | None:
         """The conversation that the verbs default to."""
         return self._engine.session
+
+    @property
+    def redactor(self) -> Redactor | None:
+        """What takes secrets out of texts before they are stored; None where nothing does."""
+        return self._engine.redactor
 
     @property
     def working(self) -> WorkingMemory:

@@ -98,6 +98,10 @@ class Settings(BaseModel):
     expander_timeout: float = Field(
         default=5.0, gt=0, description="seconds an expander may take; after them a question is searched for as it is"
     )
+    redactor: Literal["default"] | None = Field(
+        default=None,
+        description="what takes secrets out of texts before they are stored, where a memory has no redactor of its own",
+    )
     timezone: str | None = Field(default=None, description="IANA zone of timeframes; None is the machine's")
     week_start: Literal["monday", "sunday"] = "monday"
     telemetry: bool = Field(default=False, description="spans and metrics through OpenTelemetry; extra otel")

@@ -6,6 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ..handles.log import Log
+from ..memory import Memory
+from ..rules.redaction.values import Counted
+
 # Characters beyond this are not searched. The payload has them.
 MAX_SEARCHED = 100_000
 # A longer name of a speaker is not stored beside the words. The payload has it.
@@ -40,6 +44,11 @@ def read_payload(payload: bytes | None, format: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return found if isinstance(found, dict) and found.get("htm") == format else None
+
+
+def stored_payload(memory: Memory | Log, payload: bytes) -> bytes:
+    """A payload as a memory or its log stores it: without what its redactor takes out."""
+    return payload if memory.redactor is None else Counted(memory.redactor).payload(payload)
 
 
 def safe_repr(value: object) -> str:
