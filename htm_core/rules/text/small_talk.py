@@ -55,7 +55,7 @@ that is fine|thats fine|that is perfect|thats perfect|that is [so|really|very] f
 thats hilarious|thats lovely|that is lovely|thats interesting|that is interesting|interesting|how nice|how lovely|how sweet
 how cool
 congrats|congratulations|good luck|best of luck|fingers crossed|best wishes|all the best|bless you|get well soon
-wow|whoa|woah|omg|oh my god|oh my gosh|oh my|oh wow|oh no|oh yes|oh well|oh dear|oh|ooh|oooh|ah|aha|aah|ahh|aw|aww|ugh|phew|hm
+wow|whoa|woah|omg|oh my god|oh my gosh|oh my|oh wow|oh no|oh well|oh dear|oh|ooh|oooh|ah|aha|aah|ahh|aw|aww|ugh|phew|hm
 hmm|hmmm|uh|um|uhm|uh huh|mhm|mm|mmm|eh|er|huh|meh|duh|oops|whoops|yikes|ouch|jeez|gosh|gee|damn|darn|well|so|anyway|anyways
 lol|lmao|rofl|lmfao|xd|haha|hehe|hihi|hoho|ha|heh|just kidding|jk
 got it|gotcha|got you|i see|i understand|i got it|ah i see|makes sense|that makes sense|it makes sense|makes total sense
@@ -68,7 +68,7 @@ sorry|so sorry|im sorry|i am sorry|im so sorry|i am so sorry|sorry about that|im
 apologies|i apologize|apologies for that|excuse me|pardon|pardon me|sorry to bother you|sorry for the delay
 sorry for the late reply
 sure|sure thing|of course|certainly|absolutely|definitely|for sure|gladly|you bet|will do|on it|with you
-please|yes please|go on|continue|please continue|carry on|please go on|keep going|tell me more|say more|one moment
+please|go on|continue|please continue|carry on|please go on|keep going|tell me more|say more|one moment
 one moment please|one sec|one second|just a moment|just a sec|just a second|just a minute|hold on|hang on|wait|wait a moment
 wait a sec|wait a minute|give me a moment|give me a sec|give me a second|let me see|let me think|lets see
 anything else|anything else i can help [you] with|is there anything else i can help [you] with|is there anything else
