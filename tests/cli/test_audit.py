@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from htm_core.store.database import Database
 from tests.cli.conftest import Htm
 
@@ -32,3 +34,14 @@ def test_the_text_of_an_erasure_has_its_receipt(htm: Htm) -> None:
 
 def test_digests_are_for_verifying(htm: Htm) -> None:
     assert htm("audit", "list", "0" * 64).code == 2
+
+
+def test_commands_redact_where_the_environment_says_so(htm: Htm, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTM_REDACTOR", "default")
+    assert (
+        htm("remember", "pay by 4111 1111 1111 1111", "--no-wait", "--json").json["content"] == "pay by [redacted:card]"
+    )
+    monkeypatch.setenv("HTM_REDACTOR", "on")
+    refused = htm("remember", "x", "--no-wait")
+    assert refused.code != 0
+    assert "HTM_REDACTOR" in refused.err

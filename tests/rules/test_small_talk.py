@@ -48,10 +48,9 @@ def test_small_talk_after_small_talk_is_small_talk(one: str, other: str, between
 
 @given(small, says, st.booleans())
 def test_small_talk_with_a_fact_says_something(greeting: str, fact: str, is_first: bool) -> None:
-    text = f"{fact}. {greeting}" if is_first else f"{greeting}. {fact}"
-    assert is_small_talk(text) is (fact == "Lisbon" and not is_first and is_small_talk(text)), (
-        "a name alone may be whom one speaks to"
-    )
+    # A name at the end may be whom one speaks to, and "oh no" is no answer.
+    if is_first or (fact != "Lisbon" and not (fact == "no" and greeting.lower().endswith("oh"))):
+        assert not is_small_talk(f"{fact}. {greeting}" if is_first else f"{greeting}. {fact}")
 
 
 @given(small)

@@ -42,13 +42,13 @@ class Redactor:
     kinds: Sequence[Kind] = KINDS
     patterns: Mapping[str, str | re.Pattern[str]] = field(default_factory=dict)
     call: Callable[[str], str | Redaction] | None = None
-    _compiled: tuple[tuple[str, re.Pattern[str]], ...] = field(init=False, repr=False, compare=False, default=())
 
     def __post_init__(self) -> None:
         if isinstance(self.kinds, str) or not set(self.kinds) <= set(KINDS):
             raise InvalidInput(f"expected kinds to be a list of {', '.join(KINDS)}, got {self.kinds!r:.80}")
         object.__setattr__(self, "kinds", tuple(kind for kind in KINDS if kind in self.kinds))
-        object.__setattr__(self, "_compiled", tuple(_compiled(name, each) for name, each in self.patterns.items()))
+        for name, pattern in self.patterns.items():
+            _compiled(name, pattern)
         if self.call is not None and not callable(self.call):
             raise InvalidInput(f"expected call to be a function of a text, got {type(self.call).__name__}")
 
@@ -66,7 +66,8 @@ class Redactor:
         for kind in kinds:
             text = _replaced(text, list(FINDERS[kind](text)), kind, counts)
         try:
-            for name, pattern in self._compiled:
+            for name, written in self.patterns.items():
+                pattern = re.compile(written)
                 group = "secret" if "secret" in pattern.groupindex else 0
                 spans = [match.span(group) for match in pattern.finditer(text) if match.start(group) < match.end(group)]
                 text = _replaced(text, spans, name, counts)
