@@ -18,7 +18,7 @@ from langchain_core.messages import AnyMessage, BaseMessage, ToolMessage
 from htm_core import Draft, InvalidInput, Log, Memory, Mention
 from htm_core.integration.deadline import TIMEOUT, Deadline
 from htm_core.integration.keep import keep_draft
-from htm_core.integration.messages import stored_payload
+from htm_core.integration.messages import stored_message, stored_payload
 from htm_core.integration.prompt_block import new_token
 from htm_core.integration.resent import Line, Recognised, recognise
 
@@ -453,22 +453,17 @@ def _recognised(memory: Memory, messages: Sequence[BaseMessage], entries: Entrie
     prompts = {
         n: at[stored_id(each.id)] for n, each in enumerate(messages[:lead]) if each.id and stored_id(each.id) in at
     }
-    rest = [_line(_as_stored(memory, each), each.id) for n, each in enumerate(messages) if n not in prompts]
+    rest = [
+        _line(stored_message(memory, each, encode=encode, decode=decode), each.id)
+        for n, each in enumerate(messages)
+        if n not in prompts
+    ]
     found = recognise(rest, [_line(message_of(mention), id) for id, mention in entries])
     places = iter(found.places)
     return Recognised(
         tuple(prompts[n] if n in prompts else next(places) for n in range(len(messages))),
         tuple(place for place in found.left if place not in prompts.values()),
     )
-
-
-def _as_stored(memory: Memory, message: BaseMessage) -> BaseMessage:
-    """A message as the log has it: without what the memory's redactor takes out."""
-    if memory.redactor is None:
-        return message
-    written = encode(message)
-    stored = stored_payload(memory, written)
-    return message if stored == written else decode(stored)
 
 
 def _line(message: BaseMessage, id: str | None) -> Line:

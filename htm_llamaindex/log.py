@@ -19,7 +19,7 @@ from llama_index_instrumentation.base.event import BaseEvent
 
 from htm_core import DatabaseUnavailable, Draft, HTMError, Log, Memory, Mention
 from htm_core.integration.deadline import PAUSE, Deadline, MemorySkipped, Step
-from htm_core.integration.messages import stored_payload
+from htm_core.integration.messages import stored_message, stored_payload
 
 from .messages import Kept, decode, draft_of, encode, message_of, name_of
 from .window import RESULTS, calls_of
@@ -164,11 +164,7 @@ def set_log(log: Log, messages: Sequence[ChatMessage], *, keep: Kept | None = No
 
 def as_stored(log: Log, message: ChatMessage) -> ChatMessage:
     """A message as the log has it: without what the memory's redactor takes out."""
-    if log.redactor is None:
-        return message
-    written = encode(message)
-    stored = stored_payload(log, written)
-    return message if stored == written else decode(stored)
+    return stored_message(log, message, encode=encode, decode=decode)
 
 
 def unsaid(log: Log, messages: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
