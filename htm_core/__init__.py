@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ModelError,
         NotFound,
         QueryTimeout,
+        RedactionError,
         SchemaOutdated,
         StorageError,
         Ungrounded,
@@ -31,11 +32,14 @@ if TYPE_CHECKING:
     from .models.chat import ChatExpander, ChatPropositioner, ChatReranker, ChatTagger
     from .operations.files import File, Loaded
     from .rules.identity import anonymous, is_anonymous
+    from .rules.redaction.redactor import Redaction, Redactor
     from .rules.text.tag_tree import TagTree
     from .runtime.process import shutdown
     from .settings import Settings, Signals
     from .types import (
         AppliedTimeframe,
+        AuditEntry,
+        AuditReport,
         CollectionHit,
         CollectionItem,
         Conflict,
@@ -80,6 +84,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AppliedTimeframe",
+    "AuditEntry",
+    "AuditReport",
     "ChatExpander",
     "ChatPropositioner",
     "ChatReranker",
@@ -123,6 +129,9 @@ __all__ = [
     "QueryTimeout",
     "Recall",
     "Receipt",
+    "Redaction",
+    "RedactionError",
+    "Redactor",
     "Related",
     "Relation",
     "Reranker",
@@ -152,6 +161,8 @@ __all__ = [
 # Each name with the module that has it.
 _MODULES = {
     "AppliedTimeframe": "types",
+    "AuditEntry": "types",
+    "AuditReport": "types",
     "ChatExpander": "models.chat",
     "ChatPropositioner": "models.chat",
     "ChatReranker": "models.chat",
@@ -195,6 +206,9 @@ _MODULES = {
     "QueryTimeout": "errors",
     "Recall": "types",
     "Receipt": "types",
+    "Redaction": "rules.redaction.redactor",
+    "RedactionError": "errors",
+    "Redactor": "rules.redaction.redactor",
     "Related": "types",
     "Relation": "types",
     "Reranker": "types",

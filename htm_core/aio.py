@@ -180,6 +180,8 @@ class AsyncMemory(_Twin[Memory]):
     restore = awaited(Memory.restore)
     purge = awaited(Memory.purge)
     erase = awaited(Memory.erase)
+    audit = awaited(Memory.audit)
+    verify_audit = awaited(Memory.verify_audit)
     stats = awaited(Memory.stats)
     flush = awaited(Memory.flush)
     close = awaited(Memory.close)

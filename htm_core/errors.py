@@ -10,6 +10,7 @@
     │   ├── DimensionMismatch
     │   └── QueryTimeout
     ├── ModelError                      a model failed, or gave an impossible answer
+    ├── RedactionError                  a redactor failed, so that nothing was stored
     └── Ungrounded                      an answer was refused, since evidence is missing
 
 Every message says what was expected, what came, and what to do next.
@@ -62,6 +63,10 @@ class QueryTimeout(StorageError):
 
 class ModelError(HTMError):
     """A model cannot be reached, failed, or gave an impossible answer."""
+
+
+class RedactionError(HTMError):
+    """A redactor failed; nothing was stored, since it might have held a secret."""
 
 
 class Ungrounded(HTMError):

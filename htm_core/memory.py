@@ -20,12 +20,14 @@ from .handles.jobs import Jobs
 from .handles.log import Log
 from .handles.tags import Tags
 from .jobs.flush import flush
+from .operations import audit as audit_module
 from .operations import files, read, relations
 from .operations import forget as forget_module
 from .operations import recall as recall_module
 from .operations import revise as revise_module
 from .operations.backup import Backup
 from .operations.files import File, Loaded, Progress
+from .rules.redaction.redactor import Redactor, RedactorLike
 from .rules.timeframes.parse import TimeframeLike
 from .rules.working_memory.context import assemble
 from .rules.working_memory.eviction_policies import Policy
@@ -34,6 +36,8 @@ from .runtime import process
 from .runtime.open import Options, opened
 from .settings import Settings
 from .types import (
+    AuditEntry,
+    AuditReport,
     CollectionKind,
     Conflict,
     Context,
@@ -104,6 +108,8 @@ class Memory(Handle):
       LangChain's document compressor or chat model, LlamaIndex's postprocessor, or a callable (query, texts) -> numbers.
     - `expander`: a model that writes more questions to search for: "ollama:MODEL", a LangChain chat model, or a callable
       (question) -> questions. Where either fails or is too slow, recall goes on without it, and `Recall.fallback` says so.
+    - `redactor`: what takes secrets out of everything before it is stored: "default" for keys, passwords, cards, e-mail addresses
+      and phone numbers, a `Redactor`, or a callable text -> text. None is that of `Settings.redactor`, which is none.
     - `on_evict`, `on_event`: called with each eviction and each event. What they raise is logged.
     - `clock`: gives the present time, with its time zone.
 
@@ -115,7 +121,7 @@ class Memory(Handle):
         session: str | None = None, budget: int = 128_000, policy: PolicyName | Policy = "importance",
         embedder: EmbedderLike | None = None, embed: Embed = "queue", tokenizer: Tokenizer | None = None,
         tagger: TaggerLike | None = None, propositioner: PropositionerLike | None = None,
-        reranker: RerankerLike | None = None, expander: ExpanderLike | None = None,
+        reranker: RerankerLike | None = None, expander: ExpanderLike | None = None, redactor: RedactorLike | None = None,
         on_evict: Callable[[Eviction], None] | None = None, on_event: Callable[[Event], None] | None = None,
         settings: Settings | None = None, clock: Clock | None = None,
     ) -> None:  # fmt: skip
@@ -123,8 +129,8 @@ class Memory(Handle):
         options = Options(
             robot=robot, url=url, tenant=tenant, user=user, session=session, budget=budget,
             policy=policy, embedder=embedder, embed=embed, tokenizer=tokenizer, tagger=tagger,
-            propositioner=propositioner, reranker=reranker, expander=expander, on_evict=on_evict, on_event=on_event,
-            settings=settings or Settings(), clock=clock or utc_now,
+            propositioner=propositioner, reranker=reranker, expander=expander, redactor=redactor, on_evict=on_evict,
+            on_event=on_event, settings=settings or Settings(), clock=clock or utc_now,
         )  # fmt: skip
         self._open(options)
 
@@ -167,6 +173,11 @@ class Memory(Handle):
     def session(self) -> str | None:
         """The conversation that the verbs default to."""
         return self._engine.session
+
+    @property
+    def redactor(self) -> Redactor | None:
+        """What takes secrets out of texts before they are stored; None where nothing does."""
+        return self._engine.redactor
 
     @property
     def working(self) -> WorkingMemory:
@@ -476,9 +487,33 @@ class Memory(Handle):
     ) -> Receipt:
         """Delete at once and for good everything of a user, a session or a key; answers with counts of what was deleted.
 
-        Give exactly one of the three. Sessions and keys are this owner's. `confirm` must be "confirmed".
+        Give exactly one of the three. Sessions and keys are this owner's. `confirm` must be "confirmed". The receipt is an
+        entry of the audit, with no word of what was erased; docs/why/erasure.md says what is gone from the disk, and when.
         """
         return forget_module.erase(self._engine, user=user, session=session, key=key, confirm=confirm)
+
+    def audit(
+        self, *, kind: str | None = None, user: str | None = None, session: str | None = None, key: str | None = None,
+        scope: Scope | None = None, limit: int = 100, before: str | None = None,
+    ) -> builtins.list[AuditEntry]:  # fmt: skip
+        """What was erased, purged or replaced: when, by which robot, and how much. Newest first.
+
+            memory.audit(kind="erase", user="ann")  # the receipts about Ann
+
+        `kind` is "erase", "purge" or another word. `user`, `session` or `key` keeps the entries about that one. `scope` "user",
+        the default, are the entries of this user's memories and of those without a user; "tenant" are everybody's. For the next
+        page pass the id of the last entry as `before`.
+        """
+        return audit_module.entries(
+            self._engine, kind=kind, user=user, session=session, key=key, scope=scope, limit=limit, before=before
+        )
+
+    def verify_audit(self, digests: Sequence[str] = ()) -> AuditReport:
+        """Check every entry of the tenant's audit: none was changed, and none is missing.
+
+        `digests` are those of receipts that were kept elsewhere: whether their entries are still there. Reads all entries.
+        """
+        return audit_module.verify(self._engine, digests)
 
     # -- maintenance ----------------------------------------------------------------------------------------------------
 

@@ -89,6 +89,10 @@ class Settings(BaseModel):
     fusion: Literal["scores", "ranks"] = Field(
         default="scores", description="how meaning and words become one score; by ranks no signal but diversity counts"
     )
+    recall_small_talk: bool = Field(
+        default=False,
+        description="whether recall finds greetings, thanks and acknowledgements of a conversation like facts",
+    )
     reranker_candidates: int = Field(
         default=30, ge=1, le=1_000, description="hits that a reranker puts in order, if recall's limit is not higher"
     )
@@ -97,6 +101,10 @@ class Settings(BaseModel):
     )
     expander_timeout: float = Field(
         default=5.0, gt=0, description="seconds an expander may take; after them a question is searched for as it is"
+    )
+    redactor: Literal["default"] | None = Field(
+        default=None,
+        description="what takes secrets out of texts before they are stored, where a memory has no redactor of its own",
     )
     timezone: str | None = Field(default=None, description="IANA zone of timeframes; None is the machine's")
     week_start: Literal["monday", "sunday"] = "monday"

@@ -18,11 +18,13 @@ from langchain_core.messages import AnyMessage, BaseMessage, ToolMessage
 from htm_core import Draft, InvalidInput, Log, Memory, Mention
 from htm_core.integration.deadline import TIMEOUT, Deadline
 from htm_core.integration.keep import keep_draft
+from htm_core.integration.messages import stored_message, stored_payload
 from htm_core.integration.prompt_block import new_token
 from htm_core.integration.resent import Line, Recognised, recognise
 
 from .answers import INTERRUPTED
 from .messages import (
+    decode,
     draft_of,
     encode,
     is_from_person,
@@ -213,7 +215,9 @@ class Conversation:
         )
         for each, place in zip(messages, found.places, strict=True):
             self.saved.pop(str(each.id), None)
-            if place is not None and (extent == "input" or entries[place][1].payload == self._encoded(each)):
+            if place is not None and (
+                extent == "input" or entries[place][1].payload == stored_payload(self.memory, self._encoded(each))
+            ):
                 self.saved[str(each.id)] = fingerprint(each)
         if left and not returning:
             log.remove([entries[at][1] for at in left])
@@ -236,11 +240,11 @@ class Conversation:
         enough = MAX_RESTORED + 2 * len(messages)
         read = log.entries(enough, forgotten=forgotten)
         entries = self._of_thread(read, messages)
-        found = _recognised(messages, entries)
+        found = _recognised(self.memory, messages, entries)
         if len(read) == enough and (found.left or all(place is None for place in found.places)):
             read = log.entries(forgotten=forgotten)
             entries = self._of_thread(read, messages)
-            found = _recognised(messages, entries)
+            found = _recognised(self.memory, messages, entries)
         return read, entries, found
 
     def _clear(self, log: Log) -> None:
@@ -442,14 +446,18 @@ def _draft_again(id: str | None, mention: Mention) -> Draft:
     )  # fmt: skip
 
 
-def _recognised(messages: Sequence[BaseMessage], entries: Entries) -> Recognised:
+def _recognised(memory: Memory, messages: Sequence[BaseMessage], entries: Entries) -> Recognised:
     """What the log has of messages. A prompt that is known by its id says nothing about where the others are."""
     at = {id: place for place, (id, _) in enumerate(entries) if id is not None}
     lead = leading_system(messages)
     prompts = {
         n: at[stored_id(each.id)] for n, each in enumerate(messages[:lead]) if each.id and stored_id(each.id) in at
     }
-    rest = [_line(each, each.id) for n, each in enumerate(messages) if n not in prompts]
+    rest = [
+        _line(stored_message(memory, each, encode=encode, decode=decode), each.id)
+        for n, each in enumerate(messages)
+        if n not in prompts
+    ]
     found = recognise(rest, [_line(message_of(mention), id) for id, mention in entries])
     places = iter(found.places)
     return Recognised(

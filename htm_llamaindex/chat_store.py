@@ -201,7 +201,7 @@ class HTMChatStore(AsyncDBChatStore):
 
     def _set(self, key: str, messages: list[ChatMessage], status: MessageStatus) -> None:
         log = self._log(key)
-        said = log.replace(drafts_with_known_ids(log.entries(), messages, keep=self.keep))
+        said = log.replace(drafts_with_known_ids(log, log.entries(), messages, keep=self.keep))
         if _archived(status):
             log.archive(said)
 

@@ -19,8 +19,9 @@ from llama_index_instrumentation.base.event import BaseEvent
 
 from htm_core import DatabaseUnavailable, Draft, HTMError, Log, Memory, Mention
 from htm_core.integration.deadline import PAUSE, Deadline, MemorySkipped, Step
+from htm_core.integration.messages import stored_message, stored_payload
 
-from .messages import Kept, draft_of, encode, message_of, name_of
+from .messages import Kept, decode, draft_of, encode, message_of, name_of
 from .window import RESULTS, calls_of
 
 T = TypeVar("T")
@@ -153,11 +154,17 @@ def set_log(log: Log, messages: Sequence[ChatMessage], *, keep: Kept | None = No
     With `forget`, what leaves the log leaves recall as well.
     """
     entries = log.entries()
-    known = common_start(entries, messages)
+    stored = [as_stored(log, message) for message in messages]
+    known = common_start(entries, stored)
     if known == len(entries):
         log.append(drafts_of(messages[known:], keep=keep))
     else:
-        log.replace(drafts_with_known_ids(entries, messages, keep=keep), forget=forget)
+        log.replace(drafts_with_known_ids(log, entries, messages, keep=keep), forget=forget)
+
+
+def as_stored(log: Log, message: ChatMessage) -> ChatMessage:
+    """A message as the log has it: without what the memory's redactor takes out."""
+    return stored_message(log, message, encode=encode, decode=decode)
 
 
 def unsaid(log: Log, messages: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
@@ -168,7 +175,7 @@ def unsaid(log: Log, messages: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
     more than these two: later messages, or earlier ones.
     """
     entries = _log_no_longer_than(log, len(messages)) if len(messages) > 1 else None
-    told = _resent(entries, messages) if entries else 0
+    told = _resent(entries, [as_stored(log, message) for message in messages]) if entries else 0
     roles = {message.role for message in messages[:told]}
     is_history = len(messages) > 2 and {MessageRole.USER, MessageRole.ASSISTANT} <= roles
     return messages[told:] if is_history else messages
@@ -230,7 +237,7 @@ def _words(message: ChatMessage) -> tuple[object, ...] | None:
 
 
 def drafts_with_known_ids(
-    entries: Entries, messages: Sequence[ChatMessage], *, keep: Kept | None = None
+    log: Log, entries: Entries, messages: Sequence[ChatMessage], *, keep: Kept | None = None
 ) -> list[Draft]:
     """Drafts under the ids that the log has for the same messages. Each id is used once.
 
@@ -241,7 +248,8 @@ def drafts_with_known_ids(
     for id, mention in reversed(entries):
         if id is not None:
             exact[mention.payload].append(id)
-    found = [exact[draft.payload].pop() if exact[draft.payload] else None for draft in drafts]
+    payloads = [stored_payload(log, draft.payload or b"") for draft in drafts]
+    found = [exact[payload].pop() if exact[payload] else None for payload in payloads]
     used = set(found)
     by_words: defaultdict[object, list[tuple[str, Mention]]] = defaultdict(list)
     for id, mention in reversed(entries):
@@ -249,7 +257,7 @@ def drafts_with_known_ids(
             by_words[_words(message_of(mention))].append((id, mention))
     made: list[Draft] = []
     for draft, id, message in zip(drafts, found, messages, strict=True):
-        words = _words(message)
+        words = _words(as_stored(log, message))
         if id is None and words is not None and by_words[words]:
             id, mention = by_words[words].pop()
             draft = replace(draft, payload=mention.payload)

@@ -64,6 +64,8 @@ COMMANDS = {
         "Erase for good what was forgotten longer ago than --older-than."),
     "erase": CommandInfo(MEMORY, "forget.erase", "memory",
         "Erase everything of a --key, a --session or a --user, at once and for good."),
+    "audit": CommandInfo(MEMORY, "audit.audit", "memory",
+        "Show what was erased in the tenant, when and by whom, or verify that no entry was changed or taken away."),
     "stats": CommandInfo(MEMORY, "memories.stats", "memory",
         "Count the memories, the items in working memory and the pending jobs."),
     "tags": CommandInfo(MEMORY, "tags.tags", "memory",

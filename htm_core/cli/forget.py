@@ -64,7 +64,13 @@ def erase(
         of_user = common.user if key is None and common.session is None else None
         receipt = memory.erase(user=of_user, session=common.session, key=key, confirm="confirmed")
     erased = ", ".join(f"{count:,} {name}" for name, count in receipt.counts.items() if count) or "nothing"
-    done(common, {"erased": to_json(receipt.counts)}, f"Erased for good: {erased}.")
+    value = {
+        "erased": to_json(receipt.counts),
+        "receipt": receipt.id,
+        "digest": receipt.digest,
+        "at": to_json(receipt.at),
+    }
+    done(common, value, f"Erased for good: {erased}. Receipt {receipt.id}, digest {receipt.digest}.")
 
 
 def done(common: CommonOptions, value: object, words: str) -> None:

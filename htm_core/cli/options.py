@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Any, Concatenate, ParamSpec
+from typing import Annotated, Any, Concatenate, Literal, ParamSpec
 
 import typer
 from pydantic import SecretStr
@@ -119,8 +119,18 @@ class CommonOptions:
         """The settings of this process."""
         return Settings(
             worker="thread" if works else "off", migrate_url=self.migrate_url or None, pool_min=0,
-            user_walls_key=as_secret(os.environ.get("HTM_USER_WALLS_KEY") or None),
+            user_walls_key=as_secret(os.environ.get("HTM_USER_WALLS_KEY") or None), redactor=_redactor(),
         )  # fmt: skip
+
+
+def _redactor() -> Literal["default"] | None:
+    """The redactor of commands that store something: none, or the default one."""
+    given = os.environ.get("HTM_REDACTOR") or None
+    if given not in (None, "default"):
+        raise InvalidInput(
+            f"expected HTM_REDACTOR to be 'default' or not set, got {given!r:.40}; others can be given in Python"
+        )
+    return "default" if given else None
 
 
 def memory_options(

@@ -22,6 +22,8 @@ from ..rules import validation
 from ..rules.fusion import VECTOR_WEIGHT
 from ..rules.identity import document_id, moment_id
 from ..rules.limits import DIMENSIONS
+from ..rules.redaction.redactor import Redactor
+from ..rules.redaction.values import redact_item
 from ..store import collections as store
 from ..store import jobs
 from ..store.collections import CollectionState, Document, DocumentFilters, DocumentQuery, Page
@@ -74,6 +76,7 @@ class Collection(Handle):
         name: str,
         embedder: NamedEmbedder | None,
         dim: int | None = None,
+        redactor: Redactor | None = None,
         clock: Callable[[], datetime] = _utc_now,
         new_id: Callable[[], str] = _new_id,
     ) -> None:
@@ -82,6 +85,7 @@ class Collection(Handle):
         self.name = validation.check_name(name, what="name")
         self.embedder = embedder
         self.dim = None if dim is None else validation.check_whole(dim, what="dim", least=1, most=DIMENSIONS)
+        self.redactor = redactor
         self._clock = clock
         self._new_id = new_id
 
@@ -120,7 +124,7 @@ class Collection(Handle):
             raise InvalidInput(f"expected at most {most:,} items, got {len(listed):,}; put them in batches")
         time_limit.grow(len(listed), each=WRITTEN_AT_ONCE)
         now = self._clock()
-        put = [self._document(item, now) for item in listed]
+        put = [self._document(item, now, model=model) for item in listed]
         items_module.check_size(put)
         last = vector_spaces.with_vectors(list({document.uid: document for document in put}.values()), self.embedder)
         gone = self._uids(remove, ())
@@ -292,9 +296,22 @@ class Collection(Handle):
     def _transaction(self) -> AbstractContextManager[Connection]:
         return self._database.transaction(self.tenant)
 
-    def _document(self, item: CollectionItem | Mapping[str, Any], now: datetime) -> Document:
-        longest = self._database.settings.max_content
-        return items_module.document(item, collection=self.name, new_id=self._new_id, now=now, longest=longest)
+    def _document(self, item: CollectionItem | Mapping[str, Any], now: datetime, *, model: str | None) -> Document:
+        given = items_module.as_item(item)
+        redacted = redact_item(given, self.redactor)
+        # A vector of the words before they were redacted is not stored: they can be guessed from it.
+        stale = items_module.has_other_words(given, redacted)
+        made = items_module.document(
+            replace(redacted, vector=None, vectors=None) if stale else redacted,
+            collection=self.name,
+            new_id=self._new_id,
+            now=now,
+            longest=self._database.settings.max_content,
+        )
+        had_vectors = given.vector is not None or given.vectors is not None
+        if stale and had_vectors and (self.embedder is None or self.embedder.name != model):
+            return items_module.without_vectors(made)
+        return made
 
     def _write(self, put: Sequence[Document], *, space: VectorSpace | None, at: datetime, gone: Sequence[UUID]) -> None:
         model, dimension = (space.model, space.dimension) if space else (None, None)
@@ -394,5 +411,6 @@ def open_collection(
         name=Collection.check_name(name) if kind == "documents" else f"{kind}:{name}",
         embedder=engine.embedder if embedder is None else resolve(embedder),
         dim=dim,
+        redactor=engine.redactor,
         clock=engine.clock,
     )

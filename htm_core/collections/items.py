@@ -66,6 +66,17 @@ def document(
     )
 
 
+def has_other_words(given: CollectionItem, redacted: CollectionItem) -> bool:
+    """Whether what vectors are made of, the content or the texts, was redacted."""
+    texts = None if given.texts is None else list(given.texts)
+    return given.content != redacted.content or texts != (None if redacted.texts is None else list(redacted.texts))
+
+
+def without_vectors(document: Document) -> Document:
+    """A document that is found by its words alone, since no model here makes vectors as those that it came with."""
+    return replace(document, parts=tuple(DocumentPassage(words=part.words) for part in document.parts))
+
+
 def check_size(documents: Iterable[Document]) -> None:
     """Refuse documents that together are too much for one call."""
     size = 0

@@ -20,6 +20,7 @@ from ..errors import DimensionMismatch, InvalidInput, ModelError
 from ..models.embedders import CheckedEmbedder
 from ..rules import validation
 from ..rules.identity import anonymous, moment_id
+from ..rules.redaction.redactor import Redactor
 from ..rules.timeframes.parse import TimeframeLike, parse
 from ..rules.working_memory.memory import Plan, WorkingMemory
 from ..settings import Settings
@@ -103,6 +104,7 @@ class Engine:
         lanes: Sequence[jobs.Lane] = (),
         reranker: CheckedReranker | None = None,
         expander: CheckedExpander | None = None,
+        redactor: Redactor | None = None,
         group: str | None = None,
     ) -> None:
         self.database = database
@@ -114,6 +116,7 @@ class Engine:
         self.embedder = embedder
         self.reranker = reranker
         self.expander = expander
+        self.redactor = redactor
         self.tokens = tokens
         self.working = working
         self.group = group
@@ -134,6 +137,7 @@ class Engine:
             longest=settings.max_content,
             count=tokens,
             new_id=new_id,
+            redactor=redactor,
         )
 
     # -- owners and time -----------------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ from ..rules import validation
 from ..rules.filters.json_values import json_bytes
 from ..rules.identity import node_id
 from ..rules.limits import CALL_BYTES, TAGS_PER_CALL
+from ..rules.redaction.redactor import Redactor
+from ..rules.redaction.values import redact_draft
 from ..rules.text import tags
 from ..rules.text.passages import lexical_text, split
 from ..rules.text.traits import traits
@@ -22,13 +24,14 @@ from ..types import Draft, TokenCounter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preparer:
-    """Makes the entries of one owner; `new_id` gives ids, `count` counts tokens."""
+    """Makes the entries of one owner; `new_id` gives ids, `count` counts tokens, `redactor` takes secrets out first."""
 
     owner: str
     session: str
     longest: int
     count: TokenCounter
     new_id: Callable[[], UUID]
+    redactor: Redactor | None = None
 
     def entries(
         self, values: Iterable[Draft | Mapping[str, Any]], *, now: datetime, wordless: bool = False
@@ -52,7 +55,7 @@ class Preparer:
 
     def entry(self, value: Draft | Mapping[str, Any], *, now: datetime, wordless: bool = False) -> Entry:
         """The entry of a draft; raises `InvalidInput`. With `wordless`, as in a log, it may have nothing to search in it."""
-        draft = validation.as_draft(value)
+        draft = redact_draft(validation.as_draft(value), self.redactor)
         empty = wordless and not (isinstance(draft.content, str) and draft.content.strip())
         content = _blank(draft.content) if empty else validation.check_content(draft.content, longest=self.longest)
         explicit = tags.normalize_all(draft.tags)

@@ -13,6 +13,8 @@ from ..engine.handle import Handle
 from ..engine.verbs import verbs
 from ..errors import InvalidInput
 from ..rules import validation
+from ..rules.redaction.redactor import Redactor
+from ..rules.redaction.values import redact_draft
 from ..store import forgetting, mentions
 from ..store.database import Connection
 from ..store.errors import attempts
@@ -29,6 +31,11 @@ class Log(Handle):
     def __init__(self, engine: Engine, session: str) -> None:
         self._engine = engine
         self.session = validation.check_name(session, what="session")
+
+    @property
+    def redactor(self) -> Redactor | None:
+        """What takes secrets out of messages before they are stored; None where nothing does."""
+        return self._engine.redactor
 
     def append(self, messages: Sequence[Message]) -> list[Mention]:
         """Add messages; answers with their mentions, in order.
@@ -147,7 +154,8 @@ class Log(Handle):
                 kept[mention.role, mention.name, mention.content, mention.payload].append(UUID(mention.id))
         places: list[UUID | Draft] = []
         for draft in map(self._here, self._checked(messages)):
-            known = kept[draft.role, draft.name, draft.content, draft.payload] if draft.id is None else None
+            said = redact_draft(draft, self._engine.redactor)
+            known = kept[said.role, said.name, said.content, said.payload] if draft.id is None else None
             places.append(known.popleft() if known else draft)
         return places
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections import Counter
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from ..engine.verbs import verbs
 from ..errors import NotFound
 from ..operations.read import find, get
 from ..rules import validation
+from ..rules.redaction.values import redact_tags
 from ..rules.text import tags as rules
 from ..rules.text.tag_tree import TagTree, grow
 from ..rules.timeframes.parse import TimeframeLike
@@ -33,7 +35,8 @@ class Tags:
 
     def add(self, id_or_key: str, tags: Sequence[str]) -> Node:
         """Add tags to a node; it keeps those it has, up to 1,000 of them. Raises `InvalidInput` and `NotFound`."""
-        given = rules.normalize_all(tags)
+        redactor = self._engine.redactor
+        given = rules.normalize_all(tags if redactor is None else redact_tags(tags, redactor, Counter()))
         return self._changed(id_or_key, lambda connection, node: store.add_to(connection, node, given))
 
     def remove(self, id_or_key: str, tags: Sequence[str]) -> Node:

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from ..handles.log import Log
+from ..memory import Memory
+from ..rules.redaction.values import Counted
+
+T = TypeVar("T")
 
 # Characters beyond this are not searched. The payload has them.
 MAX_SEARCHED = 100_000
@@ -40,6 +46,22 @@ def read_payload(payload: bytes | None, format: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return found if isinstance(found, dict) and found.get("htm") == format else None
+
+
+def stored_payload(memory: Memory | Log, payload: bytes) -> bytes:
+    """A payload as a memory or its log stores it: without what its redactor takes out."""
+    return payload if memory.redactor is None else Counted(memory.redactor).payload(payload)
+
+
+def stored_message(
+    memory: Memory | Log, message: T, *, encode: Callable[[T], bytes], decode: Callable[[bytes], T]
+) -> T:
+    """A framework's message as a memory or its log stores it, to compare it with what is stored."""
+    if memory.redactor is None:
+        return message
+    written = encode(message)
+    stored = stored_payload(memory, written)
+    return message if stored == written else decode(stored)
 
 
 def safe_repr(value: object) -> str:

@@ -9,7 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +20,8 @@ from ..engine.engine import Engine
 from ..errors import HTMError, InvalidInput, NotFound
 from ..rules import validation
 from ..rules.limits import NAME_LENGTH, YAML_LEVELS, YAML_VALUES
+from ..rules.redaction.redactor import MARKER, Redactor
+from ..rules.redaction.values import Counted, redact_draft, with_counts
 from ..rules.text.markdown import Chunk, chunks, front_matter, plain_chunks
 from ..rules.text.tags import normalize, normalize_all
 from ..store import files
@@ -133,23 +135,30 @@ def _load(
     try:
         validation.check_characters(place, what="a file's name")
         said = folder.read(parts)
-        digest = hashlib.sha256(said + json.dumps(given, sort_keys=True, default=str).encode()).digest()
+        # Of what may be stored: from the digest of a short file its words could be guessed.
+        known = said if engine.redactor is None else Counted(engine.redactor).payload(said)
+        digest = hashlib.sha256(known + json.dumps(given, sort_keys=True, default=str).encode()).digest()
         if not force:
             with engine.transaction() as connection:
                 if files.digests(connection, [place], owner=engine.owner).get(place) == digest:
                     return Loaded(path=place, status="known")
-        return _say(engine, place, _read(place, said, digest, given=given), force=force)
+        reading = _read(place, said, digest, given=given, redactor=engine.redactor)
+        return _say(engine, place, reading, force=force)
     except OSError as error:
         return Loaded(path=place, status="failed", error=f"expected a file to read, got {error.strerror or error}")
     except HTMError as error:
         return Loaded(path=place, status="failed", error=str(error))
 
 
-def _read(place: str, said: bytes, digest: bytes, *, given: tuple[Sequence[str], Metadata]) -> _Reading:
+def _read(
+    place: str, said: bytes, digest: bytes, *, given: tuple[Sequence[str], Metadata], redactor: Redactor | None
+) -> _Reading:
     try:
         text = said.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInput(f"expected UTF-8, got another encoding at byte {error.start}; convert it first") from None
+    if redactor is not None:
+        text = redactor.redact(text).text  # as a whole: a secret that is cut in two is not known any more
     is_markdown = Path(place).suffix.lower() in MARKDOWN
     front, start = front_matter(text) if is_markdown else ({}, 0)
     cut = chunks(text, start=start) if is_markdown else plain_chunks(text)
@@ -159,13 +168,22 @@ def _read(place: str, said: bytes, digest: bytes, *, given: tuple[Sequence[str],
     seen: Counter[str] = Counter()
     said_as = []
     for chunk in cut:
-        content, known = text[chunk.start : chunk.stop], {**about, "headings": list(chunk.headings)}
-        mark = hashlib.sha256(json.dumps([content, known, labels], sort_keys=True).encode()).hexdigest()[:32]
+        known = {**about, "headings": list(chunk.headings)}
+        draft = Draft(content=text[chunk.start : chunk.stop], tags=labels, metadata=known, session=_session(place))
+        draft = _counted(redact_draft(draft, redactor), redactor)
+        mark = hashlib.sha256(
+            json.dumps([draft.content, draft.metadata, list(draft.tags)], sort_keys=True).encode()
+        ).hexdigest()[:32]
         seen[mark] += 1
-        said_as.append(
-            Draft(content=content, id=f"{mark}:{seen[mark]}", tags=labels, metadata=known, session=_session(place))
-        )
+        said_as.append(replace(draft, id=f"{mark}:{seen[mark]}"))
+    front = front if redactor is None else Counted(redactor).value(front)
     return _Reading(digest, len(said), front, cut, said_as)
+
+
+def _counted(draft: Draft, redactor: Redactor | None) -> Draft:
+    """A chunk of a redacted text, with how many markers of which kind are in it."""
+    found = Counter(MARKER.findall(draft.content)) if redactor is not None else Counter[str]()
+    return replace(draft, metadata=with_counts(draft.metadata, found)) if found else draft
 
 
 def _say(engine: Engine, place: str, reading: _Reading, *, force: bool) -> Loaded:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
-from ..engine.engine import Engine
+from ..engine.engine import Engine, new_id
 from ..errors import InvalidInput, NotFound
 from ..rules import validation
-from ..store import forgetting, nodes
+from ..store import audit, forgetting, nodes
+from ..store.database import Connection
 from ..store.errors import attempts
 from ..types import Node, Receipt
 from .read import find, get
@@ -57,18 +58,21 @@ def purge(engine: Engine, older_than: datetime | timedelta, *, confirm: str) -> 
     before = validation.check_time(at, what="older_than")
     for attempt in attempts():
         with attempt, engine.transaction() as connection:
-            gone = forgetting.purge(connection, owner=engine.owner, before=before)
-    engine.emit("purge", nodes=gone)
-    return gone
+            counts = forgetting.purge(connection, owner=engine.owner, before=before)
+            _record(engine, connection, "purge", counts, forgotten_before=before.astimezone(UTC).isoformat())
+    engine.emit("purge", nodes=counts["nodes"])
+    return counts["nodes"]
 
 
 def erase(engine: Engine, *, user: str | None, session: str | None, key: str | None, confirm: str) -> Receipt:
-    """Erase everything of a user, a session or a key, with a count of what went."""
+    """Erase everything of a user, a session or a key, with a receipt of what went."""
     _confirm(confirm)
-    named = [name for name in (user, session, key) if name is not None]
-    if len(named) != 1:
-        raise InvalidInput(f"expected exactly one of user, session and key, got {len(named)}; nothing was erased")
-    validation.check_name(named[0], what="user, session or key")
+    given = {"user": user, "session": session, "key": key}
+    about = {what: name for what, name in given.items() if name is not None}
+    if len(about) != 1:
+        raise InvalidInput(f"expected exactly one of user, session and key, got {len(about)}; nothing was erased")
+    for name in about.values():
+        validation.check_name(name, what="user, session or key")
     others = [user] if user is not None else [] if session is None else engine.owners_of(session)
     for attempt in attempts():
         with attempt, engine.transaction(also=others) as connection:
@@ -80,15 +84,35 @@ def erase(engine: Engine, *, user: str | None, session: str | None, key: str | N
                     totals.update(forgetting.erase_session(connection, owner=owner, session=session))
                 counts = dict(totals)
             else:
-                counts = forgetting.erase_key(connection, owner=engine.owner, key=named[0])
+                counts = forgetting.erase_key(connection, owner=engine.owner, key=about["key"])
+            receipt = _record(engine, connection, "erase", counts, about=about)
     if session is not None:
         for owner in engine.owners_of(session):
             engine.empty(owner=owner, session=session)
     elif user is not None:
         engine.empty(owner=user, session=None)
     engine.catch_up_everywhere()
+    engine.wake()
     engine.emit("erase", rows=sum(counts.values()))
-    return Receipt(counts=counts)
+    return receipt
+
+
+def _record(
+    engine: Engine,
+    connection: Connection,
+    kind: str,
+    counts: dict[str, int],
+    *,
+    about: dict[str, str] | None = None,
+    **facts: str,
+) -> Receipt:
+    """Write into the audit what an erasure deleted: the last thing that its transaction does."""
+    at = engine.clock()
+    written = audit.record(
+        connection, id=new_id(), kind=kind, owner=engine.owner, robot=engine.robot, at=at, about=about,
+        facts={"counts": counts, **facts},
+    )  # fmt: skip
+    return Receipt(counts=counts, id=written.id, digest=written.digest, at=at)
 
 
 def _confirm(confirm: str) -> None:

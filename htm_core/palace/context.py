@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from ..engine.engine import Engine
@@ -17,6 +17,7 @@ from ..errors import NotFound
 from ..memory import Memory
 from ..operations import recall
 from ..rules.places import Placed, PlaceKind, check_place_name, note_owner
+from ..rules.redaction.values import Counted, refuse_secret
 from ..rules.text.fence import new_token
 from ..runtime import process
 from ..store import places
@@ -28,6 +29,8 @@ from .contradiction import Judge
 from .layout import Layout
 from .reader import Reader
 from .sources import Sources
+
+T = TypeVar("T")
 
 # Signals of recall that come from around a text, or from its history: a palace goes by the text itself.
 AROUND = ("session", "context", "speaker", "prior", "echo", "ranker")
@@ -202,6 +205,8 @@ class PalaceContext:
         if not drafts:
             return []
         engine = (self.note_memory() if kind == "note" else self.memory)._engine
+        self.check_redacted(*where, uri)
+        facts = self.redacted(facts)
         marked = [replace(draft, metadata={**(draft.metadata or {}), "palace": kind}) for draft in drafts]
         now, placed = self.now(), list[Placed]()
         if expires is not None:  # what has only moments to live is given back all the same
@@ -220,9 +225,20 @@ class PalaceContext:
         engine.emit("place", count=len(placed))
         return placed
 
+    def redacted(self, value: T) -> T:
+        """A value as it may be stored beside a memory, without what the memory's redactor takes out."""
+        redactor = self.engine.redactor
+        return value if redactor is None else Counted(redactor).value(value)
+
+    def check_redacted(self, *names: str | None) -> None:
+        """Refuse names of places, and addresses, with something in them that would be redacted."""
+        for name in names:
+            refuse_secret(self.engine.redactor, name, what="room, drawer or address")
+
     def move(self, mention: UUID, *, room: str, drawer: str) -> Placed:
         """Put something that is filed into another drawer. Raises `NotFound` when this owner has filed no such thing."""
         engine = self.engine
+        self.check_redacted(room, drawer)
         for attempt in attempts():
             with attempt, engine.transaction() as connection:
                 moved = places.move(connection, mention, owner=engine.owner, room=room, drawer=drawer)

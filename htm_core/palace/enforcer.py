@@ -198,7 +198,7 @@ class Enforcer:
     def _recorded(self, grounding: Grounding) -> Grounding:
         """The same with the id of its row in the audit. When it cannot be written, L5 stays closed: that is no miss."""
         engine = self.palace.context.engine
-        row = _row(grounding) | {
+        row = self.palace.context.redacted(_row(grounding)) | {
             "id": new_id(), "owner": engine.owner, "robot": engine.robot, "session": engine.session or "", "at": engine.clock(),
         }  # fmt: skip
         try:

@@ -115,7 +115,8 @@ def _request(
     context: PalaceContext, note: UUID | None, *, room: str, drawer: str, reason: str, summary: str
 ) -> _Request:
     room, drawer = context.checked_room(room, drawer)
-    why, text = check_reason(reason), check_summary(summary)
+    context.check_redacted(room, drawer)
+    why, text = context.redacted(check_reason(reason)), context.redacted(check_summary(summary))
     return _Request(note=note, room=room, drawer=drawer, reason=why, summary=text, at=context.now())
 
 

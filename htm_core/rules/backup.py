@@ -37,6 +37,7 @@ _LEVELS = 2 * METADATA_LEVELS  # of JSON that is read again
 _AGAINST = ("id", "node_id", "content", "why")
 _WORK = ("embed", "tag", "propose", "relate")
 _LARGEST_COUNT = 2**31 - 2  # one more must still fit into an integer
+_HASH_BYTES = 32  # of SHA-256
 _LARGEST_NUMBER = 2**53  # of a bigint that is counted on
 _HEADER = {"language": str, "code": str, "model": str, "dimension": int}
 
@@ -202,6 +203,25 @@ def _check_document_row(row: Mapping[str, Any]) -> None:
         raise ValueError("its ttl is no length of time")
 
 
+def _check_chain(row: Mapping[str, Any]) -> None:
+    _check_count(row, "entries", most=_LARGEST_NUMBER)
+    _check_hex(row, "key")
+    _check_hex(row, "digest")
+
+
+def _check_entry(row: Mapping[str, Any]) -> None:
+    _check_count(row, "seq", least=1, most=_LARGEST_NUMBER)
+    _check_hex(row, "digest")
+    for name in ("body", "kind", "owner", "at"):
+        if not isinstance(row[name], str):
+            raise TypeError(f"{name} is no text")
+
+
+def _check_hex(row: Mapping[str, Any], name: str) -> None:
+    if not isinstance(row[name], str) or len(bytes.fromhex(row[name])) != _HASH_BYTES:
+        raise ValueError(f"{name} is no {2 * _HASH_BYTES} hexadecimal digits")
+
+
 _CHECKS: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
     "sessions": _check_session,
     "nodes": _check_node,
@@ -216,6 +236,8 @@ _CHECKS: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
     "decisions": _check_decision,
     "consultations": _check_consultation,
     "documents": _check_document_row,
+    "audit_chains": _check_chain,
+    "audit": _check_entry,
 }
 
 

@@ -16,6 +16,7 @@ from ..models.embedders import MINILM, MINILM_INT8, resolve
 from ..models.tokenizers import resolve_tokenizer
 from ..rules import validation
 from ..rules.places import refuse_note_owner
+from ..rules.redaction.redactor import RedactorLike, resolve_redactor
 from ..rules.working_memory.eviction_policies import Policy
 from ..settings import Settings
 from ..store.database import Database
@@ -64,6 +65,7 @@ class Options:
     propositioner: PropositionerLike | None
     reranker: RerankerLike | None
     expander: ExpanderLike | None
+    redactor: RedactorLike | None
     on_evict: Callable[[Eviction], None] | None
     on_event: Callable[[Event], None] | None
     settings: Settings
@@ -98,6 +100,7 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
         embed=options.embed,
         reranker=_reranker(options.reranker),
         expander=_expander(options.expander),
+        redactor=resolve_redactor(options.redactor or options.settings.redactor),
         tokens=tokens,
         lanes=[(handler.kind, handler.model) for handler, _ in handlers[1:]],
         working=working_set(runtime.database, _key(options), budget=options.budget, policy=options.policy),

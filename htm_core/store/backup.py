@@ -42,6 +42,8 @@ PARTS = (
     "working_sets",
     "working_items",
     "jobs",
+    "audit_chains",
+    "audit",
 )
 AT_ONCE = 500
 
@@ -94,6 +96,11 @@ def insert_rows(connection: Connection, part: str, rows: Sequence[Mapping[str, A
                 "expected file_chunks to belong to mentions of the same owner, got others; nothing was read"
             )
         cursor = connection.execute(statements[f"insert_{part}"], values)
+        if part == "audit" and (row := cursor.fetchone()) and row["other"] is not None:
+            raise InvalidInput(
+                f"expected a tenant whose audit has nothing else as entry {row['other']} of that chain, but it has; nothing was "
+                "read: read it into a tenant of its own"
+            )
         here = [row["node_id"] for row in cursor] if part in ("nodes", "mentions") else []
         if part == "mentions":
             connection.execute(statements["advance_sequences"], values)

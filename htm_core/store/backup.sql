@@ -47,7 +47,11 @@ where w.tenant = this_tenant() union all
 -- No pending embed jobs: reading the backup queues one for each missing vector. Embed jobs that were given up are kept.
 select 'jobs', to_jsonb(j) - '{tenant,id,claimed_until,owner,bulk}'::text[] from jobs j
 where j.tenant = this_tenant() and j.node_id is not null and (j.kind <> 'embed' or (
-  j.parked_at is not null and j.model = (select m.name from models m where m.tenant = j.tenant and m.active)))
+  j.parked_at is not null and j.model = (select m.name from models m where m.tenant = j.tenant and m.active))) union all
+-- The chains of the audit with the keys that names are digests by, which only functions of the owner read.
+select 'audit_chains', c.part from export_audit_chains() c union all
+select 'audit', to_jsonb(a) - '{tenant,digest}'::text[] || jsonb_build_object('digest', encode(a.digest, 'hex'))
+from audit a where a.tenant = this_tenant()
 
 -- name: transaction_id
 select pg_current_xact_id()::text as xid
@@ -71,6 +75,12 @@ on conflict (tenant, owner, session) do update set last_seq = greatest(s.last_se
 with input as materialized (select * from jsonb_populate_recordset(null::nodes, %(rows)s::jsonb)),
 inserted as (insert into nodes select * from input on conflict do nothing returning id)
 select g.id as node_id from input g where g.id not in (select p.id from inserted p)
+
+-- name: insert_audit_chains
+select import_audit_chains(%(rows)s::jsonb)
+
+-- name: insert_audit
+select import_audit(%(rows)s::jsonb) as other
 
 -- name: insert_node_state
 insert into node_state select * from jsonb_populate_recordset(null::node_state, %(rows)s::jsonb) on conflict do nothing

@@ -8,9 +8,13 @@ from datetime import datetime
 from uuid import UUID
 
 from ..rules.places import NOTE_OWNER_PREFIX, note_owner
-from . import keys, nodes, places, relations, working
+from . import jobs, keys, nodes, places, relations, working
 from .database import Connection
 from .queries import load
+
+COUNTED = (
+    20  # in so many passages a word stands at least of which the statistics of words know (functions/word_counts.sql)
+)
 
 
 def forget(connection: Connection, node: UUID, *, owner: str, by: str, robot: str | None, at: datetime) -> int:
@@ -69,13 +73,14 @@ def node_of_key(connection: Connection, key: str, *, owner: str) -> UUID | None:
     return row["node_id"] if row else None
 
 
-def purge(connection: Connection, *, owner: str, before: datetime) -> int:
-    """Erase for good what was forgotten before a time, and return how many nodes were deleted."""
+def purge(connection: Connection, *, owner: str, before: datetime) -> dict[str, int]:
+    """Erase for good what was forgotten before a time; returns counts."""
     connection.execute(load("forgetting")["lock_nodes_of_forgotten"], {"owner": owner, "before": before})
     connection.execute(load("forgetting")["purge_prompts"], {"owner": owner, "before": before})
-    rows = connection.execute(load("forgetting")["purge"], {"owner": owner, "before": before})
-    touched = [row["node_id"] for row in rows]
-    return delete_unmentioned(connection, touched, owner=owner)["nodes"]
+    rows = connection.execute(load("forgetting")["purge"], {"owner": owner, "before": before}).fetchall()
+    touched = sorted({row["node_id"] for row in rows if row["node_id"] is not None})
+    counts = delete_unmentioned(connection, touched, owner=owner)
+    return counts | {"mentions": len(rows)}
 
 
 def erase_owner(connection: Connection, *, owner: str) -> dict[str, int]:
@@ -118,6 +123,7 @@ def erase_key(connection: Connection, *, owner: str, key: str) -> dict[str, int]
     """Erase every version of a key: its mentions, and the nodes that no other mention keeps; returns counts."""
     keys.lock(connection, key, owner=owner)
     connection.execute(load("forgetting")["lock_nodes_of_key"], {"owner": owner, "key": key})
+    connection.execute(load("forgetting")["empty_prompts_of_key"], {"owner": owner, "key": key})
     rows = connection.execute(load("forgetting")["purge_key"], {"owner": owner, "key": key}).fetchall()
     gone = connection.execute(load("forgetting")["drop_key"], {"owner": owner, "key": key}).fetchall()
     counts = delete_unmentioned(connection, [row["node_id"] for row in rows], owner=owner)
@@ -135,6 +141,9 @@ def delete_unmentioned(connection: Connection, touched: Sequence[UUID], *, owner
     assert parts is not None  # a select without from has one row
     dropped = connection.execute(statements["drop_keys"], {"ids": unmentioned, "owner": owner}).fetchall()
     working.prune(connection, unmentioned)
+    connection.execute(statements["drop_quotes"], {"ids": [str(id) for id in unmentioned], "owner": owner})
+    if parts["passages"] >= COUNTED:
+        jobs.enqueue_count(connection)  # a word that only they had leaves the statistics of words, too
     connection.execute(statements["drop_nodes"], {"ids": unmentioned})
     left = set(touched) - set(unmentioned)
     nodes.refresh(connection, left, described=left)

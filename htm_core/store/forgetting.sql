@@ -74,10 +74,18 @@ emptied as (
   update mentions m set node_id = null, content = null, payload = null, metadata = '{}', name = null, external_id = null,
          key = null, log_position = null, purged = true
   from purged b where m.tenant = this_tenant() and m.id = b.id)
-select distinct node_id from purged where node_id is not null
+select node_id from purged
 
 -- name: delete_session_mentions
 delete from mentions where tenant = this_tenant() and owner = %(owner)s and session = %(session)s returning node_id
+
+-- name: empty_prompts_of_key
+-- The same of a key that is erased, whatever else has its words.
+update consultations c set prompt = ''
+where c.tenant = this_tenant() and c.owner = %(owner)s and c.prompt <> '' and exists (
+  select 1 from mentions m join nodes n on n.tenant = m.tenant and n.id = m.node_id
+  where m.tenant = this_tenant() and m.owner = %(owner)s and m.key = %(key)s
+    and (strpos(c.prompt, n.content) > 0 or strpos(n.content, c.prompt) > 0))
 
 -- name: purge_key
 update mentions m set node_id = null, content = null, payload = null, metadata = '{}', name = null, external_id = null,
@@ -108,6 +116,13 @@ delete from keys where tenant = this_tenant() and owner = %(owner)s and node_id 
 
 -- name: drop_key
 delete from keys where tenant = this_tenant() and owner = %(owner)s and key = %(key)s returning key
+
+-- name: drop_quotes
+-- Decisions of the palace quote the texts that a promotion repeats or contradicts.
+update decisions d set against = (
+  select coalesce(jsonb_agg(q), '[]') from jsonb_array_elements(d.against) q where not q ->> 'node_id' = any(%(ids)s::text[]))
+where d.tenant = this_tenant() and d.owner = %(owner)s and exists (
+  select 1 from jsonb_array_elements(d.against) q where q ->> 'node_id' = any(%(ids)s::text[]))
 
 -- name: drop_nodes
 delete from nodes where tenant = this_tenant() and id = any(%(ids)s::uuid[])

@@ -45,6 +45,10 @@ COMMON = {
     "tenants", "robots", "groups", "group_members", "lexicon", "lexeme_counts", "models", "collections", "documents",
     "document_passages", "locks",
 }  # fmt: skip
+AUDIT = {
+    "audit",
+    "audit_chains",
+}  # owners are named by digests there, and functions of the owner write; tests/verbs/test_audit.py
 TENANT = "acme"
 
 
@@ -392,9 +396,37 @@ def test_every_function_that_runs_as_the_owner_is_accounted_for(walled: Walled) 
         "ensure_collection", "ensure_vector_space", "average_passage_length", "list_documents", "list_latest_documents",
         "count_documents", "search_documents",
     }  # fmt: skip
+    # Those of the audit that take or give whole chains ask whether everybody is claimed; the others give digests, counts and verdicts.
+    keeps_the_audit = {
+        "open_audit_chain", "audit_names", "audit_digests", "claimed_audit_owners", "record_audit", "audit_problems", "audit_size",
+        "export_audit_chains", "import_audit_chains", "import_audit",
+    }  # fmt: skip
     assert {
         row["proname"] for row in rows
-    } == asks_the_claim | is_the_wall | is_a_trigger | counts_words | has_no_owners
+    } == asks_the_claim | is_the_wall | is_a_trigger | counts_words | has_no_owners | keeps_the_audit
+
+
+def test_a_user_sees_no_entry_of_the_audit_of_another_and_writes_none(walled: Walled) -> None:
+    for user in ("ann", "bob", None):
+        memory = walled.memory(user)
+        memory.remember("to be erased", session="audited")
+        memory.erase(session="audited", confirm="confirmed")
+    with walled.session() as connection:
+        claims(connection, walled.signed(ANN, walled.begin(connection)))
+        seen = connection.execute("select owner from audit").fetchall()
+        [digests] = connection.execute("select audit_digests('user', 'ann')").fetchone() or ([],)
+        assert {owner for (owner,) in seen} == {"", *digests}
+        with pytest.raises(psycopg.errors.InsufficientPrivilege), connection.transaction():
+            connection.execute(
+                "select record_audit(open_audit_chain(), gen_random_uuid(), 'bob', 'erase', now(), '{}')"
+            )
+        for taken in ("export_audit_chains()", "import_audit('[]')", "import_audit_chains('[]')"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege), connection.transaction():
+                connection.execute(f"select {taken}")  # type: ignore[arg-type]
+        connection.execute("rollback")
+    assert len(walled.memory("ann").audit()) == 2
+    assert len(walled.memory(None).audit(scope="tenant")) == 3
+    assert walled.memory("ann").verify_audit().ok
 
 
 # -- the key and the switch -------------------------------------------------------------------------------------------------
@@ -436,7 +468,7 @@ def test_every_table_of_a_tenant_is_behind_the_wall_or_belongs_to_no_user(walled
     with walled.database.owner() as connection:
         tables = connection.execute(load("doctor")["tables"], {"schema": walled.settings.schema_}).fetchall()
         bare = connection.execute(load("doctor")["without_user_wall"], {"schema": walled.settings.schema_}).fetchall()
-    assert {table["name"] for table in tables} == OWNED | PARTS | COMMON
+    assert {table["name"] for table in tables} == OWNED | PARTS | COMMON | AUDIT
     assert bare == []
 
 

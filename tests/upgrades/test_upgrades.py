@@ -149,6 +149,22 @@ def test_an_upgraded_database_is_written_to_and_does_the_jobs_it_had(
 
 
 @pytest.mark.parametrize("release", VERSIONS)
+def test_in_an_upgraded_database_erasing_leaves_a_receipt_and_a_redactor_takes_secrets_out(
+    release: str, admin: Admin, schema: str, url: str | None
+) -> None:
+    load(admin, release, schema)
+    with opened(url, in_schema(schema))("atlas") as memory:
+        assert memory.audit() == []
+        receipt = memory.erase(session="talk", confirm="confirmed")
+        assert receipt.counts["mentions"] > 0
+        assert [entry.id for entry in memory.audit(session="talk")] == [receipt.id]
+        assert memory.verify_audit([receipt.digest]).ok
+        assert memory.timeline(session="talk", forgotten=True) == []
+    with opened(url, in_schema(schema))("careful", redactor="default") as memory:
+        assert memory.remember("pay by 4111 1111 1111 1111").content == "pay by [redacted:card]"
+
+
+@pytest.mark.parametrize("release", VERSIONS)
 def test_a_later_version_upgrades_a_release_and_both_roads_end_at_the_same_schema(
     release: str, admin: Admin, schema: str, url: str | None, upgrade: Callable[[str, SchemaFiles], list[str]]
 ) -> None:

@@ -108,5 +108,11 @@ begin
                      place, parent[1], condition, condition);
     end if;
   end loop;
+  -- Entries of the audit name their owner by a digest. Nobody but the owner of the schema writes them.
+  execute format('drop policy if exists user_wall on %s.audit', place);
+  if up then
+    execute format('create policy user_wall on %s.audit as restrictive to htm_app, htm_worker using '
+                   '(owner = any((select htm.claimed_audit_owners())::text[]) or '''' = any((select htm.claimed(''prefixes''))::text[]))', place);
+  end if;
 end $$;
 revoke execute on procedure htm.set_user_walls(boolean), htm.set_user_walls_key(bytea) from public;

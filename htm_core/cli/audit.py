@@ -1,0 +1,87 @@
+"""`htm audit` lists what was erased, and `htm audit verify` checks that no entry was changed or taken away."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from ..types import AuditEntry, AuditReport
+from .json_output import print_json
+from .options import CommonOptions
+from .rendering import local_time, make_table, printable, stderr_console, stdout_console
+
+
+class AuditAction(StrEnum):
+    """The subcommands."""
+
+    list = "list"
+    verify = "verify"
+
+
+def audit(
+    common: CommonOptions,
+    act: Annotated[
+        AuditAction,
+        typer.Argument(metavar="list|verify", help="Show entries, or check that all are as they were written."),
+    ] = AuditAction.list,
+    digests: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="DIGEST", help="Digests of receipts that must still be there; for verify."),
+    ] = None,
+    kind: Annotated[
+        str | None, typer.Option("--kind", help="Only entries of this kind, such as erase or purge.")
+    ] = None,
+    key: Annotated[str | None, typer.Option("--key", help="Only entries about this key.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 100,
+) -> None:
+    """Show what was erased in the tenant, when and by whom, or verify that no entry was changed or taken away.
+
+    With --user, --session or --key only the entries about that one.
+    """
+    if digests and act is AuditAction.list:
+        raise typer.BadParameter("digests are for verify: htm audit verify DIGEST")
+    with common.memory() as memory:
+        if act is AuditAction.verify:
+            report = memory.verify_audit(digests or ())
+        else:
+            found = memory.audit(
+                kind=kind, user=common.user, session=common.session, key=key, scope="tenant", limit=limit
+            )
+    if act is AuditAction.verify:
+        _tell(common, report)
+    else:
+        _show(common, found)
+
+
+def _tell(common: CommonOptions, report: AuditReport) -> None:
+    if common.json:
+        print_json({"entries": report.entries, "ok": report.ok, "problems": report.problems})
+    elif report.ok:
+        stdout_console().print(f"All {report.entries:,} entries are as they were written, and none is missing.")
+    for problem in () if common.json else report.problems:
+        stderr_console().print(printable(problem))
+    if not report.ok:
+        raise typer.Exit(1)
+
+
+def _show(common: CommonOptions, found: list[AuditEntry]) -> None:
+    if common.json:
+        print_json(found)
+        return
+    if not found:
+        stderr_console().print("There are no such entries.")
+        return
+    made = make_table("at", "kind", "robot", "about", "rows", "digest", right=("rows",))
+    for each in found:
+        about = ", ".join(f"{what} {digest[:12]}" for what, digest in each.about.items())
+        made.add_row(
+            local_time(each.at),
+            each.kind,
+            printable(each.robot),
+            about,
+            f"{sum(each.counts.values()):,}",
+            each.digest[:16],
+        )
+    stdout_console().print(made)

@@ -1,0 +1,1 @@
+"""Redaction: secrets and personal data leave a text before it is stored."""

@@ -1,0 +1,190 @@
+"""Redaction of all that is stored with a text: metadata, names, tags, and the exact bytes of a framework's message."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...errors import InvalidInput
+from ...types import CollectionItem, Draft
+from ..limits import NAME_LENGTH
+from .kinds import SECRET_NAMES, Kind
+from .redactor import Redactor, marker
+
+# The key of a mention's metadata that says how many of which kind were redacted.
+REDACTED = "htm_redacted"
+# Texts below these keys are ids: long digits in them are no numbers of cards and phones.
+_IDS = frozenset(("id", "tool_call_id", "call_id", "run_id", "thread_id", "thread", "checkpoint_id"))
+_NUMBERS: tuple[Kind, ...] = ("iban", "card", "phone")
+_SECRET = re.compile(rf"(?:[A-Za-z0-9]{{1,20}}[_-]){{0,4}}(?:{SECRET_NAMES})", re.I)
+_BASE64 = re.compile(r"[A-Za-z0-9+/_\s-]{256,}={0,2}\s*")
+_DATA_URL = re.compile(r"data:[\w/+.-]{1,100};base64,")
+_MARK = "$htm"  # of values that JSON has no type for: integration/exact_json.py
+_LONG_NUMBER = 10**12  # an integer from here on may be a card's number
+
+
+class Counted:
+    """Redacts values of any shape, and counts what was redacted."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self.counts: Counter[str] = Counter()
+
+    def text(self, text: str) -> str:
+        """A text without what is redacted."""
+        done = self._redactor.redact(text)
+        self.counts.update(done.counts)
+        return done.text
+
+    def value(self, value: Any, *, of: str | None = None) -> Any:
+        """A value of JSON's types, without what is redacted; `of` is the key that it stands behind."""
+        if isinstance(value, str):
+            return self._text_of(value, of)
+        if isinstance(value, int) and not isinstance(value, bool) and value >= _LONG_NUMBER:
+            found = self.text(str(value)) if of not in _IDS else str(value)
+            return value if found == str(value) else found
+        if isinstance(value, Mapping):
+            return self._mapping(value)
+        if isinstance(value, list | tuple):
+            return [self.value(each, of=of) for each in value]
+        return value
+
+    def payload(self, payload: bytes) -> bytes:
+        """Bytes without what is redacted: JSON value by value, text as a whole. Other bytes are searched as they are."""
+        try:
+            found = json.loads(payload)
+        except (ValueError, RecursionError):
+            return self._bytes(payload)
+        if not isinstance(found, dict | list):
+            return self._bytes(payload)
+        done = self.value(found)
+        return payload if done == found else json.dumps(done, separators=(",", ":")).encode("ascii")
+
+    def _bytes(self, payload: bytes) -> bytes:
+        try:
+            text, encoding = payload.decode(), "utf-8"
+        except UnicodeDecodeError:
+            text, encoding = payload.decode("latin-1"), "latin-1"
+        done = self.text(text)
+        return payload if done == text else done.encode(encoding, "replace")
+
+    def _text_of(self, value: str, of: str | None) -> str:
+        if of is not None and value.strip() and _SECRET.fullmatch(of) and "password" in self._redactor.kinds:
+            if not value.startswith("[redacted:"):
+                self.counts["password"] += 1
+                return marker("password")
+            return value
+        if of in _IDS:
+            done = self._redactor.redact_words(value, besides=_NUMBERS)
+            self.counts.update(done.counts)
+            return done.text
+        if _DATA_URL.match(value) or _BASE64.fullmatch(value):
+            return value  # an image, or other bytes
+        return self.text(value)
+
+    def _mapping(self, value: Mapping[Any, Any]) -> dict[Any, Any]:
+        if value.get(_MARK) in ("bytes", "text") and isinstance(value.get("of"), str):
+            return self._marked(value)
+        made: dict[Any, Any] = {}
+        for key, each in value.items():
+            name = self.text(key) if isinstance(key, str) else key
+            while name in made:
+                name = f"{name}~"  # two keys that were redacted stay two
+            made[name] = self.value(each, of=key if isinstance(key, str) else None)
+        return made
+
+    def _marked(self, value: Mapping[Any, Any]) -> dict[Any, Any]:
+        """Bytes, or a text with single surrogates, as base64."""
+        errors = "surrogatepass" if value[_MARK] == "text" else "strict"
+        try:
+            inside = base64.b64decode(value["of"], validate=True)
+            text = inside.decode("utf-8", errors)
+        except ValueError:
+            return dict(value)
+        done = self.text(text)
+        return dict(value) if done == text else {**value, "of": base64.b64encode(done.encode("utf-8", errors)).decode()}
+
+
+def redact_draft(draft: Draft, redactor: Redactor | None) -> Draft:
+    """A draft without what is redacted; `metadata["htm_redacted"]` then says how many of which kind.
+
+    Its session and its id are identifiers, and stay. A vector of the text that was redacted is left out. Raises `InvalidInput` for
+    a key with something in it that would be redacted: two keys could become one.
+    """
+    if redactor is None:
+        return draft
+    done = Counted(redactor)
+    content = done.text(draft.content) if isinstance(draft.content, str) else draft.content
+    refuse_secret(redactor, draft.key, what="key")
+    metadata = done.value(draft.metadata) if isinstance(draft.metadata, Mapping) else draft.metadata
+    name = done.text(draft.name)[:NAME_LENGTH] if isinstance(draft.name, str) else draft.name
+    tags = redact_tags(draft.tags, redactor, done.counts)
+    inside = Counted(redactor)
+    payload = inside.payload(draft.payload) if isinstance(draft.payload, bytes) else draft.payload
+    counts = done.counts | inside.counts  # the larger of each kind: a framework's message has the same words once more
+    if not counts:
+        return draft
+    return replace(
+        draft, content=content, name=name, tags=tags, payload=payload, metadata=with_counts(metadata, counts),
+        vector=draft.vector if content == draft.content else None,
+    )  # fmt: skip
+
+
+def redact_item(item: CollectionItem, redactor: Redactor | None) -> CollectionItem:
+    """An item without what is redacted. Its id, namespace and reference are identifiers, and stay."""
+    if redactor is None:
+        return item
+    done = Counted(redactor)
+    content = done.text(item.content) if isinstance(item.content, str) else item.content
+    texts = item.texts
+    if isinstance(texts, Sequence) and not isinstance(texts, str):
+        texts = [done.text(each) if isinstance(each, str) else each for each in texts]
+    value = done.value(item.value) if isinstance(item.value, Mapping) else item.value
+    metadata = done.value(item.metadata) if isinstance(item.metadata, Mapping) else item.metadata
+    payload = done.payload(item.payload) if isinstance(item.payload, bytes) else item.payload
+    if not done.counts:
+        return item
+    return replace(
+        item, content=content, texts=texts, value=value, payload=payload, metadata=with_counts(metadata, done.counts)
+    )
+
+
+def redact_tags(tags: Any, redactor: Redactor, counts: Counter[str]) -> Any:
+    """Tags, with `redacted:KIND` in place of one with something in it that is redacted."""
+    if isinstance(tags, str) or not isinstance(tags, Sequence | set | frozenset):
+        return tags
+    made: list[Any] = []
+    for tag in tags:
+        found = redactor.redact(tag).counts if isinstance(tag, str) else {}
+        counts.update(found)
+        made.append(f"redacted:{next(iter(found))}" if found else tag)
+    return made
+
+
+def refuse_secret(redactor: Redactor | None, name: object, *, what: str) -> None:
+    """Refuse a name with something in it that would be redacted; the message does not quote it."""
+    if redactor is None or not isinstance(name, str):
+        return
+    if counts := redactor.redact(name).counts:
+        raise InvalidInput(
+            f"expected a {what} without what the redactor takes out, got one with {', '.join(counts)}; nothing was stored: name it "
+            "by something else"
+        )
+
+
+def with_counts(metadata: Any, counts: Mapping[str, int]) -> Any:
+    """Metadata that also says how many of which kind were redacted."""
+    if metadata is not None and not isinstance(metadata, Mapping):
+        return metadata  # it is refused as it is
+    before = (metadata or {}).get(REDACTED)
+    known = (
+        Counter({kind: n for kind, n in before.items() if isinstance(n, int)})
+        if isinstance(before, Mapping)
+        else Counter()
+    )
+    return {**(metadata or {}), REDACTED: dict(known + Counter(counts))}
