@@ -26,7 +26,6 @@ from .operations import recall as recall_module
 from .operations import revise as revise_module
 from .operations.backup import Backup
 from .operations.files import File, Loaded, Progress
-from .rules.timeframes.parse import TimeframeLike
 from .rules.working_memory.context import assemble
 from .rules.working_memory.eviction_policies import Policy
 from .rules.working_memory.memory import WorkingMemory
@@ -61,8 +60,10 @@ from .types import (
     Robot,
     Role,
     Scope,
+    Source,
     Stats,
     TaggerLike,
+    TimeframeLike,
     Tokenizer,
 )
 
@@ -219,7 +220,9 @@ class Memory(Handle):
     def remember(
         self, content: str, *, id: str | None = None, key: str | None = None, importance: float | None = None,
         tags: Sequence[str] = (), metadata: Metadata | None = None, session: str | None = None, role: Role | None = None,
-        name: str | None = None, at: datetime | None = None, payload: bytes | None = None,
+        name: str | None = None, at: datetime | None = None, payload: bytes | None = None, valid: TimeframeLike = None,
+        ttl: timedelta | float | None = None, expires_at: datetime | None = None, source: Source | None = None,
+        trust: int | None = None,
     ) -> Node:  # fmt: skip
         """Remember a text for good, and hold it in working memory.
 
@@ -235,12 +238,16 @@ class Memory(Handle):
         - `session`: by default the memory's own. `role`: "user", "assistant", "system" or "tool". `name`: who is speaking.
         - `at`: when it was said, a datetime with a time zone; by default now.
         - `payload`: bytes that are stored with the mention exactly as they are.
+        - `valid`: when it holds: a `Window`, a pair of datetimes, or words such as "since May", meant as at `at`.
+        - `ttl`: how long it is kept, from `at` on, as a timedelta or in seconds; `expires_at`: until when. Then it is hidden.
+        - `source`: "user", "assistant", "tool", "file", "web" or "import"; by default the role's, and None for the program itself.
+          `trust`: from 0 to 4; by default the source's.
 
         Raises `InvalidInput` and `StorageError`; nothing was written then, unless the error says otherwise.
         """
         draft = Draft(
             content=content, id=id, key=key, importance=importance, tags=tags, metadata=metadata, session=session, role=role,
-            name=name, at=at, payload=payload,
+            name=name, at=at, payload=payload, valid=valid, ttl=ttl, expires_at=expires_at, source=source, trust=trust,
         )  # fmt: skip
         return self.remember_many([draft])[0]
 
@@ -260,7 +267,8 @@ class Memory(Handle):
     def revise(
         self, key: str, content: str, *, if_version: int | None = None, importance: float | None = None,
         tags: Sequence[str] = (), metadata: Metadata | None = None, session: str | None = None, role: Role | None = None,
-        name: str | None = None, at: datetime | None = None, forget: bool = False,
+        name: str | None = None, at: datetime | None = None, valid: TimeframeLike = None, ttl: timedelta | float | None = None,
+        expires_at: datetime | None = None, source: Source | None = None, trust: int | None = None, forget: bool = False,
     ) -> Node | Conflict:  # fmt: skip
         """Give a key a new value. The old value leaves recall and stays in the key's history.
 
@@ -273,7 +281,7 @@ class Memory(Handle):
         """
         draft = Draft(
             content=content, key=key, importance=importance, tags=tags, metadata=metadata, session=session, role=role,
-            name=name, at=at,
+            name=name, at=at, valid=valid, ttl=ttl, expires_at=expires_at, source=source, trust=trust,
         )  # fmt: skip
         return revise_module.revise(self._engine, draft, if_version=if_version, forget=forget)
 

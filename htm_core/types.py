@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, Literal, Protocol, TypeAlias, overload
 
 # The words that options take. `typing.get_args` lists them, for checks at run time.
 Mode = Literal["hybrid", "vector", "text"]
 Scope = Literal["user", "session", "tenant"]
 Role = Literal["user", "assistant", "system", "tool"]
+Source = Literal["user", "assistant", "tool", "file", "web", "import"]
 Embed = Literal["queue", "now"]
 PolicyName = Literal["importance", "lfu_lru", "lru", "fifo"]
 OrderName = Literal["balanced", "balanced:access", "recent", "important", "frequent"]
@@ -25,6 +26,20 @@ FilterTarget = Literal["metadata", "value"]
 Metadata = Mapping[str, Any]
 
 DEFAULT_IMPORTANCE = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """A span of time from `start`, inclusive, to `stop`, exclusive; None is open. Both have a time zone."""
+
+    start: datetime | None
+    stop: datetime | None
+
+
+# Ways to say when: words such as "last week", a day, a moment, a window, or the two ends of one.
+Moment: TypeAlias = date | datetime | None
+OneTimeframe: TypeAlias = str | date | datetime | Window | tuple[Moment, Moment]
+TimeframeLike: TypeAlias = OneTimeframe | Sequence[OneTimeframe] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +61,11 @@ class Draft:
     name: str | None = None
     at: datetime | None = None
     payload: bytes | None = None
+    valid: TimeframeLike = None
+    ttl: timedelta | float | None = None
+    expires_at: datetime | None = None
+    source: Source | None = None
+    trust: int | None = None
     vector: Sequence[float] | None = None
 
 
@@ -75,7 +95,10 @@ class Node:
 class Mention:
     """One saying of a node: who said it, when, and in which session. A message with nothing to search in it has no node.
 
-    `seq` counts the messages of a session from 1, without gaps. `payload` is the exact bytes that were given.
+    `seq` counts the messages of a session from 1, without gaps. `payload` is the exact bytes that were given. `source` says
+    where it came from: "user", "assistant", "tool", "file", "web", "import", or None for the program itself. `trust` is from 0 (a
+    page of the web) to 4 (the user, or the program itself). `valid` is when it holds, None where nothing was said about that,
+    and `valid_words` the words that said so. From `expires_at` on it is hidden.
     """
 
     id: str
@@ -89,6 +112,11 @@ class Mention:
     content: str
     metadata: Metadata = field(default_factory=dict)
     payload: bytes | None = None
+    source: Source | None = None
+    trust: int = 4
+    valid: Window | None = None
+    valid_words: str | None = None
+    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,14 +176,6 @@ class Timings:
     sql: float = 0.0
     expander: float = 0.0
     reranker: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
-    """A span of time from `start`, inclusive, to `stop`, exclusive; None is open. Both have a time zone."""
-
-    start: datetime | None
-    stop: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,16 +11,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
-from tzlocal import get_localzone
 
 from .. import time_limit
-from ..errors import DimensionMismatch, InvalidInput, ModelError
+from ..errors import DimensionMismatch, ModelError
 from ..models.embedders import CheckedEmbedder
 from ..rules import validation
 from ..rules.identity import anonymous, moment_id
-from ..rules.timeframes.parse import TimeframeLike, parse
 from ..rules.working_memory.memory import Plan, WorkingMemory
 from ..settings import Settings
 from ..store import jobs, nodes, tenants
@@ -32,7 +28,20 @@ from ..store.working import SetChange
 from ..store.write import FEW, last_said, write
 from ..telemetry import telemetry
 from ..time_limit import EMBEDDED_AT_ONCE, WRITTEN_AT_ONCE
-from ..types import DEFAULT_IMPORTANCE, Draft, Embed, Event, Eviction, Hit, Item, Node, TokenCounter, Window
+from ..types import (
+    DEFAULT_IMPORTANCE,
+    Draft,
+    Embed,
+    Event,
+    Eviction,
+    Hit,
+    Item,
+    Node,
+    TimeframeLike,
+    TokenCounter,
+    Window,
+)
+from .calendar import timezone_of, windows_at
 from .entries import Preparer
 from .fresh_nodes import FreshNodes
 from .working_sets import WorkingSet, open_sets
@@ -131,7 +140,7 @@ class Engine:
         self._preparer = Preparer(
             owner=self.owner,
             session=session or "",
-            longest=settings.max_content,
+            settings=settings,
             count=tokens,
             new_id=new_id,
         )
@@ -154,19 +163,11 @@ class Engine:
     @property
     def timezone(self) -> tzinfo:
         """The time zone of words such as "yesterday": the settings', else the machine's."""
-        name = self.settings.timezone
-        try:
-            return ZoneInfo(name) if name else get_localzone()
-        except (ZoneInfoNotFoundError, ValueError) as error:
-            raise InvalidInput(
-                f"expected Settings.timezone to be an IANA zone such as 'Europe/Oslo', got {name!r}"
-            ) from error
+        return timezone_of(self.settings)
 
     def time_windows(self, timeframe: TimeframeLike) -> tuple[Window, ...]:
         """The windows of a timeframe, by this memory's clock and calendar; none for None."""
-        if timeframe is None:
-            return ()
-        return parse(timeframe, now=self.clock(), week_start=self.settings.week_start, timezone=self.timezone)
+        return () if timeframe is None else windows_at(timeframe, self.clock(), settings=self.settings)
 
     # -- transactions --------------------------------------------------------------------------------------------------
 

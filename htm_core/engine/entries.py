@@ -16,8 +16,12 @@ from ..rules.limits import CALL_BYTES, TAGS_PER_CALL
 from ..rules.text import tags
 from ..rules.text.passages import lexical_text, split
 from ..rules.text.traits import traits
+from ..rules.times import expiry_of, one_span
+from ..rules.trust import check_source, check_trust
+from ..settings import Settings
 from ..store.records import Entry, PassageDraft
-from ..types import Draft, TokenCounter
+from ..types import Draft, TokenCounter, Window
+from .calendar import windows_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +30,7 @@ class Preparer:
 
     owner: str
     session: str
-    longest: int
+    settings: Settings
     count: TokenCounter
     new_id: Callable[[], UUID]
 
@@ -54,10 +58,16 @@ class Preparer:
         """The entry of a draft; raises `InvalidInput`. With `wordless`, as in a log, it may have nothing to search in it."""
         draft = validation.as_draft(value)
         empty = wordless and not (isinstance(draft.content, str) and draft.content.strip())
-        content = _blank(draft.content) if empty else validation.check_content(draft.content, longest=self.longest)
+        content = (
+            _blank(draft.content)
+            if empty
+            else validation.check_content(draft.content, longest=self.settings.max_content)
+        )
         explicit = tags.normalize_all(draft.tags)
         pieces = () if empty else self._pieces(content)
         given = (None if draft.vector is None else validation.check_vector(draft.vector),)
+        at = now if draft.at is None else validation.check_time(draft.at)
+        valid, valid_words = self._validity(draft, at=at)
         return Entry(
             mention=self.new_id(),
             node=None if empty else node_id(self.owner, content),
@@ -71,12 +81,22 @@ class Preparer:
             key=None if draft.key is None else validation.check_key(draft.key),
             role=None if draft.role is None else validation.check_role(draft.role),
             name=None if draft.name is None else validation.check_name(draft.name, what="name"),
-            at=now if draft.at is None else validation.check_time(draft.at),
+            at=at,
             payload=validation.check_payload(draft.payload),
+            valid=valid,
+            valid_words=valid_words,
+            expires_at=expiry_of(draft.ttl, draft.expires_at, at=at),
+            source=None if draft.source is None else check_source(draft.source),
+            trust=None if draft.trust is None else check_trust(draft.trust),
             pieces=pieces,
             vectors=(given + (None,) * len(pieces))[: len(pieces)],
             logged=wordless or draft.role is not None or draft.payload is not None,
         )
+
+    def _validity(self, draft: Draft, *, at: datetime) -> tuple[Window | None, str | None]:
+        """When a draft holds, and the words that say so."""
+        windows = windows_at(draft.valid, at, settings=self.settings)
+        return one_span(windows, draft.valid), draft.valid if windows and isinstance(draft.valid, str) else None
 
     def _pieces(self, content: str) -> tuple[PassageDraft, ...]:
         return tuple(

@@ -14,7 +14,8 @@ from typing import Any, Self
 from ..errors import InvalidInput
 from ..rules.filters.filters import compile_where
 from ..rules.text.tags import normalize_all
-from ..rules.timeframes.parse import TimeframeLike, parse
+from ..rules.timeframes.parse import parse
+from ..types import TimeframeLike
 from .messages import safe_repr
 
 __all__ = ["LARGEST_LIMIT", "NAMES", "Choices", "TimeframeLike", "check_choices"]

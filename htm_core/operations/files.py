@@ -163,7 +163,14 @@ def _read(place: str, said: bytes, digest: bytes, *, given: tuple[Sequence[str],
         mark = hashlib.sha256(json.dumps([content, known, labels], sort_keys=True).encode()).hexdigest()[:32]
         seen[mark] += 1
         said_as.append(
-            Draft(content=content, id=f"{mark}:{seen[mark]}", tags=labels, metadata=known, session=_session(place))
+            Draft(
+                content=content,
+                id=f"{mark}:{seen[mark]}",
+                tags=labels,
+                metadata=known,
+                session=_session(place),
+                source="file",
+            )
         )
     return _Reading(digest, len(said), front, cut, said_as)
 

@@ -13,10 +13,9 @@ from ..rules import validation
 from ..rules.filters.filters import compile_where
 from ..rules.identity import ANONYMOUS, looks_like_id
 from ..rules.text.tags import normalize_all
-from ..rules.timeframes.parse import TimeframeLike
 from ..store import jobs, keys, mentions, nodes, tenants
 from ..store.database import Connection
-from ..types import Mention, Node, Robot, Stats
+from ..types import Mention, Node, Robot, Stats, TimeframeLike
 
 Cursor = str | Mention | None
 

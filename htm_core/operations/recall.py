@@ -25,12 +25,12 @@ from ..rules.text.near_duplicates import copies
 from ..rules.text.passages import lexical_query
 from ..rules.text.phrases import quoted_phrases
 from ..rules.text.tags import normalize_all
-from ..rules.timeframes.parse import TimeframeLike, extract_filter
+from ..rules.timeframes.parse import extract_filter
 from ..settings import Signals
 from ..store import search
 from ..store.database import Connection
 from ..store.search import Filters, RecallQuery, SearchResult
-from ..types import AppliedTimeframe, Hit, Mode, Recall, Scope, Timings, Window
+from ..types import AppliedTimeframe, Hit, Mode, Recall, Scope, TimeframeLike, Timings, Window
 from .echoes import answers_first, facts_before_neighbours, repeated_questions
 from .expansion import best_of, expand, total
 from .fresh_vectors import make_fresh_vectors

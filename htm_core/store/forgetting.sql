@@ -72,7 +72,7 @@ with purged as (
   where tenant = this_tenant() and owner = %(owner)s and forgotten_at < %(before)s and not purged),
 emptied as (
   update mentions m set node_id = null, content = null, payload = null, metadata = '{}', name = null, external_id = null,
-         key = null, log_position = null, purged = true
+         key = null, log_position = null, purged = true, valid = null, valid_words = null, expires_at = null, source = null, trust = null
   from purged b where m.tenant = this_tenant() and m.id = b.id)
 select distinct node_id from purged where node_id is not null
 
@@ -81,7 +81,8 @@ delete from mentions where tenant = this_tenant() and owner = %(owner)s and sess
 
 -- name: purge_key
 update mentions m set node_id = null, content = null, payload = null, metadata = '{}', name = null, external_id = null,
-       key = null, log_position = null, purged = true, forgotten_at = coalesce(forgotten_at, now())
+       key = null, log_position = null, purged = true, forgotten_at = coalesce(forgotten_at, now()),
+       valid = null, valid_words = null, expires_at = null, source = null, trust = null
 from (select id, node_id from mentions where tenant = this_tenant() and owner = %(owner)s and key = %(key)s) b
 where m.tenant = this_tenant() and m.id = b.id
 returning b.node_id

@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 from ..types import Mention, Window
 from .database import Connection, Row
 from .queries import load
-from .records import Entry, mention_of, multirange
+from .records import Entry, mention_of, multirange, timerange
 
 
 def lock_sessions(connection: Connection, entries: Sequence[Entry], *, owner: str) -> None:
@@ -58,6 +58,11 @@ def columns(entries: Sequence[Entry]) -> dict[str, list[Any]]:
         "roles": [entry.role for entry in entries],
         "names": [entry.name for entry in entries],
         "logged": [entry.logged for entry in entries],
+        "valid": [timerange(entry.valid) for entry in entries],
+        "valid_words": [entry.valid_words for entry in entries],
+        "expires": [entry.expires_at for entry in entries],
+        "sources": [entry.source for entry in entries],
+        "trust": [entry.trust for entry in entries],
     }
 
 

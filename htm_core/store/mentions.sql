@@ -18,15 +18,17 @@ where m.tenant = this_tenant() and m.owner = %(owner)s
 
 -- name: replace
 update mentions m set node_id = given.node_id, content = given.content, metadata = given.metadata, payload = given.payload,
-       role = given.role, name = given.name, xid = pg_current_xact_id(),
+       role = given.role, name = given.name, xid = pg_current_xact_id(), valid = given.valid, valid_words = given.valid_words,
+       expires_at = given.expires_at, source = given.source, trust = given.trust,
        -- A new text is not forgotten; the same text with another payload stays forgotten if it was.
        forgotten_at = case when m.node_id is not distinct from given.node_id then m.forgotten_at end,
        forgotten_by = case when m.node_id is not distinct from given.node_id then m.forgotten_by end,
        withdrawn = m.withdrawn and m.node_id is not distinct from given.node_id,
        log_position = case when given.logged then coalesce(m.log_position, m.seq) end, archived = m.archived and given.logged
 from unnest(%(ids)s::uuid[], %(nodes)s::uuid[], %(contents)s::text[], %(metadatas)s::jsonb[], %(payloads)s::bytea[],
-            %(roles)s::text[], %(names)s::text[], %(logged)s::bool[])
-     as given(id, node_id, content, metadata, payload, role, name, logged)
+            %(roles)s::text[], %(names)s::text[], %(logged)s::bool[], %(valid)s::tstzrange[], %(valid_words)s::text[],
+            %(expires)s::timestamptz[], %(sources)s::text[], %(trust)s::smallint[])
+     as given(id, node_id, content, metadata, payload, role, name, logged, valid, valid_words, expires_at, source, trust)
 where m.tenant = this_tenant() and m.id = given.id
 
 -- name: latest

@@ -115,7 +115,7 @@ begin
            coalesce(k.names, '{}'), k.version,
            (select coalesce(jsonb_agg(jsonb_build_object(
                      'id', m.id, 'robot', m.robot, 'session', m.session, 'role', m.role, 'name', m.name, 'seq', m.seq, 'at', m.at,
-                     'metadata', m.metadata, 'payload', encode(m.payload, 'base64')) order by m.at desc, m.seq desc), '[]')
+                     'metadata', m.metadata, 'payload', encode(m.payload, 'base64')) || htm.mention_origin(m) order by m.at desc, m.seq desc), '[]')
             from (
               select m.* from htm.mentions m
               where m.tenant = me and m.node_id = h.node_id
@@ -398,7 +398,7 @@ begin
          coalesce(k.names, '{}'), k.version,
          (select coalesce(jsonb_agg(jsonb_build_object(
                    'id', m.id, 'robot', m.robot, 'session', m.session, 'role', m.role, 'name', m.name, 'seq', m.seq, 'at', m.at,
-                   'metadata', m.metadata, 'payload', encode(m.payload, 'base64')) order by m.at desc, m.seq desc), '[]')
+                   'metadata', m.metadata, 'payload', encode(m.payload, 'base64')) || htm.mention_origin(m) order by m.at desc, m.seq desc), '[]')
           from (
             select m.* from htm.mentions m
             where m.tenant = me and m.node_id = h.node_id

@@ -1,0 +1,61 @@
+"""When a memory holds and how long it is kept, from what `remember` was given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from ..errors import InvalidInput
+from ..types import TimeframeLike, Window
+from .validation import check_time
+
+
+def one_span(windows: Sequence[Window], valid: TimeframeLike) -> Window | None:
+    """The one span of time that `valid` names, None for always; raises `InvalidInput` for several."""
+    if len(windows) > 1:
+        raise InvalidInput(
+            f"expected valid to be one span of time, got {len(windows)} of them: {valid!r:.120}; remember it once for each"
+        )
+    return windows[0] if windows else None
+
+
+def expiry_of(ttl: timedelta | float | None, expires_at: datetime | None, *, at: datetime) -> datetime | None:
+    """The moment from which something said at a time is hidden, None for never; raises `InvalidInput`.
+
+    A `ttl` of `math.inf` is for good.
+    """
+    if ttl is not None and expires_at is not None:
+        raise InvalidInput(f"expected ttl or expires_at, got both: {ttl!r} and {expires_at!r}; give one of them")
+    if expires_at is not None:
+        moment = check_time(expires_at, what="expires_at")
+        if moment <= at:
+            raise InvalidInput(
+                f"expected expires_at to be later than the memory is said, at {at.isoformat()}, got {moment.isoformat()}; "
+                "leave it out to keep the memory"
+            )
+        return moment
+    if ttl is None:
+        return None
+    length = lifetime(ttl, what="ttl")
+    if length is None:
+        return None
+    try:
+        return at + length
+    except OverflowError:
+        return None  # beyond the year 9999
+
+
+def lifetime(ttl: object, *, what: str) -> timedelta | None:
+    """A length of time above 0, from a timedelta or seconds; None for `math.inf`."""
+    if isinstance(ttl, int | float) and not isinstance(ttl, bool):
+        if ttl == math.inf:
+            return None
+        with suppress(OverflowError, ValueError):  # NaN, or more than a timedelta can hold
+            ttl = timedelta(seconds=ttl)
+    if not isinstance(ttl, timedelta) or ttl <= timedelta(0):
+        raise InvalidInput(
+            f"expected {what} to be a timedelta or seconds, above 0, got {ttl!r:.80}; for example timedelta(days=30)"
+        )
+    return ttl
