@@ -100,6 +100,9 @@ class Settings(BaseModel):
     )
     timezone: str | None = Field(default=None, description="IANA zone of timeframes; None is the machine's")
     week_start: Literal["monday", "sunday"] = "monday"
+    validity_words: bool = Field(
+        default=True, description='read when a memory holds from words in it such as "until Friday"'
+    )
     telemetry: bool = Field(default=False, description="spans and metrics through OpenTelemetry; extra otel")
     language: str = Field(
         default="english",

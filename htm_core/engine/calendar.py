@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tzlocal import get_localzone
 
 from ..errors import InvalidInput
+from ..rules.timeframes.calendar import Calendar
 from ..rules.timeframes.parse import parse
 from ..settings import Settings
 from ..types import TimeframeLike, Window
@@ -22,6 +23,11 @@ def timezone_of(settings: Settings) -> tzinfo:
         raise InvalidInput(
             f"expected Settings.timezone to be an IANA zone such as 'Europe/Oslo', got {name!r}"
         ) from error
+
+
+def calendar_at(now: datetime, *, settings: Settings) -> Calendar:
+    """The calendar of something that is said at a time."""
+    return Calendar(now=now.astimezone(UTC), zone=timezone_of(settings), week_start=settings.week_start)
 
 
 def windows_at(timeframe: TimeframeLike, now: datetime, *, settings: Settings) -> tuple[Window, ...]:

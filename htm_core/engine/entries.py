@@ -16,12 +16,13 @@ from ..rules.limits import CALL_BYTES, TAGS_PER_CALL
 from ..rules.text import tags
 from ..rules.text.passages import lexical_text, split
 from ..rules.text.traits import traits
+from ..rules.timeframes.validity import find_validity, read_validity
 from ..rules.times import expiry_of, one_span
 from ..rules.trust import check_source, check_trust
 from ..settings import Settings
 from ..store.records import Entry, PassageDraft
 from ..types import Draft, TokenCounter, Window
-from .calendar import windows_at
+from .calendar import calendar_at, windows_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,9 +95,17 @@ class Preparer:
         )
 
     def _validity(self, draft: Draft, *, at: datetime) -> tuple[Window | None, str | None]:
-        """When a draft holds, and the words that say so."""
-        windows = windows_at(draft.valid, at, settings=self.settings)
-        return one_span(windows, draft.valid), draft.valid if windows and isinstance(draft.valid, str) else None
+        """When a draft holds, and the words that say so: those of `valid`, else of its content."""
+        given = draft.valid
+        if given is None:
+            if not self.settings.validity_words or not isinstance(draft.content, str):
+                return None, None
+            found = find_validity(draft.content, lambda: calendar_at(at, settings=self.settings))
+            return (None, None) if found is None else (found.window, found.words)
+        span = read_validity(given, calendar_at(at, settings=self.settings)) if isinstance(given, str) else None
+        if span is None:
+            span = one_span(windows_at(given, at, settings=self.settings), given)
+        return span, given if span is not None and isinstance(given, str) else None
 
     def _pieces(self, content: str) -> tuple[PassageDraft, ...]:
         return tuple(

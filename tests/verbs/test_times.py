@@ -15,6 +15,7 @@ import psycopg
 import pytest
 
 from htm_core import Draft, InvalidInput, Memory, Settings, Window
+from tests.conftest import SETTINGS
 
 AT = datetime(2026, 11, 25, 10, tzinfo=UTC)
 IN_MAY = Window(start=datetime(2026, 5, 1, tzinfo=UTC), stop=datetime(2026, 6, 1, tzinfo=UTC))
@@ -184,3 +185,27 @@ def test_the_same_message_said_with_another_text_has_the_new_times(make: Callabl
         assert (said.content, said.valid, said.valid_words, said.expires_at, said.source) == (
             "The sale goes on.", None, None, None, None,
         )  # fmt: skip
+
+
+# -- when it holds ----------------------------------------------------------------------------------------------------------
+
+
+def test_words_in_the_content_say_when_it_holds_meant_as_when_it_was_said(make: Callable[..., Memory]) -> None:
+    with make(settings=Settings(**SETTINGS.model_dump(by_alias=True) | {"timezone": "UTC"})) as memory:
+        memory.remember("I am on leave until Friday.", at=AT)
+        memory.remember("I am on leave until Friday. ", at=AT - timedelta(days=7))
+        memory.remember("Are you on leave until Friday?", at=AT)
+        memory.remember("Ann is on leave until Friday.", valid="since May", at=AT)
+        said = {each.content: each for each in memory.timeline()}
+    assert said["I am on leave until Friday."].valid == Window(start=None, stop=datetime(2026, 11, 28, tzinfo=UTC))
+    assert said["I am on leave until Friday."].valid_words == "until Friday"
+    assert said["I am on leave until Friday. "].valid == Window(start=None, stop=datetime(2026, 11, 21, tzinfo=UTC))
+    assert said["Are you on leave until Friday?"].valid is None
+    assert said["Ann is on leave until Friday."].valid == Window(start=datetime(2026, 5, 1, tzinfo=UTC), stop=None)
+    assert said["Ann is on leave until Friday."].valid_words == "since May"
+
+
+def test_reading_words_can_be_switched_off(make: Callable[..., Memory]) -> None:
+    with make(settings=Settings(**SETTINGS.model_dump(by_alias=True) | {"validity_words": False})) as memory:
+        memory.remember("I am on leave until Friday.", at=AT)
+        assert memory.timeline()[0].valid is None
