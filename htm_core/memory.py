@@ -473,11 +473,18 @@ class Memory(Handle):
         return forget_module.restore(self._engine, id_or_key)
 
     def purge(self, older_than: datetime | timedelta, *, confirm: str = "") -> int:
-        """Delete for good what was forgotten longer ago than this; answers how many nodes were deleted.
+        """Delete for good what was forgotten or has expired longer ago than this; answers how many nodes were deleted.
 
         `older_than` is a datetime with a time zone, or an age. `confirm` must be "confirmed".
         """
         return forget_module.purge(self._engine, older_than, confirm=confirm)
+
+    def sweep(self) -> int:
+        """Delete for good what expired longer ago than `Settings.expired_grace`, of the whole tenant; answers how many nodes went.
+
+        The worker does this by itself, at most once a minute. What has expired is hidden at once in any case.
+        """
+        return forget_module.sweep(self._engine)
 
     def erase(
         self, *, user: str | None = None, session: str | None = None, key: str | None = None, confirm: str = ""

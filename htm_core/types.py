@@ -74,7 +74,8 @@ class Node:
     """One text of one owner, however often it was said.
 
     `created_at`, `accessed_at` and `access_count` are of the node; who said it, when and where are its mentions. `version` is
-    that of its key, if it has one. `is_new` is true only in what `remember` answers, when the text was not known before.
+    that of its key, if it has one. `is_new` is true only in what `remember` answers, when the text was not known before. From
+    `expires_at` on it is hidden: that is when the last of its mentions expires, None where one of them never does.
     """
 
     id: str
@@ -89,6 +90,7 @@ class Node:
     accessed_at: datetime
     access_count: int = 0
     is_new: bool = False
+    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +236,8 @@ class Item:
     """A node as working memory holds it. Times are UTC epoch seconds, so that a policy can calculate with them.
 
     `name`, `role`, `session`, `said_at` and `seq` are those of its latest mention: who said it, where, when, and its place among
-    what was said then. They, `tags` and `keys` are as they were when the item was read or written.
+    what was said then. They, `tags` and `keys` are as they were when the item was read or written. From `expires_at` on
+    it is no longer held.
     """
 
     id: str
@@ -251,6 +254,7 @@ class Item:
     seq: int = field(default=0, compare=False)
     tags: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
+    expires_at: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,10 @@ import typer
 from .. import types
 from ..memory import Memory
 from ..rules.transcripts.turns import iso_time
+from ..rules.trust import check_source
 from ..types import Draft
 from .exit_codes import NOTHING_FOUND
+from .forget import lifetime
 from .json_output import print_json
 from .options import CommonOptions, Timeframe, json_object, split_values
 from .rendering import (
@@ -71,12 +73,22 @@ def remember(
     id: Annotated[
         str | None, typer.Option("--id", help="Your own id for it; the same id is never stored twice.")
     ] = None,
+    valid: Annotated[
+        str | None, typer.Option("--valid", metavar="WHEN", help='When it holds, as "since May" or "until Friday".')
+    ] = None,
+    ttl: Annotated[
+        str | None, typer.Option("--ttl", metavar="TIME", help='How long it is kept, as "30 days" or 12h.')
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option("--source", help="user, assistant, tool, file, web or import; default the role's.")
+    ] = None,
     wait: Wait = True,
 ) -> None:
     """Remember a text."""
     draft = Draft(
         content=sys.stdin.read() if content == "-" else content, id=id, key=key, importance=importance,
         tags=split_values(tags) or (), metadata=json_object(metadata), role=role, name=name, at=iso_time(at, where="--at"),
+        valid=valid, ttl=None if ttl is None else lifetime(ttl), source=None if source is None else check_source(source),
     )  # fmt: skip
     if wait:
         ensure_weights(common)

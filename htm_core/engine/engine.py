@@ -185,7 +185,7 @@ class Engine:
         name = self.embedder.name
         key = (self.tenant, self.robot, name)
         claim = EVERYBODY if everybody else claim_of(self.owner, *also)
-        with self.database.transaction(self.tenant, claim=claim, patient=patient) as connection:
+        with self.database.transaction(self.tenant, claim=claim, patient=patient, now=self.clock()) as connection:
             if key not in self.database.settled:
                 state = tenants.ensure_rows(connection, robot=self.robot, model=name, language=self.settings.language)
                 if state.model not in (None, name):
@@ -251,7 +251,13 @@ class Engine:
             item = memory.get(node.id)
             if item is None:
                 continue
-            known = replace(item, importance=node.importance, tags=node.tags, keys=node.keys)
+            known = replace(
+                item,
+                importance=node.importance,
+                tags=node.tags,
+                keys=node.keys,
+                expires_at=None if node.expires_at is None else node.expires_at.timestamp(),
+            )
             if known != item:
                 memory.update(known, now=seconds)
         self._count_again(working, commit.written, at=now)
@@ -330,8 +336,13 @@ class Engine:
 
     def working_memory(self) -> WorkingMemory:
         """The robot's working memory, brought up to date with its table."""
-        self.report(self.working.catch_up(now=self.clock().timestamp()))
-        return self.working.memory
+        now = self.clock().timestamp()
+        self.report(self.working.catch_up(now=now))
+        memory = self.working.memory
+        for item in memory.items:
+            if item.expires_at is not None and item.expires_at <= now:
+                memory.remove(item.id)
+        return memory
 
     def hold(self, hits: Sequence[Hit]) -> None:
         """Put recalled nodes into working memory, and count the access.
@@ -413,6 +424,7 @@ def _item_of_hit(hit: Hit, now: float) -> Item:
         accessed_at=now,
         tags=node.tags,
         keys=node.keys,
+        expires_at=None if node.expires_at is None else node.expires_at.timestamp(),
     )
     if said is None:
         return item
@@ -441,4 +453,5 @@ def _item_of_entry(memory: WorkingMemory, entry: Entry, now: float, *, place: in
         seq=place,
         tags=tuple(sorted(entry.tags)),
         keys=() if entry.key is None else (entry.key,),
+        expires_at=None if entry.expires_at is None else entry.expires_at.timestamp(),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,7 +17,7 @@ from ..rules.text import tags
 from ..rules.text.passages import lexical_text, split
 from ..rules.text.traits import traits
 from ..rules.timeframes.validity import find_validity, read_validity
-from ..rules.times import expiry_of, one_span
+from ..rules.times import default_lifetime, expiry_of, one_span
 from ..rules.trust import check_source, check_trust
 from ..settings import Settings
 from ..store.records import Entry, PassageDraft
@@ -86,13 +86,20 @@ class Preparer:
             payload=validation.check_payload(draft.payload),
             valid=valid,
             valid_words=valid_words,
-            expires_at=expiry_of(draft.ttl, draft.expires_at, at=at),
+            expires_at=self._expiry(draft, tags=explicit, at=at),
             source=None if draft.source is None else check_source(draft.source),
             trust=None if draft.trust is None else check_trust(draft.trust),
             pieces=pieces,
             vectors=(given + (None,) * len(pieces))[: len(pieces)],
             logged=wordless or draft.role is not None or draft.payload is not None,
         )
+
+    def _expiry(self, draft: Draft, *, tags: Sequence[str], at: datetime) -> datetime | None:
+        """From when on a draft is hidden: as it says itself, else by the settings for its tags and its role."""
+        ttl = draft.ttl
+        if ttl is None and draft.expires_at is None:
+            ttl = default_lifetime(self.settings.expiry, tags=tags, role=draft.role)
+        return expiry_of(ttl, draft.expires_at, at=at)
 
     def _validity(self, draft: Draft, *, at: datetime) -> tuple[Window | None, str | None]:
         """When a draft holds, and the words that say so: those of `valid`, else of its content."""

@@ -47,6 +47,25 @@ def expiry_of(ttl: timedelta | float | None, expires_at: datetime | None, *, at:
         return None  # beyond the year 9999
 
 
+def default_lifetime(
+    expiry: Sequence[tuple[str, timedelta]], *, tags: Sequence[str], role: str | None
+) -> timedelta | None:
+    """How long something of these tags and this role is kept; None for good.
+
+    A tag says more than a role, and a longer tag more than one above it. Of tags that say as much, the longest time counts.
+    """
+    known = dict(expiry)
+    if not known:
+        return None
+    above = {
+        ":".join(tag.split(":")[:levels]) for tag in tags for levels in range(1, tag.count(":") + 2)
+    } & known.keys()
+    if above:
+        most = max(tag.count(":") for tag in above)
+        return max(known[tag] for tag in above if tag.count(":") == most)
+    return known.get(role) if role is not None else None
+
+
 def lifetime(ttl: object, *, what: str) -> timedelta | None:
     """A length of time above 0, from a timedelta or seconds; None for `math.inf`."""
     if isinstance(ttl, int | float) and not isinstance(ttl, bool):

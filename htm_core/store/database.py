@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import psycopg
@@ -81,6 +82,7 @@ class _Start:
     key: bytes | None  # that the claim is signed with; None: nobody asks for one
     whole: float
     idle: float
+    now: datetime | None = None  # the memory's time; None: the server's
 
 
 def _patience(share: float) -> float:
@@ -165,20 +167,22 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(
-        self, tenant: str, *, role: str = "htm_app", claim: OwnerClaim | None = None, patient: bool = False
-    ) -> Iterator[Connection]:
+        self, tenant: str, *, role: str = "htm_app", claim: OwnerClaim | None = None, patient: bool = False,
+        now: datetime | None = None,
+    ) -> Iterator[Connection]:  # fmt: skip
         """A transaction as `role` that sees one tenant; committed at the end, rolled back on any error.
 
         `role` is `htm_app` or `htm_worker`, by whatever name this installation has it. Where there is a wall between users, it sees
         the owners of `claim`: by default a worker sees all, anybody else nothing that has an owner. Outside of verbs, and when
-        it is `patient`, it may take any time, but each answer of the server has its limit.
+        it is `patient`, it may take any time, but each answer of the server has its limit. What has expired by `now` is hidden; by
+        default it is the server's time.
 
         Raises `DatabaseUnavailable`, `QueryTimeout`, `SchemaOutdated`, `StorageError`.
         """
         with time_limit.limited(self._limit(patient=patient)):
             self.open()
             claim = claim or (EVERYBODY if role == "htm_worker" else NOBODY)
-            with self._transaction(tenant, role, claim, patient=patient) as connection:
+            with self._transaction(tenant, role, claim, patient=patient, now=now) as connection:
                 yield connection
             time_limit.transaction_ended()
 
@@ -191,7 +195,9 @@ class Database:
         return time_limit.TimeLimit(longest, total=math.inf)
 
     @contextlib.contextmanager
-    def _transaction(self, tenant: str, role: str, claim: OwnerClaim, *, patient: bool) -> Iterator[Connection]:
+    def _transaction(
+        self, tenant: str, role: str, claim: OwnerClaim, *, patient: bool, now: datetime | None
+    ) -> Iterator[Connection]:
         limit = time_limit.current()
         start = _Start(
             role=role,
@@ -200,6 +206,7 @@ class Database:
             key=self._claim_key if claim else None,
             whole=math.inf if limit is None else limit.left,
             idle=self.settings.verb_timeout * (PATIENT if patient else 1),
+            now=now,
         )
         with (
             translated(),
@@ -217,6 +224,7 @@ class Database:
             "role": self._roles.name(start.role),
             "path": self._path,
             "tenant": start.tenant,
+            "now": "" if start.now is None else start.now.isoformat(),
             "timeout": _milliseconds(min(self.settings.statement_timeout, _patience(1.0))),
             "idle": _milliseconds(start.idle + GRACE),
             "whole": _milliseconds(start.whole + GRACE),
@@ -426,7 +434,7 @@ class Database:
     def _prepare(self, connection: Connection) -> None:
         check(connection, patience=self.settings.pool_timeout)
         with connection.transaction():
-            path = {"path": self._path, "role": "none", "tenant": "", "timeout": "0", "idle": "0"}
+            path = {"path": self._path, "role": "none", "tenant": "", "now": "", "timeout": "0", "idle": "0"}
             connection.execute(load("database")["enter"], path)
             register_types(connection, self._extension)
 

@@ -12,6 +12,8 @@ from . import keys, nodes, places, relations, working
 from .database import Connection
 from .queries import load
 
+EXPIRY = "htm:expiry"  # who has forgotten what has expired; no robot has such a name by accident
+
 
 def forget(connection: Connection, node: UUID, *, owner: str, by: str, robot: str | None, at: datetime) -> int:
     """Hide a node's mentions (only those of `robot`, if given) and return how many; the last one hides the node."""
@@ -69,11 +71,46 @@ def node_of_key(connection: Connection, key: str, *, owner: str) -> UUID | None:
     return row["node_id"] if row else None
 
 
-def purge(connection: Connection, *, owner: str, before: datetime) -> int:
-    """Erase for good what was forgotten before a time, and return how many nodes were deleted."""
-    connection.execute(load("forgetting")["lock_nodes_of_forgotten"], {"owner": owner, "before": before})
-    connection.execute(load("forgetting")["purge_prompts"], {"owner": owner, "before": before})
-    rows = connection.execute(load("forgetting")["purge"], {"owner": owner, "before": before})
+def hide_expired(connection: Connection, *, owner: str) -> list[UUID]:
+    """Hide what has expired as if it had been forgotten then; returns the nodes that are not live any more."""
+    values = {"owner": owner, "by": EXPIRY}
+    connection.execute(load("forgetting")["lock_nodes_of_expired"], values)
+    rows = connection.execute(load("forgetting")["hide_expired"], values).fetchall()
+    touched = sorted({row["node_id"] for row in rows if row["node_id"] is not None})
+    if not touched:
+        return []
+    nodes.refresh(connection, touched, described=touched)
+    working.remove_dead(connection, touched)
+    return sorted(set(touched) - nodes.live(connection, touched))
+
+
+def sweep(connection: Connection, *, before: datetime, owner: str | None = None) -> tuple[list[UUID], int]:
+    """Hide what has expired, and erase what expired before a time: of an owner, or of all of the tenant.
+
+    Returns the nodes that were hidden, and how many were deleted.
+    """
+    values = {"owner": owner, "before": before, "by": EXPIRY}
+    hidden: list[UUID] = []
+    deleted = 0
+    for row in connection.execute(load("forgetting")["owners_with_expired"], values).fetchall():
+        hidden += hide_expired(connection, owner=row["owner"])
+        deleted += purge(connection, owner=row["owner"], before=before, by=EXPIRY)
+    return hidden, deleted
+
+
+def tenants_with_expired(connection: Connection, *, before: datetime) -> list[str]:
+    """The tenants in which a sweep has something to do."""
+    row = connection.execute(load("forgetting")["tenants_with_expired"], {"before": before, "by": EXPIRY}).fetchone()
+    assert row is not None  # a select without from has one row
+    return list(row["tenants"])
+
+
+def purge(connection: Connection, *, owner: str, before: datetime, by: str | None = None) -> int:
+    """Erase for good what was forgotten before a time, perhaps only by one, and return how many nodes were deleted."""
+    values = {"owner": owner, "before": before, "by": by}
+    connection.execute(load("forgetting")["lock_nodes_of_forgotten"], values)
+    connection.execute(load("forgetting")["purge_prompts"], values)
+    rows = connection.execute(load("forgetting")["purge"], values)
     touched = [row["node_id"] for row in rows]
     return delete_unmentioned(connection, touched, owner=owner)["nodes"]
 

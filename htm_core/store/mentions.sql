@@ -35,7 +35,7 @@ where m.tenant = this_tenant() and m.id = given.id
 select * from mentions_with_content
 where tenant = this_tenant() and not purged
   and (owner = any(%(owners)s::text[]) or starts_with(owner, %(owner_prefix)s::text))
-  and (%(forgotten)s or forgotten_at is null)
+  and (%(forgotten)s or (forgotten_at is null and (expires_at is null or expires_at > memory_time())))
   and (%(robot)s::text is null or robot = %(robot)s)
   and (%(windows)s::tstzmultirange is null
        or at >= coalesce(lower(%(windows)s::tstzmultirange), '-infinity')
@@ -48,7 +48,7 @@ order by at desc, session desc, seq desc limit %(limit)s
 select * from mentions_with_content
 where tenant = this_tenant() and not purged
   and (owner = any(%(owners)s::text[]) or starts_with(owner, %(owner_prefix)s::text))
-  and (%(forgotten)s or forgotten_at is null)
+  and (%(forgotten)s or (forgotten_at is null and (expires_at is null or expires_at > memory_time())))
   and (%(robot)s::text is null or robot = %(robot)s)
   and (%(windows)s::tstzmultirange is null
        or at >= coalesce(lower(%(windows)s::tstzmultirange), '-infinity')
@@ -67,7 +67,7 @@ where tenant = this_tenant() and id = any(%(ids)s::uuid[])
 -- name: latest_in_session
 select * from mentions_with_content
 where tenant = this_tenant() and owner = any(%(owners)s::text[]) and not purged
-  and (%(forgotten)s or forgotten_at is null)
+  and (%(forgotten)s or (forgotten_at is null and (expires_at is null or expires_at > memory_time())))
   and (%(robot)s::text is null or robot = %(robot)s)
   and (%(windows)s::tstzmultirange is null
        or at >= coalesce(lower(%(windows)s::tstzmultirange), '-infinity')
@@ -80,7 +80,7 @@ order by seq desc, owner desc limit %(limit)s
 -- name: following_in_session
 select * from mentions_with_content
 where tenant = this_tenant() and owner = any(%(owners)s::text[]) and not purged
-  and (%(forgotten)s or forgotten_at is null)
+  and (%(forgotten)s or (forgotten_at is null and (expires_at is null or expires_at > memory_time())))
   and (%(robot)s::text is null or robot = %(robot)s)
   and (%(windows)s::tstzmultirange is null
        or at >= coalesce(lower(%(windows)s::tstzmultirange), '-infinity')
@@ -95,7 +95,7 @@ order by seq, owner limit %(limit)s
 -- name: tail
 select * from mentions_with_content
 where tenant = this_tenant() and owner = %(owner)s and session = %(session)s and log_position is not null
-  and (%(forgotten)s or forgotten_at is null) and (%(archived)s::bool is null or archived = %(archived)s)
+  and (%(forgotten)s or (forgotten_at is null and (expires_at is null or expires_at > memory_time()))) and (%(archived)s::bool is null or archived = %(archived)s)
 order by log_position desc limit %(limit)s
 
 -- name: archive
@@ -131,5 +131,5 @@ select * from mentions_with_content where tenant = this_tenant() and id = any(%(
 -- name: of_nodes
 select * from mentions_with_content
 where tenant = this_tenant() and node_id = any(%(nodes)s::uuid[]) and owner = any(%(owners)s::text[])
-  and forgotten_at is null
+  and forgotten_at is null and (expires_at is null or expires_at > memory_time())
 order by at desc, seq desc

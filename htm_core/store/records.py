@@ -80,6 +80,7 @@ def node_of(row: Mapping[str, Any]) -> Node:
         created_at=row["created_at"],
         accessed_at=row["accessed_at"],
         access_count=row["access_count"],
+        expires_at=row.get("expires_at"),
     )
 
 
@@ -101,6 +102,7 @@ def new_node(entry: Entry, metadata: dict[str, Any]) -> Node | None:
         tokens=entry.tokens,
         created_at=at,
         accessed_at=at,
+        expires_at=None if entry.expires_at is None else entry.expires_at.astimezone(UTC),
     )
 
 
@@ -126,6 +128,12 @@ def mention_of(row: Mapping[str, Any], *, content: str | None = None) -> Mention
         valid_words=row["valid_words"],
         expires_at=None if row["expires_at"] is None else _moment(row["expires_at"]),
     )
+
+
+def last_expiry(mentions: Sequence[Mention]) -> datetime | None:
+    """When the last of these mentions expires; None where one of them never does."""
+    moments = [mention.expires_at for mention in mentions]
+    return max((each for each in moments if each is not None), default=None) if None not in moments else None
 
 
 def _moment(value: datetime | str) -> datetime:

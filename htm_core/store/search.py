@@ -15,7 +15,7 @@ from ..types import AppliedTimeframe, Hit, Match, Mention, Mode, Window
 from .connection import HalfVector
 from .database import Connection
 from .queries import load
-from .records import mention_of, multirange, node_of
+from .records import last_expiry, mention_of, multirange, node_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +134,7 @@ def recall(connection: Connection, query: RecallQuery) -> SearchResult:
 def _hit(row: Mapping[str, Any]) -> Hit:
     mentions = [mention_of(mention | {"node_id": row["id"]}, content=row["content"]) for mention in row["mentions"]]
     return Hit(
-        node=node_of(row),
+        node=node_of({**row, "expires_at": last_expiry(mentions)}),
         score=row["score"],
         vector_rank=row["vector_rank"],
         text_rank=row["text_rank"],

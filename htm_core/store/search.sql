@@ -15,7 +15,7 @@ select matching_speakers(%(forms)s::text[], row(%(owners)s::text[], %(robots)s::
 select m.id as follower, b.* from mentions m, lateral (
   select s.* from mentions_with_content s
   where s.tenant = m.tenant and s.owner = m.owner and s.session = m.session and s.seq < m.seq and s.seq >= m.seq - 5
-    and s.forgotten_at is null and s.node_id is not null
+    and s.forgotten_at is null and s.node_id is not null and (s.expires_at is null or s.expires_at > memory_time())
   order by s.seq desc limit 1) b
 where m.tenant = this_tenant() and m.id = any(%(ids)s::uuid[])
   and (m.role is not null or m.name is not null or m.session <> '')
@@ -27,7 +27,7 @@ from mentions m
 cross join lateral (
   select s.* from mentions_with_content s
   where s.tenant = m.tenant and s.owner = m.owner and s.session = m.session and s.seq > m.seq and s.seq <= m.seq + 3
-    and s.forgotten_at is null and s.node_id is not null
+    and s.forgotten_at is null and s.node_id is not null and (s.expires_at is null or s.expires_at > memory_time())
     and (s.role is distinct from m.role or s.name is distinct from m.name) and s.role is distinct from 'tool'
   order by s.seq limit 1) b
 left join lateral (

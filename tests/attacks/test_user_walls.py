@@ -71,7 +71,7 @@ class Walled:
         """Begin a transaction as our processes do, but without a claim; answers with its terms."""
         connection.execute("begin")
         values = {"role": self.database.roles.name(role), "path": search_path(self.settings.schema_), "tenant": tenant}
-        connection.execute(load("database")["enter"], values | {"timeout": "30000", "idle": "30000"})
+        connection.execute(load("database")["enter"], values | {"now": "", "timeout": "30000", "idle": "30000"})
         row = connection.execute(load("database")["claim_terms"]).fetchone()
         assert row is not None
         return row[0], row[1]

@@ -56,7 +56,8 @@ _NOT_BEFORE_UNTIL = frozenset(
 _PUT_OFF = frozenset(
     {
         "postponed", "postpone", "postponing", "delayed", "delay", "deferred", "defer", "pushed", "push", "rescheduled",
-        "reschedule", "adjourned", "moved", "move", "wait", "waits", "waited", "waiting", "countdown", "remind", "snooze", "save", "saved",
+        "reschedule", "adjourned", "moved", "move", "wait", "waits", "waited", "waiting", "countdown", "remind", "snooze",
+        "save", "saved",
     }
 )  # fmt: skip
 _NOT_BEFORE_STARTING = frozenset(

@@ -8,7 +8,8 @@ begin atomic
               else owner = any(owners) end;
 end;
 
--- Whether a mention counts for a query: it is not forgotten, and it passes all the filters. Null filters are neutral.
+-- Whether a mention counts for a query: it is not forgotten and has not expired, and it passes all the filters. Null filters are
+-- neutral.
 --
 -- One expression without settings, so that PostgreSQL inlines it: the plan is that of the conditions written out, and indexes
 -- serve them.
@@ -17,6 +18,7 @@ create or replace function htm.mention_matches(
 returns boolean language sql stable parallel safe
 begin atomic
   select m.forgotten_at is null
+     and (m.expires_at is null or m.expires_at > htm.memory_time())
      and htm.owner_is_visible(owners, m.owner)
      and (robots is null or m.robot = any(robots))
      and (mention_matches.session is null or m.session = mention_matches.session)

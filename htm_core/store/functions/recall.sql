@@ -194,7 +194,8 @@ begin
     select n.* from candidate_mentions c, lateral (
       select m.node_id, m.id, m.owner, m.session, m.seq, m.role, m.name, m.at from htm.mentions m
       where m.tenant = me and m.owner = c.owner and m.session = c.session and m.seq between c.seq - 2 and c.seq + 2
-        and m.forgotten_at is null and m.node_id is not null and m.id <> c.id
+        and m.forgotten_at is null and (m.expires_at is null or m.expires_at > htm.memory_time())
+        and m.node_id is not null and m.id <> c.id
         and (m.role is not null or m.name is not null or m.session <> '') offset 0) n
     where c.place <= with_context and c.in_conversation and signals.context > 0 and top_terms is not null
       and htm.context_share(c.node_length) > 0.01),

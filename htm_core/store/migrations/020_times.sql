@@ -14,4 +14,4 @@ alter table mentions
 -- What a file said that was loaded before there were sources.
 update mentions m set source = 'file' from file_chunks c where c.tenant = m.tenant and c.mention_id = m.id;
 
-create index mentions_expiring on mentions (tenant, expires_at) where expires_at is not null and not purged;
+create index mentions_expiring on mentions (tenant, expires_at) where expires_at is not null and forgotten_at is null;
