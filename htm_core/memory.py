@@ -307,7 +307,8 @@ class Memory(Handle):
         self, query: str, *, limit: int = 10, budget: int | None = None, mode: Mode = "hybrid", scope: Scope | None = None,
         timeframe: TimeframeLike = None, tags: Sequence[str] | None = None, where: Mapping[str, Any] | None = None,
         robot: str | Sequence[str] | None = None, session: str | None = None, min_score: float = 0.0, hold: bool = True,
-        explain: bool = False,
+        explain: bool = False, as_of: datetime | None = None, valid_at: datetime | None = None,
+        sources: Sequence[Source | None] | None = None, min_trust: int | None = None,
     ) -> Recall:  # fmt: skip
         """Find what answers a query, best first, and hold it in working memory.
 
@@ -326,7 +327,11 @@ class Memory(Handle):
         - `where`: conditions on metadata. `robot`: one or several names. `session`: another session than the memory's.
         - `hold`: put the hits into working memory, and count the access. `explain`: fill `Hit.signals`.
 
-        `robot`, `session`, `timeframe` and `where` must hold for one and the same mention. One query to the embedder and one
+        - `as_of`: what was known then: said by then and not yet expired, and the values that keys had. What was forgotten stays so.
+        - `valid_at`: what holds then, or says nothing of when it holds. `Hit.ended` marks what no longer holds then, else now.
+        - `sources`: where it came from, such as ["user"]; None among them is the program itself. `min_trust`: from 0 to 4.
+
+        `robot`, `session`, `timeframe`, `where` and these must hold for one and the same mention. One query to the embedder and one
         search, both in milliseconds at 100,000 memories with the embedded model. When the embedder fails, the words are searched
         alone, and `.degraded` says so. It also says when hits had no vector yet; what this process has just remembered gets its
         vector at the latest now.
@@ -335,7 +340,8 @@ class Memory(Handle):
         """
         prepared = recall_module.prepare(
             self._engine, query, limit=limit, budget=budget, mode=mode, scope=scope, timeframe=timeframe, tags=tags,
-            where=where, robot=robot, session=session, min_score=min_score, hold=hold, explain=explain,
+            where=where, robot=robot, session=session, min_score=min_score, hold=hold, explain=explain, as_of=as_of,
+            valid_at=valid_at, sources=sources, min_trust=min_trust,
         )  # fmt: skip
         return recall_module.answer(self._engine, prepared)
 
@@ -365,9 +371,12 @@ class Memory(Handle):
             timezone=self._engine.timezone,
         )  # fmt: skip
 
-    def get(self, id_or_key: str) -> Node:
-        """The node of an id, or the newest value of a key; raises `NotFound`."""
-        return read.get(self._engine, id_or_key)
+    def get(self, id_or_key: str, *, as_of: datetime | None = None) -> Node:
+        """The node of an id, or the newest value of a key; raises `NotFound`.
+
+        `as_of` is for what was known then: the value that the key had. What was forgotten since stays so.
+        """
+        return read.get(self._engine, id_or_key, as_of=as_of)
 
     def history(self, key: str) -> list[Node]:
         """Every value that a key has had, oldest first; `Node.version` counts them from 1."""
@@ -386,16 +395,17 @@ class Memory(Handle):
     def timeline(
         self, *, session: str | None = None, robot: str | None = None, timeframe: TimeframeLike = None,
         limit: int = 100, before: str | Mention | None = None, after: str | Mention | None = None,
-        forgotten: bool = False,
+        forgotten: bool = False, as_of: datetime | None = None,
     ) -> builtins.list[Mention]:  # fmt: skip
         """What was said, oldest first: the latest `limit` mentions, or those before or after a mention.
 
         Within a session the order is that of saying, across sessions that of time. `before` and `after` are a mention or its id;
-        raises `NotFound` when it was erased. `forgotten` also shows what was forgotten and not yet purged.
+        raises `NotFound` when it was erased. `forgotten` also shows what was forgotten or has expired, and was not yet purged.
+        `as_of` is what it showed then, but for what was forgotten since.
         """
         return read.timeline(
             self._engine, session=session, robot=robot, timeframe=timeframe, limit=limit, before=before, after=after,
-            forgotten=forgotten,
+            forgotten=forgotten, as_of=as_of,
         )  # fmt: skip
 
     def sessions(self) -> builtins.list[str]:

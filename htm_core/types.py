@@ -145,7 +145,8 @@ class Hit:
     probability that the hit answers the query, from `match` alone: it does not depend on other hits or sessions. Ranks count
     from 1; None means that this arm did not find the node. `passage` is the part of the content that matched best.
     `mentions` are those that satisfy the filters, newest first. `signals`, with `explain`, is what each signal added to the
-    score. `before`, with a `budget` that has room for it, is the message right before `mention` in its session.
+    score. `before`, with a `budget` that has room for it, is the message right before `mention` in its session. `ended` says that
+    none of these mentions holds any more (`Mention.valid`), `holds` what a model should know of that, such as "until 12 May 2026".
     """
 
     node: Node
@@ -158,6 +159,8 @@ class Hit:
     mentions: tuple[Mention, ...] = ()
     signals: Mapping[str, float] = field(default_factory=dict)
     before: Mention | None = None
+    ended: bool = False
+    holds: str | None = None
 
     @property
     def content(self) -> str:

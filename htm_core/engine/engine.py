@@ -173,19 +173,22 @@ class Engine:
 
     @contextmanager
     def transaction(
-        self, *, patient: bool = False, everybody: bool = False, also: Sequence[str] = ()
+        self, *, patient: bool = False, everybody: bool = False, also: Sequence[str] = (), now: datetime | None = None
     ) -> Iterator[Connection]:
         """A transaction that sees this tenant only, and in which the rows of tenant, robot and model exist.
 
         Where there is a wall between users, it lets this memory's owners through, and those of `also`, or `everybody`.
-        One that is `patient` may take any time, such as a backup's; each answer of the server has its limit.
+        One that is `patient` may take any time, such as a backup's; each answer of the server has its limit. What had expired by
+        `now`, by default the present, is hidden.
 
         Raises `DimensionMismatch` when the tenant's vectors are of another model.
         """
         name = self.embedder.name
         key = (self.tenant, self.robot, name)
         claim = EVERYBODY if everybody else claim_of(self.owner, *also)
-        with self.database.transaction(self.tenant, claim=claim, patient=patient, now=self.clock()) as connection:
+        with self.database.transaction(
+            self.tenant, claim=claim, patient=patient, now=now or self.clock()
+        ) as connection:
             if key not in self.database.settled:
                 state = tenants.ensure_rows(connection, robot=self.robot, model=name, language=self.settings.language)
                 if state.model not in (None, name):

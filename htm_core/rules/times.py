@@ -5,11 +5,42 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from ..errors import InvalidInput
 from ..types import TimeframeLike, Window
+from .timeframes.dates import month_name
 from .validation import check_time
+
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
+
+
+def latest_span(spans: Sequence[Window | None]) -> Window | None:
+    """Of several times at which the same was said to hold, the one that ends last; None where it holds always, or without any."""
+    known = [span for span in spans if span is not None]
+    if not known or len(known) < len(spans):
+        return None
+    return max(known, key=lambda span: (span.stop is None, span.stop or _BEGINNING))
+
+
+def holds_in_words(span: Window | None, *, at: datetime, zone: tzinfo) -> str | None:
+    """What is to be said of when something holds, at a time: "until 12 May 2026", "ended 12 May 2026", "from 1 June 2027".
+
+    None where it holds always, or has begun and does not end.
+    """
+    if span is None:
+        return None
+    last = None if span.stop is None else _day(span.stop - timedelta(microseconds=1), zone)
+    if span.stop is not None and span.stop <= at:
+        return f"ended {last}"
+    if span.start is not None and span.start > at:
+        return f"from {_day(span.start, zone)}" + (f" to {last}" if last else "")
+    return f"until {last}" if last else None
+
+
+def _day(moment: datetime, zone: tzinfo) -> str:
+    day = moment.astimezone(zone).date()
+    return f"{day.day} {month_name(day.month)} {day.year}"
 
 
 def one_span(windows: Sequence[Window], valid: TimeframeLike) -> Window | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from ..errors import InvalidInput
@@ -40,6 +40,13 @@ def check_source(source: object) -> Source:
     if source not in SOURCES:
         raise InvalidInput(f"expected source to be one of {', '.join(SOURCES)} or None, got {source!r:.80}")
     return source
+
+
+def check_sources(sources: Sequence[Source | None]) -> list[str]:
+    """The sources that count, as the database has them: "" is the program itself; raises `InvalidInput`."""
+    if isinstance(sources, str) or not isinstance(sources, Sequence):
+        raise InvalidInput(f"expected sources to be a list of {', '.join(SOURCES)} and None, got {sources!r:.80}")
+    return ["" if source is None else check_source(source) for source in sources]
 
 
 def check_trust(trust: object) -> int:

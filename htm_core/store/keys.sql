@@ -30,6 +30,11 @@ where tenant = this_tenant() and owner = any(%(owners)s::text[]) and key = %(key
                 where m.tenant = keys.tenant and m.node_id = keys.node_id and m.key = keys.key and m.forgotten_at is null), true)
 order by owner desc limit 1                      -- one's own before what is shared
 
+-- name: find_as_of
+select owner, node_id, version from keys
+where tenant = this_tenant() and owner = any(%(owners)s::text[]) and key = %(key)s and at <= %(as_of)s
+order by owner desc, version desc limit 1
+
 -- name: history
 select k.node_id, k.version from keys k
 where k.tenant = this_tenant() and k.owner = %(owner)s and k.key = %(key)s

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -78,6 +79,7 @@ def timeline(
     before: UUID | None,
     after: UUID | None,
     forgotten: bool,
+    as_of: datetime | None = None,
 ) -> list[Mention]:
     """The latest mentions (or the first ones after `after`), ascending.
 
@@ -94,6 +96,7 @@ def timeline(
         "before": before,
         "after": after,
         "forgotten": forgotten,
+        "as_of": as_of,
     }
     found = [mention_of(row) for row in connection.execute(load("mentions")[statement], filters)]
     return found if after is not None else found[::-1]

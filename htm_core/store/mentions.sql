@@ -35,7 +35,10 @@ where m.tenant = this_tenant() and m.id = given.id
 select * from mentions_with_content
 where tenant = this_tenant() and not purged
   and (owner = any(%(owners)s::text[]) or starts_with(owner, %(owner_prefix)s::text))
-  and (%(forgotten)s or (forgotten_at is null and (expires_at is null or expires_at > memory_time())))
+  and (%(forgotten)s or (forgotten_at is null and (expires_at is null or expires_at > memory_time()))
+       -- What was hidden since because it had expired was still there then.
+       or (%(as_of)s::timestamptz is not null and forgotten_by = 'htm:expiry' and expires_at > memory_time()))
+  and (%(as_of)s::timestamptz is null or at <= %(as_of)s)
   and (%(robot)s::text is null or robot = %(robot)s)
   and (%(windows)s::tstzmultirange is null
        or at >= coalesce(lower(%(windows)s::tstzmultirange), '-infinity')
@@ -48,7 +51,10 @@ order by at desc, session desc, seq desc limit %(limit)s
 select * from mentions_with_content
 where tenant = this_tenant() and not purged
   and (owner = any(%(owners)s::text[]) or starts_with(owner, %(owner_prefix)s::text))
-  and (%(forgotten)s or (forgotten_at is null and (expires_at is null or expires_at > memory_time())))
+  and (%(forgotten)s or (forgotten_at is null and (expires_at is null or expires_at > memory_time()))
+       -- What was hidden since because it had expired was still there then.
+       or (%(as_of)s::timestamptz is not null and forgotten_by = 'htm:expiry' and expires_at > memory_time()))
+  and (%(as_of)s::timestamptz is null or at <= %(as_of)s)
   and (%(robot)s::text is null or robot = %(robot)s)
   and (%(windows)s::tstzmultirange is null
        or at >= coalesce(lower(%(windows)s::tstzmultirange), '-infinity')
@@ -67,7 +73,10 @@ where tenant = this_tenant() and id = any(%(ids)s::uuid[])
 -- name: latest_in_session
 select * from mentions_with_content
 where tenant = this_tenant() and owner = any(%(owners)s::text[]) and not purged
-  and (%(forgotten)s or (forgotten_at is null and (expires_at is null or expires_at > memory_time())))
+  and (%(forgotten)s or (forgotten_at is null and (expires_at is null or expires_at > memory_time()))
+       -- What was hidden since because it had expired was still there then.
+       or (%(as_of)s::timestamptz is not null and forgotten_by = 'htm:expiry' and expires_at > memory_time()))
+  and (%(as_of)s::timestamptz is null or at <= %(as_of)s)
   and (%(robot)s::text is null or robot = %(robot)s)
   and (%(windows)s::tstzmultirange is null
        or at >= coalesce(lower(%(windows)s::tstzmultirange), '-infinity')
@@ -80,7 +89,10 @@ order by seq desc, owner desc limit %(limit)s
 -- name: following_in_session
 select * from mentions_with_content
 where tenant = this_tenant() and owner = any(%(owners)s::text[]) and not purged
-  and (%(forgotten)s or (forgotten_at is null and (expires_at is null or expires_at > memory_time())))
+  and (%(forgotten)s or (forgotten_at is null and (expires_at is null or expires_at > memory_time()))
+       -- What was hidden since because it had expired was still there then.
+       or (%(as_of)s::timestamptz is not null and forgotten_by = 'htm:expiry' and expires_at > memory_time()))
+  and (%(as_of)s::timestamptz is null or at <= %(as_of)s)
   and (%(robot)s::text is null or robot = %(robot)s)
   and (%(windows)s::tstzmultirange is null
        or at >= coalesce(lower(%(windows)s::tstzmultirange), '-infinity')

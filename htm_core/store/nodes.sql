@@ -47,8 +47,10 @@ from nodes n cross join lateral (                 -- by its key, whatever the st
 where n.tenant = this_tenant() and n.id = any(%(ids)s::uuid[]) and n.owner = any(%(owners)s::text[])
   and (%(hidden)s or n.id in (
     select m.node_id from mentions m
-    where m.tenant = this_tenant() and m.node_id = any(array(select each_id(%(ids)s::uuid[]))) and m.forgotten_at is null
-      and (m.expires_at is null or m.expires_at > memory_time())))
+    where m.tenant = this_tenant() and m.node_id = any(array(select each_id(%(ids)s::uuid[])))
+      and (m.expires_at is null or m.expires_at > memory_time())
+      and (m.forgotten_at is null or (%(as_of)s::timestamptz is not null and m.forgotten_by = 'htm:expiry'))
+      and (%(as_of)s::timestamptz is null or m.at <= %(as_of)s)))
 
 -- name: exists
 select exists (

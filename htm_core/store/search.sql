@@ -1,7 +1,8 @@
 -- name: recall
 select * from recall(%(words)s, %(embedding)b, %(model)s,
   row(%(owners)s::text[], %(robots)s::text[], %(session)s::text, %(windows)s::tstzmultirange, %(tags)s::text[],
-      %(equal)s::jsonb, %(metadata)s::jsonb)::filters,
+      %(equal)s::jsonb, %(metadata)s::jsonb, %(as_of)s::timestamptz, %(valid_at)s::timestamptz, %(sources)s::text[],
+      %(min_trust)s::smallint)::conditions,
   %(pool)s, %(limit)s, %(vector_share)s, %(min_score)s, %(speakers)s::text[], %(moments)s::tstzmultirange,
   row(%(context_weight)s, %(session_weight)s, %(speaker_weight)s, %(time_weight)s, %(prior_weight)s,
       %(corroboration_weight)s, %(tags_weight)s)::signal_weights, %(phrases)s::text[], %(forms)s::text[],
@@ -9,7 +10,8 @@ select * from recall(%(words)s, %(embedding)b, %(model)s,
 
 -- name: speakers
 select matching_speakers(%(forms)s::text[], row(%(owners)s::text[], %(robots)s::text[], %(session)s::text,
-  %(windows)s::tstzmultirange, %(tags)s::text[], %(equal)s::jsonb, %(metadata)s::jsonb)::filters) as names
+  %(windows)s::tstzmultirange, %(tags)s::text[], %(equal)s::jsonb, %(metadata)s::jsonb, %(as_of)s::timestamptz,
+  %(valid_at)s::timestamptz, %(sources)s::text[], %(min_trust)s::smallint)::conditions) as names
 
 -- name: preceding
 select m.id as follower, b.* from mentions m, lateral (

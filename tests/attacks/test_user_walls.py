@@ -334,7 +334,7 @@ def test_a_search_that_forgets_its_owners_finds_those_that_are_claimed(walled: W
     """Recall runs as the owner of the tables: what it is asked for is cut to the claim, also everybody's."""
     asked = (
         "select content, owner from recall('ferry boiler passport salary garden', null, null, "
-        "row(%s::text[], null, null, null, null, null, null)::filters, 50, 50, 0.5, 0, '{}', null, "
+        "row(%s::text[], null, null, null, null, null, null, null, null, null, null)::conditions, 50, 50, 0.5, 0, '{}', null, "
         "row(1, 1, 1, 1, 1, 1, 1)::signal_weights)"
     )
     for owners in (None, ["ann", "bob", ""], ["bob"]):
@@ -343,9 +343,7 @@ def test_a_search_that_forgets_its_owners_finds_those_that_are_claimed(walled: W
             claims(connection, walled.signed(ANN, terms))
             found = connection.execute(asked, [owners]).fetchall()
             assert {row[1] for row in found} == (set() if owners == ["bob"] else {"ann", ""})
-            speakers = (
-                "select matching_speakers('{ann,bob}', row(%s::text[], null, null, null, null, null, null)::filters)"
-            )
+            speakers = "select matching_speakers('{ann,bob}', row(%s::text[], null, null, null, null, null, null, null, null, null, null)::conditions)"
             assert connection.execute(speakers, [owners]).fetchone() == ([] if owners == ["bob"] else ["ann"],)
     with walled.session() as connection:
         walled.begin(connection)

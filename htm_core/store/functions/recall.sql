@@ -14,7 +14,7 @@
 -- `ranking` has the weights of the ranker (rules/ranking.py says of what), `trait_weights` those of the traits of a passage, one a bit. What
 -- they weigh to is added to the score, which stays in [0, 1]. Without `ranking` it is 0. `features`, if `explained`, is what was weighed.
 create or replace function htm.recall(
-  words text, embedding pgvector.halfvec, model text, f htm.filters, pool integer, max_hits integer, vector_share float8, min_score float8,
+  words text, embedding pgvector.halfvec, model text, f htm.conditions, pool integer, max_hits integer, vector_share float8, min_score float8,
   speakers text[], moments tstzmultirange, signals htm.signal_weights, phrases text[] default null,
   forms text[] default null, ranking float8[] default null, trait_weights float8[] default null, explained boolean default false)
 returns table (
@@ -105,7 +105,8 @@ begin
              with ordinality c(node_id, passage_id, distance, rank) order by c.rank offset 0) r
       where r.cosine is not null and r.score >= min_score and exists (
         select from htm.mentions m where m.tenant = me and m.node_id = r.node_id
-          and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter) offset 0)
+          and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter,
+                                  f.as_of, f.valid_at, f.sources, f.min_trust) offset 0)
       limit max_hits)
     select h.node_id, h.score, h.rank, null::bigint, h.score, 0::float8, 0::float8, 0::float8, 0::float8, 0::float8, 0::float8, 0::float8,
            n.content, n.tokens, n.created_at, n.owner, s.importance, s.metadata, s.access_count, s.accessed_at,
@@ -119,7 +120,8 @@ begin
             from (
               select m.* from htm.mentions m
               where m.tenant = me and m.node_id = h.node_id
-                and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter)
+                and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter,
+                                  f.as_of, f.valid_at, f.sources, f.min_trust)
               order by m.at desc, m.seq desc limit 20) m),
            h.cosine, 0::float8, 0::bigint, null::bigint, p.length, known_speakers, 0::float8, null::float8[]
     from hits h
@@ -186,7 +188,8 @@ begin
              m.role is not null or m.name is not null or m.session <> '' as in_conversation
       from htm.mentions m
       where m.tenant = me and m.node_id = r.node_id
-        and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter)
+        and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter,
+                                  f.as_of, f.valid_at, f.sources, f.min_trust)
       order by m.at desc limit 3) m
     where r.place <= kept or r.node_id = any(standing)),
   -- What was said up to two messages before and after the best of them. A long text neither takes from it nor gives to it.
@@ -194,7 +197,8 @@ begin
     select n.* from candidate_mentions c, lateral (
       select m.node_id, m.id, m.owner, m.session, m.seq, m.role, m.name, m.at from htm.mentions m
       where m.tenant = me and m.owner = c.owner and m.session = c.session and m.seq between c.seq - 2 and c.seq + 2
-        and m.forgotten_at is null and (m.expires_at is null or m.expires_at > htm.memory_time())
+        and m.forgotten_at is null and (m.expires_at is null or m.expires_at > coalesce(f.as_of, htm.memory_time()))
+        and (f.as_of is null or m.at <= f.as_of)
         and m.node_id is not null and m.id <> c.id
         and (m.role is not null or m.name is not null or m.session <> '') offset 0) n
     where c.place <= with_context and c.in_conversation and signals.context > 0 and top_terms is not null
@@ -403,7 +407,8 @@ begin
           from (
             select m.* from htm.mentions m
             where m.tenant = me and m.node_id = h.node_id
-              and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter)
+              and htm.mention_matches(m, owners, robots, only_session, windows, metadata_equal, metadata_filter,
+                                  f.as_of, f.valid_at, f.sources, f.min_trust)
             order by m.at desc, m.seq desc limit 20) m),
          h.cosine, h.word_coverage, coalesce(h.matched, 0), cardinality(query_terms.lexemes)::bigint, h.length::integer, known_speakers,
          h.final_score - h.score, case when explained and h.is_ranked then array[
