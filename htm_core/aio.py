@@ -179,6 +179,7 @@ class AsyncMemory(_Twin[Memory]):
     forget = awaited(Memory.forget)
     restore = awaited(Memory.restore)
     purge = awaited(Memory.purge)
+    sweep = awaited(Memory.sweep)
     erase = awaited(Memory.erase)
     audit = awaited(Memory.audit)
     verify_audit = awaited(Memory.verify_audit)

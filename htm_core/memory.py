@@ -28,7 +28,6 @@ from .operations import revise as revise_module
 from .operations.backup import Backup
 from .operations.files import File, Loaded, Progress
 from .rules.redaction.redactor import Redactor, RedactorLike
-from .rules.timeframes.parse import TimeframeLike
 from .rules.working_memory.context import assemble
 from .rules.working_memory.eviction_policies import Policy
 from .rules.working_memory.memory import WorkingMemory
@@ -65,8 +64,10 @@ from .types import (
     Robot,
     Role,
     Scope,
+    Source,
     Stats,
     TaggerLike,
+    TimeframeLike,
     Tokenizer,
 )
 
@@ -230,7 +231,9 @@ class Memory(Handle):
     def remember(
         self, content: str, *, id: str | None = None, key: str | None = None, importance: float | None = None,
         tags: Sequence[str] = (), metadata: Metadata | None = None, session: str | None = None, role: Role | None = None,
-        name: str | None = None, at: datetime | None = None, payload: bytes | None = None,
+        name: str | None = None, at: datetime | None = None, payload: bytes | None = None, valid: TimeframeLike = None,
+        ttl: timedelta | float | None = None, expires_at: datetime | None = None, source: Source | None = None,
+        trust: int | None = None,
     ) -> Node:  # fmt: skip
         """Remember a text for good, and hold it in working memory.
 
@@ -246,12 +249,16 @@ class Memory(Handle):
         - `session`: by default the memory's own. `role`: "user", "assistant", "system" or "tool". `name`: who is speaking.
         - `at`: when it was said, a datetime with a time zone; by default now.
         - `payload`: bytes that are stored with the mention exactly as they are.
+        - `valid`: when it holds: a `Window`, a pair of datetimes, or words such as "since May", meant as at `at`.
+        - `ttl`: how long it is kept, from `at` on, as a timedelta or in seconds; `expires_at`: until when. Then it is hidden.
+        - `source`: "user", "assistant", "tool", "file", "web" or "import"; by default the role's, and None for the program itself.
+          `trust`: from 0 to 4; by default the source's.
 
         Raises `InvalidInput` and `StorageError`; nothing was written then, unless the error says otherwise.
         """
         draft = Draft(
             content=content, id=id, key=key, importance=importance, tags=tags, metadata=metadata, session=session, role=role,
-            name=name, at=at, payload=payload,
+            name=name, at=at, payload=payload, valid=valid, ttl=ttl, expires_at=expires_at, source=source, trust=trust,
         )  # fmt: skip
         return self.remember_many([draft])[0]
 
@@ -271,7 +278,8 @@ class Memory(Handle):
     def revise(
         self, key: str, content: str, *, if_version: int | None = None, importance: float | None = None,
         tags: Sequence[str] = (), metadata: Metadata | None = None, session: str | None = None, role: Role | None = None,
-        name: str | None = None, at: datetime | None = None, forget: bool = False,
+        name: str | None = None, at: datetime | None = None, valid: TimeframeLike = None, ttl: timedelta | float | None = None,
+        expires_at: datetime | None = None, source: Source | None = None, trust: int | None = None, forget: bool = False,
     ) -> Node | Conflict:  # fmt: skip
         """Give a key a new value. The old value leaves recall and stays in the key's history.
 
@@ -284,7 +292,7 @@ class Memory(Handle):
         """
         draft = Draft(
             content=content, key=key, importance=importance, tags=tags, metadata=metadata, session=session, role=role,
-            name=name, at=at,
+            name=name, at=at, valid=valid, ttl=ttl, expires_at=expires_at, source=source, trust=trust,
         )  # fmt: skip
         return revise_module.revise(self._engine, draft, if_version=if_version, forget=forget)
 
@@ -310,7 +318,8 @@ class Memory(Handle):
         self, query: str, *, limit: int = 10, budget: int | None = None, mode: Mode = "hybrid", scope: Scope | None = None,
         timeframe: TimeframeLike = None, tags: Sequence[str] | None = None, where: Mapping[str, Any] | None = None,
         robot: str | Sequence[str] | None = None, session: str | None = None, min_score: float = 0.0, hold: bool = True,
-        explain: bool = False,
+        explain: bool = False, as_of: datetime | None = None, valid_at: datetime | None = None,
+        sources: Sequence[Source | None] | None = None, min_trust: int | None = None,
     ) -> Recall:  # fmt: skip
         """Find what answers a query, best first, and hold it in working memory.
 
@@ -329,7 +338,11 @@ class Memory(Handle):
         - `where`: conditions on metadata. `robot`: one or several names. `session`: another session than the memory's.
         - `hold`: put the hits into working memory, and count the access. `explain`: fill `Hit.signals`.
 
-        `robot`, `session`, `timeframe` and `where` must hold for one and the same mention. One query to the embedder and one
+        - `as_of`: what was known then: said by then and not yet expired, and the values that keys had. What was forgotten stays so.
+        - `valid_at`: what holds then, or says nothing of when it holds. `Hit.ended` marks what no longer holds then, else now.
+        - `sources`: where it came from, such as ["user"]; None among them is the program itself. `min_trust`: from 0 to 4.
+
+        `robot`, `session`, `timeframe`, `where` and these must hold for one and the same mention. One query to the embedder and one
         search, both in milliseconds at 100,000 memories with the embedded model. When the embedder fails, the words are searched
         alone, and `.degraded` says so. It also says when hits had no vector yet; what this process has just remembered gets its
         vector at the latest now.
@@ -338,7 +351,8 @@ class Memory(Handle):
         """
         prepared = recall_module.prepare(
             self._engine, query, limit=limit, budget=budget, mode=mode, scope=scope, timeframe=timeframe, tags=tags,
-            where=where, robot=robot, session=session, min_score=min_score, hold=hold, explain=explain,
+            where=where, robot=robot, session=session, min_score=min_score, hold=hold, explain=explain, as_of=as_of,
+            valid_at=valid_at, sources=sources, min_trust=min_trust,
         )  # fmt: skip
         return recall_module.answer(self._engine, prepared)
 
@@ -368,9 +382,12 @@ class Memory(Handle):
             timezone=self._engine.timezone,
         )  # fmt: skip
 
-    def get(self, id_or_key: str) -> Node:
-        """The node of an id, or the newest value of a key; raises `NotFound`."""
-        return read.get(self._engine, id_or_key)
+    def get(self, id_or_key: str, *, as_of: datetime | None = None) -> Node:
+        """The node of an id, or the newest value of a key; raises `NotFound`.
+
+        `as_of` is for what was known then: the value that the key had. What was forgotten since stays so.
+        """
+        return read.get(self._engine, id_or_key, as_of=as_of)
 
     def history(self, key: str) -> list[Node]:
         """Every value that a key has had, oldest first; `Node.version` counts them from 1."""
@@ -389,16 +406,17 @@ class Memory(Handle):
     def timeline(
         self, *, session: str | None = None, robot: str | None = None, timeframe: TimeframeLike = None,
         limit: int = 100, before: str | Mention | None = None, after: str | Mention | None = None,
-        forgotten: bool = False,
+        forgotten: bool = False, as_of: datetime | None = None,
     ) -> builtins.list[Mention]:  # fmt: skip
         """What was said, oldest first: the latest `limit` mentions, or those before or after a mention.
 
         Within a session the order is that of saying, across sessions that of time. `before` and `after` are a mention or its id;
-        raises `NotFound` when it was erased. `forgotten` also shows what was forgotten and not yet purged.
+        raises `NotFound` when it was erased. `forgotten` also shows what was forgotten or has expired, and was not yet purged.
+        `as_of` is what it showed then, but for what was forgotten since.
         """
         return read.timeline(
             self._engine, session=session, robot=robot, timeframe=timeframe, limit=limit, before=before, after=after,
-            forgotten=forgotten,
+            forgotten=forgotten, as_of=as_of,
         )  # fmt: skip
 
     def sessions(self) -> builtins.list[str]:
@@ -476,11 +494,18 @@ class Memory(Handle):
         return forget_module.restore(self._engine, id_or_key)
 
     def purge(self, older_than: datetime | timedelta, *, confirm: str = "") -> int:
-        """Delete for good what was forgotten longer ago than this; answers how many nodes were deleted.
+        """Delete for good what was forgotten or has expired longer ago than this; answers how many nodes were deleted.
 
         `older_than` is a datetime with a time zone, or an age. `confirm` must be "confirmed".
         """
         return forget_module.purge(self._engine, older_than, confirm=confirm)
+
+    def sweep(self) -> int:
+        """Delete for good what expired longer ago than `Settings.expired_grace`, of the whole tenant; answers how many nodes went.
+
+        The worker does this by itself, at most once a minute. What has expired is hidden at once in any case.
+        """
+        return forget_module.sweep(self._engine)
 
     def erase(
         self, *, user: str | None = None, session: str | None = None, key: str | None = None, confirm: str = ""

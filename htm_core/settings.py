@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Literal, overload
+from typing import Annotated, Any, Literal, overload
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
@@ -108,12 +110,42 @@ class Settings(BaseModel):
     )
     timezone: str | None = Field(default=None, description="IANA zone of timeframes; None is the machine's")
     week_start: Literal["monday", "sunday"] = "monday"
+    expiry: tuple[tuple[Annotated[str, Field(min_length=1)], timedelta], ...] = Field(
+        default=(),
+        description="how long memories of a tag or a role are kept, as pairs or a mapping, unless they say so",
+    )
+    expired_grace: timedelta = Field(
+        default=timedelta(days=30), description="how long after it has expired a memory is deleted for good"
+    )
+    validity_words: bool = Field(
+        default=True, description='read when a memory holds from words in it such as "until Friday"'
+    )
     telemetry: bool = Field(default=False, description="spans and metrics through OpenTelemetry; extra otel")
     language: str = Field(
         default="english",
         pattern=r"^([a-z_][a-z0-9_]*\.)?[a-z_]+$",
         description="text search configuration of a new tenant; one of your own with its schema, as in public.my_german",
     )
+
+    @field_validator("expiry", mode="before")
+    @classmethod
+    def _pairs(cls, given: Any) -> Any:
+        return tuple(given.items()) if isinstance(given, Mapping) else given
+
+    @field_validator("expiry")
+    @classmethod
+    def _lasts(cls, given: tuple[tuple[str, timedelta], ...]) -> tuple[tuple[str, timedelta], ...]:
+        for name, length in given:
+            if length <= timedelta(0):
+                raise ValueError(f"expected lengths of time above 0, got {length} for {name!r}")
+        return given
+
+    @field_validator("expired_grace")
+    @classmethod
+    def _is_not_negative(cls, given: timedelta) -> timedelta:
+        if given < timedelta(0):
+            raise ValueError(f"expected 0 or more, got {given}")
+        return given
 
     @field_validator("user_walls_key")
     @classmethod

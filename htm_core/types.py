@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, Literal, Protocol, TypeAlias, overload
 
 # The words that options take. `typing.get_args` lists them, for checks at run time.
 Mode = Literal["hybrid", "vector", "text"]
 Scope = Literal["user", "session", "tenant"]
 Role = Literal["user", "assistant", "system", "tool"]
+Source = Literal["user", "assistant", "tool", "file", "web", "import"]
 Embed = Literal["queue", "now"]
 PolicyName = Literal["importance", "lfu_lru", "lru", "fifo"]
 OrderName = Literal["balanced", "balanced:access", "recent", "important", "frequent"]
@@ -25,6 +26,20 @@ FilterTarget = Literal["metadata", "value"]
 Metadata = Mapping[str, Any]
 
 DEFAULT_IMPORTANCE = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """A span of time from `start`, inclusive, to `stop`, exclusive; None is open. Both have a time zone."""
+
+    start: datetime | None
+    stop: datetime | None
+
+
+# Ways to say when: words such as "last week", a day, a moment, a window, or the two ends of one.
+Moment: TypeAlias = date | datetime | None
+OneTimeframe: TypeAlias = str | date | datetime | Window | tuple[Moment, Moment]
+TimeframeLike: TypeAlias = OneTimeframe | Sequence[OneTimeframe] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +61,11 @@ class Draft:
     name: str | None = None
     at: datetime | None = None
     payload: bytes | None = None
+    valid: TimeframeLike = None
+    ttl: timedelta | float | None = None
+    expires_at: datetime | None = None
+    source: Source | None = None
+    trust: int | None = None
     vector: Sequence[float] | None = None
 
 
@@ -54,7 +74,8 @@ class Node:
     """One text of one owner, however often it was said.
 
     `created_at`, `accessed_at` and `access_count` are of the node; who said it, when and where are its mentions. `version` is
-    that of its key, if it has one. `is_new` is true only in what `remember` answers, when the text was not known before.
+    that of its key, if it has one. `is_new` is true only in what `remember` answers, when the text was not known before. From
+    `expires_at` on it is hidden: that is when the last of its mentions expires, None where one of them never does.
     """
 
     id: str
@@ -69,13 +90,17 @@ class Node:
     accessed_at: datetime
     access_count: int = 0
     is_new: bool = False
+    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
     """One saying of a node: who said it, when, and in which session. A message with nothing to search in it has no node.
 
-    `seq` counts the messages of a session from 1, without gaps. `payload` is the exact bytes that were given.
+    `seq` counts the messages of a session from 1, without gaps. `payload` is the exact bytes that were given. `source` says
+    where it came from: "user", "assistant", "tool", "file", "web", "import", or None for the program itself. `trust` is from 0 (a
+    page of the web) to 4 (the user, or the program itself). `valid` is when it holds, None where nothing was said about that,
+    and `valid_words` the words that said so. From `expires_at` on it is hidden.
     """
 
     id: str
@@ -89,6 +114,11 @@ class Mention:
     content: str
     metadata: Metadata = field(default_factory=dict)
     payload: bytes | None = None
+    source: Source | None = None
+    trust: int = 4
+    valid: Window | None = None
+    valid_words: str | None = None
+    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +145,8 @@ class Hit:
     probability that the hit answers the query, from `match` alone: it does not depend on other hits or sessions. Ranks count
     from 1; None means that this arm did not find the node. `passage` is the part of the content that matched best.
     `mentions` are those that satisfy the filters, newest first. `signals`, with `explain`, is what each signal added to the
-    score. `before`, with a `budget` that has room for it, is the message right before `mention` in its session.
+    score. `before`, with a `budget` that has room for it, is the message right before `mention` in its session. `ended` says that
+    none of these mentions holds any more (`Mention.valid`), `holds` what a model should know of that, such as "until 12 May 2026".
     """
 
     node: Node
@@ -128,6 +159,8 @@ class Hit:
     mentions: tuple[Mention, ...] = ()
     signals: Mapping[str, float] = field(default_factory=dict)
     before: Mention | None = None
+    ended: bool = False
+    holds: str | None = None
 
     @property
     def content(self) -> str:
@@ -148,14 +181,6 @@ class Timings:
     sql: float = 0.0
     expander: float = 0.0
     reranker: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
-    """A span of time from `start`, inclusive, to `stop`, exclusive; None is open. Both have a time zone."""
-
-    start: datetime | None
-    stop: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +239,8 @@ class Item:
     """A node as working memory holds it. Times are UTC epoch seconds, so that a policy can calculate with them.
 
     `name`, `role`, `session`, `said_at` and `seq` are those of its latest mention: who said it, where, when, and its place among
-    what was said then. They, `tags` and `keys` are as they were when the item was read or written.
+    what was said then. They, `tags` and `keys` are as they were when the item was read or written. From `expires_at` on
+    it is no longer held.
     """
 
     id: str
@@ -231,6 +257,7 @@ class Item:
     seq: int = field(default=0, compare=False)
     tags: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
+    expires_at: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

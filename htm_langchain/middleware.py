@@ -172,8 +172,8 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
             layer of the palace could not be reached. "advise" lets the model answer.
         name: The name among an agent's middleware; two of them need two names.
 
-    A run narrows what is recalled by `where`, `tags`, `timeframe` and `limit` in its context or its `configurable`: both
-    filters hold then, and all tags; a timeframe and a limit replace those given here.
+    A run narrows what is recalled by `where`, `tags`, `timeframe`, `as_of`, `valid_at`, `sources`, `min_trust` and `limit` in its
+    context or its `configurable`: both filters hold then, and all tags; times and a limit replace those given here.
 
     A failure of recall or of the log does not stop an agent: it is logged, and shown as a failed run in the trace. What
     could not be kept is kept with the run's next message. Raises `InvalidInput` for options that cannot work, and for such

@@ -18,7 +18,7 @@ from htm_core import Memory, Recall, Scope
 from htm_core.integration.choices import LARGEST_LIMIT, Choices
 from htm_core.integration.deadline import Deadline, MemorySkipped
 from htm_core.integration.hit_metadata import KEY
-from htm_core.integration.prompt_block import EXTRA_HITS, Passage, build_block, label_of, note_of, speaker_of
+from htm_core.integration.prompt_block import EXTRA_HITS, Passage, build_block, label_of, note_of, speaker_of, undated
 from htm_core.integration.scope import scope_of
 
 from .conversation import Conversation, TurnContext
@@ -268,8 +268,10 @@ def _passage_of(document: Document) -> Passage:
     """A recalled document as a passage."""
     hit = document.metadata[KEY]
     speaker = speaker_of(hit["name"], hit["role"])
-    label = label_of((hit["at"] or "")[:10], speaker)
-    return Passage(document.page_content, hit["passage"], label, relevance=hit["relevance"], speaker=speaker)
+    holds = hit.get("holds")  # a retriever of somebody's own may not say
+    label = label_of((hit["at"] or "")[:10], speaker, holds)
+    shown = undated(speaker, holds)
+    return Passage(document.page_content, hit["passage"], label, relevance=hit["relevance"], speaker=shown)
 
 
 def before_question(messages: Sequence[AnyMessage], note: HumanMessage | None) -> list[AnyMessage]:

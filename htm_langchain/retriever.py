@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, Self
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -37,6 +38,8 @@ class HTMRetriever(BaseRetriever):
         mode: "hybrid" (meaning and words, the default), "vector" or "text".
         scope: "user" (the default: theirs and what the tenant shares), "session", or "tenant" (everybody's).
         timeframe: When it was said: "last week", a date, a `Window`; "auto" reads it from the query. None is any time.
+        as_of: What was known then; a datetime with a time zone. valid_at: What holds then, or says nothing of when it holds.
+        sources: Where it came from, such as `["user"]`. min_trust: The least trust, from 0 to 4.
         tagged: Tags that a memory must have, all of them. (`tags` are LangChain's own, for traces.)
         where: A filter on metadata, such as `{"kind": "fact"}`.
         robot: The name of the robot that said it, or several.
@@ -71,6 +74,10 @@ class HTMRetriever(BaseRetriever):
     mode: str = "hybrid"
     scope: str | None = None
     timeframe: Any = None
+    as_of: datetime | None = None
+    valid_at: datetime | None = None
+    sources: list[Any] | None = None
+    min_trust: int | None = None
     tagged: list[str] | None = Field(
         default=None, description="the tags that memories must have; `tags` are LangChain's own"
     )
@@ -107,7 +114,7 @@ class HTMRetriever(BaseRetriever):
         Args:
             input: The query.
             config: The run's configuration; its `configurable` says whose memory it is.
-            kwargs: `where`, `tags`, `timeframe` and `limit` (or `k`) of this call.
+            kwargs: `where`, `tags`, `timeframe`, `as_of`, `valid_at`, `sources`, `min_trust` and `limit` (or `k`) of this call.
 
         Raises `InvalidInput`, `StorageError` and `ModelError`.
 
@@ -152,7 +159,10 @@ class HTMRetriever(BaseRetriever):
         return memory_of(self.memory, run, tenant=self.tenant, trust_context=self.trust_context)
 
     def _choices(self) -> Choices:
-        return check_choices(limit=self.k, where=self.where, tags=self.tagged, timeframe=self.timeframe, least=1)
+        return check_choices(
+            limit=self.k, where=self.where, tags=self.tagged, timeframe=self.timeframe, as_of=self.as_of, valid_at=self.valid_at,
+            sources=self.sources, min_trust=self.min_trust, least=1,
+        )  # fmt: skip
 
     def _recall_arguments(self, run: Any, given: Mapping[str, Any]) -> dict[str, Any]:
         own = one_name({name: value for name, value in given.items() if name != "verbose"}, _ARGUMENTS)

@@ -177,7 +177,7 @@ def in_tenant(memory: Memory, tenant: str) -> Memory:
 
 
 def chosen(runtime: Any, choices: Choices) -> Choices:
-    """A component's choices, narrowed by those of a run: `limit`, `where`, `tags` and `timeframe` of its context or config.
+    """A component's choices, narrowed by those of a run, by their names in its context or config (see `NAMES`).
 
     Raises `InvalidInput` for what recall would refuse.
     """

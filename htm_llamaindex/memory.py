@@ -235,8 +235,8 @@ class HTMMemory(BaseMemory):
         Args:
             input: The question; by default the user's last message.
             initial_token_count: Tokens of what else the model is given.
-            kwargs: `where`, `tags`, `timeframe` and `limit` of this call. Filters hold beside the memory's own; a
-                timeframe and a limit replace its own.
+            kwargs: `where`, `tags`, `timeframe`, `as_of`, `valid_at`, `sources`, `min_trust` and `limit` of this call. Filters
+                hold beside the memory's own; times and a limit replace its own.
 
         The messages are fresh objects each time. Recall and the palace are consulted once for each question, however often
         this is called. Raises `InvalidInput` when nothing of the limit is left, and `Ungrounded` when a strict palace could

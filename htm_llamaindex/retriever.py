@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Self
 
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -11,7 +12,7 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.vector_stores.types import MetadataFilters
 
-from htm_core import Hit, HTMError, InvalidInput, Memory, Mode, Recall, Scope
+from htm_core import Hit, HTMError, InvalidInput, Memory, Mode, Recall, Scope, Source
 from htm_core.integration.choices import Choices, TimeframeLike, check_choices
 from htm_core.integration.hit_metadata import KEY, hit_metadata
 from htm_core.integration.prompt_block import (
@@ -43,6 +44,10 @@ class HTMRetriever(BaseRetriever):
         filters: The same as LlamaIndex's `MetadataFilters`. With both, both hold.
         tags: Tags that a memory must have, all of them. None, the default, is any.
         timeframe: When it was said: "last week", a date, a `Window`; "auto" reads it from the query. None is any time.
+        as_of: What was known then; a datetime with a time zone.
+        valid_at: What holds then, or says nothing of when it holds.
+        sources: Where it came from, such as `["user"]`; None among them is the program itself.
+        min_trust: The least trust, from 0 to 4.
         user: Whose memories are retrieved; by default the memory's own user.
         scope: "user" (theirs and what the tenant shares), "session" or "tenant" (everybody's). By default `Memory.recall`'s.
         min_score: The lowest score, from 0 (the default) to 1.
@@ -70,6 +75,10 @@ class HTMRetriever(BaseRetriever):
         filters: MetadataFilters | None = None,
         tags: Sequence[str] | None = None,
         timeframe: TimeframeLike = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
+        sources: Sequence[Source | None] | None = None,
+        min_trust: int | None = None,
         user: str | None = None,
         scope: Scope | None = None,
         min_score: float = 0.0,
@@ -83,7 +92,10 @@ class HTMRetriever(BaseRetriever):
         self.similarity_top_k = similarity_top_k if limit is None else limit
         self.mode = mode
         self.scope, self.min_score, self.hold = scope, min_score, hold
-        chosen = check_choices(limit=self.similarity_top_k, where=where, tags=tags, timeframe=timeframe, least=1)
+        chosen = check_choices(
+            limit=self.similarity_top_k, where=where, tags=tags, timeframe=timeframe, as_of=as_of, valid_at=valid_at,
+            sources=sources, min_trust=min_trust, least=1,
+        )  # fmt: skip
         self._choices = chosen.narrowed({"where": where_of(filters)})
         super().__init__()
 
@@ -94,6 +106,10 @@ class HTMRetriever(BaseRetriever):
         filters: MetadataFilters | None = None,
         tags: Sequence[str] | None = None,
         timeframe: TimeframeLike = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
+        sources: Sequence[Source | None] | None = None,
+        min_trust: int | None = None,
         limit: int | None = None,
     ) -> Self:
         """This retriever for one run, with more filters: they hold beside its own; a timeframe and a limit replace its own.
@@ -103,12 +119,19 @@ class HTMRetriever(BaseRetriever):
             filters: The same as LlamaIndex's `MetadataFilters`.
             tags: Tags that a memory must have, all of them.
             timeframe: When it was said.
+            as_of: What was known then; a datetime with a time zone.
+            valid_at: What holds then, or says nothing of when it holds.
+            sources: Where it came from, such as `["user"]`; None among them is the program itself.
+            min_trust: The least trust, from 0 to 4.
             limit: How many nodes at most, from 1 to 1,000.
 
         Raises `InvalidInput` for what recall cannot work with.
         """
         check_choices(limit=self.similarity_top_k if limit is None else limit, least=1)
-        given = {"where": where, "tags": tags, "timeframe": timeframe, "limit": limit}
+        given = {
+            "where": where, "tags": tags, "timeframe": timeframe, "limit": limit, "as_of": as_of, "valid_at": valid_at,
+            "sources": sources, "min_trust": min_trust,
+        }  # fmt: skip
         made = copy.copy(self)
         made._choices = self._choices.narrowed(given).narrowed({"where": where_of(filters)})
         made.similarity_top_k = made._choices.limit

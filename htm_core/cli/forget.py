@@ -1,4 +1,4 @@
-"""Forget and restore, and purge and erase, which need --yes."""
+"""Forget and restore, sweep, and purge and erase, which need --yes."""
 
 from __future__ import annotations
 
@@ -44,11 +44,18 @@ def purge(
     older_than: Annotated[str, typer.Option("--older-than", metavar="AGE", help='As "30 days", or an ISO 8601 time.')],
     yes: Yes = False,
 ) -> None:
-    """Erase for good what was forgotten longer ago than --older-than."""
+    """Erase for good what was forgotten or expired longer ago than --older-than."""
     confirmed(yes)
     with common.memory() as memory:
         gone = memory.purge(age(older_than), confirm="confirmed")
     done(common, {"purged": gone}, f"{gone:,} memories were erased for good.")
+
+
+def sweep(common: CommonOptions) -> None:
+    """Erase for good what expired longer ago than the grace of 30 days, of the whole tenant."""
+    with common.memory() as memory:
+        gone = memory.sweep()
+    done(common, {"swept": gone}, f"{gone:,} memories were erased for good.")
 
 
 def erase(
@@ -87,10 +94,18 @@ def confirmed(yes: bool) -> None:
         raise typer.BadParameter("expected --yes, since this cannot be undone; nothing was erased")
 
 
+def lifetime(text: str) -> timedelta:
+    """Read a length of time such as "30 days" or "12h"."""
+    match = AGE.fullmatch(text.strip())
+    if match is None:
+        raise InvalidInput(f'expected a length of time such as "30 days" or "12h", got {text!r}')
+    return int(match[1]) * UNITS[match[2][0].lower()]
+
+
 def age(text: str) -> timedelta | datetime:
     """Read an age such as "30 days" or "12h", or a time in ISO 8601."""
-    if match := AGE.fullmatch(text.strip()):
-        return int(match[1]) * UNITS[match[2][0].lower()]
+    if AGE.fullmatch(text.strip()):
+        return lifetime(text)
     try:
         return datetime.fromisoformat(text)
     except ValueError:

@@ -14,10 +14,12 @@ import typer
 from .. import types
 from ..memory import Memory
 from ..rules.transcripts.turns import iso_time
+from ..rules.trust import check_source
 from ..types import Draft
 from .exit_codes import NOTHING_FOUND
+from .forget import lifetime
 from .json_output import print_json
-from .options import CommonOptions, Timeframe, json_object, split_values
+from .options import AsOf, CommonOptions, Timeframe, json_object, split_values
 from .rendering import (
     context_panel,
     hits_table,
@@ -71,12 +73,22 @@ def remember(
     id: Annotated[
         str | None, typer.Option("--id", help="Your own id for it; the same id is never stored twice.")
     ] = None,
+    valid: Annotated[
+        str | None, typer.Option("--valid", metavar="WHEN", help='When it holds, as "since May" or "until Friday".')
+    ] = None,
+    ttl: Annotated[
+        str | None, typer.Option("--ttl", metavar="TIME", help='How long it is kept, as "30 days" or 12h.')
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option("--source", help="user, assistant, tool, file, web or import; default the role's.")
+    ] = None,
     wait: Wait = True,
 ) -> None:
     """Remember a text."""
     draft = Draft(
         content=sys.stdin.read() if content == "-" else content, id=id, key=key, importance=importance,
         tags=split_values(tags) or (), metadata=json_object(metadata), role=role, name=name, at=iso_time(at, where="--at"),
+        valid=valid, ttl=None if ttl is None else lifetime(ttl), source=None if source is None else check_source(source),
     )  # fmt: skip
     if wait:
         ensure_weights(common)
@@ -115,6 +127,16 @@ def recall(
     min_score: Annotated[float, typer.Option("--min-score", min=0, max=1)] = 0.0,
     hold: Annotated[bool, typer.Option("--hold/--no-hold", help="Take the hits into working memory.")] = True,
     explain: Annotated[bool, typer.Option("--explain", help="Show what each signal added to the score.")] = False,
+    as_of: AsOf = None,
+    valid_at: Annotated[
+        str | None, typer.Option("--valid-at", metavar="TIME", help="What holds then, in ISO 8601 with an offset.")
+    ] = None,
+    sources: Annotated[
+        list[str] | None, typer.Option("--source", help="user, assistant, tool, file, web or import; may be repeated.")
+    ] = None,
+    min_trust: Annotated[
+        int | None, typer.Option("--min-trust", min=0, max=4, help="The least trust that counts.")
+    ] = None,
 ) -> None:
     """Find the memories that answer a question, best first."""
     if mode is not Mode.text:
@@ -123,7 +145,9 @@ def recall(
         found = memory.recall(
             query, limit=limit, budget=budget, mode=mode.value, scope=chosen_scope(scope, common), timeframe=timeframe,
             tags=split_values(tags), where=json_object(where), robot=split_values(by), min_score=min_score,
-            hold=hold, explain=explain,
+            hold=hold, explain=explain, as_of=iso_time(as_of, where="--as-of"),
+            valid_at=iso_time(valid_at, where="--valid-at"),
+            sources=None if sources is None else [check_source(each) for each in sources], min_trust=min_trust,
         )  # fmt: skip
     if common.json:
         print_json(found)
@@ -180,11 +204,13 @@ def timeline(
     before: Annotated[str | None, typer.Option("--before", metavar="ID", help="Only before this mention.")] = None,
     after: Annotated[str | None, typer.Option("--after", metavar="ID", help="Only after this mention.")] = None,
     forgotten: Annotated[bool, typer.Option("--forgotten", help="Show forgotten mentions too.")] = False,
+    as_of: AsOf = None,
 ) -> None:
     """Show what was said in order: the latest mentions, or those before or after one."""
     with common.memory() as memory:
         said = memory.timeline(
-            session=common.session, robot=by, timeframe=timeframe, limit=limit, before=before, after=after, forgotten=forgotten
+            session=common.session, robot=by, timeframe=timeframe, limit=limit, before=before, after=after, forgotten=forgotten,
+            as_of=iso_time(as_of, where="--as-of"),
         )  # fmt: skip
     if common.json:
         print_json(said)

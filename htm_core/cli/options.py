@@ -51,6 +51,9 @@ OwnerUrl = Annotated[
 Timeframe = Annotated[
     str | None, typer.Option("--timeframe", help='As "last week", "since Monday", 2026-05-01/2026-06-01, or auto.')
 ]
+AsOf = Annotated[
+    str | None, typer.Option("--as-of", metavar="TIME", help="What was known then, in ISO 8601 with an offset.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON document on stdout.")]
 Debug = Annotated[bool, typer.Option("--debug", envvar="HTM_DEBUG", help="Show the traceback of an error.")]
 

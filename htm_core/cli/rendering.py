@@ -129,7 +129,8 @@ def _who_and_when(hit: Hit) -> Text:
     """Speaker and time in two lines, so that more width is left for the memory."""
     more = f" +{len(hit.mentions) - 1}" if len(hit.mentions) > 1 else ""
     when = local_time(hit.mention.at if hit.mention else hit.node.created_at)
-    return Text.assemble(printable(speaker(hit.mention) + more, longest=24), "\n", (when, "dim"))
+    holds = f"\n{hit.holds}" if hit.holds else ""
+    return Text.assemble(printable(speaker(hit.mention) + more, longest=24), "\n", (when, "dim"), (holds, "italic"))
 
 
 def _rank(rank: int | None) -> str:

@@ -11,17 +11,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any, LiteralString
 from uuid import UUID
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
-from tzlocal import get_localzone
 
 from .. import time_limit
-from ..errors import DimensionMismatch, InvalidInput, ModelError
+from ..errors import DimensionMismatch, ModelError
 from ..models.embedders import CheckedEmbedder
 from ..rules import validation
 from ..rules.identity import anonymous, moment_id
 from ..rules.redaction.redactor import Redactor
-from ..rules.timeframes.parse import TimeframeLike, parse
 from ..rules.working_memory.memory import Plan, WorkingMemory
 from ..settings import Settings
 from ..store import jobs, nodes, tenants
@@ -33,7 +29,20 @@ from ..store.working import SetChange
 from ..store.write import FEW, last_said, write
 from ..telemetry import telemetry
 from ..time_limit import EMBEDDED_AT_ONCE, WRITTEN_AT_ONCE
-from ..types import DEFAULT_IMPORTANCE, Draft, Embed, Event, Eviction, Hit, Item, Node, TokenCounter, Window
+from ..types import (
+    DEFAULT_IMPORTANCE,
+    Draft,
+    Embed,
+    Event,
+    Eviction,
+    Hit,
+    Item,
+    Node,
+    TimeframeLike,
+    TokenCounter,
+    Window,
+)
+from .calendar import timezone_of, windows_at
 from .entries import Preparer
 from .fresh_nodes import FreshNodes
 from .working_sets import WorkingSet, open_sets
@@ -134,7 +143,7 @@ class Engine:
         self._preparer = Preparer(
             owner=self.owner,
             session=session or "",
-            longest=settings.max_content,
+            settings=settings,
             count=tokens,
             new_id=new_id,
             redactor=redactor,
@@ -158,37 +167,32 @@ class Engine:
     @property
     def timezone(self) -> tzinfo:
         """The time zone of words such as "yesterday": the settings', else the machine's."""
-        name = self.settings.timezone
-        try:
-            return ZoneInfo(name) if name else get_localzone()
-        except (ZoneInfoNotFoundError, ValueError) as error:
-            raise InvalidInput(
-                f"expected Settings.timezone to be an IANA zone such as 'Europe/Oslo', got {name!r}"
-            ) from error
+        return timezone_of(self.settings)
 
     def time_windows(self, timeframe: TimeframeLike) -> tuple[Window, ...]:
         """The windows of a timeframe, by this memory's clock and calendar; none for None."""
-        if timeframe is None:
-            return ()
-        return parse(timeframe, now=self.clock(), week_start=self.settings.week_start, timezone=self.timezone)
+        return () if timeframe is None else windows_at(timeframe, self.clock(), settings=self.settings)
 
     # -- transactions --------------------------------------------------------------------------------------------------
 
     @contextmanager
     def transaction(
-        self, *, patient: bool = False, everybody: bool = False, also: Sequence[str] = ()
+        self, *, patient: bool = False, everybody: bool = False, also: Sequence[str] = (), now: datetime | None = None
     ) -> Iterator[Connection]:
         """A transaction that sees this tenant only, and in which the rows of tenant, robot and model exist.
 
         Where there is a wall between users, it lets this memory's owners through, and those of `also`, or `everybody`.
-        One that is `patient` may take any time, such as a backup's; each answer of the server has its limit.
+        One that is `patient` may take any time, such as a backup's; each answer of the server has its limit. What had expired by
+        `now`, by default the present, is hidden.
 
         Raises `DimensionMismatch` when the tenant's vectors are of another model.
         """
         name = self.embedder.name
         key = (self.tenant, self.robot, name)
         claim = EVERYBODY if everybody else claim_of(self.owner, *also)
-        with self.database.transaction(self.tenant, claim=claim, patient=patient) as connection:
+        with self.database.transaction(
+            self.tenant, claim=claim, patient=patient, now=now or self.clock()
+        ) as connection:
             if key not in self.database.settled:
                 state = tenants.ensure_rows(connection, robot=self.robot, model=name, language=self.settings.language)
                 if state.model not in (None, name):
@@ -208,7 +212,7 @@ class Engine:
         if (self.tenant, self.robot, self.embedder.name) not in self.database.settled:
             with self.transaction(everybody=everybody) as connection:
                 return connection.execute(statement, parameters).fetchall()
-        return self.database.read(self.tenant, statement, parameters, claim=claim)
+        return self.database.read(self.tenant, statement, parameters, claim=claim, now=self.clock())
 
     def model_changed(self) -> bool:
         """Whether the tenant's vectors were made anew with another model since this memory was opened."""
@@ -265,7 +269,13 @@ class Engine:
             item = memory.get(node.id)
             if item is None:
                 continue
-            known = replace(item, importance=node.importance, tags=node.tags, keys=node.keys)
+            known = replace(
+                item,
+                importance=node.importance,
+                tags=node.tags,
+                keys=node.keys,
+                expires_at=None if node.expires_at is None else node.expires_at.timestamp(),
+            )
             if known != item:
                 memory.update(known, now=seconds)
         self._count_again(working, commit.written, at=now)
@@ -344,8 +354,13 @@ class Engine:
 
     def working_memory(self) -> WorkingMemory:
         """The robot's working memory, brought up to date with its table."""
-        self.report(self.working.catch_up(now=self.clock().timestamp()))
-        return self.working.memory
+        now = self.clock().timestamp()
+        self.report(self.working.catch_up(now=now))
+        memory = self.working.memory
+        for item in memory.items:
+            if item.expires_at is not None and item.expires_at <= now:
+                memory.remove(item.id)
+        return memory
 
     def hold(self, hits: Sequence[Hit]) -> None:
         """Put recalled nodes into working memory, and count the access.
@@ -427,6 +442,7 @@ def _item_of_hit(hit: Hit, now: float) -> Item:
         accessed_at=now,
         tags=node.tags,
         keys=node.keys,
+        expires_at=None if node.expires_at is None else node.expires_at.timestamp(),
     )
     if said is None:
         return item
@@ -455,4 +471,5 @@ def _item_of_entry(memory: WorkingMemory, entry: Entry, now: float, *, place: in
         seq=place,
         tags=tuple(sorted(entry.tags)),
         keys=() if entry.key is None else (entry.key,),
+        expires_at=None if entry.expires_at is None else entry.expires_at.timestamp(),
     )

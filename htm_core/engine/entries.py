@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -18,8 +18,13 @@ from ..rules.redaction.values import redact_draft
 from ..rules.text import tags
 from ..rules.text.passages import lexical_text, split
 from ..rules.text.traits import traits
+from ..rules.timeframes.validity import find_validity, read_validity
+from ..rules.times import default_lifetime, expiry_of, one_span
+from ..rules.trust import check_source, check_trust
+from ..settings import Settings
 from ..store.records import Entry, PassageDraft
-from ..types import Draft, TokenCounter
+from ..types import Draft, TokenCounter, Window
+from .calendar import calendar_at, windows_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +33,7 @@ class Preparer:
 
     owner: str
     session: str
-    longest: int
+    settings: Settings
     count: TokenCounter
     new_id: Callable[[], UUID]
     redactor: Redactor | None = None
@@ -57,10 +62,16 @@ class Preparer:
         """The entry of a draft; raises `InvalidInput`. With `wordless`, as in a log, it may have nothing to search in it."""
         draft = redact_draft(validation.as_draft(value), self.redactor)
         empty = wordless and not (isinstance(draft.content, str) and draft.content.strip())
-        content = _blank(draft.content) if empty else validation.check_content(draft.content, longest=self.longest)
+        content = (
+            _blank(draft.content)
+            if empty
+            else validation.check_content(draft.content, longest=self.settings.max_content)
+        )
         explicit = tags.normalize_all(draft.tags)
         pieces = () if empty else self._pieces(content)
         given = (None if draft.vector is None else validation.check_vector(draft.vector),)
+        at = now if draft.at is None else validation.check_time(draft.at)
+        valid, valid_words = self._validity(draft, at=at)
         return Entry(
             mention=self.new_id(),
             node=None if empty else node_id(self.owner, content),
@@ -74,12 +85,37 @@ class Preparer:
             key=None if draft.key is None else validation.check_key(draft.key),
             role=None if draft.role is None else validation.check_role(draft.role),
             name=None if draft.name is None else validation.check_name(draft.name, what="name"),
-            at=now if draft.at is None else validation.check_time(draft.at),
+            at=at,
             payload=validation.check_payload(draft.payload),
+            valid=valid,
+            valid_words=valid_words,
+            expires_at=self._expiry(draft, tags=explicit, at=at),
+            source=None if draft.source is None else check_source(draft.source),
+            trust=None if draft.trust is None else check_trust(draft.trust),
             pieces=pieces,
             vectors=(given + (None,) * len(pieces))[: len(pieces)],
             logged=wordless or draft.role is not None or draft.payload is not None,
         )
+
+    def _expiry(self, draft: Draft, *, tags: Sequence[str], at: datetime) -> datetime | None:
+        """From when on a draft is hidden: as it says itself, else by the settings for its tags and its role."""
+        ttl = draft.ttl
+        if ttl is None and draft.expires_at is None:
+            ttl = default_lifetime(self.settings.expiry, tags=tags, role=draft.role)
+        return expiry_of(ttl, draft.expires_at, at=at)
+
+    def _validity(self, draft: Draft, *, at: datetime) -> tuple[Window | None, str | None]:
+        """When a draft holds, and the words that say so: those of `valid`, else of its content."""
+        given = draft.valid
+        if given is None:
+            if not self.settings.validity_words or not isinstance(draft.content, str):
+                return None, None
+            found = find_validity(draft.content, lambda: calendar_at(at, settings=self.settings))
+            return (None, None) if found is None else (found.window, found.words)
+        span = read_validity(given, calendar_at(at, settings=self.settings)) if isinstance(given, str) else None
+        if span is None:
+            span = one_span(windows_at(given, at, settings=self.settings), given)
+        return span, given if span is not None and isinstance(given, str) else None
 
     def _pieces(self, content: str) -> tuple[PassageDraft, ...]:
         return tuple(

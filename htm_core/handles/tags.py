@@ -15,11 +15,10 @@ from ..rules import validation
 from ..rules.redaction.values import redact_tags
 from ..rules.text import tags as rules
 from ..rules.text.tag_tree import TagTree, grow
-from ..rules.timeframes.parse import TimeframeLike
 from ..store import tags as store
 from ..store.database import Connection
 from ..store.errors import retry_transaction
-from ..types import Node, TagCount, TagFound, TagRelated
+from ..types import Node, TagCount, TagFound, TagRelated, TimeframeLike
 
 Change = Callable[[Connection, UUID], object]
 

@@ -1,7 +1,7 @@
 """What recall is narrowed to: by whoever makes a component, and for one of its runs.
 
-A run can only narrow what the component was made with. Its `where` holds beside the component's, and so do its tags; its
-timeframe and its limit take the place of the component's.
+A run can only narrow what the component was made with. Its `where` holds beside the component's, and so do its tags, its sources
+and its least trust; its times and its limit take the place of the component's.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ from typing import Any, Self
 from ..errors import InvalidInput
 from ..rules.filters.filters import compile_where
 from ..rules.text.tags import normalize_all
-from ..rules.timeframes.parse import TimeframeLike, parse
+from ..rules.timeframes.parse import parse
+from ..rules.trust import check_sources, check_trust
+from ..rules.validation import check_time
+from ..types import Source, TimeframeLike
 from .messages import safe_repr
 
 __all__ = ["LARGEST_LIMIT", "NAMES", "Choices", "TimeframeLike", "check_choices"]
 
 # What a run may choose, by the names that it has everywhere.
-NAMES = ("limit", "where", "tags", "timeframe")
+NAMES = ("limit", "where", "tags", "timeframe", "as_of", "valid_at", "sources", "min_trust")
 # Recall answers with no more hits.
 LARGEST_LIMIT = 1_000
 
@@ -33,6 +36,10 @@ class Choices:
     where: Mapping[str, Any] | None = None
     tags: tuple[str, ...] | None = None
     timeframe: TimeframeLike = None
+    as_of: datetime | None = None
+    valid_at: datetime | None = None
+    sources: tuple[Source | None, ...] | None = None
+    min_trust: int | None = None
 
     def narrowed(self, run: Mapping[str, Any]) -> Self:
         """These choices, narrowed by those of a run; what it leaves out, or has as None, stays.
@@ -49,11 +56,22 @@ class Choices:
             where=_both(self.where, checked.where),
             tags=tuple(dict.fromkeys([*(self.tags or ()), *(checked.tags or ())])) or None,
             timeframe=self.timeframe if checked.timeframe is None else checked.timeframe,
+            as_of=checked.as_of or self.as_of,
+            valid_at=checked.valid_at or self.valid_at,
+            sources=_of_both(self.sources, checked.sources),
+            min_trust=max((each for each in (self.min_trust, checked.min_trust) if each is not None), default=None),
         )
 
     def filters(self) -> dict[str, Any]:
         """All but the limit, as arguments of `Memory.recall`."""
-        return {"where": self.where, "tags": self.tags, "timeframe": self.timeframe}
+        narrower = {
+            "as_of": self.as_of,
+            "valid_at": self.valid_at,
+            "sources": self.sources,
+            "min_trust": self.min_trust,
+        }
+        given = {name: value for name, value in narrower.items() if value is not None}
+        return {"where": self.where, "tags": self.tags, "timeframe": self.timeframe, **given}
 
 
 def check_choices(
@@ -62,6 +80,10 @@ def check_choices(
     where: Mapping[str, Any] | None = None,
     tags: Sequence[str] | None = None,
     timeframe: TimeframeLike = None,
+    as_of: datetime | str | None = None,
+    valid_at: datetime | str | None = None,
+    sources: Sequence[Source | None] | None = None,
+    min_trust: int | None = None,
     least: int = 0,
 ) -> Choices:
     """The choices, checked where they are given rather than when somebody asks something.
@@ -71,6 +93,10 @@ def check_choices(
         where: A filter on metadata; an empty one is none.
         tags: Tags that a memory must have, all of them; an empty list is none.
         timeframe: When it must have been said; "auto" reads it from the question.
+        as_of: What was known then; a datetime with a time zone, or one in ISO 8601, since a run's configuration may be JSON.
+        valid_at: What holds then, or says nothing of when it holds.
+        sources: Where it came from, such as "user"; None among them is the program itself.
+        min_trust: The least trust, from 0 to 4.
         least: The smallest limit.
 
     Raises `InvalidInput` for what recall would refuse. Relative times are read anew by each recall.
@@ -82,7 +108,38 @@ def check_choices(
     compile_where(where)
     if timeframe != "auto":
         parse(timeframe, now=datetime.now(UTC))
-    return Choices(limit=limit, where=where or None, tags=_checked_tags(tags), timeframe=timeframe)
+    if sources is not None:
+        check_sources(sources)
+    return Choices(
+        limit=limit,
+        where=where or None,
+        tags=_checked_tags(tags),
+        timeframe=timeframe,
+        as_of=_checked_time(as_of, what="as_of"),
+        valid_at=_checked_time(valid_at, what="valid_at"),
+        sources=None if sources is None else tuple(sources),
+        min_trust=None if min_trust is None else check_trust(min_trust),
+    )
+
+
+def _checked_time(time: datetime | str | None, *, what: str) -> datetime | None:
+    if isinstance(time, str):
+        try:
+            time = datetime.fromisoformat(time)
+        except ValueError:
+            raise InvalidInput(
+                f"expected {what} to be a datetime, or one in ISO 8601 such as 2026-05-01T12:00:00Z, got {time!r:.80}"
+            ) from None
+    return None if time is None else check_time(time, what=what)
+
+
+def _of_both(
+    own: tuple[Source | None, ...] | None, run: tuple[Source | None, ...] | None
+) -> tuple[Source | None, ...] | None:
+    """The sources that both let through."""
+    if own is None or run is None:
+        return run if own is None else own
+    return tuple(source for source in own if source in run)
 
 
 def _checked_tags(tags: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -10,7 +10,9 @@ KEY = "htm"
 
 
 def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe | None = None) -> dict[str, Any]:
-    """Relevance, ranks, best passage, tags and importance of a hit, and who said it when; `at` is an ISO time.
+    """Relevance, ranks, best passage, tags and importance of a hit, who said it when, where it came from and until when it holds.
+
+    `at` is an ISO time. `holds` are words such as "until 12 May 2026".
 
     `degraded` is the recall's own: a sentence when a part of the search was missing, else None. `timeframe` is it, too: a
     sentence when the hits are from other times than the query names, else None.
@@ -28,6 +30,10 @@ def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe 
         "role": said and said.role,
         "name": said and said.name,
         "at": said and said.at.isoformat(),
+        "source": said and said.source,
+        "trust": said and said.trust,
+        "holds": hit.holds,
+        "ended": hit.ended,
         "degraded": degraded,
         "timeframe": timeframe and timeframe.note,
     }

@@ -62,9 +62,9 @@ def note_of(*, degraded: str | None, timeframe: str | None) -> str | None:
     return " ".join(filter(None, notes)) or None
 
 
-def label_of(date: str | None, speaker: str | None) -> str:
-    """When something was said, as an ISO date, and who said it; empty when neither is known."""
-    return ", ".join(part for part in (date, speaker) if part)
+def label_of(date: str | None, speaker: str | None, holds: str | None = None) -> str:
+    """When something was said, as an ISO date, who said it, and until when it holds; empty when nothing of it is known."""
+    return ", ".join(part for part in (date, speaker, holds) if part)
 
 
 def speaker_of(name: str | None, role: str | None) -> str | None:
@@ -76,8 +76,13 @@ def passage_of(hit: Hit) -> Passage:
     """A hit as a passage."""
     said = hit.mention
     speaker = speaker_of(said.name, said.role) if said else None
-    label = label_of(said.at.date().isoformat(), speaker) if said else ""
-    return Passage(hit.content, hit.passage, label, hit.node.tokens, hit.relevance, speaker)
+    label = label_of(said.at.date().isoformat(), speaker, hit.holds) if said else ""
+    return Passage(hit.content, hit.passage, label, hit.node.tokens, hit.relevance, undated(speaker, hit.holds))
+
+
+def undated(speaker: str | None, holds: str | None) -> str | None:
+    """The label without the time at which it was said; None where nobody knows who said it."""
+    return None if speaker is None else label_of(None, speaker, holds)
 
 
 def build_block(

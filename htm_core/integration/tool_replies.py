@@ -107,5 +107,5 @@ def _line(hit: Hit) -> str:
     said = hit.mention
     doubt = UNCERTAIN if hit.relevance < CERTAIN else None
     date, speaker = (said.at.date().isoformat(), speaker_of(said.name, said.role) or "noted") if said else (None, None)
-    about = source(label_of(label_of(date, speaker), doubt))
+    about = source(label_of(label_of(date, speaker, hit.holds), doubt))
     return f"[{hit.node.id}]{f' ({about})' if about else ''} {indented(hit.content, by=4)}"

@@ -18,6 +18,7 @@ from ..engine.entries import Preparer
 from ..engine.fresh_nodes import FreshNodes
 from ..errors import HTMError
 from ..models.embedders import CheckedEmbedder
+from ..rules.trust import source_of
 from ..store import indexes, jobs, nodes, relations, search, tags, write
 from ..store.database import Connection, Database
 from ..store.jobs import ClaimedJob, MissingText
@@ -173,13 +174,11 @@ class ProposeHandler:
         *,
         count: TokenCounter,
         tagger: str | None,
-        longest: int,
     ) -> None:
         self._database = database
         self._propositioner = propositioner
         self._count = count
         self._tagger = tagger
-        self._longest = longest
 
     @property
     def model(self) -> str:
@@ -205,13 +204,29 @@ class ProposeHandler:
 
     def _entries(self, node: UUID, source: FactSource) -> list[Entry]:
         preparer = Preparer(
-            owner=source.owner, session=source.session, longest=self._longest, count=self._count, new_id=new_id
+            owner=source.owner,
+            session=source.session,
+            settings=self._database.settings,
+            count=self._count,
+            new_id=new_id,
         )
         metadata = {PROPOSITION_OF: str(node)}
         zone = self._database.settings.timezone
         at = source.at.astimezone(ZoneInfo(zone) if zone else None)  # "yesterday" is a day of theirs
         facts = self._propositioner.facts(source.content, speaker=source.name or source.role, at=at)
-        drafts = [Draft(content=fact, name=source.name, at=source.at, metadata=metadata) for fact in facts]
+        # What it came from and until when it is kept is as with the text that it was taken from.
+        drafts = [
+            Draft(
+                content=fact,
+                name=source.name,
+                at=source.at,
+                metadata=metadata,
+                expires_at=source.expires_at,
+                source=source_of(source.source, source.role),
+                trust=source.trust,
+            )
+            for fact in facts
+        ]
         return [preparer.entry(draft, now=source.at) for draft in drafts]
 
     def _store(self, connection: Connection, node: UUID, source: FactSource, entries: Sequence[Entry]) -> None:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from enum import Enum
 from uuid import UUID
 
@@ -16,7 +17,7 @@ from ..engine.fresh_nodes import FreshNodes
 from ..errors import DatabaseUnavailable, HTMError, ModelError
 from ..fork import renewed_after_fork
 from ..models.embedders import CheckedEmbedder
-from ..store import jobs, model_status
+from ..store import forgetting, jobs, model_status
 from ..store.database import Connection, Database
 from ..store.errors import is_retryable
 from ..store.jobs import ClaimedJob, Lane
@@ -29,6 +30,7 @@ _log = logging.getLogger("htm.worker")
 
 IDLE_SECONDS = 5.0
 COUNT_SECONDS = 60.0  # between two searches for tenants that need a new word count
+SWEEP_SECONDS = 60.0  # between two searches for what has expired
 MOST_TRIES = 5
 LONGEST_WAIT = 300.0
 CONTENTION_WAIT = 0.5  # seconds, after a lock conflict with another writer
@@ -67,6 +69,7 @@ class Worker:
         self._rate_limits = RateLimits(rates=database.settings.model_rates, jitter=random.random)
         self._last_own: dict[Pace, tuple[Lane, str]] = {}  # the duty for single tenants that had the last turn
         self._counts_checked: float | None = None
+        self._swept: float | None = None
         self._told = False
         self._stopping = threading.Event()
         self._wanted = {pace: threading.Event() for pace in Pace}
@@ -291,7 +294,10 @@ class Worker:
         """Say whether it is worth another look after a claim that got nothing."""
         if pace is Pace.FRESH:
             return bool(self._fresh_nodes)
-        return pace is Pace.QUICK and bool(self._add_counts())
+        if pace is not Pace.QUICK:
+            return False
+        self._sweep()
+        return bool(self._add_counts())
 
     def _do_batch(self, pace: Pace, until: Callable[[], bool]) -> int:
         """Claim jobs and do them, duty by duty; give how many were claimed."""
@@ -367,6 +373,19 @@ class Worker:
         self._counts_checked = now
         with self._database.transaction("", role="htm_worker") as connection:
             return jobs.enqueue_due_counts(connection)
+
+    def _sweep(self) -> None:
+        """Hide and erase what has expired, at most once a minute, by the server's time; no process has to be told."""
+        now = time.monotonic()
+        if self._swept is not None and now - self._swept < SWEEP_SECONDS:
+            return
+        self._swept = now
+        before = datetime.now(UTC) - self._database.settings.expired_grace
+        with self._database.transaction("", role="htm_worker") as connection:
+            tenants = forgetting.tenants_with_expired(connection, before=before)
+        for tenant in tenants:
+            with self._database.transaction(tenant, role="htm_worker") as connection:
+                forgetting.sweep(connection, before=before)
 
     def _do_one_by_one(self, duty: Duty, claimed: Sequence[ClaimedJob], until: Callable[[], bool]) -> None:
         """Do slow jobs and store each result at once; give the rest back when the model is away or `until` is true."""

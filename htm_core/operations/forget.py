@@ -58,10 +58,23 @@ def purge(engine: Engine, older_than: datetime | timedelta, *, confirm: str) -> 
     before = validation.check_time(at, what="older_than")
     for attempt in attempts():
         with attempt, engine.transaction() as connection:
+            hidden = forgetting.hide_expired(connection, owner=engine.owner)
             counts = forgetting.purge(connection, owner=engine.owner, before=before)
             _record(engine, connection, "purge", counts, forgotten_before=before.astimezone(UTC).isoformat())
+    engine.drop(hidden)
     engine.emit("purge", nodes=counts["nodes"])
     return counts["nodes"]
+
+
+def sweep(engine: Engine) -> int:
+    """Hide what has expired in the whole tenant, erase what expired longer ago than the grace, and say how many nodes went."""
+    before = engine.clock() - engine.settings.expired_grace
+    for attempt in attempts():
+        with attempt, engine.transaction(everybody=True) as connection:
+            hidden, gone = forgetting.sweep(connection, before=before)
+    engine.drop(hidden)
+    engine.emit("sweep", hidden=len(hidden), nodes=gone)
+    return gone
 
 
 def erase(engine: Engine, *, user: str | None, session: str | None, key: str | None, confirm: str) -> Receipt:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -13,10 +14,9 @@ from ..rules import validation
 from ..rules.filters.filters import compile_where
 from ..rules.identity import ANONYMOUS, looks_like_id
 from ..rules.text.tags import normalize_all
-from ..rules.timeframes.parse import TimeframeLike
 from ..store import jobs, keys, mentions, nodes, tenants
 from ..store.database import Connection
-from ..types import Mention, Node, Robot, Stats
+from ..types import Mention, Node, Robot, Stats, TimeframeLike
 
 Cursor = str | Mention | None
 
@@ -27,16 +27,31 @@ def find(engine: Engine, connection: Connection, id_or_key: str) -> UUID | None:
     return UUID(name) if looks_like_id(name) else keys.find(connection, name, owners=engine.owners)
 
 
-def get(engine: Engine, id_or_key: str) -> Node:
-    """The node of an id or a key; raises `NotFound`."""
-    with engine.transaction() as connection:
-        node = find(engine, connection, id_or_key)
-        found = nodes.read(connection, [node], owners=engine.owners) if node else {}
+def get(engine: Engine, id_or_key: str, *, as_of: datetime | None = None) -> Node:
+    """The node of an id or a key, now or as it was known at a time; raises `NotFound`."""
+    if as_of is not None:
+        found = _get_as_of(engine, id_or_key, as_of=validation.check_time(as_of, what="as_of"))
+    else:
+        with engine.transaction() as connection:
+            node = find(engine, connection, id_or_key)
+            found = nodes.read(connection, [node], owners=engine.owners) if node else {}
     if not found:
         raise NotFound(
             f"expected a node id or a key of this owner, got {id_or_key!r}; Memory.list() shows what there is"
         )
     return next(iter(found.values()))
+
+
+def _get_as_of(engine: Engine, id_or_key: str, *, as_of: datetime) -> dict[UUID, Node]:
+    name = validation.check_name(id_or_key, what="id or key")
+    with engine.transaction(now=as_of) as connection:
+        if looks_like_id(name):
+            return nodes.read(connection, [UUID(name)], owners=engine.owners, as_of=as_of)
+        value = keys.find_as_of(connection, name, owners=engine.owners, as_of=as_of)
+        if value is None:
+            return {}
+        found = nodes.read(connection, [value[0]], owners=engine.owners, as_of=as_of)
+    return {id: replace(node, keys=(name,), version=value[1]) for id, node in found.items()}
 
 
 def history(engine: Engine, key: str) -> list[Node]:
@@ -85,6 +100,7 @@ def timeline(
     before: Cursor,
     after: Cursor,
     forgotten: bool,
+    as_of: datetime | None = None,
 ) -> list[Mention]:
     """Mentions, oldest first: the latest, or those before or after one; raises `NotFound` when that one was erased."""
     windows = engine.time_windows(timeframe)
@@ -92,7 +108,9 @@ def timeline(
     owner_prefix = None if engine.owner else ANONYMOUS
     cursors = {"before": _cursor(before, what="before"), "after": _cursor(after, what="after")}
     given = {what: id for what, id in cursors.items() if id is not None}
-    with engine.transaction() as connection:
+    if as_of is not None:
+        validation.check_time(as_of, what="as_of")
+    with engine.transaction(now=as_of) as connection:
         if given:
             known = mentions.existing(connection, list(given.values()), owners=owners, owner_prefix=owner_prefix)
             for what, id in given.items():
@@ -109,6 +127,7 @@ def timeline(
             before=cursors["before"],
             after=cursors["after"],
             forgotten=forgotten,
+            as_of=as_of,
         )
 
 

@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 from uuid import UUID
@@ -26,10 +27,12 @@ from ..rules.text.near_duplicates import copies
 from ..rules.text.passages import lexical_query
 from ..rules.text.phrases import quoted_phrases
 from ..rules.text.tags import normalize_all
-from ..rules.timeframes.parse import TimeframeLike, extract_filter
+from ..rules.timeframes.parse import extract_filter
+from ..rules.trust import check_sources, check_trust
 from ..settings import Signals
 from ..store.search import Filters, Reader, RecallQuery, preceding
-from ..types import AppliedTimeframe, Hit, Mode, Recall, Scope, Timings, Window
+from ..types import AppliedTimeframe, Hit, Mode, Recall, Scope, Source, TimeframeLike, Timings, Window
+from .current import current_first
 from .echoes import answers_first, facts_before_neighbours, repeated_questions
 from .expansion import best_of, expand, total
 from .fresh_vectors import make_fresh_vectors
@@ -68,6 +71,10 @@ def prepare(
     min_score: float,
     hold: bool,
     explain: bool,
+    as_of: datetime | None = None,
+    valid_at: datetime | None = None,
+    sources: Sequence[Source | None] | None = None,
+    min_trust: int | None = None,
 ) -> RecallQuery:
     """Check what `Memory.recall` was given; raises `InvalidInput`, and nothing is searched or embedded then."""
     text = whole = validation.check_query(query)
@@ -79,6 +86,13 @@ def prepare(
     text, applied = _time_filter(engine, text, timeframe)
     windows = applied.windows if applied is not None else ()
     filters = _filters(engine, scope=scope, windows=windows, tags=tags, where=where, robot=robot, session=session)
+    filters = replace(
+        filters,
+        as_of=None if as_of is None else validation.check_time(as_of, what="as_of"),
+        valid_at=None if valid_at is None else validation.check_time(valid_at, what="valid_at"),
+        sources=None if sources is None else check_sources(sources),
+        min_trust=None if min_trust is None else check_trust(min_trust),
+    )
     limit = validation.check_limit(limit)
     prepared = RecallQuery(
         query=query,
@@ -329,7 +343,13 @@ def _search(engine: Engine, query: RecallQuery) -> tuple[list[Hit], Sequence[str
     ]
     if query.signal_weights.echo:
         hits = facts_before_neighbours(hits)
+    hits = current_first(hits, at=_present(engine, query), zone=engine.timezone)
     return [hit for hit in hits[: query.limit] if hit.score >= query.min_score], found.known_speakers
+
+
+def _present(engine: Engine, query: RecallQuery) -> datetime:
+    """The time by which a recall sees what has ended."""
+    return query.filters.valid_at or query.filters.as_of or engine.clock()
 
 
 def _copies_last(hits: list[Hit], copy_of: Sequence[int | None], *, weight: float) -> list[Hit]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -11,6 +12,7 @@ from .identity import is_anonymous, node_id
 from .limits import METADATA_LEVELS
 from .places import check_place_name
 from .text.tags import normalize
+from .trust import check_source, check_trust
 from .validation import LONGEST_LEASE, SHORTEST_LEASE, check_role, lease_seconds, whole_number
 
 _TIMES = (
@@ -36,6 +38,7 @@ _NO_OWNER = ("tags", "node_state")  # whose rows are their node's owner's
 _LEVELS = 2 * METADATA_LEVELS  # of JSON that is read again
 _AGAINST = ("id", "node_id", "content", "why")
 _WORK = ("embed", "tag", "propose", "relate")
+_RANGE = re.compile(r'[\[(]"?([^",]*)"?,"?([^",]*)"?\)')
 _LARGEST_COUNT = 2**31 - 2  # one more must still fit into an integer
 _HASH_BYTES = 32  # of SHA-256
 _LARGEST_NUMBER = 2**53  # of a bigint that is counted on
@@ -136,7 +139,25 @@ def _check_mention(row: Mapping[str, Any]) -> None:
         _check_count(row, "log_position", most=_LARGEST_NUMBER)
     if row.get("role") is not None:
         check_role(row["role"])
+    if row.get("source") is not None:
+        check_source(row["source"])
+    if row.get("trust") is not None:
+        check_trust(row["trust"])
+    if row.get("valid_words") is not None and not isinstance(row["valid_words"], str):
+        raise TypeError("valid_words is no text")
+    if row.get("valid") is not None:
+        _check_range(row["valid"])
     _check_mapping(row, "metadata")
+
+
+def _check_range(text: str) -> None:
+    """Refuse a range of times that could not be read again: each end is a time, or open."""
+    found = _RANGE.fullmatch(text)
+    if found is None or not (found[1] or found[2]):
+        raise ValueError(f"valid is no range of times: {text!r:.80}")
+    start, stop = (datetime.fromisoformat(end).astimezone(UTC) if end else None for end in found.groups())
+    if start is not None and stop is not None and start >= stop:
+        raise ValueError(f"valid is over before it begins: {text!r:.80}")
 
 
 def _check_key(row: Mapping[str, Any]) -> None:

@@ -193,7 +193,7 @@ def model_handlers(
     if tagger is not None:
         handlers.append((TagHandler(database, tagger), tagger.client))
     if propositioner is not None:
-        name, longest = None if tagger is None else tagger.name, database.settings.max_content
-        made = ProposeHandler(database, propositioner, count=count, tagger=name, longest=longest)
+        name = None if tagger is None else tagger.name
+        made = ProposeHandler(database, propositioner, count=count, tagger=name)
         handlers.append((made, propositioner.client))
     return handlers

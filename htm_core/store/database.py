@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, LiteralString
 
@@ -97,6 +98,7 @@ class _Start:
     key: bytes | None  # that the claim is signed with; None: nobody asks for one
     whole: float
     idle: float
+    now: datetime | None = None  # the memory's time; None: the server's
 
 
 def _patience(share: float) -> float:
@@ -182,49 +184,61 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(
-        self, tenant: str, *, role: str = "htm_app", claim: OwnerClaim | None = None, patient: bool = False
-    ) -> Iterator[Connection]:
+        self, tenant: str, *, role: str = "htm_app", claim: OwnerClaim | None = None, patient: bool = False,
+        now: datetime | None = None,
+    ) -> Iterator[Connection]:  # fmt: skip
         """A transaction as `role` that sees one tenant; committed at the end, rolled back on any error.
 
         `role` is `htm_app` or `htm_worker`, by whatever name this installation has it. Where there is a wall between users, it sees
         the owners of `claim`: by default a worker sees all, anybody else nothing that has an owner. Outside of verbs, and when
-        it is `patient`, it may take any time, but each answer of the server has its limit.
+        it is `patient`, it may take any time, but each answer of the server has its limit. What has expired by `now` is hidden; by
+        default it is the server's time.
 
         Raises `DatabaseUnavailable`, `QueryTimeout`, `SchemaOutdated`, `StorageError`.
         """
         with time_limit.limited(self._limit(patient=patient)):
             self.open()
             claim = claim or (EVERYBODY if role == "htm_worker" else NOBODY)
-            with self._transaction(tenant, role, claim, patient=patient) as connection:
+            with self._transaction(tenant, role, claim, patient=patient, now=now) as connection:
                 yield connection
             time_limit.transaction_ended()
 
     def read(
-        self, tenant: str, statement: LiteralString, parameters: Mapping[str, Any], *, claim: OwnerClaim = NOBODY
+        self,
+        tenant: str,
+        statement: LiteralString,
+        parameters: Mapping[str, Any],
+        *,
+        claim: OwnerClaim = NOBODY,
+        now: datetime | None = None,
     ) -> list[Row]:
         """The rows of one statement that only reads, as a transaction of its own that sees one tenant.
 
         The settings of the transaction and the statement travel in one message there and back, and the transaction ends with it.
         Where a claim must be signed by the transaction's own terms, or the client library is too old for that, it is an ordinary
-        transaction. Nothing is changed, so what fails since its session has ended is done once more in another one.
+        transaction. Nothing is changed, so what fails since its session has ended is done once more in another one. `now` is as in
+        `transaction`.
 
         Raises as `transaction` does.
         """
         with time_limit.limited(self._limit(patient=False)):
             self.open()
             if self._claim_key is not None or not Connection.sends_batches():
-                with self._transaction(tenant, "htm_app", claim, patient=False) as connection:
+                with self._transaction(tenant, "htm_app", claim, patient=False, now=now) as connection:
                     return connection.execute(statement, parameters, binary=True).fetchall()
             with translated(), self._looking_again_when_refused():
-                rows = self._read(tenant, statement, parameters)
+                rows = self._read(tenant, statement, parameters, now=now)
             time_limit.transaction_ended()
             return rows
 
-    def _read(self, tenant: str, statement: LiteralString, parameters: Mapping[str, Any]) -> list[Row]:
+    def _read(
+        self, tenant: str, statement: LiteralString, parameters: Mapping[str, Any], *, now: datetime | None
+    ) -> list[Row]:
         settings = {
             "role": self._roles.name("htm_app"),
             "path": self._path,
             "tenant": tenant,
+            "now": _moment(now),
             "timeout": _milliseconds(min(self.settings.statement_timeout, _patience(1.0))),
             "idle": "0",  # it never waits for this process
         }
@@ -266,7 +280,9 @@ class Database:
         return time_limit.TimeLimit(longest, total=math.inf)
 
     @contextlib.contextmanager
-    def _transaction(self, tenant: str, role: str, claim: OwnerClaim, *, patient: bool) -> Iterator[Connection]:
+    def _transaction(
+        self, tenant: str, role: str, claim: OwnerClaim, *, patient: bool, now: datetime | None
+    ) -> Iterator[Connection]:
         limit = time_limit.current()
         start = _Start(
             role=role,
@@ -275,6 +291,7 @@ class Database:
             key=self._claim_key if claim else None,
             whole=math.inf if limit is None else limit.left,
             idle=self.settings.verb_timeout * (PATIENT if patient else 1),
+            now=now,
         )
         with (
             translated(),
@@ -292,6 +309,7 @@ class Database:
             "role": self._roles.name(start.role),
             "path": self._path,
             "tenant": start.tenant,
+            "now": _moment(start.now),
             "timeout": _milliseconds(min(self.settings.statement_timeout, _patience(1.0))),
             "idle": _milliseconds(start.idle + GRACE),
             "whole": _milliseconds(start.whole + GRACE),
@@ -501,7 +519,7 @@ class Database:
     def _prepare(self, connection: Connection) -> None:
         check(connection, patience=self.settings.pool_timeout)
         with connection.transaction():
-            path = {"path": self._path, "role": "none", "tenant": "", "timeout": "0", "idle": "0"}
+            path = {"path": self._path, "role": "none", "tenant": "", "now": "", "timeout": "0", "idle": "0"}
             connection.execute(load("database")["enter"], path)
             self._is_direct = self._is_direct and is_direct(connection)
             register_types(connection, self._extension)
@@ -605,6 +623,11 @@ class Database:
             return f"there is none in the schema {schema} that this login may read"
         steps = pending_steps(applied, schema_files())
         return str(steps) if steps else None
+
+
+def _moment(now: datetime | None) -> str:
+    """A time as the server's settings have it; empty for the server's own."""
+    return "" if now is None else now.isoformat()
 
 
 def _milliseconds(seconds: float) -> str:

@@ -1,7 +1,8 @@
 -- name: enter
 -- By their full names, since the search path is still that of the login.
 select pg_catalog.set_config('role', %(role)s, true), pg_catalog.set_config('search_path', %(path)s, true),
-       pg_catalog.set_config('htm.tenant', %(tenant)s, true), pg_catalog.set_config('statement_timeout', %(timeout)s, true),
+       pg_catalog.set_config('htm.tenant', %(tenant)s, true), pg_catalog.set_config('htm.now', %(now)s, true),
+       pg_catalog.set_config('statement_timeout', %(timeout)s, true),
        -- A client that is frozen or gone must not keep its locks: the server ends its transaction.
        pg_catalog.set_config('idle_in_transaction_session_timeout', %(idle)s, true),
        -- A foreign key's look-up is planned once a session, maybe while its table is small: never as a scan of it all.

@@ -106,7 +106,7 @@ def _stepping_in(
     found: list[Finding] = []
     try:
         with connection.transaction():
-            values = {"role": role, "path": path, "tenant": tenant, "timeout": "30000", "idle": "30000"}
+            values = {"role": role, "path": path, "tenant": tenant, "now": "", "timeout": "30000", "idle": "30000"}
             connection.execute(load("database")["enter"], values)
             if key is not None:
                 terms = _one(connection, "database", "claim_terms", {})

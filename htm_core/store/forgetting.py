@@ -15,6 +15,7 @@ from .queries import load
 COUNTED = (
     20  # in so many passages a word stands at least of which the statistics of words know (functions/word_counts.sql)
 )
+EXPIRY = "htm:expiry"  # who has forgotten what has expired; no robot has such a name by accident
 
 
 def forget(connection: Connection, node: UUID, *, owner: str, by: str, robot: str | None, at: datetime) -> int:
@@ -73,11 +74,46 @@ def node_of_key(connection: Connection, key: str, *, owner: str) -> UUID | None:
     return row["node_id"] if row else None
 
 
-def purge(connection: Connection, *, owner: str, before: datetime) -> dict[str, int]:
-    """Erase for good what was forgotten before a time; returns counts."""
-    connection.execute(load("forgetting")["lock_nodes_of_forgotten"], {"owner": owner, "before": before})
-    connection.execute(load("forgetting")["purge_prompts"], {"owner": owner, "before": before})
-    rows = connection.execute(load("forgetting")["purge"], {"owner": owner, "before": before}).fetchall()
+def hide_expired(connection: Connection, *, owner: str) -> list[UUID]:
+    """Hide what has expired as if it had been forgotten then; returns the nodes that are not live any more."""
+    values = {"owner": owner, "by": EXPIRY}
+    connection.execute(load("forgetting")["lock_nodes_of_expired"], values)
+    rows = connection.execute(load("forgetting")["hide_expired"], values).fetchall()
+    touched = sorted({row["node_id"] for row in rows if row["node_id"] is not None})
+    if not touched:
+        return []
+    nodes.refresh(connection, touched, described=touched)
+    working.remove_dead(connection, touched)
+    return sorted(set(touched) - nodes.live(connection, touched))
+
+
+def sweep(connection: Connection, *, before: datetime, owner: str | None = None) -> tuple[list[UUID], int]:
+    """Hide what has expired, and erase what expired before a time: of an owner, or of all of the tenant.
+
+    Returns the nodes that were hidden, and how many were deleted.
+    """
+    values = {"owner": owner, "before": before, "by": EXPIRY}
+    hidden: list[UUID] = []
+    deleted = 0
+    for row in connection.execute(load("forgetting")["owners_with_expired"], values).fetchall():
+        hidden += hide_expired(connection, owner=row["owner"])
+        deleted += purge(connection, owner=row["owner"], before=before, by=EXPIRY)["nodes"]
+    return hidden, deleted
+
+
+def tenants_with_expired(connection: Connection, *, before: datetime) -> list[str]:
+    """The tenants in which a sweep has something to do."""
+    row = connection.execute(load("forgetting")["tenants_with_expired"], {"before": before, "by": EXPIRY}).fetchone()
+    assert row is not None  # a select without from has one row
+    return list(row["tenants"])
+
+
+def purge(connection: Connection, *, owner: str, before: datetime, by: str | None = None) -> dict[str, int]:
+    """Erase for good what was forgotten before a time, perhaps only by one; returns counts."""
+    values = {"owner": owner, "before": before, "by": by}
+    connection.execute(load("forgetting")["lock_nodes_of_forgotten"], values)
+    connection.execute(load("forgetting")["purge_prompts"], values)
+    rows = connection.execute(load("forgetting")["purge"], values).fetchall()
     touched = sorted({row["node_id"] for row in rows if row["node_id"] is not None})
     counts = delete_unmentioned(connection, touched, owner=owner)
     return counts | {"mentions": len(rows)}

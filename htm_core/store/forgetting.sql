@@ -12,7 +12,8 @@ order by n.id for update
 -- name: lock_nodes_of_forgotten
 select 1 from nodes n where n.tenant = this_tenant() and n.id in (
   select m.node_id from mentions m
-  where m.tenant = this_tenant() and m.owner = %(owner)s and m.forgotten_at < %(before)s and not m.purged)
+  where m.tenant = this_tenant() and m.owner = %(owner)s and m.forgotten_at < %(before)s and not m.purged
+    and (%(by)s::text is null or m.forgotten_by = %(by)s))
 order by n.id for update
 
 -- name: lock_nodes_of_session
@@ -45,8 +46,11 @@ where tenant = this_tenant() and node_id = %(node)s and owner = %(owner)s and ke
 order by id
 
 -- name: restore
-update mentions set forgotten_at = null, forgotten_by = null, withdrawn = false
-where tenant = this_tenant() and node_id = %(node)s and owner = %(owner)s and forgotten_at is not null and not purged
+-- What has expired is kept for good from now on.
+update mentions set forgotten_at = null, forgotten_by = null, withdrawn = false,
+       expires_at = case when expires_at > memory_time() then expires_at end
+where tenant = this_tenant() and node_id = %(node)s and owner = %(owner)s and not purged
+  and (forgotten_at is not null or expires_at <= memory_time())
 returning id
 
 -- name: restore_mentions
@@ -62,17 +66,18 @@ select node_id from keys where tenant = this_tenant() and owner = %(owner)s and 
 update consultations c set prompt = ''
 where c.tenant = this_tenant() and c.owner = %(owner)s and c.prompt <> '' and exists (
   select 1 from mentions m join nodes n on n.tenant = m.tenant and n.id = m.node_id
-  where m.tenant = this_tenant() and m.owner = %(owner)s and m.forgotten_at < %(before)s and not m.purged
+  where m.tenant = this_tenant() and m.owner = %(owner)s and m.forgotten_at < %(before)s and not m.purged and (%(by)s::text is null or m.forgotten_by = %(by)s)
     and (strpos(c.prompt, n.content) > 0 or strpos(n.content, c.prompt) > 0))
 
 -- name: purge
 -- Empties the mentions that were forgotten before a time. Their rows stay, so that the session's sequence has no gap.
 with purged as (
   select id, node_id from mentions
-  where tenant = this_tenant() and owner = %(owner)s and forgotten_at < %(before)s and not purged),
+  where tenant = this_tenant() and owner = %(owner)s and forgotten_at < %(before)s and not purged
+    and (%(by)s::text is null or forgotten_by = %(by)s)),
 emptied as (
   update mentions m set node_id = null, content = null, payload = null, metadata = '{}', name = null, external_id = null,
-         key = null, log_position = null, purged = true
+         key = null, log_position = null, purged = true, valid = null, valid_words = null, expires_at = null, source = null, trust = null
   from purged b where m.tenant = this_tenant() and m.id = b.id)
 select node_id from purged
 
@@ -89,7 +94,8 @@ where c.tenant = this_tenant() and c.owner = %(owner)s and c.prompt <> '' and ex
 
 -- name: purge_key
 update mentions m set node_id = null, content = null, payload = null, metadata = '{}', name = null, external_id = null,
-       key = null, log_position = null, purged = true, forgotten_at = coalesce(forgotten_at, now())
+       key = null, log_position = null, purged = true, forgotten_at = coalesce(forgotten_at, now()),
+       valid = null, valid_words = null, expires_at = null, source = null, trust = null
 from (select id, node_id from mentions where tenant = this_tenant() and owner = %(owner)s and key = %(key)s) b
 where m.tenant = this_tenant() and m.id = b.id
 returning b.node_id
@@ -136,3 +142,26 @@ delete from sessions where tenant = this_tenant() and owner = %(owner)s returnin
 -- name: drop_working_sets
 delete from working_sets where tenant = this_tenant() and owner = %(owner)s
   and (%(session)s::text is null or session = %(session)s)
+
+-- name: owners_with_expired
+-- Whose mentions have expired and are to be hidden, or were hidden as such before a time.
+select distinct owner from mentions
+where tenant = this_tenant() and (%(owner)s::text is null or owner = %(owner)s)
+  and ((expires_at <= memory_time() and forgotten_at is null)
+       or (forgotten_at < %(before)s and forgotten_by = %(by)s and not purged))
+order by owner
+
+-- name: lock_nodes_of_expired
+select 1 from nodes n where n.tenant = this_tenant() and n.id in (
+  select m.node_id from mentions m
+  where m.tenant = this_tenant() and m.owner = %(owner)s and m.expires_at <= memory_time() and m.forgotten_at is null)
+order by n.id for update
+
+-- name: hide_expired
+-- As if it had been forgotten when it expired.
+update mentions set forgotten_at = expires_at, forgotten_by = %(by)s
+where tenant = this_tenant() and owner = %(owner)s and expires_at <= memory_time() and forgotten_at is null
+returning node_id
+
+-- name: tenants_with_expired
+select tenants_with_expired(%(before)s, %(by)s) as tenants

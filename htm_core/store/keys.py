@@ -64,6 +64,14 @@ def find(connection: Connection, key: str, *, owners: Sequence[str]) -> UUID | N
     return row["node_id"] if row else None
 
 
+def find_as_of(connection: Connection, key: str, *, owners: Sequence[str], as_of: datetime) -> tuple[UUID, int] | None:
+    """The node that a key had at a time, and its version; the user's own comes before the shared one."""
+    row = connection.execute(
+        load("keys")["find_as_of"], {"owners": list(owners), "key": key, "as_of": as_of}
+    ).fetchone()
+    return (row["node_id"], row["version"]) if row else None
+
+
 def history(connection: Connection, key: str, *, owners: Sequence[str]) -> list[tuple[UUID, int]]:
     """All values of a key that are not forgotten, oldest first, with their versions."""
     row = connection.execute(load("keys")["owner"], {"owners": list(owners), "key": key}).fetchone()

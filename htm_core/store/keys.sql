@@ -25,14 +25,23 @@ from unnest(%(keys)s::text[], %(versions)s::int[], %(nodes)s::uuid[], %(ats)s::t
 -- name: find
 select owner, node_id, version from keys
 where tenant = this_tenant() and owner = any(%(owners)s::text[]) and key = %(key)s and current
+  -- A value that has expired as this key's is none, also when its words live on elsewhere.
+  and coalesce((select bool_or(m.expires_at is null or m.expires_at > memory_time()) from mentions m
+                where m.tenant = keys.tenant and m.node_id = keys.node_id and m.key = keys.key and m.forgotten_at is null), true)
 order by owner desc limit 1                      -- one's own before what is shared
+
+-- name: find_as_of
+select owner, node_id, version from keys
+where tenant = this_tenant() and owner = any(%(owners)s::text[]) and key = %(key)s and at <= %(as_of)s
+order by owner desc, version desc limit 1
 
 -- name: history
 select k.node_id, k.version from keys k
 where k.tenant = this_tenant() and k.owner = %(owner)s and k.key = %(key)s
-  and exists (select 1 from mentions m where m.tenant = k.tenant and m.node_id = k.node_id and m.forgotten_at is null)
+  and exists (select 1 from mentions m where m.tenant = k.tenant and m.node_id = k.node_id and m.forgotten_at is null
+              and (m.expires_at is null or m.expires_at > memory_time()))
   -- A value that was forgotten of this key is not shown, also when its words live on elsewhere.
-  and coalesce((select bool_or(m.forgotten_at is null) from mentions m
+  and coalesce((select bool_or(m.forgotten_at is null and (m.expires_at is null or m.expires_at > memory_time())) from mentions m
                 where m.tenant = k.tenant and m.node_id = k.node_id and m.key = k.key), true)
 order by k.version
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +12,7 @@ from psycopg.types.json import Jsonb
 from ..types import Mention, Window
 from .database import Connection, Row
 from .queries import load
-from .records import Entry, mention_of, multirange
+from .records import Entry, mention_of, multirange, timerange
 
 
 def lock_sessions(connection: Connection, entries: Sequence[Entry], *, owner: str) -> None:
@@ -58,6 +59,11 @@ def columns(entries: Sequence[Entry]) -> dict[str, list[Any]]:
         "roles": [entry.role for entry in entries],
         "names": [entry.name for entry in entries],
         "logged": [entry.logged for entry in entries],
+        "valid": [timerange(entry.valid) for entry in entries],
+        "valid_words": [entry.valid_words for entry in entries],
+        "expires": [entry.expires_at for entry in entries],
+        "sources": [entry.source for entry in entries],
+        "trust": [entry.trust for entry in entries],
     }
 
 
@@ -73,6 +79,7 @@ def timeline(
     before: UUID | None,
     after: UUID | None,
     forgotten: bool,
+    as_of: datetime | None = None,
 ) -> list[Mention]:
     """The latest mentions (or the first ones after `after`), ascending.
 
@@ -89,6 +96,7 @@ def timeline(
         "before": before,
         "after": after,
         "forgotten": forgotten,
+        "as_of": as_of,
     }
     found = [mention_of(row) for row in connection.execute(load("mentions")[statement], filters)]
     return found if after is not None else found[::-1]

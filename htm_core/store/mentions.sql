@@ -18,22 +18,27 @@ where m.tenant = this_tenant() and m.owner = %(owner)s
 
 -- name: replace
 update mentions m set node_id = given.node_id, content = given.content, metadata = given.metadata, payload = given.payload,
-       role = given.role, name = given.name, xid = pg_current_xact_id(),
+       role = given.role, name = given.name, xid = pg_current_xact_id(), valid = given.valid, valid_words = given.valid_words,
+       expires_at = given.expires_at, source = given.source, trust = given.trust,
        -- A new text is not forgotten; the same text with another payload stays forgotten if it was.
        forgotten_at = case when m.node_id is not distinct from given.node_id then m.forgotten_at end,
        forgotten_by = case when m.node_id is not distinct from given.node_id then m.forgotten_by end,
        withdrawn = m.withdrawn and m.node_id is not distinct from given.node_id,
        log_position = case when given.logged then coalesce(m.log_position, m.seq) end, archived = m.archived and given.logged
 from unnest(%(ids)s::uuid[], %(nodes)s::uuid[], %(contents)s::text[], %(metadatas)s::jsonb[], %(payloads)s::bytea[],
-            %(roles)s::text[], %(names)s::text[], %(logged)s::bool[])
-     as given(id, node_id, content, metadata, payload, role, name, logged)
+            %(roles)s::text[], %(names)s::text[], %(logged)s::bool[], %(valid)s::tstzrange[], %(valid_words)s::text[],
+            %(expires)s::timestamptz[], %(sources)s::text[], %(trust)s::smallint[])
+     as given(id, node_id, content, metadata, payload, role, name, logged, valid, valid_words, expires_at, source, trust)
 where m.tenant = this_tenant() and m.id = given.id
 
 -- name: latest
 select * from mentions_with_content
 where tenant = this_tenant() and not purged
   and (owner = any(%(owners)s::text[]) or starts_with(owner, %(owner_prefix)s::text))
-  and (%(forgotten)s or forgotten_at is null)
+  and (%(forgotten)s or (forgotten_at is null and (expires_at is null or expires_at > memory_time()))
+       -- What was hidden since because it had expired was still there then.
+       or (%(as_of)s::timestamptz is not null and forgotten_by = 'htm:expiry' and expires_at > memory_time()))
+  and (%(as_of)s::timestamptz is null or at <= %(as_of)s)
   and (%(robot)s::text is null or robot = %(robot)s)
   and (%(windows)s::tstzmultirange is null
        or at >= coalesce(lower(%(windows)s::tstzmultirange), '-infinity')
@@ -46,7 +51,10 @@ order by at desc, session desc, seq desc limit %(limit)s
 select * from mentions_with_content
 where tenant = this_tenant() and not purged
   and (owner = any(%(owners)s::text[]) or starts_with(owner, %(owner_prefix)s::text))
-  and (%(forgotten)s or forgotten_at is null)
+  and (%(forgotten)s or (forgotten_at is null and (expires_at is null or expires_at > memory_time()))
+       -- What was hidden since because it had expired was still there then.
+       or (%(as_of)s::timestamptz is not null and forgotten_by = 'htm:expiry' and expires_at > memory_time()))
+  and (%(as_of)s::timestamptz is null or at <= %(as_of)s)
   and (%(robot)s::text is null or robot = %(robot)s)
   and (%(windows)s::tstzmultirange is null
        or at >= coalesce(lower(%(windows)s::tstzmultirange), '-infinity')
@@ -65,7 +73,10 @@ where tenant = this_tenant() and id = any(%(ids)s::uuid[])
 -- name: latest_in_session
 select * from mentions_with_content
 where tenant = this_tenant() and owner = any(%(owners)s::text[]) and not purged
-  and (%(forgotten)s or forgotten_at is null)
+  and (%(forgotten)s or (forgotten_at is null and (expires_at is null or expires_at > memory_time()))
+       -- What was hidden since because it had expired was still there then.
+       or (%(as_of)s::timestamptz is not null and forgotten_by = 'htm:expiry' and expires_at > memory_time()))
+  and (%(as_of)s::timestamptz is null or at <= %(as_of)s)
   and (%(robot)s::text is null or robot = %(robot)s)
   and (%(windows)s::tstzmultirange is null
        or at >= coalesce(lower(%(windows)s::tstzmultirange), '-infinity')
@@ -78,7 +89,10 @@ order by seq desc, owner desc limit %(limit)s
 -- name: following_in_session
 select * from mentions_with_content
 where tenant = this_tenant() and owner = any(%(owners)s::text[]) and not purged
-  and (%(forgotten)s or forgotten_at is null)
+  and (%(forgotten)s or (forgotten_at is null and (expires_at is null or expires_at > memory_time()))
+       -- What was hidden since because it had expired was still there then.
+       or (%(as_of)s::timestamptz is not null and forgotten_by = 'htm:expiry' and expires_at > memory_time()))
+  and (%(as_of)s::timestamptz is null or at <= %(as_of)s)
   and (%(robot)s::text is null or robot = %(robot)s)
   and (%(windows)s::tstzmultirange is null
        or at >= coalesce(lower(%(windows)s::tstzmultirange), '-infinity')
@@ -93,7 +107,7 @@ order by seq, owner limit %(limit)s
 -- name: tail
 select * from mentions_with_content
 where tenant = this_tenant() and owner = %(owner)s and session = %(session)s and log_position is not null
-  and (%(forgotten)s or forgotten_at is null) and (%(archived)s::bool is null or archived = %(archived)s)
+  and (%(forgotten)s or (forgotten_at is null and (expires_at is null or expires_at > memory_time()))) and (%(archived)s::bool is null or archived = %(archived)s)
 order by log_position desc limit %(limit)s
 
 -- name: archive
@@ -129,5 +143,5 @@ select * from mentions_with_content where tenant = this_tenant() and id = any(%(
 -- name: of_nodes
 select * from mentions_with_content
 where tenant = this_tenant() and node_id = any(%(nodes)s::uuid[]) and owner = any(%(owners)s::text[])
-  and forgotten_at is null
+  and forgotten_at is null and (expires_at is null or expires_at > memory_time())
 order by at desc, seq desc

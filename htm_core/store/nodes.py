@@ -48,16 +48,22 @@ def refresh(connection: Connection, ids: Iterable[UUID], *, described: Iterable[
 
 
 def read(
-    connection: Connection, ids: Sequence[UUID], *, owners: Sequence[str], hidden: bool = False
+    connection: Connection,
+    ids: Sequence[UUID],
+    *,
+    owners: Sequence[str],
+    hidden: bool = False,
+    as_of: datetime | None = None,
 ) -> dict[UUID, Node]:
-    """The nodes of these ids and owners; forgotten ones only with `hidden`."""
-    rows = connection.execute(load("nodes")["read"], {"ids": list(ids), "owners": list(owners), "hidden": hidden})
+    """The nodes of these ids and owners; forgotten ones only with `hidden`, and with `as_of` those that were said by then."""
+    values = {"ids": list(ids), "owners": list(owners), "hidden": hidden, "as_of": as_of}
+    rows = connection.execute(load("nodes")["read"], values)
     return {row["id"]: node_of(row) for row in rows}
 
 
 def read_written(connection: Connection, ids: Sequence[UUID], *, owner: str) -> tuple[dict[UUID, Node], set[UUID]]:
     """The nodes of these ids, forgotten ones too, and which of them are live."""
-    values = {"ids": list(ids), "owners": [owner], "hidden": True}
+    values = {"ids": list(ids), "owners": [owner], "hidden": True, "as_of": None}
     rows = connection.execute(load("nodes")["read"], values).fetchall()
     return {row["id"]: node_of(row) for row in rows}, {row["id"] for row in rows if row["live"]}
 

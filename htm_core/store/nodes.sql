@@ -37,14 +37,20 @@ select n.id, n.content, n.tokens, n.created_at, n.owner, n.live, s.importance, s
                  where t.tenant = n.tenant and t.node_id = n.id and t.explicit), '{}') as tags,
        coalesce((select array_agg(k.key order by k.key) from keys k
                  where k.tenant = n.tenant and k.node_id = n.id and k.current), '{}') as keys,
-       (select max(k.version) from keys k where k.tenant = n.tenant and k.node_id = n.id and k.current) as version
+       (select max(k.version) from keys k where k.tenant = n.tenant and k.node_id = n.id and k.current) as version,
+       -- When the last of its mentions expires; null where one of them never does.
+       (select nullif(max(coalesce(m.expires_at, 'infinity')), 'infinity') from mentions m
+        where m.tenant = n.tenant and m.node_id = n.id and m.forgotten_at is null) as expires_at
 from nodes n cross join lateral (                 -- by its key, whatever the statistics say
   select t.importance, t.metadata, t.access_count, t.accessed_at from node_state t
   where t.tenant = this_tenant() and t.node_id = n.id offset 0) s
 where n.tenant = this_tenant() and n.id = any(%(ids)s::uuid[]) and n.owner = any(%(owners)s::text[])
   and (%(hidden)s or n.id in (
     select m.node_id from mentions m
-    where m.tenant = this_tenant() and m.node_id = any(array(select each_id(%(ids)s::uuid[]))) and m.forgotten_at is null))
+    where m.tenant = this_tenant() and m.node_id = any(array(select each_id(%(ids)s::uuid[])))
+      and (m.expires_at is null or m.expires_at > memory_time())
+      and (m.forgotten_at is null or (%(as_of)s::timestamptz is not null and m.forgotten_by = 'htm:expiry'))
+      and (%(as_of)s::timestamptz is null or m.at <= %(as_of)s)))
 
 -- name: exists
 select exists (
@@ -54,6 +60,9 @@ select exists (
 select l.id from unnest(%(owners)s::text[]) as o(owner), lateral (   -- each owner's newest by the index, then merged
   select n.id, n.created_at from nodes n
   where n.tenant = this_tenant() and n.live and n.owner = o.owner
+    and exists (
+      select from mentions e where e.tenant = n.tenant and e.node_id = n.id and e.forgotten_at is null
+        and (e.expires_at is null or e.expires_at > memory_time()) offset 0)
     and (%(tags)s::text[] is null or (
       select count(*) from tags t where t.tenant = n.tenant and t.node_id = n.id and t.tag = any(%(tags)s::text[])
     ) = cardinality(%(tags)s::text[]))

@@ -13,7 +13,8 @@ from psycopg.types.multirange import TimestamptzMultirange
 from psycopg.types.range import TimestamptzRange
 
 from ..rules.text.traits import Trait
-from ..types import DEFAULT_IMPORTANCE, Mention, Node, Window
+from ..rules.trust import source_of, trust_of
+from ..types import DEFAULT_IMPORTANCE, Mention, Node, Source, Window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,11 @@ class Entry:
     name: str | None
     at: datetime
     payload: bytes | None
+    valid: Window | None
+    valid_words: str | None
+    expires_at: datetime | None
+    source: Source | None  # None: as the role says
+    trust: int | None  # None: as the source says
     pieces: tuple[PassageDraft, ...]
     vectors: tuple[Sequence[float] | None, ...]  # one per passage, None where it is not known yet
     logged: bool
@@ -74,6 +80,7 @@ def node_of(row: Mapping[str, Any]) -> Node:
         created_at=row["created_at"],
         accessed_at=row["accessed_at"],
         access_count=row["access_count"],
+        expires_at=row.get("expires_at"),
     )
 
 
@@ -95,12 +102,14 @@ def new_node(entry: Entry, metadata: dict[str, Any]) -> Node | None:
         tokens=entry.tokens,
         created_at=at,
         accessed_at=at,
+        expires_at=None if entry.expires_at is None else entry.expires_at.astimezone(UTC),
     )
 
 
 def mention_of(row: Mapping[str, Any], *, content: str | None = None) -> Mention:
     """A mention, from a row or from its JSON inside a hit."""
-    payload, at = row["payload"], row["at"]
+    payload, valid = row["payload"], row["valid"]
+    source = source_of(row["source"], row["role"])
     return Mention(
         id=str(row["id"]),
         node_id=str(row["node_id"]) if row.get("node_id") is not None else None,
@@ -109,11 +118,40 @@ def mention_of(row: Mapping[str, Any], *, content: str | None = None) -> Mention
         role=row["role"],
         name=row["name"],
         seq=row["seq"],
-        at=datetime.fromisoformat(at) if isinstance(at, str) else at,
+        at=_moment(row["at"]),
         content=row["content"] if content is None else content,
         metadata=row["metadata"],
         payload=base64.b64decode(payload) if isinstance(payload, str) else payload,
+        source=source,
+        trust=trust_of(row["trust"], source),
+        valid=None if valid is None else _window(valid),
+        valid_words=row["valid_words"],
+        expires_at=None if row["expires_at"] is None else _moment(row["expires_at"]),
     )
+
+
+def last_expiry(mentions: Sequence[Mention]) -> datetime | None:
+    """When the last of these mentions expires; None where one of them never does."""
+    moments = [mention.expires_at for mention in mentions]
+    return max((each for each in moments if each is not None), default=None) if None not in moments else None
+
+
+def _moment(value: datetime | str) -> datetime:
+    """A time, from a column or from JSON."""
+    return datetime.fromisoformat(value) if isinstance(value, str) else value
+
+
+def _window(value: TimestamptzRange | Mapping[str, str | None]) -> Window:
+    """When a mention holds, from its column or from JSON."""
+    if isinstance(value, Mapping):
+        start, stop = value["start"], value["stop"]
+        return Window(start=None if start is None else _moment(start), stop=None if stop is None else _moment(stop))
+    return Window(start=value.lower, stop=value.upper)
+
+
+def timerange(window: Window | None) -> TimestamptzRange | None:
+    """A window as PostgreSQL's range; None stays None."""
+    return None if window is None else TimestamptzRange(window.start, window.stop, "[)")
 
 
 def multirange(windows: Sequence[Window]) -> TimestamptzMultirange | None:

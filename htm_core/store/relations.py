@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from ..types import Relation
+from ..types import Relation, Source
 from . import locks
 from .database import Connection
 from .queries import load
@@ -30,6 +30,9 @@ class FactSource:
     name: str | None
     at: datetime
     source_id: UUID | None
+    source: Source | None
+    trust: int | None
+    expires_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

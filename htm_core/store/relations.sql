@@ -103,7 +103,10 @@ where best.weight >= %(min_weight)s order by best.weight desc, best.hops, best.n
 
 -- name: source
 -- The text of a live node from which facts are extracted, and who said it first, when and where.
-select n.content, n.owner, m.robot, m.session, m.role, m.name, m.at, m.source_id
+select n.content, n.owner, m.robot, m.session, m.role, m.name, m.at, m.source_id, m.source, m.trust,
+       -- Kept as long as the longest of its mentions.
+       (select nullif(max(coalesce(k.expires_at, 'infinity')), 'infinity') from mentions k
+        where k.tenant = n.tenant and k.node_id = n.id and k.forgotten_at is null) as expires_at
 from nodes n, lateral (
   select * from mentions m where m.tenant = n.tenant and m.node_id = n.id and m.forgotten_at is null order by m.at, m.id limit 1) m
 where n.tenant = this_tenant() and n.id = %(node)s and n.live

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, LiteralString
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from ..types import AppliedTimeframe, Match, Mention, Mode, Node, Window
 from .connection import HalfVector, Row
 from .database import Connection
 from .queries import load
-from .records import mention_of, multirange, node_of
+from .records import last_expiry, mention_of, multirange, node_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +30,13 @@ class Filters:
     tags: Sequence[str] | None = None
     equal: Mapping[str, Any] | None = None
     metadata: Mapping[str, Any] | None = None
+    as_of: datetime | None = None
+    valid_at: datetime | None = None
+    sources: Sequence[str] | None = None
+    min_trust: int | None = None
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters of the SQL row `filters`."""
+        """The parameters of the SQL row `conditions`."""
         return {
             "owners": None if self.owners is None else list(self.owners),
             "robots": None if self.robots is None else list(self.robots),
@@ -40,6 +45,10 @@ class Filters:
             "tags": None if self.tags is None else list(self.tags),
             "equal": None if self.equal is None else Jsonb(self.equal),
             "metadata": None if self.metadata is None else Jsonb(self.metadata),
+            "as_of": self.as_of,
+            "valid_at": self.valid_at,
+            "sources": None if self.sources is None else list(self.sources),
+            "min_trust": self.min_trust,
         }
 
 
@@ -151,7 +160,7 @@ def _fields(row: Mapping[str, Any]) -> HitFields:
     mentions = [mention_of(mention | {"node_id": row["id"]}, content=row["content"]) for mention in row["mentions"]]
     return HitFields(
         place=row["place"] - 1,
-        node=node_of(row),
+        node=node_of({**row, "expires_at": last_expiry(mentions)}),
         passage=row["passage"] or row["content"],
         passage_length=row["passage_length"],
         mentions=tuple(mentions),

@@ -1,26 +1,29 @@
 -- name: candidates
 select * from recall_candidates(%(words)s, %(embedding)b, %(model)s,
   row(%(owners)s::text[], %(robots)s::text[], %(session)s::text, %(windows)s::tstzmultirange, %(tags)s::text[],
-      %(equal)s::jsonb, %(metadata)s::jsonb)::filters,
+      %(equal)s::jsonb, %(metadata)s::jsonb, %(as_of)s::timestamptz, %(valid_at)s::timestamptz, %(sources)s::text[],
+      %(min_trust)s::smallint)::conditions,
   %(pool)s, %(limit)s, %(vector_share)s, %(phrases)s::text[], %(forms)s::text[], %(with_context)s, %(with_tags)s, %(with_use)s,
   %(with_wishes)s)
 
 -- name: hits
 select * from recall_hits(%(nodes)s::uuid[], %(passages)s::uuid[],
   row(%(owners)s::text[], %(robots)s::text[], %(session)s::text, %(windows)s::tstzmultirange, %(tags)s::text[],
-      %(equal)s::jsonb, %(metadata)s::jsonb)::filters)
+      %(equal)s::jsonb, %(metadata)s::jsonb, %(as_of)s::timestamptz, %(valid_at)s::timestamptz, %(sources)s::text[],
+      %(min_trust)s::smallint)::conditions)
 
 -- name: nearest
 select * from recall_nearest(%(embedding)b, %(model)s,
   row(%(owners)s::text[], %(robots)s::text[], %(session)s::text, %(windows)s::tstzmultirange, %(tags)s::text[],
-      %(equal)s::jsonb, %(metadata)s::jsonb)::filters,
+      %(equal)s::jsonb, %(metadata)s::jsonb, %(as_of)s::timestamptz, %(valid_at)s::timestamptz, %(sources)s::text[],
+      %(min_trust)s::smallint)::conditions,
   %(pool)s, %(limit)s, %(min_score)s)
 
 -- name: preceding
 select m.id as follower, b.* from mentions m, lateral (
   select s.* from mentions_with_content s
   where s.tenant = m.tenant and s.owner = m.owner and s.session = m.session and s.seq < m.seq and s.seq >= m.seq - 5
-    and s.forgotten_at is null and s.node_id is not null
+    and s.forgotten_at is null and s.node_id is not null and (s.expires_at is null or s.expires_at > memory_time())
   order by s.seq desc limit 1) b
 where m.tenant = this_tenant() and m.id = any(%(ids)s::uuid[])
   and (m.role is not null or m.name is not null or m.session <> '')
@@ -32,7 +35,7 @@ from mentions m
 cross join lateral (
   select s.* from mentions_with_content s
   where s.tenant = m.tenant and s.owner = m.owner and s.session = m.session and s.seq > m.seq and s.seq <= m.seq + 3
-    and s.forgotten_at is null and s.node_id is not null
+    and s.forgotten_at is null and s.node_id is not null and (s.expires_at is null or s.expires_at > memory_time())
     and (s.role is distinct from m.role or s.name is distinct from m.name) and s.role is distinct from 'tool'
   order by s.seq limit 1) b
 left join lateral (

@@ -127,6 +127,7 @@ def _item(row: Row, words: Row | None) -> Item:
         seq=words["seq"] or 0,
         tags=tuple(words["tags"]),
         keys=tuple(words["keys"]),
+        expires_at=None if words["expires_at"] is None else words["expires_at"].timestamp(),
     )
 
 

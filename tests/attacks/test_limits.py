@@ -125,7 +125,7 @@ def test_a_tag_of_millions_of_characters_is_refused_with_a_short_message(text: s
 
 @pytest.fixture
 def preparer() -> Preparer:
-    return Preparer(owner="", session="", longest=10**9, count=len, new_id=new_id)
+    return Preparer(owner="", session="", settings=Settings(), count=len, new_id=new_id)
 
 
 def test_a_call_may_have_a_million_tags(preparer: Preparer, monkeypatch: pytest.MonkeyPatch, clock: Any) -> None:

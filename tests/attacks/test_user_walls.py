@@ -75,7 +75,7 @@ class Walled:
         """Begin a transaction as our processes do, but without a claim; answers with its terms."""
         connection.execute("begin")
         values = {"role": self.database.roles.name(role), "path": search_path(self.settings.schema_), "tenant": tenant}
-        connection.execute(load("database")["enter"], values | {"timeout": "30000", "idle": "30000"})
+        connection.execute(load("database")["enter"], values | {"now": "", "timeout": "30000", "idle": "30000"})
         row = connection.execute(load("database")["claim_terms"]).fetchone()
         assert row is not None
         return row[0], row[1]
@@ -340,7 +340,7 @@ def test_a_search_that_forgets_its_owners_finds_those_that_are_claimed(walled: W
         owner_of = {row["id"]: row["owner"] for row in owner.execute("select id, owner from nodes").fetchall()}
         passages = owner.execute("select node_id, id from passages where node_id is not null").fetchall()
     anybody = {"nodes": [row["node_id"] for row in passages], "passages": [row["id"] for row in passages]}
-    filters = "row(%(owners)s::text[], null, null, null, null, null, null)::filters"
+    filters = "row(%(owners)s::text[], null, null, null, null, null, null, null, null, null, null)::conditions"
     asked = (
         f"select nodes from recall_candidates('ferry boiler passport salary garden', null, null, {filters}, 50, 50, 0.5, "
         "null, null, true, true, false, false)"
@@ -355,7 +355,8 @@ def test_a_search_that_forgets_its_owners_finds_those_that_are_claimed(walled: W
             assert seen == (set() if owners == ["bob"] else {"ann", ""})
             assert {row[0] for row in connection.execute(shown, anybody | {"owners": owners})} == seen
             speakers = (
-                "select matching_speakers('{ann,bob}', row(%s::text[], null, null, null, null, null, null)::filters)"
+                "select matching_speakers('{ann,bob}', "
+                "row(%s::text[], null, null, null, null, null, null, null, null, null, null)::conditions)"
             )
             assert connection.execute(speakers, [owners]).fetchone() == ([] if owners == ["bob"] else ["ann"],)
     with walled.session() as connection:

@@ -169,3 +169,15 @@ def test_a_model_that_is_not_the_tenants_is_refused_with_the_command(htm: Htm) -
     done = htm("recall", "tea", "--embedder", "another")
     assert done.code == 1
     assert "htm reembed --embedder" in done.err
+
+
+def test_times_and_sources_are_options_of_remember(htm: Htm) -> None:
+    htm("remember", "The code is kingfisher.", "--valid", "until 12 May 2031", "--ttl", "30 days", "--source", "web")
+    [said] = htm("timeline", "--json").json
+    assert said["source"] == "web"
+    assert said["trust"] == 0
+    assert said["valid_words"] == "until 12 May 2031"
+    assert said["expires_at"] is not None
+    assert htm("sweep", "--json").json == {"swept": 0}
+    for words in (("--source", "rumour"), ("--ttl", "soon"), ("--valid", "some day")):
+        assert htm("remember", "x", *words).code == 2

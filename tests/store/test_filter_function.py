@@ -224,7 +224,7 @@ def test_the_predicate_on_mentions_is_inlined_so_that_indexes_serve_it(database:
     with database.owner() as connection:
         rows = connection.execute(
             "explain (verbose) select 1 from mentions m where m.tenant = 't' and m.node_id = gen_random_uuid() "
-            "and mention_matches(m, array['ann'], null, 's', null, '{\"a\": 1}', null)"
+            "and mention_matches(m, array['ann'], null, 's', null, '{\"a\": 1}', null, null, null, null, null)"
         ).fetchall()
     text = "\n".join(row["QUERY PLAN"] for row in rows)
     assert "mention_matches" not in text

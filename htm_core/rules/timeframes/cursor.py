@@ -86,6 +86,10 @@ class Cursor:
                 return phrase
         return ""
 
+    def has_digits(self, place: int) -> bool:
+        """Whether the words taken since a place have a number in digits, such as a year."""
+        return any(token.kind != "word" for token in self._tokens[place : self.place])
+
     @property
     def after_possessive(self) -> bool:
         """Whether the word taken last has a possessive 's: "last week's"."""

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, tzinfo
-from typing import TypeAlias
 
 from ...errors import InvalidInput
-from ...types import Window
+from ...types import TimeframeLike, Window
 from ..limits import TIMEFRAME_LENGTH, TIMEFRAMES
 from .calendar import ONE_DAY, Calendar, Days, WeekStart
 from .cursor import Cursor
@@ -19,10 +18,6 @@ from .phrases import phrase
 from .questions import asked_time
 from .sentences import find_time
 from .words import tokens
-
-Moment: TypeAlias = date | datetime | None
-OneTimeframe: TypeAlias = str | date | datetime | Window | tuple[Moment, Moment]
-TimeframeLike: TypeAlias = OneTimeframe | Sequence[OneTimeframe] | None
 
 EXAMPLES = (
     '"last week", "5 days ago", "since Monday", "between 1 and 15 January", "last 30 days", "Q3 2025", "2026-01-15", '

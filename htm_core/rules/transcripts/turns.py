@@ -103,6 +103,7 @@ def draft(turn: Turn, *, format: str, position: int) -> Draft:
         at=turn.at,
         metadata=storable_metadata(turn) or None,
         payload=exact,
+        source=None if turn.role in ("user", "assistant", "tool") else "import",
     )
 
 

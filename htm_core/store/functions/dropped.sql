@@ -20,3 +20,16 @@ drop function if exists htm.recall(text, pgvector.halfvec, text, htm.filters, in
 drop function if exists htm.days_outside(timestamptz, tstzmultirange);
 drop function if exists htm.context_share(bigint);
 drop function if exists htm.corroborated_coverage(float8, float8, float8);
+drop function if exists htm.write_entries(text, text, text, uuid[], text[], int[], timestamptz[], float8[], jsonb[], boolean[], int, uuid[], uuid[], int[], int[], int[], text[], uuid[], uuid[], text[], text[], text[], text[], timestamptz[], text[], text[], jsonb[], bytea[], boolean[], int[]);
+drop function if exists htm.matching_speakers(text[], htm.filters);
+drop function if exists htm.plan_search(htm.filters, integer, boolean);
+drop function if exists htm.node_condition(htm.filters);
+drop function if exists htm.vector_search(pgvector.halfvec, htm.vector_spaces, htm.filters, htm.search_plan, integer, boolean);
+drop function if exists htm.exact_vector_search(pgvector.halfvec, integer, text[], uuid[], integer);
+drop function if exists htm.text_search(htm.weighted_query, htm.filters, htm.search_plan, integer);
+drop function if exists htm.exact_text_search(pgvector.sparsevec, tsquery, htm.filters, uuid[], boolean, integer);
+drop function if exists htm.phrase_search(text[], htm.filters, htm.search_plan, uuid[]);
+drop function if exists htm.node_matches(uuid, htm.filters);
+drop function if exists htm.filtered_nodes(htm.filters, integer);
+drop function if exists htm.filters_mentions(htm.filters) cascade;
+drop function if exists htm.mention_matches(htm.mentions, text[], text[], text, tstzmultirange, jsonb, jsonb) cascade;

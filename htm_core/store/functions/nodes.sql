@@ -28,6 +28,17 @@ begin
   where v.tenant = htm.this_tenant() and v.node_id = any(turned);
 end $$;
 
+-- The tenants in which something has expired and is not hidden yet, or was hidden as expired before a time and is not erased yet.
+-- Only workers may know what tenants there are; to anybody else there are none.
+create or replace function htm.tenants_with_expired(before timestamptz, by_expiry text) returns text[]
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  select coalesce(array_agg(t.tenant order by t.tenant), '{}') from htm.tenants t
+  where current_setting('role') = 'htm_worker' and (
+    exists (select from htm.mentions m where m.tenant = t.tenant and m.expires_at <= htm.memory_time() and m.forgotten_at is null)
+    or exists (select from htm.mentions m where m.tenant = t.tenant and m.forgotten_at < before and m.forgotten_by = by_expiry
+               and not m.purged));
+$$;
+
 -- Node metadata is that of its mentions merged; the latest wins.
 create or replace function htm.refresh_metadata(ids uuid[]) returns void language sql
 begin atomic

@@ -19,7 +19,7 @@
 -- `standing`, `phrase_shares`, `uses`, and `tag_nodes` with the terms in their tags. `best_score` is what all words of the query would score, `vector_weight` the weight of the vector in this search,
 -- `terms` the heaviest words of the query as sparse vectors in pgvector's binary form, like `weights`, those of the best passage of each node.
 create or replace function htm.recall_candidates(
-  words text, embedding pgvector.halfvec, model text, f htm.filters, pool integer, max_hits integer, vector_share float8,
+  words text, embedding pgvector.halfvec, model text, f htm.conditions, pool integer, max_hits integer, vector_share float8,
   phrases text[], forms text[], with_context boolean, with_tags boolean, with_use boolean, with_wishes boolean,
   out known_speakers text[], out best_score float8, out query_words integer, out vector_weight float8, out terms bytea[],
   out nodes uuid[], out passages uuid[], out vector_ranks integer[], out text_ranks integer[], out cosines float8[],
@@ -36,7 +36,7 @@ set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off 
 declare
   me constant text := htm.this_tenant();
   query_vector constant pgvector.halfvec := embedding;
-  filtered constant boolean := f.tags is not null or htm.filters_mentions(f);
+  filtered constant boolean := f.tags is not null or htm.conditions_mentions(f);
   asked_owners constant text[] := htm.owners_in_claim(f.owners);     -- of the owners that are asked for, those that may be seen
   kept constant integer := greatest(pool, max_hits);            -- so many candidates of both searches go on
   looked_around constant integer := greatest(15, max_hits);     -- and for so many of them, what was said around them is read
@@ -125,7 +125,8 @@ begin
              m.role is not null or m.name is not null or m.session <> '' as in_conversation
       from htm.mentions m
       where m.tenant = me and m.node_id = r.node_id
-        and htm.mention_matches(m, asked_owners, f.robots, f.session, f.windows, f.equal, f.metadata)
+        and htm.mention_matches(m, asked_owners, f.robots, f.session, f.windows, f.equal, f.metadata,
+                                f.as_of, f.valid_at, f.sources, f.min_trust)
       order by m.at desc limit 3) m
     where r.place <= kept or r.node_id = any(wishes)),
   -- What was said up to two messages before and after the best of them. A text of so many words neither takes from it nor gives to it
@@ -134,7 +135,9 @@ begin
     select n.* from candidate_mentions c, lateral (
       select m.node_id, m.id, m.owner, m.session, m.seq, m.role, m.name, m.at from htm.mentions m
       where m.tenant = me and m.owner = c.owner and m.session = c.session and m.seq between c.seq - 2 and c.seq + 2
-        and m.forgotten_at is null and m.node_id is not null and m.id <> c.id
+        and m.forgotten_at is null and (m.expires_at is null or m.expires_at > coalesce(f.as_of, htm.memory_time()))
+        and (f.as_of is null or m.at <= f.as_of)
+        and m.node_id is not null and m.id <> c.id
         and (m.role is not null or m.name is not null or m.session <> '') offset 0) n
     where c.place <= looked_around and c.in_conversation and with_context and best_score is not null
       and c.node_length < 158),
@@ -234,7 +237,7 @@ end $$;
 -- Nearest neighbours alone: without words and signals, a hit is as good as its nearest passage, and nothing around it counts. Hits as
 -- `recall_hits` gives them, in the order of their rank, with their passages and how near these are.
 create or replace function htm.recall_nearest(
-  embedding pgvector.halfvec, model text, f htm.filters, pool integer, max_hits integer, min_score float8)
+  embedding pgvector.halfvec, model text, f htm.conditions, pool integer, max_hits integer, min_score float8)
 returns table (
   id uuid, content text, tokens integer, created_at timestamptz, owner text, importance float8, metadata jsonb, access_count bigint,
   accessed_at timestamptz, passage text, passage_length integer, tags text[], keys text[], version integer, mentions jsonb,
@@ -262,7 +265,8 @@ begin
       order by c.rank offset 0) x
     where x.cosine is not null and least(1, greatest(0, x.cosine) / 0.8) >= min_score and exists (
       select from htm.mentions m where m.tenant = me and m.node_id = x.node_id
-        and htm.mention_matches(m, f.owners, f.robots, f.session, f.windows, f.equal, f.metadata) offset 0)
+        and htm.mention_matches(m, f.owners, f.robots, f.session, f.windows, f.equal, f.metadata,
+                                f.as_of, f.valid_at, f.sources, f.min_trust) offset 0)
     limit max_hits) r;
   return query
   select h.*, ranks[h.place], cosines[h.place] from htm.recall_hits(chosen, passages, f) h;
@@ -270,7 +274,7 @@ end $$;
 
 -- All that chosen nodes show as hits, in their order: what they are, the text of the given passage, and the latest mentions that pass the
 -- filters. What may not be seen, or has no such mention, is left out.
-create or replace function htm.recall_hits(nodes uuid[], passages uuid[], f htm.filters)
+create or replace function htm.recall_hits(nodes uuid[], passages uuid[], f htm.conditions)
 returns table (
   id uuid, content text, tokens integer, created_at timestamptz, owner text, importance float8, metadata jsonb, access_count bigint,
   accessed_at timestamptz, passage text, passage_length integer, tags text[], keys text[], version integer, mentions jsonb,
@@ -303,11 +307,12 @@ begin
   cross join lateral (
     select jsonb_agg(jsonb_build_object(
              'id', m.id, 'robot', m.robot, 'session', m.session, 'role', m.role, 'name', m.name, 'seq', m.seq, 'at', m.at,
-             'metadata', m.metadata, 'payload', encode(m.payload, 'base64')) order by m.at desc, m.seq desc) as mentions
+             'metadata', m.metadata, 'payload', encode(m.payload, 'base64')) || htm.mention_origin(m) order by m.at desc, m.seq desc) as mentions
     from (
       select m.* from htm.mentions m
       where m.tenant = me and m.node_id = h.node_id
-        and htm.mention_matches(m, asked_owners, f.robots, f.session, f.windows, f.equal, f.metadata)
+        and htm.mention_matches(m, asked_owners, f.robots, f.session, f.windows, f.equal, f.metadata,
+                                f.as_of, f.valid_at, f.sources, f.min_trust)
       order by m.at desc, m.seq desc limit 20) m) said
   where said.mentions is not null
   order by h.place;

@@ -32,7 +32,8 @@ begin
     select m.id, m.node_id from htm.mentions m where m.tenant = old.tenant and m.source_id = old.id and m.node_id is not null),
   emptied as (
     update htm.mentions m set node_id = null, content = null, payload = null, metadata = '{}', name = null, external_id = null,
-           key = null, log_position = null, purged = true, forgotten_at = coalesce(m.forgotten_at, now())
+           key = null, log_position = null, purged = true, forgotten_at = coalesce(m.forgotten_at, now()),
+           valid = null, valid_words = null, expires_at = null, source = null, trust = null
     from taken t where m.tenant = old.tenant and m.id = t.id)
   select array_agg(distinct node_id order by node_id) into touched from taken;
   if touched is null then return null; end if;

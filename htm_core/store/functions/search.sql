@@ -59,7 +59,7 @@ end $$;
 -- How the two searches go about it: looking up the nodes that pass the filters, reading all rows of the owners, or following an index.
 -- Without words, so many nodes are gathered as are worth looking up: the index of vectors is followed with the filters checked on
 -- the way, and the more nodes pass them the sooner it is through.
-create or replace function htm.plan_search(f htm.filters, pool integer, without_words boolean) returns htm.search_plan
+create or replace function htm.plan_search(f htm.conditions, pool integer, without_words boolean) returns htm.search_plan
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
   me constant text := htm.this_tenant(); owners constant text[] := f.owners;
@@ -84,7 +84,7 @@ begin
     -- they are a random sample. How many have tags is soon seen, and says how many can pass with them.
     select count(*) >= often into passed_often from (
       select s.* from htm.mentions s where s.tenant = me and s.node_id >= anywhere order by s.node_id, s.at desc limit 64) m
-    where htm.mention_matches(m, owners, f.robots, f.session, f.windows, f.equal, f.metadata);
+    where htm.mention_matches(m, owners, f.robots, f.session, f.windows, f.equal, f.metadata, f.as_of, f.valid_at, f.sources, f.min_trust);
   end if;
   if plan.filtered and not passed_often then
     plan.node_ids := htm.filtered_nodes(f, case when without_words and are_many then worth_looking_up else many end);
@@ -105,7 +105,7 @@ end $$;
 
 -- The filters as a condition on the nodes of vectors "v", for a statement of which $1 is the tenant and $2 the filters: each is looked
 -- up by its node. The offsets keep the planner from turning that into a join, for which it would read all that passes the filters.
-create or replace function htm.node_condition(f htm.filters) returns text language sql immutable set search_path = pg_catalog, pg_temp
+create or replace function htm.node_condition(f htm.conditions) returns text language sql immutable set search_path = pg_catalog, pg_temp
 begin atomic
   select case cardinality(f.tags) when 0 then '' when 1 then
       ' and exists (select from htm.tags t where t.tenant = $1 and t.node_id = v.node_id and t.tag = ($2).tags[1] offset 0)' else coalesce(
@@ -116,13 +116,13 @@ begin atomic
       || case when f.windows is null then '' else      -- most are outside of them, which this says sooner
       ' and m.at >= coalesce(lower(($2).windows), ''-infinity'') and m.at <= coalesce(upper(($2).windows), ''infinity'')' end ||
       ' and htm.mention_matches('
-      'm, ($2).owners, ($2).robots, ($2).session, ($2).windows, ($2).equal, ($2).metadata) offset 0)' end;
+      'm, ($2).owners, ($2).robots, ($2).session, ($2).windows, ($2).equal, ($2).metadata, ($2).as_of, ($2).valid_at, ($2).sources, ($2).min_trust) offset 0)' end;
 end;
 
 -- The nodes whose passages are nearest to the query's vector. Without words there is nothing that finds again what the index missed:
 -- then it is followed further. An index of signs alone says roughly what is near: more of that is read, and compared by its numbers.
 create or replace function htm.vector_search(
-  query_vector pgvector.halfvec, space htm.vector_spaces, f htm.filters, plan htm.search_plan, pool integer, without_words boolean)
+  query_vector pgvector.halfvec, space htm.vector_spaces, f htm.conditions, plan htm.search_plan, pool integer, without_words boolean)
 returns htm.vector_matches
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 declare
@@ -139,13 +139,13 @@ declare
   nearest constant text := case when space.quantized then
     ' select b.node_id, b.passage_id, b.embedding operator(pgvector.<=>) $3 as distance from ('
     'select v.node_id, v.passage_id, v.embedding from htm.vectors v '
-    'where v.space = %2$s and v.tenant = $1 and v.live and htm.owner_is_visible(($2).owners, v.owner) '
+    'where v.space = %2$s and v.tenant = $1 and (v.live or ($2).as_of is not null) and htm.owner_is_visible(($2).owners, v.owner) '
     'and ($4 is null or (v.node_id in (select unnest($4))) is true)%3$s '
     'order by (pgvector.binary_quantize(v.embedding)::bit(%1$s)) operator(pgvector.<~>) (pgvector.binary_quantize($3)::bit(%1$s)) '
     'limit greatest($5, %4$s)) b order by distance limit $5'
   else
     ' select v.node_id, v.passage_id, v.embedding::pgvector.halfvec(%1$s) operator(pgvector.<=>) $3::pgvector.halfvec(%1$s) distance '
-    'from htm.vectors v where v.space = %2$s and v.tenant = $1 and v.live and htm.owner_is_visible(($2).owners, v.owner) '
+    'from htm.vectors v where v.space = %2$s and v.tenant = $1 and (v.live or ($2).as_of is not null) and htm.owner_is_visible(($2).owners, v.owner) '
     'and ($4 is null or (v.node_id in (select unnest($4))) is true)%3$s '
     'order by v.embedding::pgvector.halfvec(%1$s) operator(pgvector.<=>) $3::pgvector.halfvec(%1$s) limit $5' end;
   matches constant text :=
@@ -168,12 +168,12 @@ begin
     end loop;
     -- Vectors of others were nearer: only the rows of these owners are read, one by one.
   end if;
-  if not check_each then return htm.exact_vector_search(query_vector, space.id, f.owners, allowed_nodes, pool); end if;
+  if not check_each then return htm.exact_vector_search(query_vector, space.id, f.owners, allowed_nodes, pool, f.as_of is not null); end if;
   foreach most in array array[4 * pool, null] loop
     execute format(
       'with near as materialized ('
       'select v.node_id, v.passage_id, v.embedding operator(pgvector.<=>) $3 as distance from htm.vectors v '
-      'where v.tenant = $1 and v.space = %1$s and v.live and htm.owner_is_visible(($2).owners, v.owner)%2$s '
+      'where v.tenant = $1 and v.space = %1$s and (v.live or ($2).as_of is not null) and htm.owner_is_visible(($2).owners, v.owner)%2$s '
       'order by (v.embedding operator(pgvector.<=>) $3) + 0, v.node_id limit $5)' || matches, space.id, conditions)
     into answer.nodes, answer.passages, answer.distances, passages_read using me, f, query_vector, allowed_nodes, most, pool;
     exit when cardinality(answer.nodes) >= pool or passages_read < most;
@@ -185,7 +185,7 @@ end $$;
 -- of its own; so the statement is planned once a session. The nearest are kept while the rest is read, which is faster than to sort
 -- all by node. Mostly a node has one passage or two. Where a few nodes have all that is kept, it is read once more and all is kept.
 create or replace function htm.exact_vector_search(
-  query_vector pgvector.halfvec, space_id integer, owners text[], allowed_nodes uuid[], pool integer) returns htm.vector_matches
+  query_vector pgvector.halfvec, space_id integer, owners text[], allowed_nodes uuid[], pool integer, also_hidden boolean) returns htm.vector_matches
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
@@ -199,14 +199,14 @@ begin
       select x.node_id, x.passage_id, x.embedding operator(pgvector.<=>) query_vector as distance
       from htm.each_id(allowed_nodes) g(id) cross join lateral (
         select v.* from htm.vectors v where v.tenant = me and v.node_id = g.id offset 0) x
-      where x.space = space_id and x.live and htm.owner_is_visible(owners, x.owner)
+      where x.space = space_id and (x.live or also_hidden) and htm.owner_is_visible(owners, x.owner)
       union all
       select x.* from unnest(by_owners) g(owner) cross join lateral (
         select v.node_id, v.passage_id, v.embedding operator(pgvector.<=>) query_vector from htm.vectors v
-        where v.tenant = me and v.space = space_id and v.owner = g.owner and v.live offset 0) x
+        where v.tenant = me and v.space = space_id and v.owner = g.owner and (v.live or also_hidden) offset 0) x
       union all
       select v.node_id, v.passage_id, v.embedding operator(pgvector.<=>) query_vector from htm.vectors v
-      where of_everybody and v.tenant = me and v.space = space_id and v.live and htm.owner_is_visible(null, v.owner)),
+      where of_everybody and v.tenant = me and v.space = space_id and (v.live or also_hidden) and htm.owner_is_visible(null, v.owner)),
     nearest as materialized (
       select c.* from compared c order by c.distance, c.node_id limit most),
     -- Each node with its nearest passage.
@@ -262,7 +262,7 @@ begin
 end $$;
 
 -- The nodes whose passages have the words of the query, the best first.
-create or replace function htm.text_search(query_terms htm.weighted_query, f htm.filters, plan htm.search_plan, pool integer) returns uuid[]
+create or replace function htm.text_search(query_terms htm.weighted_query, f htm.conditions, plan htm.search_plan, pool integer) returns uuid[]
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
   me constant text := htm.this_tenant(); owners constant text[] := f.owners; allowed_nodes constant uuid[] := plan.node_ids;
@@ -282,7 +282,7 @@ begin
       near as (
         select p.node_id, p.weights operator(pgvector.<#>) query_weights as distance from (
           select q.tenant, q.node_id, q.owner, q.live, q.weights from htm.passages q where q.lexemes @@ driving offset 0) p
-        where p.tenant = me and p.live and htm.owner_is_visible(owners, p.owner)
+        where p.tenant = me and (p.live or f.as_of is not null) and htm.owner_is_visible(owners, p.owner)
           and (allowed_nodes is null or p.node_id in (select unnest(allowed_nodes)))
         order by distance limit case when round = 1 then max_passages end),
       -- Their nodes. Filters that are checked one by one are checked from the best on.
@@ -302,7 +302,7 @@ end $$;
 -- The same by reading every passage: of these nodes, else of all that these owners have. Of the three reads one is done, as above.
 -- The words are compared outside of the reads, so that the index of all tenants' words is not taken.
 create or replace function htm.exact_text_search(
-  query_weights pgvector.sparsevec, any_word tsquery, f htm.filters, allowed_nodes uuid[], check_each boolean, pool integer) returns uuid[]
+  query_weights pgvector.sparsevec, any_word tsquery, f htm.conditions, allowed_nodes uuid[], check_each boolean, pool integer) returns uuid[]
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
   me constant text := htm.this_tenant(); owners constant text[] := f.owners;
@@ -313,15 +313,15 @@ begin
   with looked_in as (
     select x.* from htm.each_id(allowed_nodes) g(id) cross join lateral (
       select p.* from htm.passages p where p.tenant = me and p.node_id = g.id offset 0) x
-    where x.live and htm.owner_is_visible(owners, x.owner)
+    where (x.live or f.as_of is not null) and htm.owner_is_visible(owners, x.owner)
     union all
     select x.* from unnest(by_owners) g(owner) cross join lateral (
       select p.* from htm.passages p where p.tenant = me and p.owner = g.owner offset 0) x
-    where x.live
+    where x.live or f.as_of is not null
     union all
     select x.* from (
       select p.* from htm.passages p
-      where of_everybody and p.tenant = me and p.live and htm.owner_is_visible(null, p.owner) offset 0) x),
+      where of_everybody and p.tenant = me and (p.live or f.as_of is not null) and htm.owner_is_visible(null, p.owner) offset 0) x),
   best as (
     select l.node_id, min(l.weights operator(pgvector.<#>) query_weights) as distance from looked_in l
     where l.lexemes @@ any_word and (not check_each or htm.node_matches(l.node_id, f)) group by l.node_id order by 2, 1 limit pool)
@@ -340,7 +340,7 @@ end;
 
 -- The passages that have some of these phrases, and which share of them: among the nodes that the searches found, and among at most a
 -- thousand others that have all words of a phrase.
-create or replace function htm.phrase_search(phrases text[], f htm.filters, plan htm.search_plan, found_nodes uuid[])
+create or replace function htm.phrase_search(phrases text[], f htm.conditions, plan htm.search_plan, found_nodes uuid[])
 returns table (node_id uuid, passage_id uuid, share float8)
 language plpgsql stable rows 10 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 #variable_conflict use_column
@@ -363,7 +363,7 @@ begin
     select w.* from (
       select x.id, x.node_id, x.body, x.starts, x.stops from (
         select q.* from htm.passages q where q.lexemes @@ with_all_words offset 0) x
-      where x.tenant = me and x.live and htm.owner_is_visible(f.owners, x.owner) and (x.node_id = any(found_nodes)) is not true
+      where x.tenant = me and (x.live or f.as_of is not null) and htm.owner_is_visible(f.owners, x.owner) and (x.node_id = any(found_nodes)) is not true
         and (plan.node_ids is null or x.node_id = any(plan.node_ids)) limit most) w)
   select c.node_id, c.id, m.share
   from considered c join htm.nodes n on n.tenant = me and n.id = c.node_id

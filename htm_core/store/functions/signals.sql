@@ -1,7 +1,7 @@
 -- What a query names beside its subject.
 
 -- Which of these forms of a name a speaker has, as a whole or as the first part of it; the longest first.
-create or replace function htm.matching_speakers(forms text[], f htm.filters) returns text[]
+create or replace function htm.matching_speakers(forms text[], f htm.conditions) returns text[]
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare me constant text := htm.this_tenant(); owners constant text[] := htm.owners_in_claim(f.owners); known text[];

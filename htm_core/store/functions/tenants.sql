@@ -33,3 +33,9 @@ create or replace function htm.each_id(ids uuid[]) returns setof uuid language s
 begin atomic
   select unnest(ids);
 end;
+
+-- The time by which a transaction sees what has expired: the memory's, which it sets, else the server's.
+create or replace function htm.memory_time() returns timestamptz language sql stable parallel safe
+begin atomic
+  select coalesce(nullif(current_setting('htm.now', true), '')::timestamptz, now());
+end;

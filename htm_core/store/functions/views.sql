@@ -1,6 +1,15 @@
+-- When a mention holds, until when it is kept and where it came from, as the JSON of a hit has them.
+create or replace function htm.mention_origin(m htm.mentions) returns jsonb language sql immutable parallel safe
+begin atomic
+  select jsonb_build_object(
+    'valid', case when m.valid is not null then jsonb_build_object('start', lower(m.valid), 'stop', upper(m.valid)) end,
+    'valid_words', m.valid_words, 'expires_at', m.expires_at, 'source', m.source, 'trust', m.trust);
+end;
+
 -- Mentions with their words, behind the same wall as the tables.
 create or replace view htm.mentions_with_content with (security_invoker = true) as
 select m.tenant, m.id, m.node_id, m.owner, m.robot, m.session, m.seq, m.external_id, m.role, m.name, m.at, m.metadata,
-       m.payload, m.log_position, m.archived, m.forgotten_at, m.purged, coalesce(n.content, m.content, '') as content
+       m.payload, m.log_position, m.archived, m.forgotten_at, m.purged, coalesce(n.content, m.content, '') as content,
+       m.valid, m.valid_words, m.expires_at, m.source, m.trust, m.forgotten_by
 from htm.mentions m left join htm.nodes n on n.tenant = m.tenant and n.id = m.node_id;
 grant select on htm.mentions_with_content to htm_app, htm_worker;

@@ -16,6 +16,8 @@ create or replace function htm.write_entries(
   passages uuid[], passage_nodes uuid[], ordinals int[], starts int[], stops int[], bodies text[],
   mentions uuid[], mention_nodes uuid[], sessions text[], external_ids text[], roles text[], names text[], said_at timestamptz[],
   keys text[], own_contents text[], metadatas jsonb[], payloads bytea[], logged boolean[], traits int[] default null,
+  valid tstzrange[] default null, valid_words text[] default null, expires timestamptz[] default null, sources text[] default null,
+  trust smallint[] default null,
   out new_nodes uuid[], out new_metadata jsonb, out waiting uuid[], out unwritten integer)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
@@ -73,14 +75,16 @@ begin
     select coalesce(array_agg(q.node_id) filter (where not q.bulk), '{}') into waiting from queued q;
   end if;
   insert into htm.mentions (tenant, id, node_id, owner, robot, session, seq, external_id, role, name, at, key, content, metadata,
-                            payload, log_position)
+                            payload, log_position, valid, valid_words, expires_at, source, trust)
   select me, g.id, g.node_id, of_owner, of_robot, g.session, n.seq, g.external_id, g.role, g.name, g.at, g.key, g.content, g.metadata,
-         g.payload, case when g.logged then n.seq end
+         g.payload, case when g.logged then n.seq end, g.valid, g.valid_words, g.expires_at, g.source, g.trust
   from (
     select u.*, row_number() over (partition by u.session order by u.place desc) - 1 as later_ones
     from unnest(write_entries.mentions, mention_nodes, write_entries.sessions, external_ids, roles, names, said_at,
-                write_entries.keys, own_contents, metadatas, payloads, write_entries.logged)
-         with ordinality u(id, node_id, session, external_id, role, name, at, key, content, metadata, payload, logged, place)) g
+                write_entries.keys, own_contents, metadatas, payloads, write_entries.logged, write_entries.valid,
+                write_entries.valid_words, expires, sources, write_entries.trust)
+         with ordinality u(id, node_id, session, external_id, role, name, at, key, content, metadata, payload, logged, valid,
+                           valid_words, expires_at, source, trust, place)) g
   cross join lateral (select (reached ->> g.session)::bigint - g.later_ones as seq) n
   order by g.place;
 end $$;

@@ -1,0 +1,37 @@
+"""The calendar of an installation: its time zone, and what a timeframe means there."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from tzlocal import get_localzone
+
+from ..errors import InvalidInput
+from ..rules.timeframes.calendar import Calendar
+from ..rules.timeframes.parse import parse
+from ..settings import Settings
+from ..types import TimeframeLike, Window
+
+
+def timezone_of(settings: Settings) -> tzinfo:
+    """The time zone of words such as "yesterday": the settings', else the machine's."""
+    name = settings.timezone
+    try:
+        return ZoneInfo(name) if name else get_localzone()
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise InvalidInput(
+            f"expected Settings.timezone to be an IANA zone such as 'Europe/Oslo', got {name!r}"
+        ) from error
+
+
+def calendar_at(now: datetime, *, settings: Settings) -> Calendar:
+    """The calendar of something that is said at a time."""
+    return Calendar(now=now.astimezone(UTC), zone=timezone_of(settings), week_start=settings.week_start)
+
+
+def windows_at(timeframe: TimeframeLike, now: datetime, *, settings: Settings) -> tuple[Window, ...]:
+    """The windows of a timeframe, as it is meant at a time; none for None."""
+    if timeframe is None:
+        return ()
+    return parse(timeframe, now=now, week_start=settings.week_start, timezone=timezone_of(settings))

@@ -1,0 +1,58 @@
+"""Where a memory came from, and how far to trust it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import get_args
+
+from ..errors import InvalidInput
+from ..types import Source
+
+SOURCES: tuple[Source, ...] = get_args(Source)
+# The level of each source; docs/change.md says why in this order.
+TRUST: Mapping[Source | None, int] = {
+    "user": 4,
+    None: 4,  # the program itself, which nobody else wrote
+    "assistant": 3,
+    "import": 2,
+    "file": 2,
+    "tool": 1,
+    "web": 0,
+}
+MOST_TRUSTED = 4
+_ROLES: tuple[Source, ...] = ("user", "assistant", "tool")
+
+
+def source_of(source: Source | None, role: str | None) -> Source | None:
+    """Where something came from: the source that was given, else its role; None is the program itself."""
+    if source is not None:
+        return source
+    return next((each for each in _ROLES if each == role), None)
+
+
+def trust_of(trust: int | None, source: Source | None) -> int:
+    """The trust level that was given, else that of the source."""
+    return TRUST[source] if trust is None else trust
+
+
+def check_source(source: object) -> Source:
+    """One of the sources; raises `InvalidInput`."""
+    if source not in SOURCES:
+        raise InvalidInput(f"expected source to be one of {', '.join(SOURCES)} or None, got {source!r:.80}")
+    return source
+
+
+def check_sources(sources: Sequence[Source | None]) -> list[str]:
+    """The sources that count, as the database has them: "" is the program itself; raises `InvalidInput`."""
+    if isinstance(sources, str) or not isinstance(sources, Sequence):
+        raise InvalidInput(f"expected sources to be a list of {', '.join(SOURCES)} and None, got {sources!r:.80}")
+    return ["" if source is None else check_source(source) for source in sources]
+
+
+def check_trust(trust: object) -> int:
+    """A whole number from 0 to 4; raises `InvalidInput`."""
+    if isinstance(trust, bool) or not isinstance(trust, int) or not 0 <= trust <= MOST_TRUSTED:
+        raise InvalidInput(
+            f"expected trust to be a whole number from 0 (a page of the web) to {MOST_TRUSTED} (the user), got {trust!r:.80}"
+        )
+    return trust

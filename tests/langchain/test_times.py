@@ -1,0 +1,85 @@
+"""When memories hold, in what an agent is shown and what a retriever finds."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import HumanMessage
+
+from htm_core import InvalidInput, Memory, Window
+from htm_langchain import HTMMemoryMiddleware, HTMRetriever, create_recall_tool
+from tests.conftest import Make
+from tests.langchain.models import scripted, texts
+
+QUESTION = "What is the office door code?"
+NOW = datetime.now(UTC)
+PAST, FUTURE = NOW - timedelta(days=400), NOW + timedelta(days=400)
+
+
+def day(moment: datetime) -> str:
+    return f"{moment.day} {moment:%B %Y}"
+
+
+def filled(memory: Memory) -> None:
+    """A code that has ended, one that holds for a while, and one that a page told."""
+    memory.remember("The office door code is 1111.", role="user", valid=Window(start=None, stop=PAST))
+    memory.remember("The office door code is 2222.", role="user", valid=Window(start=PAST, stop=FUTURE))
+    memory.remember("The office door code is 3333.", role="user", source="web")
+
+
+def shown(make: Make, **run: Any) -> str:
+    """What an agent is shown for the question, in a run with these choices."""
+    model = scripted()
+    with make(user="ann") as memory:
+        filled(memory)
+    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make())])
+    agent.invoke({"messages": [HumanMessage(QUESTION)]}, {"configurable": {"thread_id": "t", "user_id": "ann", **run}})
+    return "\n".join(texts(model.seen[-1]))
+
+
+def test_the_middlewares_block_says_until_when_something_holds_and_what_has_ended(make: Make) -> None:
+    block = shown(make)
+    zone_days = {day(PAST - timedelta(days=by)) for by in (-1, 0, 1)}
+    assert any(f"ended {each}] " in line and "1111" in line for line in block.splitlines() for each in zone_days)
+    assert any("until " in line and "2222" in line for line in block.splitlines())
+    assert block.index("2222") < block.index("1111")
+
+
+def test_a_run_narrows_by_times_sources_and_trust(make: Make) -> None:
+    assert "1111" not in shown(make, valid_at=NOW)
+    assert "2222" not in shown(make, valid_at=(PAST - timedelta(days=1)).isoformat())
+    assert "3333" not in shown(make, min_trust=1)
+    only = shown(make, sources=["web"])
+    assert "3333" in only
+    assert "2222" not in only
+    assert "2222" not in shown(make, as_of=PAST.isoformat())
+
+
+def test_a_retriever_takes_the_same_and_says_it_in_the_metadata(make: Make) -> None:
+    with make() as memory:
+        filled(memory)
+        found = HTMRetriever(memory=memory, min_trust=1).invoke(QUESTION)
+        about = {document.page_content[-5:-1]: document.metadata["htm"] for document in found}
+        assert set(about) == {"1111", "2222"}
+        assert about["1111"]["ended"]
+        assert about["1111"]["holds"].startswith("ended ")
+        assert not about["2222"]["ended"]
+        assert about["2222"]["holds"].startswith("until ")
+        assert (about["2222"]["source"], about["2222"]["trust"]) == ("user", 4)
+        retriever = HTMRetriever(memory=memory, valid_at=NOW, sources=["user", "web"])
+        assert {document.page_content[-5:-1] for document in retriever.invoke(QUESTION)} == {"2222", "3333"}
+        assert {d.page_content[-5:-1] for d in retriever.invoke(QUESTION, sources=["web", "tool"])} == {"3333"}
+        with pytest.raises(InvalidInput):
+            retriever.invoke(QUESTION, valid_at="some day")
+
+
+def test_a_tools_reply_says_until_when_something_holds(make: Make) -> None:
+    with make() as memory:
+        filled(memory)
+        recall = create_recall_tool(memory)
+        lines = str(recall.invoke({"query": QUESTION})).splitlines()
+    assert any("until " in line and "2222" in line for line in lines)
+    assert any("ended " in line and "1111" in line for line in lines)
