@@ -5,17 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from ..types import AppliedTimeframe, Hit
+from .origin import origin_of, said_by
 
 KEY = "htm"
 
 
 def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe | None = None) -> dict[str, Any]:
-    """Relevance, ranks, best passage, tags and importance of a hit, and who said it when; `at` is an ISO time.
+    """Relevance, ranks, best passage, tags and importance of a hit, who said it when, and where it comes from; `at` is an ISO time.
+
+    `source` and `trust` are those of a `Mention`; `place` is the address of a page or the name of a file.
 
     `degraded` is the recall's own: a sentence when a part of the search was missing, else None. `timeframe` is it, too: a
     sentence when the hits are from other times than the query names, else None.
     """
-    said = hit.mention
+    said = said_by(hit)
+    origin = origin_of(said) if said else None
     return {
         "relevance": hit.relevance,
         "vector_rank": hit.vector_rank,
@@ -28,6 +32,9 @@ def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe 
         "role": said and said.role,
         "name": said and said.name,
         "at": said and said.at.isoformat(),
+        "source": said and said.source,
+        "trust": said and said.trust,
+        "place": origin and origin.place,
         "degraded": degraded,
         "timeframe": timeframe and timeframe.note,
     }
