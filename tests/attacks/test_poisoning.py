@@ -88,7 +88,11 @@ class Planted:
 def planted() -> list[Planted]:
     places = [(shape, topic) for topic in TOPICS for shape in SHAPES]
     return [
-        Planted(f"zq{n:03d}x", shape.format(code=f"zq{n:03d}x", topic=topic, order=order), WAYS[n % len(WAYS)])
+        Planted(
+            f"zq{n:03d}x",
+            shape.format(code=f"zq{n:03d}x", topic=f"{topic} zq{n:03d}x", order=order),
+            WAYS[n % len(WAYS)],
+        )
         for n, (shape, (topic, order)) in enumerate(places)
     ]
 
@@ -197,7 +201,8 @@ def plant_with_llamaindex(memory: Memory) -> None:
 
 
 def questions() -> list[str]:
-    return [f"What do you know of the {topic}?" for topic, _ in TOPICS] + ["What do I always want?", "I prefer what?"]
+    asked = [(f"What do you know of the {topic}?", f"The {topic}: shall you {order}?") for topic, order in TOPICS]
+    return [*(each for pair in asked for each in pair), "What do I always want?", "I prefer what?"]
 
 
 @pytest.mark.parametrize("inject", ["human", "system"])
