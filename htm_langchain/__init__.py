@@ -12,6 +12,7 @@ from htm_core import __version__ as __version__
 
 if TYPE_CHECKING:
     from .chains import with_memory
+    from .drafts import document_drafts
     from .embedder import HTMEmbeddings
     from .history import HTMChatMessageHistory
     from .middleware import HTMMemoryMiddleware
@@ -38,6 +39,7 @@ __all__ = [
     "create_palace_tools",
     "create_recall_tool",
     "create_remember_tool",
+    "document_drafts",
     "with_memory",
 ]
 
@@ -57,6 +59,7 @@ _MODULES = {
     "create_palace_tools": ("palace_tools", "langchain"),
     "create_recall_tool": ("tools", "langchain"),
     "create_remember_tool": ("tools", "langchain"),
+    "document_drafts": ("drafts", "langchain"),
     "with_memory": ("chains", "langchain"),
 }
 _FRAMEWORK = {"langchain", "langchain_core", "langgraph"}

@@ -16,6 +16,7 @@ from langchain_core.runnables.utils import ConfigurableFieldSpec
 from htm_core import InvalidInput, Memory, is_anonymous
 from htm_core.integration.choices import check_choices
 from htm_core.integration.keep import Keep, check_keep
+from htm_core.integration.origin import check_min_trust
 from htm_core.integration.scope import check_memory, memory_for
 
 from .answers import Answer
@@ -68,6 +69,7 @@ def with_memory(
     recall_timeout: float | None = 10.0,
     timeout: float | None = 10.0,
     min_score: float = 0.0,
+    min_trust: int = 0,
     limit: int | None = None,
     where: Mapping[str, Any] | None = None,
     tags: Sequence[str] | None = None,
@@ -100,6 +102,8 @@ def with_memory(
             failure the next calls do without memory for a while, and wait for nothing.
         min_score: The lowest score, from 0 (the default) to 1, of a passage that is shown. What is shown and how much of it
                 goes by relevance: see docs/why/relevance.md.
+        min_trust: The lowest trust, from 0 (the default) to 4, of what is shown: 1 leaves out pages of the web, 2 results of
+            tools, too, 3 files and imports, 4 all but the user's own words. What comes from outside is marked in any case.
         where: A filter on the metadata of what is recalled, such as `{"project": "atlas"}`; by default none.
         tags: Tags that a recalled memory must have, all of them; by default none.
         timeframe: When it was said, such as "last month"; "auto" reads it from the question. By default any time.
@@ -142,6 +146,7 @@ def with_memory(
                 limit=check_recall_limit(limit, recall_limit), where=where, tags=tags, timeframe=timeframe
             ),
             min_score=check_score(min_score),
+            min_trust=check_min_trust(min_trust),
             scope="user",
             timeout=check_timeout(recall_timeout),
             restore=True,

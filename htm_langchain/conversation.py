@@ -88,6 +88,7 @@ class Conversation:
         run: What stands for the run in which the turn began.
         deadline: The time that memory has left in this turn.
         keep: Which messages recall may find, as `htm_core.integration.keep.check_keep` has it; by default all.
+        by_agent: Whether another agent speaks where a user does elsewhere, so that these are not a user's words.
     """
 
     memory: Memory
@@ -106,6 +107,7 @@ class Conversation:
     is_deleted: bool = False
     run: object | None = None
     keep: Kept = None
+    by_agent: bool = False
     deadline: Deadline = field(init=False)
     _entries: Entries | None = None
 
@@ -306,6 +308,7 @@ class Conversation:
                     id=each.id or str(uuid4()),
                     metadata={INTERRUPTED: True} if each.response_metadata.get(INTERRUPTED) is True else None,
                     thread=self._mark,
+                    by_agent=self.by_agent,
                 ),
                 each,
                 self.keep,
@@ -442,7 +445,7 @@ def _draft_again(id: str | None, mention: Mention) -> Draft:
     """An entry of the log as it was written, so that it stays the same one."""
     return Draft(
         content=mention.content, id=id, role=mention.role, name=mention.name, payload=mention.payload,
-        metadata=mention.metadata,
+        metadata=mention.metadata, source=mention.source, trust=mention.trust,
     )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from langchain_core.messages import (
 from htm_core import Draft, Mention
 from htm_core.integration import exact_json
 from htm_core.integration.messages import read_payload, safe_repr, searchable, storable_name, write_payload
+from htm_core.integration.origin import EXTERNAL, quoted
 
 FORMAT = "langchain/1"
 # LangChain's own mark of a message that no person typed. Its providers do not send the mark to the model.
@@ -72,6 +73,8 @@ def message_of(mention: Mention, *, id: str | None = None) -> BaseMessage:
     except ValueError:
         if mention.role == "tool":
             message = ToolMessage(content=mention.content, tool_call_id="")
+        elif mention.source in EXTERNAL:  # a page or a file has no role in a chat, and these are nobody's words
+            message = HumanMessage(content=quoted(mention), additional_kwargs={SOURCE: "htm"})
         else:
             types: dict[str | None, type[BaseMessage]] = {"assistant": AIMessage, "system": SystemMessage}
             message = types.get(mention.role, HumanMessage)(content=mention.content, name=mention.name)
@@ -80,13 +83,24 @@ def message_of(mention: Mention, *, id: str | None = None) -> BaseMessage:
 
 
 def draft_of(
-    message: BaseMessage, *, id: str, metadata: Mapping[str, Any] | None = None, thread: str | None = None
+    message: BaseMessage,
+    *,
+    id: str,
+    metadata: Mapping[str, Any] | None = None,
+    thread: str | None = None,
+    by_agent: bool = False,
 ) -> Draft:
-    """What is stored of a message under an id: its words, who said them, and the exact message, with its thread."""
+    """What is stored of a message under an id: its words, who said them, and the exact message, with its thread.
+
+    `by_agent` says that another agent speaks where a user does elsewhere. Neither the message's name nor its metadata decides
+    where it comes from: its type does.
+    """
+    role = role_of(message)
     return Draft(
         content=words_of(message),
         id=stored_id(id),
-        role=role_of(message),
+        role=role,
+        source="import" if role is None else "assistant" if role == "user" and by_agent else None,
         name=storable_name(message.name),
         payload=encode(message, thread=thread),
         metadata=metadata,

@@ -27,6 +27,7 @@ from htm_core import InvalidInput, Memory, Scope
 from htm_core.integration.choices import Choices, check_choices
 from htm_core.integration.deadline import MemorySkipped
 from htm_core.integration.keep import Keep, check_keep
+from htm_core.integration.origin import check_min_trust
 from htm_core.integration.scope import check_memory, memory_for
 from htm_core.palace import Consulted
 
@@ -147,6 +148,8 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
             failure the next turns do without memory for a while, and wait for nothing.
         min_score: The lowest score, from 0 (the default) to 1, of a passage that is shown. What is shown and how much of it
                 goes by relevance: see docs/why/relevance.md.
+        min_trust: The lowest trust, from 0 (the default) to 4, of what is shown: 1 leaves out pages of the web, 2 results of
+            tools, too, 3 files and imports, 4 all but the user's own words. What comes from outside is marked in any case.
         where: A filter on the metadata of what is recalled, such as `{"project": "atlas"}`; by default none.
         tags: Tags that a recalled memory must have, all of them; by default none.
         timeframe: When it was said, such as "last month"; "auto" reads it from the question. By default any time.
@@ -200,6 +203,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         recall_timeout: float | None = 10.0,
         timeout: float | None = 10.0,
         min_score: float = 0.0,
+        min_trust: int = 0,
         limit: int | None = None,
         where: Mapping[str, Any] | None = None,
         tags: Sequence[str] | None = None,
@@ -236,6 +240,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         self._recall = PromptRecall(
             choices=choices,
             min_score=check_score(min_score),
+            min_trust=check_min_trust(min_trust),
             scope=check_choice(scope, SCOPES, what="scope"),
             timeout=check_timeout(recall_timeout),
             restore=restore,
@@ -244,7 +249,9 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         self._inject = check_choice(inject, ("human", "system"), what="inject")
         self._subagents = subagents
         self._name = check_name(name)
-        self.tools = _tools(tools, memory, ToolOptions(user, session, self._tenant, trust_context, scope, choices))
+        self.tools = _tools(
+            tools, memory, ToolOptions(user, session, self._tenant, trust_context, scope, choices, min_trust)
+        )
         note_inputs()
         self._conversations = Conversations()
         self._counters = Counters()
@@ -464,7 +471,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
             if subagent is None:
                 return Conversation(memory, log=session, thread=thread, keep=self._keep)
             log, saves = f"{session}/{subagent}", self._subagents
-            return Conversation(memory, log=log, saves=saves, restores=False, keep=self._keep)
+            return Conversation(memory, log=log, saves=saves, restores=False, keep=self._keep, by_agent=True)
 
         return key, self._conversations.of(key, open)
 
@@ -542,6 +549,7 @@ class ToolOptions:
     trust_context: bool
     scope: Scope | None
     choices: Choices
+    min_trust: int
 
 
 def _tools(names: Sequence[str], memory: Memory, options: ToolOptions) -> list[BaseTool]:
@@ -557,7 +565,9 @@ def _tools(names: Sequence[str], memory: Memory, options: ToolOptions) -> list[B
         "trust_context": options.trust_context,
     }
     made = {
-        "recall": lambda: create_recall_tool(memory, **whose, scope=options.scope, **options.choices.filters()),
+        "recall": lambda: create_recall_tool(
+            memory, **whose, scope=options.scope, min_trust=options.min_trust, **options.choices.filters()
+        ),
         "remember": lambda: create_remember_tool(memory, **whose),
         "forget": lambda: create_forget_tool(memory, **whose),
     }

@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field
 from htm_core import HTMError, Memory, Scope
 from htm_core.integration import tool_replies
 from htm_core.integration.choices import check_choices
+from htm_core.integration.origin import check_min_trust, trusted
 from htm_core.integration.scope import check_memory, scope_of
 
 from .options import SCOPES, check_choice, check_name_source, check_score, check_tenant
@@ -60,6 +61,7 @@ def create_recall_tool(
     trust_context: bool = False,
     scope: Scope | None = None,
     min_score: float = 0.0,
+    min_trust: int = 0,
     where: Mapping[str, Any] | None = None,
     tags: Sequence[str] | None = None,
     timeframe: Any = None,
@@ -79,6 +81,7 @@ def create_recall_tool(
         scope: "user", "session" or "tenant" (everybody's). By default all of a known user's memories, and only the
             session's where no user is known.
         min_score: From 0 to 1; what scores less is not shown. 0 by default.
+        min_trust: The lowest trust, from 0 (the default) to 4, of what is shown, as for `HTMMemoryMiddleware`.
         where: A filter on metadata that always holds; by default none. A run may add its own, as for `HTMMemoryMiddleware`.
         tags: Tags that a memory must have, all of them; by default none. A run may add its own.
         timeframe: When it was said, where the model names no time; by default any time.
@@ -91,7 +94,7 @@ def create_recall_tool(
     """
     run_scope = ToolScope(check_memory(memory), user, session, tenant, trust_context)
     check_choice(scope, SCOPES, what="scope")
-    least = check_score(min_score)
+    least, min_trust = check_score(min_score), check_min_trust(min_trust)
     choices = check_choices(limit=tool_replies.allowed_limit(5), where=where, tags=tags, timeframe=timeframe)
 
     @reply_to_errors
@@ -109,6 +112,7 @@ def create_recall_tool(
             min_score=least,
             hold=False,
         )
+        found = trusted(found, min_trust)
         return tool_replies.recalled(found), documents(found)
 
     return make_tool(recall, run_scope, name, description, RecallArguments, response_format="content_and_artifact")
@@ -125,6 +129,8 @@ def create_remember_tool(
     description: str = _TOOLS["remember"],
 ) -> BaseTool:
     """A tool that remembers a fact for whoever is speaking; where no user is known, for this session alone.
+
+    What it remembers is the assistant's word, not the user's.
 
     Args:
         memory: The memory, or one of the same tenant: user and session are found for each run.
@@ -151,7 +157,8 @@ def create_remember_tool(
         config: RunnableConfig,
     ) -> str:
         """Keep a fact for good."""
-        node = run_scope.memory(runtime, config).remember(content, importance=importance, tags=tags or ())
+        theirs = run_scope.memory(runtime, config)
+        node = theirs.remember(content, importance=importance, tags=tags or (), source="assistant")
         return tool_replies.remembered(node)
 
     return make_tool(remember, run_scope, name, description, RememberArguments)

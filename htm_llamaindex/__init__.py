@@ -13,6 +13,7 @@ import htm_core
 if TYPE_CHECKING:
     from .block import HTMMemoryBlock
     from .chat_store import HTMChatStore
+    from .drafts import node_drafts
     from .embedder import HTMEmbedding
     from .memory import HTMMemory
     from .palace_tools import HTMPalaceToolSpec
@@ -29,6 +30,7 @@ __all__ = [
     "HTMRetriever",
     "HTMToolSpec",
     "HTMVectorStore",
+    "node_drafts",
 ]
 
 # The version of all three packages, which are one distribution.
@@ -43,6 +45,7 @@ _MODULES = {
     "HTMRetriever": "retriever",
     "HTMToolSpec": "tools",
     "HTMVectorStore": "vector_store",
+    "node_drafts": "drafts",
 }
 
 

@@ -16,6 +16,7 @@ from pydantic import Field, PrivateAttr, SecretStr, field_serializer
 from htm_core import Draft, HTMError, InvalidInput, Memory
 from htm_core.integration.choices import TimeframeLike, check_choices
 from htm_core.integration.keep import Keep
+from htm_core.integration.origin import check_min_trust
 from htm_core.integration.prompt_block import drop_last_items, new_token
 from htm_core.integration.scope import as_secret, check_alone, check_user
 
@@ -50,6 +51,8 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
         recall_tokens: Tokens of these at most.
         min_score: The lowest score, from 0 (the default) to 1, of a passage that is shown. What is shown and how much of it
                 goes by relevance: see docs/why/relevance.md.
+        min_trust: The lowest trust, from 0 (the default) to 4, of what is shown: 1 leaves out pages of the web, 2 results of
+            tools, too, 3 files and imports, 4 all but the user's own words. What comes from outside is marked in any case.
         where: A filter on metadata for recall; none by default.
         tags: Tags that a recalled memory must have, all of them; none by default.
         timeframe: When a recalled memory must have been said, such as "last week"; any time by default.
@@ -73,6 +76,7 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
     recall_limit: int = Field(default=8, ge=0, le=100)
     recall_tokens: int = Field(default=1_000, ge=0)
     min_score: float = Field(default=0.0, ge=0, le=1)
+    min_trust: int = Field(default=0, ge=0, le=4)
     where: dict[str, Any] | None = None
     tags: list[str] | None = None
     timeframe: Any = None
@@ -101,6 +105,7 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
         recall_limit: int = 8,
         recall_tokens: int = 1_000,
         min_score: float = 0.0,
+        min_trust: int = 0,
         tokenizer_fn: Callable[[str], Any] | None = None,
         handle: str | None = None,
         where: Mapping[str, Any] | None = None,
@@ -118,7 +123,7 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
             tenant=tenant if memory is None else memory.tenant,
             user=known_user(memory, check_user(user)),
             name=name, description=description, priority=priority, accept_short_term_memory=accept_short_term_memory,
-            recall_limit=recall_limit, recall_tokens=recall_tokens, min_score=min_score,
+            recall_limit=recall_limit, recall_tokens=recall_tokens, min_score=min_score, min_trust=check_min_trust(min_trust),
             handle=handle or handles.handle_of(memory, url),
             tokenizer_fn=tokenizer_fn or get_tokenizer(),
             where=None if where is None else dict(where), tags=None if tags is None else list(tags), timeframe=timeframe,
@@ -187,6 +192,7 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
             question,
             choices=choices,
             min_score=self.min_score,
+            min_trust=self.min_trust,
             without="no memories",
             run=lambda work: turn.run(work, step="recall"),
             rewrite=self.rewrite,

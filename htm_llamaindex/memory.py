@@ -18,6 +18,7 @@ from htm_core.integration.choices import Choices, TimeframeLike, check_choices
 from htm_core.integration.deadline import MemorySkipped
 from htm_core.integration.keep import Keep
 from htm_core.integration.messages import searchable
+from htm_core.integration.origin import check_min_trust
 from htm_core.integration.prompt_block import new_token
 from htm_core.integration.scope import as_secret, check_alone, check_user
 from htm_core.palace import WAKE, Consulted, Enforce, checked_enforce
@@ -48,12 +49,12 @@ class HTMMemory(BaseMemory):
     Made by `from_defaults`. Its fields, with their defaults:
 
     `token_limit` (30,000): tokens of all that `get` returns. A message that is longer loses its middle there, never in the log.
-    `recall_limit` (8), `recall_tokens` (1,000), `min_score` (0): how many passages are recalled at most, in how many
-    tokens, and with which score at least. `user`: whose memories are recalled, from all of their sessions; without one
-    only this session's. `palace_tokens` (2,000): tokens at most of what a palace says to the question. `where`, `tags` and
-    `timeframe` (none): what recall is narrowed to, as in `Memory.recall`; `get` takes them for one call. `keep` (all): the
-    roles whose messages recall may find, or a function of a message that says so; the log has every message. `timeout`
-    (10): seconds that memory may take in a turn; None is no limit.
+    `recall_limit` (8), `recall_tokens` (1,000), `min_score` (0), `min_trust` (0): how many passages are recalled at most, in
+    how many tokens, and with which score and trust at least. `user`: whose memories are recalled, from all of their sessions;
+    without one only this session's. `palace_tokens` (2,000): tokens at most of what a palace says to the question. `where`,
+    `tags` and `timeframe` (none): what recall is narrowed to, as in `Memory.recall`; `get` takes them for one call. `keep`
+    (all): the roles whose messages recall may find, or a function of a message that says so; the log has every message.
+    `timeout` (10): seconds that memory may take in a turn; None is no limit.
 
     Every message is in PostgreSQL when `put` returns. `get` returns the newest whole turns, and before the question a
     message with what memory knows about it. A message's `additional_kwargs["name"]` says who said it, where several people
@@ -75,6 +76,7 @@ class HTMMemory(BaseMemory):
     recall_limit: int = Field(default=8, ge=0, le=100)
     recall_tokens: int = Field(default=1_000, ge=0)
     min_score: float = Field(default=0.0, ge=0, le=1)
+    min_trust: int = Field(default=0, ge=0, le=4)
     palace_tokens: int = Field(default=2_000, gt=0)
     enforce: Enforce = "advise"
     handle: str | None = Field(default=None, description="under which name this process knows the memory")
@@ -134,6 +136,7 @@ class HTMMemory(BaseMemory):
         timeframe: TimeframeLike = None,
         recall_limit: int = 8,
         recall_tokens: int = 1_000,
+        min_trust: int = 0,
         keep: Keep[ChatMessage] | None = None,
         rewrite: Callable[[str], str] | None = None,
         timeout: float | None = 10.0,
@@ -159,6 +162,8 @@ class HTMMemory(BaseMemory):
             timeframe: When a recalled memory must have been said, such as "last week".
             recall_limit: Passages to recall at most; 0 recalls none.
             recall_tokens: Tokens of these at most; never more than a third of the room.
+            min_trust: The lowest trust, from 0 (the default) to 4, of what is shown: 1 leaves out pages of the web, 2 results of
+                tools, too, 3 files and imports, 4 all but the user's own words. What comes from outside is marked in any case.
             keep: Which messages recall may find: roles, such as `["user", "assistant"]`, or a function of a `ChatMessage`
                 that answers True or False. By default all. The log has every message, also those that recall never finds.
             rewrite: Makes the query for recall of the question's words. By default the question itself is the query.
@@ -190,6 +195,7 @@ class HTMMemory(BaseMemory):
             timeframe=timeframe,
             recall_limit=recall_limit,
             recall_tokens=recall_tokens,
+            min_trust=check_min_trust(min_trust),
             keep=keep,
             rewrite=rewrite,
             timeout=timeout,
@@ -434,6 +440,7 @@ class HTMMemory(BaseMemory):
                 question,
                 choices=choices,
                 min_score=self.min_score,
+                min_trust=self.min_trust,
                 without="the window alone",
                 run=lambda work: self._log.run(work, step="recall"),
                 rewrite=self.rewrite,

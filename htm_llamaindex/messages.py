@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,12 +14,14 @@ from htm_core import Draft, Mention
 from htm_core.integration import exact_json
 from htm_core.integration.keep import keep_draft
 from htm_core.integration.messages import read_payload, safe_repr, searchable, storable_name, write_payload
+from htm_core.integration.origin import EXTERNAL, quoted
 
 FORMAT = "llamaindex/1"
 Kept = Callable[[Any], bool] | frozenset[str]
 
 # How many levels of nested arguments are searched for the one that cannot be written down, so that the others are kept.
 _MAX_DEPTH = 3
+_OBSERVATION = re.compile(r"^Action:.*^Observation:", re.M | re.S)
 _ROLES = {
     MessageRole.USER: "user",
     MessageRole.ASSISTANT: "assistant",
@@ -61,18 +64,24 @@ def message_of(mention: Mention) -> ChatMessage:
     try:
         return decode(mention.payload or b"null")
     except ValueError:
-        return ChatMessage(content=mention.content, role=MessageRole(mention.role or "user"))
+        is_named = mention.role == "tool" or mention.source not in EXTERNAL
+        # A page or a file has no role in a chat, and these are nobody's words.
+        content = mention.content if is_named else quoted(mention)
+        return ChatMessage(content=content, role=MessageRole(mention.role or "user" if is_named else "user"))
 
 
 def draft_of(message: ChatMessage, *, id: str, keep: Kept | None = None) -> Draft:
     """What is stored of a message under an id: its words, who said them, and the exact message.
 
-    Who said it is `additional_kwargs["name"]`. `keep` says whether recall may find it (see `htm_core.integration.keep`).
+    Where it comes from is its role's, whatever its name and its other arguments say; a ReAct agent's reasoning quotes what tools
+    have answered, so it is a tool's. Who said it is `additional_kwargs["name"]`. `keep` says whether recall may find it (see
+    `htm_core.integration.keep`).
     """
     draft = Draft(
         content=words_of(message),
         id=id,
         role=_ROLES.get(message.role),
+        source="tool" if _holds_results(message) else None,
         name=name_of(message),
         payload=encode(message),
     )
@@ -87,6 +96,11 @@ def name_of(message: ChatMessage) -> str | None:
 def words_of(message: ChatMessage) -> str:
     """The words of a message that can be searched; may be empty."""
     return searchable(message.content or "")
+
+
+def _holds_results(message: ChatMessage) -> bool:
+    """Whether an assistant's message quotes results of tools, as the reasoning that a ReAct agent keeps does."""
+    return _ROLES.get(message.role) == "assistant" and _OBSERVATION.search(message.content or "") is not None
 
 
 def _payload(data: dict[str, Any], more: Any) -> bytes:

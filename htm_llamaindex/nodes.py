@@ -46,7 +46,7 @@ def item_of(node: BaseNode, *, flat: bool) -> CollectionItem:
         id=node.node_id,
         content=content,
         payload=json.dumps(exact, separators=(",", ":")).encode("ascii"),
-        metadata={jsonb_text(key): _filterable(value) for key, value in metadata.items()},
+        metadata=filterable(metadata),
         reference=node.ref_doc_id,
         vector=node.embedding,
     )
@@ -67,6 +67,11 @@ def node_of(item: CollectionItem) -> BaseNode:
     return cast(BaseNode, node)
 
 
+def filterable(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Metadata as filters see it: with the nearest values that `jsonb` has."""
+    return {jsonb_text(str(key)): _filterable(value) for key, value in metadata.items()}
+
+
 def _is_finite(value: Any) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
@@ -81,5 +86,5 @@ def _filterable(value: Any) -> Any:
     if isinstance(value, float):
         return jsonb_number(value)
     if isinstance(value, dict):
-        return {jsonb_text(str(key)): _filterable(each) for key, each in value.items()}
+        return filterable(value)
     return [_filterable(each) for each in value] if isinstance(value, list | tuple) else value

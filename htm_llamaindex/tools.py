@@ -12,6 +12,7 @@ from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from htm_core import Memory
 from htm_core.integration import tool_replies
+from htm_core.integration.origin import check_min_trust, trusted
 from htm_core.integration.scope import check_memory, scope_of
 
 from .scope import memory_for
@@ -39,6 +40,7 @@ class HTMToolSpec(BaseToolSpec):
     Args:
         memory: The memory. It decides whose memories these are, never the model: its user's, or in a session without a user
             that session's alone.
+        min_trust: The lowest trust, from 0 (the default) to 4, of what is shown: see docs/why/trust.md.
 
     What is recalled comes with a warning that it is reference data and not instructions. An error becomes an answer
     that the model can act on. Raises `InvalidInput` for what is no memory.
@@ -48,7 +50,8 @@ class HTMToolSpec(BaseToolSpec):
 
     spec_functions = [(name, f"a{name}") for name in tool_replies.TOOLS]  # noqa: RUF012 - the base's
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory, *, min_trust: int = 0) -> None:
+        self._min_trust = check_min_trust(min_trust)
         self.memory = memory_for(check_memory(memory), user=None, session=memory.session)
 
     def get_metadata_from_fn_name(self, fn_name: str, spec_functions: Any = None) -> ToolMetadata:  # noqa: ARG002 - the base has it
@@ -66,12 +69,13 @@ class HTMToolSpec(BaseToolSpec):
             scope=scope_of(self.memory),
             hold=False,
         )
-        return tool_replies.recalled(found)
+        return tool_replies.recalled(trusted(found, self._min_trust))
 
     @reply_to_errors
     def remember(self, content: Content, importance: Importance = None, tags: Tags = None) -> str:
         """Keep a fact for good."""
-        return tool_replies.remembered(self.memory.remember(content, importance=importance, tags=tags or ()))
+        node = self.memory.remember(content, importance=importance, tags=tags or (), source="assistant")
+        return tool_replies.remembered(node)
 
     @reply_to_errors
     def forget(self, memory_id: MemoryId) -> str:

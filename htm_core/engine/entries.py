@@ -17,10 +17,10 @@ from ..rules.redaction.redactor import Redactor
 from ..rules.redaction.values import redact_draft
 from ..rules.text import tags
 from ..rules.text.passages import lexical_text, split
-from ..rules.text.traits import traits
+from ..rules.text.traits import traits, without_wishes
 from ..rules.timeframes.validity import find_validity, read_validity
 from ..rules.times import default_lifetime, expiry_of, one_span
-from ..rules.trust import check_source, check_trust
+from ..rules.trust import check_source, check_trust, is_trusted_speaker
 from ..settings import Settings
 from ..store.records import Entry, PassageDraft
 from ..types import Draft, TokenCounter, Window
@@ -68,7 +68,9 @@ class Preparer:
             else validation.check_content(draft.content, longest=self.settings.max_content)
         )
         explicit = tags.normalize_all(draft.tags)
-        pieces = () if empty else self._pieces(content)
+        role = None if draft.role is None else validation.check_role(draft.role)
+        source = None if draft.source is None else check_source(draft.source)
+        pieces = () if empty else self._pieces(content, wishes=is_trusted_speaker(source, role))
         given = (None if draft.vector is None else validation.check_vector(draft.vector),)
         at = now if draft.at is None else validation.check_time(draft.at)
         valid, valid_words = self._validity(draft, at=at)
@@ -83,14 +85,14 @@ class Preparer:
             session=self.session if draft.session is None else validation.check_name(draft.session, what="session"),
             external_id=None if draft.id is None else validation.check_name(draft.id, what="id"),
             key=None if draft.key is None else validation.check_key(draft.key),
-            role=None if draft.role is None else validation.check_role(draft.role),
+            role=role,
             name=None if draft.name is None else validation.check_name(draft.name, what="name"),
             at=at,
             payload=validation.check_payload(draft.payload),
             valid=valid,
             valid_words=valid_words,
             expires_at=self._expiry(draft, tags=explicit, at=at),
-            source=None if draft.source is None else check_source(draft.source),
+            source=source,
             trust=None if draft.trust is None else check_trust(draft.trust),
             pieces=pieces,
             vectors=(given + (None,) * len(pieces))[: len(pieces)],
@@ -117,14 +119,15 @@ class Preparer:
             span = one_span(windows_at(given, at, settings=self.settings), given)
         return span, given if span is not None and isinstance(given, str) else None
 
-    def _pieces(self, content: str) -> tuple[PassageDraft, ...]:
+    def _pieces(self, content: str, *, wishes: bool) -> tuple[PassageDraft, ...]:
+        """The passages of a content; `wishes` says whether it may hold preferences and standing instructions."""
         return tuple(
             PassageDraft(
                 id=self.new_id(),
                 starts=span.start,
                 stops=span.stop,
                 words=lexical_text(text),
-                traits=traits(text),
+                traits=traits(text) if wishes else without_wishes(traits(text)),
             )
             for span in split(content)
             for text in [content[span.start : span.stop]]

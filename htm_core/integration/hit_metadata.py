@@ -5,19 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from ..types import AppliedTimeframe, Hit
+from .origin import origin_of, said_by
 
 KEY = "htm"
 
 
 def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe | None = None) -> dict[str, Any]:
-    """Relevance, ranks, best passage, tags and importance of a hit, who said it when, where it came from and until when it holds.
+    """Relevance, ranks, best passage, tags and importance of a hit, who said it when, where it comes from and until when it holds.
 
-    `at` is an ISO time. `holds` are words such as "until 12 May 2026".
+    `at` is an ISO time. `source` and `trust` are those of a `Mention`; `place` is the address of a page or the name of a file. `holds`
+    are words such as "until 12 May 2026".
 
     `degraded` is the recall's own: a sentence when a part of the search was missing, else None. `timeframe` is it, too: a
     sentence when the hits are from other times than the query names, else None.
     """
-    said = hit.mention
+    said = said_by(hit)
+    origin = origin_of(said) if said else None
     return {
         "relevance": hit.relevance,
         "vector_rank": hit.vector_rank,
@@ -34,6 +37,7 @@ def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe 
         "trust": said and said.trust,
         "holds": hit.holds,
         "ended": hit.ended,
+        "place": origin and origin.place,
         "degraded": degraded,
         "timeframe": timeframe and timeframe.note,
     }

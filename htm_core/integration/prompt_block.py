@@ -19,8 +19,9 @@ from ..rules.text.fence import indented, label, one_line
 from ..rules.text.fence import is_fenced as is_fenced
 from ..rules.text.fence import new_token as new_token
 from ..types import Hit
+from .origin import TAG as TAG
+from .origin import origin_of, said_by
 
-TAG = "memory"
 # How each item of the block starts. The further lines of an item are indented.
 ITEM = "\n- ["
 # Recall asks for up to this many hits beyond its limit, since what the prompt shows anyway is skipped.
@@ -39,7 +40,7 @@ UNCERTAIN = "uncertain"
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A recalled text, the part of it that matches best, and a label that says when it was said and who said it.
+    """A recalled text, the part of it that matches best, and a label: when it was said, and who said it or where it is from.
 
     `tokens` are those of the whole text, None where nobody counted them. `relevance` is that of the hit. `speaker` is the label
     without the time; None where that is not known, so that the whole label is shown.
@@ -67,15 +68,10 @@ def label_of(date: str | None, speaker: str | None, holds: str | None = None) ->
     return ", ".join(part for part in (date, speaker, holds) if part)
 
 
-def speaker_of(name: str | None, role: str | None) -> str | None:
-    """Who said something: a name, else a role. What a tool has said is marked as such, since it is nobody's word."""
-    return f"tool {name}" if role == "tool" and name else name or role
-
-
 def passage_of(hit: Hit) -> Passage:
     """A hit as a passage."""
-    said = hit.mention
-    speaker = speaker_of(said.name, said.role) if said else None
+    said = said_by(hit)
+    speaker = origin_of(said).words() if said else None
     label = label_of(said.at.date().isoformat(), speaker, hit.holds) if said else ""
     return Passage(hit.content, hit.passage, label, hit.node.tokens, hit.relevance, undated(speaker, hit.holds))
 

@@ -169,7 +169,9 @@ def _read(
     said_as = []
     for chunk in cut:
         known = {**about, "headings": list(chunk.headings)}
-        draft = Draft(content=text[chunk.start : chunk.stop], tags=labels, metadata=known, session=_session(place), source="file")
+        draft = Draft(
+            content=text[chunk.start : chunk.stop], tags=labels, metadata=known, session=_session(place), source="file"
+        )
         draft = _counted(redact_draft(draft, redactor), redactor)
         mark = hashlib.sha256(
             json.dumps([draft.content, draft.metadata, list(draft.tags)], sort_keys=True).encode()

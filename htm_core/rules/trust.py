@@ -35,6 +35,15 @@ def trust_of(trust: int | None, source: Source | None) -> int:
     return TRUST[source] if trust is None else trust
 
 
+def is_trusted_speaker(source: Source | None, role: str | None) -> bool:
+    """Whether something is a user's own word, or the program's without a role: what may be a preference or a standing instruction.
+
+    Where source and role say different things, neither counts: a tool's result with `source="user"` is still a tool's. A system
+    message is no preference of anybody, and models are shown it in any case.
+    """
+    return (source is None and role is None) or (source_of(source, role) == "user" and role in (None, "user"))
+
+
 def check_source(source: object) -> Source:
     """One of the sources; raises `InvalidInput`."""
     if source not in SOURCES:

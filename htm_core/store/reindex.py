@@ -7,7 +7,7 @@ from typing import Literal
 from uuid import UUID
 
 from ..errors import NotFound
-from ..rules.text.traits import traits
+from ..rules.text.traits import traits, without_wishes
 from . import jobs
 from .database import Database
 from .owner_claims import EVERYBODY
@@ -48,7 +48,11 @@ def describe(database: Database, tenant: str, *, after: UUID | None, limit: int)
         assert row is not None  # an aggregate has one row
         ids: list[UUID] = row["ids"] or []
         if ids:
-            found = [int(traits(text or "")) for text in row["texts"]]
+            of_texts = [traits(text or "") for text in row["texts"]]
+            found = [
+                int(each if wishes else without_wishes(each))
+                for each, wishes in zip(of_texts, row["wishes"], strict=True)
+            ]
             connection.execute(load("reindex")["describe"], {"ids": ids, "traits": found})
     return Batch(row["last"], row["seen"], len(ids))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -11,11 +11,12 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from ..errors import StorageError
+from ..rules.text.traits import WISHES
 from ..types import DEFAULT_IMPORTANCE, Node
 from . import forgetting, jobs, keys, mentions, nodes, tags, tenants
 from .database import Connection
 from .queries import load
-from .records import Entry, WrittenEntry, new_node
+from .records import Entry, PassageDraft, WrittenEntry, new_node
 
 FEW = 16  # new nodes of one call, and passages of one node, for which somebody may be waiting
 
@@ -48,8 +49,9 @@ def write(connection: Connection, entries: Sequence[Entry], *, owner: str, robot
     said = fresh + changed
     # The first entry of each node, the newest node first.
     first = [entry for entry in {entry.node: entry for entry in reversed(said)}.values() if entry.node is not None]
+    wishes = {entry.node: entry.pieces for entry in said if any(piece.traits & WISHES for piece in entry.pieces)}
     times = Counter(entry.node for entry in said)
-    inserted = _insert(connection, first, fresh, owner=owner, robot=robot, model=model)
+    inserted = _insert(connection, first, fresh, wishes=wishes, owner=owner, robot=robot, model=model)
     new = inserted.nodes
     mentions.replace(connection, changed)
     tags.insert(connection, said, new=new)
@@ -112,13 +114,25 @@ class _Inserted:
 
 
 def _insert(
-    connection: Connection, first: Sequence[Entry], fresh: Sequence[Entry], *, owner: str, robot: str, model: str
+    connection: Connection,
+    first: Sequence[Entry],
+    fresh: Sequence[Entry],
+    *,
+    wishes: Mapping[UUID | None, Sequence[PassageDraft]],
+    owner: str,
+    robot: str,
+    model: str,
 ) -> _Inserted:
     """Insert the nodes that do not exist yet, with their passages and embed jobs, and the fresh mentions in their order.
 
-    `first` has one entry of each node.
+    `first` has one entry of each node. `wishes` has the passages of those in which a user wishes something, who need not be the
+    first to say it.
     """
-    pieces = [(entry.node, ordinal, piece) for entry in first for ordinal, piece in enumerate(entry.pieces)]
+    pieces = [
+        (entry.node, ordinal, piece)
+        for entry in first
+        for ordinal, piece in enumerate(wishes.get(entry.node, entry.pieces))
+    ]
     row = connection.execute(
         load("write")["insert"],
         {

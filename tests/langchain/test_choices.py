@@ -97,7 +97,7 @@ def test_what_a_tool_has_said_is_marked_as_its_words(make: Make) -> None:
     assert make(user="ann").flush()
     agent.invoke(said(QUESTION), config("t2"))
     [line] = [line for line in recalled(model).splitlines() if SECRET in line]
-    assert "tool read_vault]" in line
+    assert "from the tool read_vault]" in line
 
 
 def test_a_restarted_deep_agent_goes_on_with_messages_that_were_not_kept(make: Make) -> None:

@@ -60,6 +60,14 @@ class Trait(IntFlag):
     STANDING = 2048  # an instruction for all that comes: "whenever I ask", "from now on"; it is a wish, too
 
 
+WISHES = Trait.WISH | Trait.STANDING
+
+
+def without_wishes(found: Trait) -> Trait:
+    """The traits of a text that no user said: what a tool, a page or a model asks for is nobody's preference."""
+    return found & ~WISHES
+
+
 def traits(text: str) -> Trait:
     """The traits of a text; takes time in proportion to its length."""
     names, standing = len(_NAME.findall(text)), _STANDING.search(text) is not None

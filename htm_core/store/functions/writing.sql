@@ -74,6 +74,13 @@ begin
       returning node_id, bulk)
     select coalesce(array_agg(q.node_id) filter (where not q.bulk), '{}') into waiting from queued q;
   end if;
+  -- What others had said before a user wished it: now it is a wish (256 and 2048, see rules/text/traits.py).
+  if exists (select from unnest(write_entries.traits) t(bits) where t.bits & 256 <> 0) then
+    update htm.passages p set traits = p.traits | g.traits
+    from unnest(passage_nodes, ordinals, write_entries.traits) g(node_id, ordinal, traits)
+    where g.traits & 256 <> 0 and (g.node_id in (select htm.each_id(new_nodes))) is not true
+      and p.tenant = me and p.node_id = g.node_id and p.ordinal = g.ordinal and p.traits & 256 = 0;
+  end if;
   insert into htm.mentions (tenant, id, node_id, owner, robot, session, seq, external_id, role, name, at, key, content, metadata,
                             payload, log_position, valid, valid_words, expires_at, source, trust)
   select me, g.id, g.node_id, of_owner, of_robot, g.session, n.seq, g.external_id, g.role, g.name, g.at, g.key, g.content, g.metadata,

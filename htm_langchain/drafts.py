@@ -1,0 +1,44 @@
+"""LangChain's documents as memories that recall finds, marked as what they are: pages and files, and nobody's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from langchain_core.documents import Document
+
+from htm_core import Draft, InvalidInput
+from htm_core.integration.exact_json import jsonb_text
+from htm_core.integration.messages import storable_name
+from htm_core.integration.origin import document_source
+
+from .documents import jsonb_metadata
+
+
+def document_drafts(documents: Iterable[Document]) -> list[Draft]:
+    """What to remember of documents, so that recall finds them beside what was said: for `Memory.remember_many`.
+
+    Args:
+        documents: The documents; those without words are left out.
+
+    One with a web address among its metadata (`source`, `url` …) is of the source "web", one with a path "file", any other
+    "import". Nothing that its metadata says makes it a user's words. Metadata is kept as JSON has it. Raises `InvalidInput` for
+    what is no document.
+
+        memory.remember_many(document_drafts(WebBaseLoader("https://example.org").load()))
+    """
+    return [_draft(each) for each in documents if _checked(each).page_content.strip()]
+
+
+def _draft(document: Document) -> Draft:
+    return Draft(
+        content=jsonb_text(document.page_content),
+        id=storable_name(document.id),
+        metadata=jsonb_metadata(document.metadata),
+        source=document_source(document.metadata),
+    )
+
+
+def _checked(document: Document) -> Document:
+    if not isinstance(document, Document):
+        raise InvalidInput(f"expected documents of LangChain, got {type(document).__name__}; make a Document of it")
+    return document
