@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from ..errors import ModelError
-from ..rules.contradiction import find_contradiction
+from ..rules.supersession.incompatible import find_contradiction
 from ..rules.grounding.grounding import Contradiction, Evidence
 from ..rules.places import Placed
 from ..rules.text.fence import Fence, escape, new_token
