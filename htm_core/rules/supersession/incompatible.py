@@ -57,7 +57,12 @@ def find_contradiction(new: str, old: str) -> str | None:
     ours = [read(each) for each in mine if normalized(each) not in common]
     others = [read(each) for each in theirs if normalized(each) not in common]
     pairs = ((one, other) for one in ours for other in others)
-    return next((why for one, other in pairs for rule in _RULES if (why := rule(one, other))), None)
+    return next((why for one, other in pairs if (why := why_incompatible(one, other))), None)
+
+
+def why_incompatible(one: Said, other: Said) -> str | None:
+    """Why two sentences cannot both be true; None when the rules see no contradiction."""
+    return next((why for rule in _RULES if (why := rule(one, other))), None)
 
 
 # -- comparing two ----------------------------------------------------------------------------------------------------
