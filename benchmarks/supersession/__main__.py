@@ -33,7 +33,9 @@ def main() -> None:
     parser.add_argument("--fit", action="store_true", help="fit the weights on the development half, and write them")
     parser.add_argument("--test", type=Path, default=pairs.HALVES["test"], help="the test half")
     parser.add_argument("--no-test", action="store_true", help="leave the test half alone")
-    parser.add_argument("--wrong", action="store_true", help="print the pairs of the development half that are judged wrong")
+    parser.add_argument(
+        "--wrong", action="store_true", help="print the pairs of the development half that are judged wrong"
+    )
     given = parser.parse_args()
     development = pairs.read(pairs.HALVES["development"])
     more = mixed.mixed(development)
@@ -44,7 +46,9 @@ def main() -> None:
     answers = fit.unseen(examples, groups=_folds(development, more))
     print(f"development half, {len(development)} pairs, each judged by weights that were fitted without it\n")
     by_threshold(development, answers[: len(development)])
-    false = sum(relation == "supersedes" and confidence >= THRESHOLD for relation, confidence in answers[len(development) :])
+    false = sum(
+        relation == "supersedes" and confidence >= THRESHOLD for relation, confidence in answers[len(development) :]
+    )
     print(f"\nof {len(more)} mixed pairs, about different things, {false} at the threshold of {THRESHOLD}\n")
     by_kind(development, answers[: len(development)])
     if given.wrong:
@@ -76,13 +80,21 @@ def by_threshold(given: Sequence[Labelled], answers: Sequence[Answer]) -> None:
     print("| from confidence | said | precision | recall | contradictions among them | of those that are none |")
     print("|---|---|---|---|---|---|")
     for threshold in THRESHOLDS:
-        chosen = [each for each, answer in zip(given, answers, strict=True) if answer[0] == "supersedes" and answer[1] >= threshold]
+        chosen = [
+            each
+            for each, answer in zip(given, answers, strict=True)
+            if answer[0] == "supersedes" and answer[1] >= threshold
+        ]
         right = sum(each.label == "supersedes" for each in chosen)
         other = sum(each.label == "contradicts" for each in chosen)
         none = len(chosen) - right - other
-        print(f"| {threshold:.2f} | {len(chosen)} | {share(right, len(chosen))} | {share(right, wanted)} | {other} | {none} |")
+        print(
+            f"| {threshold:.2f} | {len(chosen)} | {share(right, len(chosen))} | {share(right, wanted)} | {other} | {none} |"
+        )
     contradictions = [
-        each.label for each, answer in zip(given, answers, strict=True) if answer[0] == "contradicts" and answer[1] >= judge.LEAST
+        each.label
+        for each, answer in zip(given, answers, strict=True)
+        if answer[0] == "contradicts" and answer[1] >= judge.LEAST
     ]
     right, of = contradictions.count("contradicts"), sum(each.label == "contradicts" for each in given)
     print(f"\n\u201ccontradicts\u201d from {judge.LEAST}: precision {share(right, len(contradictions))}, recall {share(right, of)}; "
@@ -100,7 +112,9 @@ def by_kind(given: Sequence[Labelled], answers: Sequence[Answer]) -> None:
             if each.kind == kind
         ]
         found = sum(true and said for true, said in rows)
-        print(f"| {kind} | {len(rows)} | {sum(true for true, _ in rows)} | {found} | {sum(said and not true for true, said in rows)} |")
+        print(
+            f"| {kind} | {len(rows)} | {sum(true for true, _ in rows)} | {found} | {sum(said and not true for true, said in rows)} |"
+        )
 
 
 def wrong(given: Sequence[Labelled], answers: Sequence[Answer]) -> None:

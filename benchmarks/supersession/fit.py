@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from benchmarks.supersession.pairs import Labelled
 from htm_core.rules.supersession.judge import is_apart, pairs, speakers
 
-RIDGE = {"conflict": 1.0, "update": 1.0}
+RIDGE = {"conflict": 0.5, "update": 1.0}
 ROUNDS = 4  # in each, the pair of sentences that speaks most for a conflict is chosen anew
 FOLDS = 10
 Floats = NDArray[np.float64]
@@ -30,7 +30,11 @@ class Example:
 
 def example(given: Labelled, *, with_cosine: bool) -> Example:
     """Read a pair once."""
-    found = [pair for pair in pairs(given.older, given.newer, cosine=given.cosine if with_cosine else None) if not is_apart(pair)]
+    found = [
+        pair
+        for pair in pairs(given.older, given.newer, cosine=given.cosine if with_cosine else None)
+        if not is_apart(pair)
+    ]
     more = [{**pair.values, **speakers(given.older, given.newer, pair)} for pair in found]
     return Example([pair.values for pair in found], more, given.label)
 
@@ -45,11 +49,15 @@ def fit(examples: Sequence[Example]) -> Weights:
     for _ in range(ROUNDS):
         table = np.array([[each.conflict[at][name] for name in names] for each, at in zip(usable, chosen, strict=True)])
         weights = regression(table, labels, names, ridge=RIDGE["conflict"])
-        chosen = [max(range(len(each.conflict)), key=lambda at: evidence(each.conflict[at], weights)) for each in usable]  # noqa: B023
+        chosen = [
+            max(range(len(each.conflict)), key=lambda at: evidence(each.conflict[at], weights)) for each in usable
+        ]
     both = [(each, at) for each, at in zip(usable, chosen, strict=True) if each.label != "none"]
     wanted = UPDATE
     table = np.array([[each.update[at][name] for name in wanted] for each, at in both])
-    update = regression(table, np.array([float(each.label == "supersedes") for each, _ in both]), wanted, ridge=RIDGE["update"])
+    update = regression(
+        table, np.array([float(each.label == "supersedes") for each, _ in both]), wanted, ridge=RIDGE["update"]
+    )
     return {"conflict": weights, "update": update}
 
 
@@ -69,7 +77,9 @@ def regression(table: Floats, labels: Floats, names: Sequence[str], *, ridge: fl
     beta = np.zeros(z.shape[1])
     for _ in range(50):
         p = 1 / (1 + np.exp(-z @ beta))
-        step = np.linalg.solve((z * (p * (1 - p))[:, None]).T @ z + penalty + 1e-9 * np.eye(len(beta)), z.T @ (labels - p) - penalty @ beta)
+        step = np.linalg.solve(
+            (z * (p * (1 - p))[:, None]).T @ z + penalty + 1e-9 * np.eye(len(beta)), z.T @ (labels - p) - penalty @ beta
+        )
         beta += step
         if np.abs(step).max() < 1e-8:
             break

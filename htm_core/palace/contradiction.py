@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from ..errors import ModelError
-from ..rules.supersession.incompatible import find_contradiction
 from ..rules.grounding.grounding import Contradiction, Evidence
 from ..rules.places import Placed
+from ..rules.supersession.incompatible import find_contradiction
 from ..rules.text.fence import Fence, escape, new_token
 
 Judge = Callable[[str, str], str | None]  # (new, old) -> why they cannot both hold, or None

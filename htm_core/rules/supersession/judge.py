@@ -24,7 +24,7 @@ from .vocabulary import MARKERS
 Relation = Literal["supersedes", "contradicts", "none"]
 
 # From this confidence on, the older of two yields its place in recall. Measured in docs/why/supersession.md.
-THRESHOLD = 0.85
+THRESHOLD = 0.9
 # From this one on, an edge is stored at all.
 LEAST = 0.5
 TWO_PARTIES = frozenset(["user", "assistant"])
@@ -97,9 +97,12 @@ def pairs(older: Saying, newer: Saying, *, cosine: float | None) -> Iterator[Pai
             yield Pair(other, one, features(other, one, cosine=cosine, near=near))
 
 
+APART = ("asks", "older_asks", "other_speaker_owner", "keeps", "one_of_several", "of_others", "supposes")
+
+
 def is_apart(pair: Pair) -> bool:
-    """Whether two sentences cannot be at odds, whatever their words are: one only asks, or each speaks of its own speaker."""
-    return bool(pair.values["asks"] or pair.values["older_asks"] or pair.values["other_speaker_owner"])
+    """Whether two sentences cannot be at odds, whatever their words: one only asks, or it is about somebody or something else."""
+    return any(pair.values[name] for name in APART)
 
 
 def speakers(older: Saying, newer: Saying, pair: Pair) -> dict[str, float]:
@@ -127,7 +130,9 @@ def _probability(values: Mapping[str, float], part: str) -> float:
 @cache
 def _weights() -> Mapping[str, Mapping[str, float]]:
     """The weights by the part of the model and the name of the signal; the constant is under ""."""
-    found: Mapping[str, Mapping[str, float]] = json.loads(files(__package__).joinpath("weights.json").read_text("utf-8"))
+    found: Mapping[str, Mapping[str, float]] = json.loads(
+        files(__package__).joinpath("weights.json").read_text("utf-8")
+    )
     return found
 
 

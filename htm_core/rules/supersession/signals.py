@@ -7,14 +7,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ..text.folding import words
 from .incompatible import why_incompatible
-from .sentences import Said, alike, read, sentences, stem
+from .sentences import TOKEN, Said, alike, read, sentences, stem
 from .vocabulary import (
     ADDED,
     ASKED,
     EMPTY,
     ENDING_VERB,
     ENDS,
+    KEPT,
     KIN,
     LASTING,
     MANY,
@@ -24,6 +26,7 @@ from .vocabulary import (
     SINGLE,
     SUPPOSED,
     TEMPORARY,
+    THIS_TIME,
 )
 
 USER, ASSISTANT = "user", "assistant"
@@ -56,9 +59,13 @@ _VERB = re.compile(
     re.I,
 )
 _AND_I = re.compile(r"^(?:my |our )?[\w-]+ and (?:i|me)\b", re.I)
-_COMMON_NOUN = re.compile(r"^(?:the|a|an|our|my|your|his|her|their|this|that|these|those|some|all|two|three|both)\b", re.I)
+_COMMON_NOUN = re.compile(
+    r"^(?:the|a|an|our|my|your|his|her|their|this|that|these|those|some|all|two|three|both)\b", re.I
+)
 _ARTICLES = re.compile(r"^(?:the|a|an|this|that|these|those|all|both|some|one|another)\s+", re.I)
-_PRONOUN = frozenset(["it", "he", "she", "they", "that", "this", "there", "who", "which", "what", "everything", "nothing", "these"])
+_PRONOUN = frozenset(
+    ["it", "he", "she", "they", "that", "this", "there", "who", "which", "what", "everything", "nothing", "these"]
+)
 _COPULA = re.compile(
     r"^(?:(?:actually|now|sorry|correction|no|from now on|these days)[,:]?\s+)?(?P<head>(?:my|our|the|his|her|their|[A-Z][\w]+'s)\s+[^.;:!?]{2,60}?)\s+"
     r"(?:is|are|was|were|will be|has been|is now|are now|costs?|=)\s+(?P<value>[^.;!?]{1,80})",
@@ -75,7 +82,9 @@ _TRANSITIVE = re.compile(
 )
 _OF = re.compile(r"\s+(?:of|for)\s+", re.I)
 _WORD = re.compile(r"[\w'-]+")
-_NUMBERED = re.compile(r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty)\b", re.I)
+_NUMBERED = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty)\b", re.I
+)
 _PLACE = re.compile(r"\b(?:in|to|at|from|near)\s+(?:the\s+)?(?P<name>[A-Z][\w\u00c0-\u024f-]+)")
 
 
@@ -90,6 +99,7 @@ class Sentence:
     values: frozenset[tuple[str, str]]
     owner: str  # whom its subject is: a speaker, a speaker's relative ("user/sister"), or "" where that is not known
     subject: frozenset[str]  # the stems of its subject, where it is neither a person who speaks nor a pronoun
+    described: frozenset[str]  # every word of that subject that is no article: "the Tuesday class"
     named: bool  # whether that subject may be a name: a capital letter and no article
     persons: frozenset[str]  # everybody it speaks of who is a speaker or a relative
     attributes: frozenset[str]
@@ -108,6 +118,8 @@ class Sentence:
     passing: bool
     past: bool
     lasting: bool
+    keeps: bool  # it says that nothing has changed
+    this_time: bool
 
 
 def sentences_of(text: str, *, speaker: str) -> tuple[Sentence, ...]:
@@ -133,6 +145,7 @@ def _read(text: str, speaker: str) -> Sentence:
         values=frozenset((kind, value) for kind, values in said.values.items() for value in values),
         owner=owner,
         subject=subject,
+        described=_described(opened),
         named=opened[:1].isupper() and not _COMMON_NOUN.match(opened),
         persons=frozenset(_persons(text, speaker)),
         attributes=frozenset(name for name, pattern in SINGLE.items() if pattern.search(text)),
@@ -151,12 +164,24 @@ def _read(text: str, speaker: str) -> Sentence:
         passing=TEMPORARY.search(text) is not None,
         past=PAST.search(text) is not None,
         lasting=LASTING.search(text) is not None,
+        keeps=KEPT.search(text) is not None,
+        this_time=THIS_TIME.search(text) is not None,
     )
 
 
 def _stems(text: str) -> frozenset[str]:
     about = read(text).about
     return frozenset(word for word in about if word not in EMPTY and " " not in word)
+
+
+_NO_DESCRIPTION = words("""the a an our my your his her their this that these those i we it he she they you new old current own is are was were
+    has have not now just finally of for to in on at and by with from next last first own late one""")
+
+
+def _described(opened: str) -> frozenset[str]:
+    found = _VERB.match(opened)
+    tokens = TOKEN.findall(found["subject"]) if found else []
+    return frozenset(stem(token.casefold()) for token in tokens if token.casefold() not in _NO_DESCRIPTION)
 
 
 def _in_order(text: str) -> tuple[str, ...]:
@@ -288,13 +313,18 @@ def features(older: Sentence, newer: Sentence, *, cosine: float | None, near: Ma
         "frame_conflict": frame * float(conflict and len(differing) == 1),
         "kinds_differ_two": float(len(differing) >= 2),
         "nothing_new": float(nothing_new),
-        "same_place": float(bool(newer.places) and newer.places <= older.places | older.names and not denied and not marks["ended"]),
+        "same_place": float(
+            bool(newer.places) and newer.places <= older.places | older.names and not denied and not marks["ended"]
+        ),
         "same_names": float(
-            bool(newer.names | newer.places) and newer.names | newer.places <= older.names | older.places
+            bool(newer.names | newer.places)
+            and newer.names | newer.places <= older.names | older.places
             and not (denied or conflict or newer.objects or head_conflict or marks["ended"])
         ),
         "attribute_owner": float(bool(same_attribute) and same_owner and marked and not older.many),
-        "attribute_names": float(bool(same_attribute) and (same_owner or not newer.owner) and marked and (named or conflict or elsewhere)),
+        "attribute_names": float(
+            bool(same_attribute) and (same_owner or not newer.owner) and marked and (named or conflict or elsewhere)
+        ),
         "head_differs": float(head_differs),
         "denied": float(denied),
         "denied_link": float(denied) * min(1.0, link),
@@ -325,8 +355,16 @@ def features(older: Sentence, newer: Sentence, *, cosine: float | None, near: Ma
         "other_subject": float(other_subject),
         "other_owner": float(other_owner),
         "same_owner": float(same_owner),
-        "other_speaker_owner": float(bool(older.owner and newer.owner) and older.owner.split("/")[0] != newer.owner.split("/")[0]),
+        "other_speaker_owner": float(
+            bool(older.owner and newer.owner) and older.owner.split("/")[0] != newer.owner.split("/")[0]
+        ),
         "other_person": float(_other_person(older, newer)),
+        "keeps": float(newer.keeps and not denied),
+        "keeps_any": float(newer.keeps),
+        "this_time": float(newer.this_time),
+        "this_time_unlike": float(newer.this_time and not older.this_time and older.past),
+        "one_of_several": float(_one_of_several(older, newer)),
+        "of_others": float(_of_others(older, newer)),
         "older_marked": float(bool(older.markers & {"changed", "ended"})),
         "plain": float(not marked and not marks["begun"] and not marks["new"]),
         "short": float(len(newer.topic) < 2),
@@ -407,6 +445,23 @@ def _owners_differ(older: Sentence, newer: Sentence) -> bool:
         and known.owner not in unknown.persons
         and not _overlap(unknown.subject, known.topic | known.names)
         and not any(alike(word, known.owner) for word in unknown.subject)
+    )
+
+
+def _one_of_several(older: Sentence, newer: Sentence) -> bool:
+    """Whether the subjects share a noun and differ in what describes it: "the Tuesday class" and "the Thursday class"."""
+    mine, theirs = older.described, newer.described
+    return bool(mine & theirs and mine - theirs and theirs - mine)
+
+
+def _of_others(older: Sentence, newer: Sentence) -> bool:
+    """Whether the older one is about somebody who speaks, and the newer one about nobody and nothing of theirs."""
+    return (
+        bool(older.owner)
+        and not newer.owner
+        and bool(newer.subject)
+        and older.owner.split("/")[0] not in newer.persons
+        and not _overlap(newer.subject, older.topic | older.names | older.subject)
     )
 
 

@@ -67,6 +67,16 @@ ADDED = _any(
     r"also", r"too(?=[.,!;]|$| and)", r"as well", r"another", r"either", r"a second", r"other", r"besides", r"in addition", r"plus", r"neither",
     r"on top of", r"additionally", r"both", r"similarly", r"likewise", r"apart from", r"next to that",
 )  # fmt: skip
+# What says that nothing has changed.
+KEPT = _any(
+    r"still", r"as (?:i|we) (?:told|said|mentioned|wrote|already|was|have)", r"as (?:mentioned|said|before|always|ever|discussed)", r"don't forget",
+    r"remember,?", r"nothing (?:has |have )?changed", r"the same", r"unchanged", r"as agreed", r"reminder", r"once more", r"stays", r"remains?",
+    r"same as", r"told you", r"like i said", r"already told",
+)  # fmt: skip
+THIS_TIME = _any(
+    r"today", r"tonight", r"this (?:week|weekend|morning|evening|afternoon|month|season|year(?:'s)?|monday|tuesday|wednesday|thursday|friday|saturday|"
+    r"sunday)", r"(?:in|for) (?:january|february|march|april|june|july|august|september|october|november|december)", r"second", r"just once", r"for once",
+)  # fmt: skip
 ASKED = re.compile(r"\?\s*[\"\u201d')\]]*\s*$")
 SUPPOSED = _any(
     r"if", r"might", r"(?-i:may)", r"maybe", r"perhaps", r"would", r"i'd", r"wish", r"imagine", r"suppose", r"considering", r"thinking (?:of|about)",
@@ -93,16 +103,16 @@ LASTING = _any(
 )  # fmt: skip
 # Who somebody is to the speaker; "my sister" is another subject than "I".
 KIN: Mapping[str, str] = {
-    **{each: each for each in """sister brother husband wife son daughter boyfriend girlfriend friend colleague neighbour boss
-       niece nephew aunt uncle cousin partner flatmate roommate manager landlord therapist doctor teacher dog cat parents kids
-       children family team company employer supervisor coach fiance in-laws twin grandson granddaughter godson godmother""".split()},
+    **{each: each for each in ["sister", "brother", "husband", "wife", "son", "daughter", "boyfriend", "girlfriend", "friend", "colleague", "neighbour", "boss", "niece", "nephew", "aunt", "uncle", "cousin", "partner", "flatmate", "roommate", "manager", "landlord", "therapist", "doctor", "teacher", "dog", "cat", "parents", "kids", "children", "family", "team", "company", "employer", "supervisor", "coach", "fiance", "in-laws", "twin", "grandson", "granddaughter", "godson", "godmother"]},
     "mum": "mother", "mom": "mother", "mother": "mother", "mama": "mother", "dad": "father", "father": "father", "papa": "father",
     "grandma": "grandmother", "grandmother": "grandmother", "gran": "grandmother", "grandpa": "grandfather", "grandad": "grandfather",
     "grandfather": "grandfather", "neighbor": "neighbour", "neighbours": "neighbour", "neighbors": "neighbour", "bf": "boyfriend",
     "gf": "girlfriend", "hubby": "husband", "housemate": "flatmate", "sisters": "sister", "brothers": "brother", "friends": "friend",
     "colleagues": "colleague", "coworker": "colleague", "co-worker": "colleague", "girl": "daughter", "boy": "son", "toddler": "child",
 }  # fmt: skip
-PEOPLE = frozenset(KIN.values()) - words("dog cat team company employer manager landlord boss family parents kids children twin")
+PEOPLE = frozenset(KIN.values()) - words(
+    "dog cat team company employer manager landlord boss family kids children twin"
+)
 
 # Attributes of which there is one value at a time, by the words that speak of them.
 SINGLE: Mapping[str, re.Pattern[str]] = {
