@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Ungrounded,
     )
     from .groups.group import Group
+    from .handles.changes import Changes
     from .handles.jobs import Jobs
     from .handles.log import Log
     from .handles.tags import Tags
@@ -68,6 +69,8 @@ if TYPE_CHECKING:
         Role,
         Scope,
         Stats,
+        Supersession,
+        SupersessionChange,
         TagCount,
         TagFound,
         Tagger,
@@ -80,6 +83,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AppliedTimeframe",
+    "Changes",
     "ChatExpander",
     "ChatPropositioner",
     "ChatReranker",
@@ -135,6 +139,8 @@ __all__ = [
     "Signals",
     "Stats",
     "StorageError",
+    "Supersession",
+    "SupersessionChange",
     "TagCount",
     "TagFound",
     "TagRelated",
@@ -156,6 +162,7 @@ _MODULES = {
     "ChatPropositioner": "models.chat",
     "ChatReranker": "models.chat",
     "ChatTagger": "models.chat",
+    "Changes": "handles.changes",
     "Collection": "collections.collection",
     "CollectionHit": "types",
     "CollectionItem": "types",
@@ -207,6 +214,8 @@ _MODULES = {
     "Signals": "settings",
     "Stats": "types",
     "StorageError": "errors",
+    "Supersession": "types",
+    "SupersessionChange": "types",
     "TagCount": "types",
     "TagFound": "types",
     "TagRelated": "types",

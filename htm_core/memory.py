@@ -16,6 +16,7 @@ from .engine.handle import Handle
 from .engine.verbs import bounded, verbs
 from .errors import InvalidInput
 from .groups.group import Group, join_group
+from .handles.changes import Changes
 from .handles.jobs import Jobs
 from .handles.log import Log
 from .handles.tags import Tags
@@ -405,6 +406,11 @@ class Memory(Handle):
     def tags(self) -> Tags:
         """The tags of these memories: add, remove, search, count, and show as a tree."""
         return Tags(self._engine)
+
+    @property
+    def changes(self) -> Changes:
+        """What newer sayings replaced or contradicted: to list, to undo and to confirm."""
+        return Changes(self._engine)
 
     def related(
         self, node: str | Node, *, hops: int = 2, kinds: Sequence[RelationKind] | None = None, limit: int = 20,

@@ -17,7 +17,9 @@ OrderName = Literal["balanced", "balanced:access", "recent", "important", "frequ
 GroupRole = Literal["active", "passive"]
 RelationKind = Literal["related", "supports", "contradicts", "derived"]
 RelationOrigin = Literal["tags", "proposition", "link"]
-JobKind = Literal["embed", "tag", "propose", "relate", "count"]
+JobKind = Literal["embed", "tag", "propose", "relate", "count", "supersede"]
+SupersessionRelation = Literal["supersedes", "contradicts"]
+SupersessionState = Literal["standing", "confirmed", "undone"]
 JobState = Literal["waiting", "claimed", "parked"]
 CollectionKind = Literal["documents", "langgraph"]
 FilterTarget = Literal["metadata", "value"]
@@ -108,6 +110,37 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Supersession:
+    """What a newer saying does to an older one: it "supersedes" it, or it "contradicts" it and nothing says which holds.
+
+    `newer` and `older` are the latest mentions of both. `confidence` is from 0 to 1, `reason` says why in words, and `judge` who
+    said so: "rules" or the name of a model. It holds from `holds_from` on, when the newer one was said. `state` is "standing",
+    "confirmed", or "undone"; what is undone has no effect and is not made again. Of what is forgotten there is none.
+    """
+
+    id: str
+    relation: SupersessionRelation
+    newer: Mention
+    older: Mention
+    confidence: float
+    reason: str
+    judge: str
+    state: SupersessionState
+    holds_from: datetime
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupersessionChange:
+    """A row of the audit of a supersession: it was "made", "confirmed" or "undone", `by` whom, why and when."""
+
+    action: Literal["made", "confirmed", "undone"]
+    by: str
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """A node that answers a query, and why.
 
@@ -115,7 +148,8 @@ class Hit:
     probability that the hit answers the query, from `match` alone: it does not depend on other hits or sessions. Ranks count
     from 1; None means that this arm did not find the node. `passage` is the part of the content that matched best.
     `mentions` are those that satisfy the filters, newest first. `signals`, with `explain`, is what each signal added to the
-    score. `before`, with a `budget` that has room for it, is the message right before `mention` in its session.
+    score. `before`, with a `budget` that has room for it, is the message right before `mention` in its session. `formerly` is what
+    it superseded, the latest first, and `superseded_by` what superseded it: then it stands below that one.
     """
 
     node: Node
@@ -128,6 +162,8 @@ class Hit:
     mentions: tuple[Mention, ...] = ()
     signals: Mapping[str, float] = field(default_factory=dict)
     before: Mention | None = None
+    formerly: tuple[Supersession, ...] = ()
+    superseded_by: Supersession | None = None
 
     @property
     def content(self) -> str:
@@ -278,9 +314,9 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A pending job: its `kind` ("embed", "tag", "propose", "relate" or "count"), the node it is for, and the model that does it.
+    """A pending job, the node it is for, and the model that does it.
 
-    `state` is "waiting", "claimed" (a worker is doing it) or "parked" (given up after `attempts` tries). `error` is the last
+    `kind` is "embed", "tag", "propose", "relate", "supersede" (compare with what was said before) or "count". `state` is "waiting", "claimed" (a worker is doing it) or "parked" (given up after `attempts` tries). `error` is the last
     error.
     """
 

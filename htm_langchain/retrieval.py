@@ -269,7 +269,16 @@ def _passage_of(document: Document) -> Passage:
     hit = document.metadata[KEY]
     speaker = speaker_of(hit["name"], hit["role"])
     label = label_of((hit["at"] or "")[:10], speaker)
-    return Passage(document.page_content, hit["passage"], label, relevance=hit["relevance"], speaker=speaker)
+    by = hit.get("superseded_by")
+    return Passage(
+        document.page_content,
+        hit["passage"],
+        label,
+        relevance=hit["relevance"],
+        speaker=speaker,
+        formerly=tuple((each["content"], each["until"][:10]) for each in hit.get("formerly", ())),
+        superseded=(by["content"], by["since"][:10]) if by else None,
+    )
 
 
 def before_question(messages: Sequence[AnyMessage], note: HumanMessage | None) -> list[AnyMessage]:

@@ -23,7 +23,7 @@ from htm_core.rules.supersession import judge
 from htm_core.rules.supersession.judge import THRESHOLD
 
 Answer = tuple[str, float]
-THRESHOLDS = (0.5, 0.6, 0.7, 0.75, 0.8, THRESHOLD, 0.9, 0.95)
+THRESHOLDS = sorted({0.5, 0.6, 0.7, 0.75, 0.8, 0.85, THRESHOLD, 0.9, 0.95})
 WEIGHTS = Path(judge.__file__).parent / "weights.json"
 
 
@@ -105,16 +105,15 @@ def by_kind(given: Sequence[Labelled], answers: Sequence[Answer]) -> None:
     """At the default threshold: what was found and what was suspected of each kind."""
     print("| kind | pairs | superseding | found | wrongly |")
     print("|---|---|---|---|---|")
-    for kind in sorted({each.kind for each in given}):
-        rows = [
-            (each.label == "supersedes", answer[0] == "supersedes" and answer[1] >= THRESHOLD)
-            for each, answer in zip(given, answers, strict=True)
-            if each.kind == kind
-        ]
-        found = sum(true and said for true, said in rows)
-        print(
-            f"| {kind} | {len(rows)} | {sum(true for true, _ in rows)} | {found} | {sum(said and not true for true, said in rows)} |"
-        )
+    rows = [
+        (each.kind, each.label == "supersedes", answer[0] == "supersedes" and answer[1] >= THRESHOLD)
+        for each, answer in zip(given, answers, strict=True)
+    ]
+    for kind in sorted({kind for kind, _, _ in rows}):
+        own = [(true, said) for of, true, said in rows if of == kind]
+        found = sum(true and said for true, said in own)
+        suspected = sum(said and not true for true, said in own)
+        print(f"| {kind} | {len(own)} | {sum(true for true, _ in own)} | {found} | {suspected} |")
 
 
 def wrong(given: Sequence[Labelled], answers: Sequence[Answer]) -> None:
@@ -127,11 +126,11 @@ def wrong(given: Sequence[Labelled], answers: Sequence[Answer]) -> None:
 def share(part: int, whole: int) -> str:
     """A share with its interval, after Wilson."""
     if not whole:
-        return "–"
+        return "-"
     z, p = 1.96, part / whole
     centre = (p + z * z / (2 * whole)) / (1 + z * z / whole)
     half = z * sqrt(p * (1 - p) / whole + z * z / (4 * whole * whole)) / (1 + z * z / whole)
-    return f"{p:.3f} ({centre - half:.3f}–{centre + half:.3f})"
+    return f"{p:.3f} ({centre - half:.3f} to {centre + half:.3f})"
 
 
 if __name__ == "__main__":

@@ -10,13 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.supersession.pairs import Labelled, vectors
+from htm_core.rules.text.folding import words
 
 NEAREST = 2  # of other kinds, for each saying
 # Kinds that speak of the same attributes, under other names.
-SAME = frozenset(
-    ["residence", "job", "fact", "plain", "colloquial", "long", "correction", "marked", "unrelated", "negation", "restated", "temporary", "reported",
-     "question", "hypothetical", "several"]
-)  # fmt: skip
+SAME = words("""residence job fact plain natural colloquial long correction marked unrelated negation restated temporary reported question
+    hypothetical several addition elaboration object time repeat third planned samewords two""")
 
 
 def mixed(given: Sequence[Labelled]) -> list[Labelled]:

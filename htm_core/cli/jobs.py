@@ -27,6 +27,7 @@ class Kind(StrEnum):
     tag = "tag"
     propose = "propose"
     relate = "relate"
+    supersede = "supersede"
     words = "count"  # the name `count` is taken by str.count
 
 

@@ -13,9 +13,10 @@ def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe 
     """Relevance, ranks, best passage, tags and importance of a hit, and who said it when; `at` is an ISO time.
 
     `degraded` is the recall's own: a sentence when a part of the search was missing, else None. `timeframe` is it, too: a
-    sentence when the hits are from other times than the query names, else None.
+    sentence when the hits are from other times than the query names, else None. `formerly` lists what the hit superseded and until
+    when that held, `superseded_by` is what superseded the hit itself; both with the id of the change.
     """
-    said = hit.mention
+    said, by = hit.mention, hit.superseded_by
     return {
         "relevance": hit.relevance,
         "vector_rank": hit.vector_rank,
@@ -30,4 +31,10 @@ def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe 
         "at": said and said.at.isoformat(),
         "degraded": degraded,
         "timeframe": timeframe and timeframe.note,
+        "formerly": [
+            {"content": each.older.content, "until": each.holds_from.isoformat(), "id": each.id}
+            for each in hit.formerly
+        ],
+        "superseded_by": by
+        and {"content": by.newer.content, "since": by.holds_from.isoformat(), "node_id": by.newer.node_id, "id": by.id},
     }

@@ -11,7 +11,7 @@ from ..errors import HTMError, InvalidInput, NotFound
 from ..rules.relevance import CERTAIN
 from ..rules.text.fence import Fence, indented, label, new_token, one_line, source
 from ..types import Hit, Node, Recall
-from .prompt_block import TAG, UNCERTAIN, label_of, speaker_of
+from .prompt_block import EXCERPT, FORMERLY, TAG, UNCERTAIN, label_of, speaker_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -107,5 +107,10 @@ def _line(hit: Hit) -> str:
     said = hit.mention
     doubt = UNCERTAIN if hit.relevance < CERTAIN else None
     date, speaker = (said.at.date().isoformat(), speaker_of(said.name, said.role) or "noted") if said else (None, None)
-    about = source(label_of(label_of(date, speaker), doubt))
-    return f"[{hit.node.id}]{f' ({about})' if about else ''} {indented(hit.content, by=4)}"
+    by = hit.superseded_by
+    former = f"until {by.holds_from.date().isoformat()}" if by else None
+    about = source(label_of(label_of(label_of(date, speaker), doubt), former))
+    line = f"[{hit.node.id}]{f' ({about})' if about else ''} {indented(hit.content, by=4)}"
+    for each in hit.formerly[:FORMERLY]:
+        line += f"\n    formerly (until {each.holds_from.date().isoformat()}): {one_line(each.older.content[:EXCERPT])}"
+    return line

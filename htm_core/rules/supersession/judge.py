@@ -81,7 +81,7 @@ def judge(older: Saying, newer: Saying, *, cosine: float | None = None) -> Judge
     update = _probability(best.values | speakers(older, newer, best), "update")
     relation: Relation = "supersedes" if update >= 0.5 else "contradicts"
     confidence = conflict * max(update, 1 - update)
-    return Judgement(relation, round(confidence, 4), _reason(best, older, newer, relation))
+    return Judgement(relation, round(confidence, 4), _reason(best, relation))
 
 
 def pairs(older: Saying, newer: Saying, *, cosine: float | None) -> Iterator[Pair]:
@@ -136,7 +136,7 @@ def _weights() -> Mapping[str, Mapping[str, float]]:
     return found
 
 
-def _reason(pair: Pair, older: Saying, newer: Saying, relation: Relation) -> str:
+def _reason(pair: Pair, relation: Relation) -> str:
     """Why, in a sentence: the strongest sign first."""
     said = find_contradiction(pair.newer.text, pair.older.text)
     attribute = next(iter(sorted(pair.older.attributes & pair.newer.attributes)), None)

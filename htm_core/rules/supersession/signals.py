@@ -1,5 +1,7 @@
 """What two sentences say about each other, as numbers from 0 to 1 that `judge` weighs. It reads English."""
 
+# ruff: noqa: E501 - patterns with lists of words
+
 from __future__ import annotations
 
 import re
@@ -155,7 +157,7 @@ def _read(text: str, speaker: str) -> Sentence:
         head_value=frozenset() if copula is None else _stems(copula["value"]),
         head_numbered=copula is not None and _NUMBERED.search(copula["value"]) is not None,
         objects=frozenset(word for each in ending for word in _stems(each)),
-        target=_target(text, opened, owner, subject),
+        target=_target(text, opened, subject),
         words=frozenset(_WORD.findall(text.casefold())),
         places=frozenset(stem(found["name"].casefold()) for found in _PLACE.finditer(text)),
         asks=ASKED.search(text) is not None,
@@ -188,7 +190,7 @@ def _in_order(text: str) -> tuple[str, ...]:
     return tuple(word for word in read(text).about if word not in EMPTY and " " not in word)
 
 
-def _target(text: str, opened: str, owner: str, subject: frozenset[str]) -> tuple[str, ...]:
+def _target(text: str, opened: str, subject: frozenset[str]) -> tuple[str, ...]:
     """What a sentence says that something happens to, its noun last: the object of a verb of change, else its subject."""
     found = _TRANSITIVE.search(text)
     if found is not None:
@@ -282,7 +284,7 @@ def features(older: Sentence, newer: Sentence, *, cosine: float | None, near: Ma
     other_owner = _owners_differ(older, newer)
     same_owner = bool(older.owner) and older.owner == newer.owner
     whole = common + only_older + only_newer
-    values = {
+    return {
         "common": common / whole if whole else 0.0,
         "common_smaller": common / smaller if smaller else 0.0,
         "common_count": min(common, 3) / 3,
@@ -374,7 +376,6 @@ def features(older: Sentence, newer: Sentence, *, cosine: float | None, near: Ma
         "cosine_low": 0.0 if cosine is None else max(0.0, 0.35 - cosine),
         "cosine_plain": 0.0 if cosine is None or marked else cosine - 0.5,
     }
-    return values
 
 
 def _compare(older: frozenset[str], newer: frozenset[str]) -> tuple[int, int, int]:

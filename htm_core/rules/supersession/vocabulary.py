@@ -1,5 +1,7 @@
 """The English words that announce a change, and those that name an attribute of somebody or something."""
 
+# ruff: noqa: E501 - lists of words, as many in a line as belong together
+
 from __future__ import annotations
 
 import re
