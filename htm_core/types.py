@@ -316,8 +316,8 @@ class Receipt:
 class Job:
     """A pending job, the node it is for, and the model that does it.
 
-    `kind` is "embed", "tag", "propose", "relate", "supersede" (compare with what was said before) or "count". `state` is "waiting", "claimed" (a worker is doing it) or "parked" (given up after `attempts` tries). `error` is the last
-    error.
+    `kind` is "embed", "tag", "propose", "relate", "supersede" (compare with what was said before) or "count". `state` is
+    "waiting", "claimed" (a worker is doing it) or "parked" (given up after `attempts` tries). `error` is the last error.
     """
 
     id: str

@@ -97,8 +97,8 @@ def by_threshold(given: Sequence[Labelled], answers: Sequence[Answer]) -> None:
         if answer[0] == "contradicts" and answer[1] >= judge.LEAST
     ]
     right, of = contradictions.count("contradicts"), sum(each.label == "contradicts" for each in given)
-    print(f"\n\u201ccontradicts\u201d from {judge.LEAST}: precision {share(right, len(contradictions))}, recall {share(right, of)}; "
-          f"of these {contradictions.count('none')} are none")  # fmt: skip
+    print(f"\n\u201ccontradicts\u201d from {judge.LEAST}: precision {share(right, len(contradictions))}, recall "
+          f"{share(right, of)}; of these {contradictions.count('none')} are none")  # fmt: skip
 
 
 def by_kind(given: Sequence[Labelled], answers: Sequence[Answer]) -> None:

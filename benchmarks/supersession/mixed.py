@@ -14,8 +14,8 @@ from htm_core.rules.text.folding import words
 
 NEAREST = 2  # of other kinds, for each saying
 # Kinds that speak of the same attributes, under other names.
-SAME = words("""residence job fact plain natural colloquial long correction marked unrelated negation restated temporary reported question
-    hypothetical several addition elaboration object time repeat third planned samewords two""")
+SAME = words("""residence job fact plain natural colloquial long correction marked unrelated negation restated temporary reported
+    question hypothetical several addition elaboration object time repeat third planned samewords two""")
 
 
 def mixed(given: Sequence[Labelled]) -> list[Labelled]:

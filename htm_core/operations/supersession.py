@@ -60,8 +60,8 @@ def reordered(hits: Sequence[Hit], edges: Sequence[Supersession], known: Mapping
         place = there[hit.node.id]
         if present.newer.node_id in there:
             _exchange(order, place, there[present.newer.node_id])
-        elif present.newer.node_id in known:
-            order.insert(place, _brought(known[present.newer.node_id], present, hit))
+        elif (node := known.get(present.newer.node_id or "")) is not None:
+            order.insert(place, _brought(node, present, hit))
     return [
         replace(
             hit,

@@ -78,7 +78,7 @@ def judge(older: Saying, newer: Saying, *, cosine: float | None = None) -> Judge
             best, conflict = pair, chance
     if best is None or conflict < 0.5:
         return Judgement("none", round(1 - conflict, 4))
-    update = _probability(best.values | speakers(older, newer, best), "update")
+    update = _probability({**best.values, **speakers(older, newer, best)}, "update")
     relation: Relation = "supersedes" if update >= 0.5 else "contradicts"
     confidence = conflict * max(update, 1 - update)
     return Judgement(relation, round(confidence, 4), _reason(best, relation))
@@ -97,7 +97,7 @@ def pairs(older: Saying, newer: Saying, *, cosine: float | None) -> Iterator[Pai
             yield Pair(other, one, features(other, one, cosine=cosine, near=near))
 
 
-APART = ("asks", "older_asks", "other_speaker_owner", "keeps", "one_of_several", "of_others", "supposes")
+APART = ("asks", "older_asks", "other_speaker_owner", "keeps", "one_of_several", "of_others", "supposes", "unrelated")
 
 
 def is_apart(pair: Pair) -> bool:
