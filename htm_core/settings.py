@@ -99,7 +99,7 @@ class Settings(BaseModel):
         default=5.0, gt=0, description="seconds an expander may take; after them a question is searched for as it is"
     )
     supersession: float | None = Field(
-        default=0.9, ge=0.5, le=1,
+        default=0.95, ge=0.5, le=1,
         description="confidence from which the older of two sayings yields to the newer in recall; None: nothing is compared",
     )  # fmt: skip
     timezone: str | None = Field(default=None, description="IANA zone of timeframes; None is the machine's")

@@ -86,7 +86,11 @@ def around(
     moment: datetime | None = None,
 ) -> list[Supersession]:
     """The edges that hold among nodes and what is joined to them, the latest first; at a `moment`, or by now."""
-    values = {"ids": list(ids), "owners": None if owners is None else list(owners), "threshold": threshold}
+    values: dict[str, Any] = {"ids": list(ids), "threshold": threshold}
+    row = connection.execute(load("supersession")["touching"], values).fetchone()
+    if row is None or not row["there"]:
+        return []
+    values["owners"] = None if owners is None else list(owners)
     rows = connection.execute(load("supersession")["around"], values | {"moment": moment})
     return [_supersession(row) for row in rows]
 

@@ -29,6 +29,17 @@ returning supersession
 -- name: has_any
 select exists (select 1 from supersessions where tenant = this_tenant() and relation = 'supersedes') as there
 
+-- name: touching
+-- Whether any edge that counts begins or ends at one of these nodes: two look-ups, before the walk below.
+select exists (
+    select 1 from unnest(%(ids)s::uuid[]) x(id), lateral (
+      select 1 from supersessions s where s.tenant = this_tenant() and s.older = x.id and s.relation = 'supersedes'
+        and s.state <> 'undone' and (s.state = 'confirmed' or s.confidence >= %(threshold)s) offset 0) e)
+  or exists (
+    select 1 from unnest(%(ids)s::uuid[]) x(id), lateral (
+      select 1 from supersessions s where s.tenant = this_tenant() and s.newer = x.id and s.relation = 'supersedes'
+        and s.state <> 'undone' and (s.state = 'confirmed' or s.confidence >= %(threshold)s) offset 0) e) as there
+
 -- name: around
 -- The edges that hold at a moment among these nodes and whatever is joined to them: at most six steps away, so that a value that
 -- changed often is found with those before it. An edge holds while the older one has not been said again since.

@@ -24,7 +24,7 @@ from .vocabulary import MARKERS
 Relation = Literal["supersedes", "contradicts", "none"]
 
 # From this confidence on, the older of two yields its place in recall. Measured in docs/why/supersession.md.
-THRESHOLD = 0.9
+THRESHOLD = 0.95
 # From this one on, an edge is stored at all.
 LEAST = 0.5
 TWO_PARTIES = frozenset(["user", "assistant"])
@@ -84,6 +84,20 @@ def judge(older: Saying, newer: Saying, *, cosine: float | None = None) -> Judge
     return Judgement(relation, round(confidence, 4), _reason(best, relation))
 
 
+def why_at_odds(one: str, other: str) -> str | None:
+    """Why two texts cannot both hold, whoever said them and whichever came first; None when the judge sees nothing.
+
+    For texts without a speaker, such as those of a drawer. What denies or gives another value is at odds in any case; what only
+    announces a change is from `THRESHOLD` on.
+    """
+    said = find_contradiction(one, other)
+    if said is not None:
+        return said
+    found = (judge(Saying(older), Saying(newer)) for older, newer in ((one, other), (other, one)))
+    sure = [each for each in found if each.relation != "none" and each.confidence >= THRESHOLD]
+    return max(sure, key=lambda each: each.confidence).reason if sure else None
+
+
 def pairs(older: Saying, newer: Saying, *, cosine: float | None) -> Iterator[Pair]:
     """Each sentence of the older saying with each of the newer one, and the signals between them."""
     mine = sentences_of(older.text, speaker=older.speaker)
@@ -97,7 +111,10 @@ def pairs(older: Saying, newer: Saying, *, cosine: float | None) -> Iterator[Pai
             yield Pair(other, one, features(other, one, cosine=cosine, near=near))
 
 
-APART = ("asks", "older_asks", "other_speaker_owner", "keeps", "one_of_several", "of_others", "supposes", "unrelated")
+APART = (
+    "asks", "older_asks", "other_speaker_owner", "keeps", "one_of_several", "of_others", "supposes", "unrelated", "other_kind",
+    "said_before", "ended_before", "repeats", "this_time_unlike",
+)  # fmt: skip
 
 
 def is_apart(pair: Pair) -> bool:

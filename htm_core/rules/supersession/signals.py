@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from ..text.folding import words
 from .incompatible import why_incompatible
@@ -113,6 +114,7 @@ class Sentence:
     objects: frozenset[str]  # what its verb ends or exchanges: "sold the Civic"
     target: tuple[str, ...]  # what it says that something happens to, the noun last; else its subject
     words: frozenset[str]  # every word as it stands
+    kinds: frozenset[tuple[str, str]]  # nouns, each with the word that stands before it
     places: frozenset[str]
     asks: bool
     supposes: bool
@@ -159,6 +161,7 @@ def _read(text: str, speaker: str) -> Sentence:
         objects=frozenset(word for each in ending for word in _stems(each)),
         target=_target(text, opened, subject),
         words=frozenset(_WORD.findall(text.casefold())),
+        kinds=frozenset(_kinds_of_nouns(text, topic)),
         places=frozenset(stem(found["name"].casefold()) for found in _PLACE.finditer(text)),
         asks=ASKED.search(text) is not None,
         supposes=SUPPOSED.search(text) is not None,
@@ -180,10 +183,29 @@ _NO_DESCRIPTION = words("""the a an our my your his her their this that these th
     has have not now just finally of for to in on at and by with from next last first own late one""")
 
 
+_NO_KIND = words("""second third fourth fifth sixth ground top free premium basic junior senior left right day night yes nah no any some every each more less very really so too again also still never always ever even only about two three four five six
+    seven eight nine ten good great nice big small little lot than as or but if when use drive like love have has had get got take make go went
+    live work play eat drink read need want buy keep see i'm we're i've we've you'll it's that's his her favourite favorite best called per
+    me him them us be been being do does did can could will would should may might must who which what where there here""")
+
+
+def _kinds_of_nouns(text: str, topic: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """The words of a topic, each with a word that stands right before it and says which one is meant."""
+    tokens = [token.casefold() for token in TOKEN.findall(text)]
+    for before, noun in pairwise(tokens):
+        plain = before not in _NO_DESCRIPTION and before not in _NO_KIND and not _NUMBERED.search(before)
+        if plain and stem(noun) in topic and not before.endswith(("ed", "ing", "n't", "ly")):
+            yield stem(noun), stem(before)
+
+
 def _described(opened: str) -> frozenset[str]:
     found = _VERB.match(opened)
     tokens = TOKEN.findall(found["subject"]) if found else []
-    return frozenset(stem(token.casefold()) for token in tokens if token.casefold() not in _NO_DESCRIPTION)
+    return frozenset(
+        stem(token.casefold())
+        for at, token in enumerate(tokens)
+        if token.casefold() not in _NO_DESCRIPTION or (at and len(token) == 1 and token.isupper())  # "server A"
+    )
 
 
 def _in_order(text: str) -> tuple[str, ...]:
@@ -366,6 +388,10 @@ def features(older: Sentence, newer: Sentence, *, cosine: float | None, near: Ma
         "this_time": float(newer.this_time),
         "this_time_unlike": float(newer.this_time and not older.this_time and older.past),
         "one_of_several": float(_one_of_several(older, newer)),
+        "other_kind": float(_other_kind(older, newer)),
+        "repeats": float(_repeats(older, newer, denied=denied, own=only_newer, common=common)),
+        "said_before": float(_said_before(older, newer, denied=denied, own=only_newer)),
+        "ended_before": float(_ended_before(older, newer, own=only_newer, common=common)),
         "of_others": float(_of_others(older, newer)),
         "unrelated": float(not common and not same_attribute and not head and (cosine is None or cosine < 0.45)),
         "older_marked": float(bool(older.markers & {"changed", "ended"})),
@@ -454,6 +480,37 @@ def _one_of_several(older: Sentence, newer: Sentence) -> bool:
     """Whether the subjects share a noun and differ in what describes it: "the Tuesday class" and "the Thursday class"."""
     mine, theirs = older.described, newer.described
     return bool(mine & theirs and mine - theirs and theirs - mine)
+
+
+def _other_kind(older: Sentence, newer: Sentence) -> bool:
+    """Whether a noun of both is described in another way by each: "the Netflix subscription", "my newspaper subscription"."""
+    mine, theirs = dict(older.kinds), dict(newer.kinds)
+    return any(
+        not alike(mine[noun], theirs[noun]) and mine[noun] not in newer.words and theirs[noun] not in older.words
+        for noun in mine.keys() & theirs.keys()
+    )
+
+
+def _said_before(older: Sentence, newer: Sentence, *, denied: bool, own: int) -> bool:
+    """Whether all names and values of the newer sentence are those of the older one, and it ends and denies nothing."""
+    before = older.names | older.places | {value for _, value in older.values}
+    after = newer.names | newer.places | {value for _, value in newer.values}
+    over = newer.objects or "ended" in newer.markers or "corrected" in newer.markers
+    return bool(after) and after <= before and not denied and not over and own <= 2
+
+
+def _repeats(older: Sentence, newer: Sentence, *, denied: bool, own: int, common: int) -> bool:
+    """Whether the older sentence has told of a change, and the newer one adds no name and no value, and hardly a word."""
+    told = older.markers & {"changed", "ended", "now", "begun"}
+    added = (newer.names | newer.places) - (older.names | older.places) or newer.values - older.values
+    return bool(told) and not denied and not added and common >= 2 and own <= 1
+
+
+def _ended_before(older: Sentence, newer: Sentence, *, own: int, common: int) -> bool:
+    """Whether the newer sentence ends what the older one has ended already."""
+    added = (newer.names | newer.places) - (older.names | older.places) or newer.values - older.values
+    over = ("ended" in older.markers or older.said.denials % 2) and ("ended" in newer.markers or newer.said.denials % 2)
+    return bool(over and common) and not added and own <= 1
 
 
 def _of_others(older: Sentence, newer: Sentence) -> bool:

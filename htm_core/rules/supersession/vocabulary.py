@@ -67,7 +67,7 @@ MARKERS: Mapping[str, re.Pattern[str]] = {
 # What speaks against a change.
 ADDED = _any(
     r"also", r"too(?=[.,!;]|$| and)", r"as well", r"another", r"either", r"a second", r"other", r"besides", r"in addition", r"plus", r"neither",
-    r"on top of", r"additionally", r"both", r"similarly", r"likewise", r"apart from", r"next to that",
+    r"on top of", r"additionally", r"both", r"similarly", r"likewise", r"apart from", r"alongside", r"of its own", r"extra", r"additional", r"next to that",
 )  # fmt: skip
 # What says that nothing has changed.
 KEPT = _any(
@@ -84,7 +84,8 @@ SUPPOSED = _any(
     r"if", r"might", r"(?-i:may)", r"maybe", r"perhaps", r"would", r"i'd", r"wish", r"imagine", r"suppose", r"considering", r"thinking (?:of|about)",
     r"could", r"hopefully", r"hope to", r"hoping", r"one day", r"someday", r"dream(?:ing|s)? (?:of|about)", r"what if", r"should i",
     r"want(?:s|ed)? to", r"would like", r"not sure", r"unless", r"whether", r"tempted", r"in the (?:film|movie|book|novel|story|game)",
-    r"(?:have|had|got|has) an interview", r"applied (?:for|to)", r"looking into", r"wondering", r"dreamt?", r"joking", r"toying with", r"in case",
+    r"(?:have|had|got|has) an interview", r"applied (?:for|to)", r"looking into", r"wondering", r"dreamt?", r"joking", r"toying with", r"in case", r"goal is", r"plan(?:s|ning)? (?:to|on)", r"intends?", r"intending", r"aim(?:s|ing)? to",
+    r"will probably", r"i'll probably", r"eventually", r"sooner or later", r"at some point",
 )  # fmt: skip
 TEMPORARY = _any(
     r"today", r"tonight", r"this (?:week|weekend|morning|evening|afternoon)", r"just once", r"for (?:once|the weekend|the day|a few days|"
