@@ -46,6 +46,7 @@ from .types import (
     ExpanderLike,
     GroupRole,
     Item,
+    JudgeLike,
     Mention,
     Metadata,
     Mode,
@@ -105,6 +106,8 @@ class Memory(Handle):
       LangChain's document compressor or chat model, LlamaIndex's postprocessor, or a callable (query, texts) -> numbers.
     - `expander`: a model that writes more questions to search for: "ollama:MODEL", a LangChain chat model, or a callable
       (question) -> questions. Where either fails or is too slow, recall goes on without it, and `Recall.fallback` says so.
+    - `judge`: a model that decides what the rules have found of changed facts and are not sure of: "ollama:MODEL", a chat model of
+      LangChain or LlamaIndex, or a callable (older, newer) -> "supersedes", "contradicts" or "none".
     - `on_evict`, `on_event`: called with each eviction and each event. What they raise is logged.
     - `clock`: gives the present time, with its time zone.
 
@@ -116,7 +119,7 @@ class Memory(Handle):
         session: str | None = None, budget: int = 128_000, policy: PolicyName | Policy = "importance",
         embedder: EmbedderLike | None = None, embed: Embed = "queue", tokenizer: Tokenizer | None = None,
         tagger: TaggerLike | None = None, propositioner: PropositionerLike | None = None,
-        reranker: RerankerLike | None = None, expander: ExpanderLike | None = None,
+        reranker: RerankerLike | None = None, expander: ExpanderLike | None = None, judge: JudgeLike | None = None,
         on_evict: Callable[[Eviction], None] | None = None, on_event: Callable[[Event], None] | None = None,
         settings: Settings | None = None, clock: Clock | None = None,
     ) -> None:  # fmt: skip
@@ -124,7 +127,7 @@ class Memory(Handle):
         options = Options(
             robot=robot, url=url, tenant=tenant, user=user, session=session, budget=budget,
             policy=policy, embedder=embedder, embed=embed, tokenizer=tokenizer, tagger=tagger,
-            propositioner=propositioner, reranker=reranker, expander=expander, on_evict=on_evict, on_event=on_event,
+            propositioner=propositioner, reranker=reranker, expander=expander, judge=judge, on_evict=on_evict, on_event=on_event,
             settings=settings or Settings(), clock=clock or utc_now,
         )  # fmt: skip
         self._open(options)

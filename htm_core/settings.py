@@ -102,6 +102,7 @@ class Settings(BaseModel):
         default=0.95, ge=0.5, le=1,
         description="confidence from which the older of two sayings yields to the newer in recall; None: nothing is compared",
     )  # fmt: skip
+    judge_timeout: float = Field(default=30.0, gt=0, description="seconds a judge may take for two sayings")
     timezone: str | None = Field(default=None, description="IANA zone of timeframes; None is the machine's")
     week_start: Literal["monday", "sunday"] = "monday"
     telemetry: bool = Field(default=False, description="spans and metrics through OpenTelemetry; extra otel")

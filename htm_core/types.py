@@ -17,7 +17,7 @@ OrderName = Literal["balanced", "balanced:access", "recent", "important", "frequ
 GroupRole = Literal["active", "passive"]
 RelationKind = Literal["related", "supports", "contradicts", "derived"]
 RelationOrigin = Literal["tags", "proposition", "link"]
-JobKind = Literal["embed", "tag", "propose", "relate", "count", "supersede"]
+JobKind = Literal["embed", "tag", "propose", "relate", "count", "supersede", "judge"]
 SupersessionRelation = Literal["supersedes", "contradicts"]
 SupersessionState = Literal["standing", "confirmed", "undone"]
 JobState = Literal["waiting", "claimed", "parked"]
@@ -316,7 +316,7 @@ class Receipt:
 class Job:
     """A pending job, the node it is for, and the model that does it.
 
-    `kind` is "embed", "tag", "propose", "relate", "supersede" (compare with what was said before) or "count". `state` is
+    `kind` is "embed", "tag", "propose", "relate", "supersede" (compare with what was said before), "judge" or "count". `state` is
     "waiting", "claimed" (a worker is doing it) or "parked" (given up after `attempts` tries). `error` is the last error.
     """
 
@@ -538,6 +538,13 @@ class ChatModel(Protocol):
         """The same model with answers that follow a schema."""
 
 
+class StructuredModel(Protocol):
+    """What is used of a chat model of LlamaIndex."""
+
+    def as_structured_llm(self, output_cls: Any, /) -> Any:
+        """The same model with answers that follow a schema."""
+
+
 class Tagger(Protocol):
     """Anything that gives a text its tags."""
 
@@ -605,6 +612,7 @@ RerankerLike: TypeAlias = (
     str | Reranker | DocumentCompressor | NodePostprocessor | PairScorer | ChatModel
     | Callable[[str, Sequence[str]], Sequence[float]]
 )  # fmt: skip
+JudgeLike: TypeAlias = str | ChatModel | StructuredModel | Callable[[str, str], str]
 ExpanderLike: TypeAlias = str | Expander | ChatModel | Callable[[str], Sequence[str]]
 Tokenizer: TypeAlias = Callable[[str], int | Sequence[Any]]
 

@@ -28,6 +28,7 @@ class Kind(StrEnum):
     propose = "propose"
     relate = "relate"
     supersede = "supersede"
+    judge = "judge"
     words = "count"  # the name `count` is taken by str.count
 
 

@@ -1,4 +1,4 @@
-"""The handlers of a worker, one for each kind of job: embed, tag, propose, count, relate and supersede.
+"""The handlers of a worker, one for each kind of job: embed, tag, propose, count, relate, supersede and judge.
 
 Each handler deletes its jobs in the transaction that stores their results. A job whose row is gone was done by another
 worker, and its result is dropped.
@@ -29,6 +29,7 @@ from ..store.supersession import NewEdge, Said
 from ..types import Draft, TokenCounter
 
 if TYPE_CHECKING:
+    from ..models.judges import CheckedJudge
     from ..models.propositioners import CheckedPropositioner
     from ..models.taggers import CheckedTagger
 
@@ -37,6 +38,7 @@ SMALLEST_BATCH = 8
 SLOW_BATCH = 4  # jobs of a chat model that are claimed at once: each may take many seconds
 KNOWN_TAGS = 100  # tags of the owner that a tagger is shown
 COMPARED, COMPARED_LENGTH = 10, 300  # nodes that each new one is compared with, and characters whose words find them
+NOT_COMPARED, JUDGE_WAIT = "the rules have not compared it yet", 5.0
 BY_RULES = "rules"  # who judged
 UNHEARD = ("tool", "system")  # whose words neither replace anything nor are replaced
 PROPOSITION_OF = "proposition_of"  # in the metadata of a fact's mention: the id of the node that the fact comes from
@@ -287,6 +289,8 @@ class SupersedeHandler:
                 edges = [] if said is None else self._edges(connection, said)
                 if jobs.finish(connection, [job]) and said is not None and edges:
                     supersession.insert(connection, edges, owner=said.owner, judge=BY_RULES)
+                supersession.make_judge_due(connection, node)
+                if edges:
                     self._database.superseding.learn(tenant, there=True)
 
     def answers(self) -> bool:
@@ -306,6 +310,44 @@ class SupersedeHandler:
             for older, newer in [sorted((said, other), key=lambda each: (each.at, each.mention_id))]
         )
         return [edge for edge in edges if edge is not None]
+
+
+class JudgeHandler:
+    """Asks a chat model about what the rules have found and are not sure of."""
+
+    kind, slow, together, batch = "judge", True, False, SLOW_BATCH
+
+    def __init__(self, database: Database, judge: CheckedJudge) -> None:
+        self._database = database
+        self._judge = judge
+
+    @property
+    def model(self) -> str:
+        """The judge's name."""
+        return self._judge.name
+
+    def do(self, claimed: Mapping[str, Sequence[ClaimedJob]]) -> None:
+        """Decide the edges of a node; put the job off while the node has not been compared by the rules."""
+        settings = self._database.settings
+        threshold = 1.0 if settings.supersession is None else settings.supersession
+        for tenant, job in _each(claimed):
+            [node] = _nodes([job])
+            with self._database.transaction(tenant, role="htm_worker") as connection:
+                if not supersession.is_compared(connection, node):
+                    jobs.postpone(connection, [job], error=NOT_COMPARED, seconds=JUDGE_WAIT, tried=False)
+                    continue
+                edges = supersession.undecided(connection, node, threshold=threshold)
+            decided = [
+                (id, *self._judge.judge(older, newer, seconds=settings.judge_timeout)) for id, older, newer in edges
+            ]
+            with self._database.transaction(tenant, role="htm_worker") as connection:
+                if jobs.finish(connection, [job]):
+                    for id, relation, reason in decided:
+                        supersession.decide(connection, id, relation=relation, reason=reason, judge=self._judge.name)
+
+    def answers(self) -> bool:
+        """Send two short sayings to the judge, and say whether it answered."""
+        return self._judge.answers()
 
 
 def _edge(older: Said, newer: Said) -> NewEdge | None:

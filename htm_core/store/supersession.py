@@ -71,6 +71,36 @@ def insert(connection: Connection, edges: Sequence[NewEdge], *, owner: str, judg
     return {row["supersession"] for row in connection.execute(load("supersession")["insert"], values)}
 
 
+def is_compared(connection: Connection, node: UUID) -> bool:
+    """Whether no job that embeds or compares a node is pending."""
+    row = connection.execute(load("supersession")["is_compared"], {"node": node}).fetchone()
+    return row is not None and bool(row["compared"])
+
+
+def make_judge_due(connection: Connection, node: UUID) -> None:
+    """Let the judge's jobs of a node be done now, since the rules have compared it."""
+    connection.execute(load("supersession")["make_judge_due"], {"node": node})
+
+
+def undecided(connection: Connection, node: UUID, *, threshold: float) -> list[tuple[UUID, str, str]]:
+    """The edges of a node that the rules made and are not sure of, each with the older and the newer text."""
+    rows = connection.execute(load("supersession")["undecided"], {"node": node, "threshold": threshold})
+    return [(row["id"], row["older"], row["newer"]) for row in rows]
+
+
+def decide(connection: Connection, id: UUID, *, relation: str, reason: str, judge: str) -> None:
+    """Confirm or undo an edge as a judge says, unless somebody has changed it meanwhile."""
+    values = {
+        "id": id,
+        "state": {"supersedes": "confirmed", "contradicts": "standing", "none": "undone"}[relation],
+        "relation": None if relation == "none" else relation,
+        "action": "undone" if relation == "none" else "confirmed",
+        "reason": reason,
+        "judge": judge,
+    }
+    connection.execute(load("supersession")["decide"], values)
+
+
 def has_any(connection: Connection) -> bool:
     """Whether the tenant has any edge by which something is superseded."""
     row = connection.execute(load("supersession")["has_any"]).fetchone()

@@ -26,6 +26,34 @@ insert into supersession_audit (tenant, id, supersession, owner, action, by, rea
 select this_tenant(), gen_random_uuid(), m.id, %(owner)s, 'made', %(judge)s, m.reason from made m join given g on g.id = m.id
 returning supersession
 
+-- name: is_compared
+-- Whether the rules have compared a node: until then its vector, or the comparison, is pending.
+select not exists (
+  select 1 from jobs j where j.tenant = this_tenant() and j.node_id = %(node)s and j.kind in ('embed', 'supersede') and j.parked_at is null)
+  as compared
+
+-- name: make_judge_due
+update jobs set run_at = now(), error = null
+where tenant = this_tenant() and node_id = %(node)s and kind = 'judge' and claimed_until is null and parked_at is null
+
+-- name: undecided
+-- What the rules have found of a node and are not sure of, with the words of both.
+select s.id, a.content as newer, b.content as older
+from supersessions s
+join nodes a on a.tenant = s.tenant and a.id = s.newer join nodes b on b.tenant = s.tenant and b.id = s.older
+where s.tenant = this_tenant() and (s.newer = %(node)s or s.older = %(node)s) and s.state = 'standing' and s.judge = 'rules'
+  and (s.confidence < %(threshold)s or s.relation = 'contradicts') and a.live and b.live
+order by s.confidence desc, s.id limit 20
+
+-- name: decide
+-- What a judge says of an edge that still stands as the rules made it, with its row in the audit.
+with decided as (
+  update supersessions s set state = %(state)s, relation = coalesce(%(relation)s, s.relation), judge = %(judge)s,
+         reason = case when %(reason)s = '' then s.reason else %(reason)s end
+  where s.tenant = this_tenant() and s.id = %(id)s and s.state = 'standing' and s.judge = 'rules' returning s.id, s.owner)
+insert into supersession_audit (tenant, id, supersession, owner, action, by, reason)
+select this_tenant(), gen_random_uuid(), d.id, d.owner, %(action)s, %(judge)s, %(reason)s from decided d
+
 -- name: has_any
 select exists (select 1 from supersessions where tenant = this_tenant() and relation = 'supersedes') as there
 

@@ -16,6 +16,7 @@ from htm_core.runtime.process import runtime
 from htm_core.store import jobs, supersession
 from htm_core.store.database import Database
 from tests.conftest import SETTINGS, Make
+from tests.stand_ins import StandInChat
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 IDLE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off", "supersession": 0.5})
@@ -279,6 +280,82 @@ def test_an_unknown_change_is_a_clear_error(quiet: Memory, id: str, error: type[
         quiet.changes.list(state="gone")  # type: ignore[arg-type]
     with pytest.raises(NotFound):
         quiet.changes.list("nobody")
+
+
+class Answer:
+    """A judge's structured answer, as LlamaIndex gives it."""
+
+    def __init__(self, relation: str) -> None:
+        self.raw = {"relation": relation, "reason": "as the model says"}
+
+
+class LlamaIndexModel:
+    """A stand-in for a chat model of LlamaIndex with structured answers."""
+
+    model = "stand-in"
+
+    def __init__(self, relation: str) -> None:
+        self.relation = relation
+        self.asked: list[str] = []
+
+    def as_structured_llm(self, schema: type) -> LlamaIndexModel:
+        return self
+
+    def chat(self, messages: list[Any]) -> Answer:
+        self.asked.append(str(messages[-1].content))
+        return Answer(self.relation)
+
+
+UNSURE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off", "supersession": 1.0})
+
+
+@pytest.mark.parametrize("framework", ["langchain", "llamaindex", "callable"])
+@pytest.mark.parametrize(
+    ("relation", "state", "action"),
+    [("supersedes", "confirmed", "confirmed"), ("none", "undone", "undone"), ("contradicts", "standing", "confirmed")],
+)
+def test_a_judge_confirms_or_rejects_what_the_rules_are_not_sure_of(
+    make: Make, framework: str, relation: str, state: str, action: str
+) -> None:
+    judge: Any = {
+        "langchain": StandInChat({"relation": relation, "reason": "as the model says"}),
+        "llamaindex": LlamaIndexModel(relation),
+        "callable": lambda older, newer: relation,
+    }[framework]
+    with make(settings=UNSURE, judge=judge) as memory:
+        say(memory, CAR, SOLD)
+        [change] = memory.changes.list()
+        assert (change.state, change.relation) == (state, "supersedes" if relation == "none" else relation)
+        assert change.judge != "rules"
+        assert [each.action for each in memory.changes.audit(change.id)] == ["made", action]
+        first = memory.recall("Do I drive a Honda Civic?", hold=False)[0]
+        assert (first.content == SOLD) == (relation == "supersedes") or first.superseded_by is None
+
+
+def test_a_judge_that_fails_leaves_what_the_rules_found_and_is_asked_again(make: Make) -> None:
+    def judge(older: str, newer: str) -> str:
+        raise ConnectionError("away")
+
+    with make(settings=UNSURE, judge=judge) as memory:
+        memory.remember(CAR, role="user", at=START)
+        memory.remember(SOLD, role="user", at=START + timedelta(days=1))
+        memory.flush(timeout=10)
+        [change] = memory.changes.list()
+        assert (change.state, change.judge) == ("standing", "rules")
+        assert [job for job in memory.jobs.list() if job.kind == "judge" and job.error]
+
+
+def test_a_judge_that_answers_nonsense_decides_nothing(make: Make) -> None:
+    with make(settings=UNSURE, judge=lambda older, newer: "perhaps") as memory:
+        memory.remember(CAR, role="user", at=START)
+        memory.remember(SOLD, role="user", at=START + timedelta(days=1))
+        memory.flush(timeout=10)
+        assert [each.judge for each in memory.changes.list()] == ["rules"]
+
+
+def test_what_is_no_judge_is_refused(make: Make) -> None:
+    with pytest.raises(InvalidInput, match="judge"):
+        make(judge=object())
 
 
 async def _awaited(memory: Memory) -> None:
