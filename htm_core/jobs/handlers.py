@@ -25,7 +25,7 @@ from ..store.database import Connection, Database
 from ..store.jobs import ClaimedJob, MissingText
 from ..store.records import Entry
 from ..store.relations import FactSource
-from ..store.supersession import NewEdge, Said
+from ..store.supersession import ComparedNode, NewEdge
 from ..types import Draft, TokenCounter
 
 if TYPE_CHECKING:
@@ -297,7 +297,7 @@ class SupersedeHandler:
         """Say yes: no model is needed."""
         return True
 
-    def _edges(self, connection: Connection, said: Said) -> list[NewEdge]:
+    def _edges(self, connection: Connection, said: ComparedNode) -> list[NewEdge]:
         """What is to be noted of a node and those nearest to it, whichever of the two was said first."""
         if said.role in UNHEARD:
             return []
@@ -350,7 +350,7 @@ class JudgeHandler:
         return self._judge.answers()
 
 
-def _edge(older: Said, newer: Said) -> NewEdge | None:
+def _edge(older: ComparedNode, newer: ComparedNode) -> NewEdge | None:
     """The edge from a newer saying to an older one; None where there is none. What an assistant says replaces no one's words."""
     if newer.role == "assistant" and older.role != "assistant":
         return None
@@ -361,7 +361,7 @@ def _edge(older: Said, newer: Said) -> NewEdge | None:
     return NewEdge(new_id(), newer.id, older.id, found.relation, found.confidence, found.reason, newer.at)
 
 
-def _saying(said: Said) -> Saying:
+def _saying(said: ComparedNode) -> Saying:
     return Saying(said.content, said.name or said.role or "user")
 
 

@@ -15,7 +15,7 @@ from .records import mention_of
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ComparedNode:
     """A live node with its latest mention; `cosine` is that of its nearest passage to the node that is compared."""
 
     id: UUID
@@ -41,16 +41,16 @@ class NewEdge:
     holds_from: datetime
 
 
-def subject(connection: Connection, node: UUID) -> Said | None:
+def subject(connection: Connection, node: UUID) -> ComparedNode | None:
     """A live node to be compared; None when it is hidden, gone, or what a file says."""
     row = connection.execute(load("supersession")["subject"], {"node": node}).fetchone()
-    return None if row is None else Said(**row)
+    return None if row is None else ComparedNode(**row)
 
 
-def candidates(connection: Connection, node: UUID, *, words: str | None, limit: int, owner: str) -> list[Said]:
+def candidates(connection: Connection, node: UUID, *, words: str | None, limit: int, owner: str) -> list[ComparedNode]:
     """The live nodes of the same owner that are nearest to a node, by its vector and by words."""
     values = {"node": node, "words": words, "limit": limit}
-    return [Said(**row, owner=owner) for row in connection.execute(load("supersession")["candidates"], values)]
+    return [ComparedNode(**row, owner=owner) for row in connection.execute(load("supersession")["candidates"], values)]
 
 
 def insert(connection: Connection, edges: Sequence[NewEdge], *, owner: str, judge: str) -> set[UUID]:

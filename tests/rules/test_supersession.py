@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core.rules.supersession import judge as module
-from htm_core.rules.supersession.judge import LEAST, THRESHOLD, Judgement, Saying, judge, why_at_odds
+from htm_core.rules.supersession.judge import LEAST, THRESHOLD, ChangeJudgement, Saying, judge, why_at_odds
 
 HALVES = Path(__file__).parents[2] / "benchmarks" / "supersession"
 TEXTS = st.text(max_size=300)
 
 
-def said(older: str, newer: str, *, by: str = "user", then_by: str = "user") -> Judgement:
+def said(older: str, newer: str, *, by: str = "user", then_by: str = "user") -> ChangeJudgement:
     return judge(Saying(older, by), Saying(newer, then_by))
 
 
@@ -83,7 +83,7 @@ def test_any_two_texts_get_a_judgement(older: str, newer: str, speaker: str, cos
 
 @given(TEXTS)
 def test_no_text_replaces_itself(text: str) -> None:
-    assert judge(Saying(text), Saying(text)) == Judgement("none", 1.0)
+    assert judge(Saying(text), Saying(text)) == ChangeJudgement("none", 1.0)
 
 
 @given(TEXTS, TEXTS)

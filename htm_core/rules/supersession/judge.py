@@ -18,7 +18,7 @@ from typing import Literal
 
 from .incompatible import find_contradiction
 from .sentences import normalized
-from .signals import Sentence, features, sentences_of
+from .signals import ReadSentence, features, sentences_of
 from .vocabulary import MARKERS
 
 Relation = Literal["supersedes", "contradicts", "none"]
@@ -39,7 +39,7 @@ class Saying:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class ChangeJudgement:
     """What a newer saying does to an older one: it "supersedes" or "contradicts" it, or "none" of these.
 
     `confidence` is from 0 to 1: of the relation, or that there is none. `reason` says why in words; empty for "none".
@@ -54,12 +54,12 @@ class Judgement:
 class Pair:
     """The two sentences of two sayings that are most at odds, and the signals between them."""
 
-    older: Sentence
-    newer: Sentence
+    older: ReadSentence
+    newer: ReadSentence
     values: Mapping[str, float]
 
 
-def judge(older: Saying, newer: Saying, *, cosine: float | None = None) -> Judgement:
+def judge(older: Saying, newer: Saying, *, cosine: float | None = None) -> ChangeJudgement:
     """Whether a newer saying supersedes an older one, contradicts it, or neither.
 
     Args:
@@ -70,18 +70,18 @@ def judge(older: Saying, newer: Saying, *, cosine: float | None = None) -> Judge
     Takes well under a millisecond for two messages of a chat; of long texts only the first eight sentences count.
     """
     if normalized(older.text) == normalized(newer.text):
-        return Judgement("none", 1.0)
+        return ChangeJudgement("none", 1.0)
     best, conflict = None, 0.0
     for pair in pairs(older, newer, cosine=cosine):
         chance = 0.0 if is_apart(pair) else _probability(pair.values, "conflict")
         if best is None or chance > conflict:
             best, conflict = pair, chance
     if best is None or conflict < 0.5:
-        return Judgement("none", round(1 - conflict, 4))
+        return ChangeJudgement("none", round(1 - conflict, 4))
     update = _probability({**best.values, **speakers(older, newer, best)}, "update")
     relation: Relation = "supersedes" if update >= 0.5 else "contradicts"
     confidence = conflict * max(update, 1 - update)
-    return Judgement(relation, round(confidence, 4), _reason(best, relation))
+    return ChangeJudgement(relation, round(confidence, 4), _reason(best, relation))
 
 
 def why_at_odds(one: str, other: str) -> str | None:

@@ -80,14 +80,17 @@ class Said:
     first: str = ""
 
     def value(self, kind: str, value: str) -> None:
+        """Note a value of a kind."""
         self.values.setdefault(kind, set()).add(value)
 
 
 def sentences(text: str) -> list[str]:
+    """The first sentences of a text."""
     return [each.strip() for each in _SENTENCE.split(text[:MAX_LENGTH]) if each.strip()][:MAX_SENTENCES]
 
 
 def normalized(text: str) -> str:
+    """A text in lower case, with its words alone."""
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
@@ -95,6 +98,7 @@ def normalized(text: str) -> str:
 
 
 def read(text: str) -> Said:
+    """Read a sentence: what it speaks of, and its values."""
     said = Said(text)
     for often in _OFTEN.finditer(text):
         named = (often["each"] or often["ly"]).lower()

@@ -92,7 +92,7 @@ _PLACE = re.compile(r"\b(?:in|to|at|from|near)\s+(?:the\s+)?(?P<name>[A-Z][\w\u0
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class ReadSentence:
     """A sentence as it was read, with who says it resolved: "I" is the speaker, "you" is the other one of a chat."""
 
     text: str
@@ -126,14 +126,14 @@ class Sentence:
     this_time: bool
 
 
-def sentences_of(text: str, *, speaker: str) -> tuple[Sentence, ...]:
+def sentences_of(text: str, *, speaker: str) -> tuple[ReadSentence, ...]:
     """The sentences of a saying, of which the first eight count."""
     plain = text.replace("\u2019", "'").replace("\u2018", "'")
     return tuple(_read(each, speaker.strip().casefold() or USER) for each in sentences(plain))
 
 
 @lru_cache(maxsize=READ_AGAIN)
-def _read(text: str, speaker: str) -> Sentence:
+def _read(text: str, speaker: str) -> ReadSentence:
     said = read(text)
     opened = _OPENING.sub("", text)
     owner, subject = _subject(opened, speaker)
@@ -141,7 +141,7 @@ def _read(text: str, speaker: str) -> Sentence:
     ending = [found["object"] for found in ENDING_VERB.finditer(text)]
     topic = frozenset(word for word in said.about if word not in EMPTY and " " not in word)
     kinds = frozenset(name for name, pattern in MARKERS.items() if pattern.search(text))
-    return Sentence(
+    return ReadSentence(
         text=text,
         said=said,
         topic=topic,
@@ -270,7 +270,9 @@ def _subject(text: str, speaker: str) -> tuple[str, frozenset[str]]:
     return "", _stems(found["subject"])
 
 
-def features(older: Sentence, newer: Sentence, *, cosine: float | None, near: Mapping[str, bool]) -> dict[str, float]:
+def features(
+    older: ReadSentence, newer: ReadSentence, *, cosine: float | None, near: Mapping[str, bool]
+) -> dict[str, float]:
     """The signals of a pair of sentences by their names.
 
     `near` says which kinds of markers stand in another sentence of the newer saying, as in "Sorry, I mixed it up."
@@ -416,7 +418,7 @@ def _overlap(some: frozenset[str], others: frozenset[str]) -> int:
     return sum(any(alike(word, other) for other in others) for word in some)
 
 
-def _values(older: Sentence, newer: Sentence) -> tuple[bool, bool]:
+def _values(older: ReadSentence, newer: ReadSentence) -> tuple[bool, bool]:
     """Whether both have values of one kind that differ, and whether both have the same."""
     before, after = older.said.values, newer.said.values
     kinds = {_kind(kind) for kind in before} & {_kind(kind) for kind in after}
@@ -426,13 +428,13 @@ def _values(older: Sentence, newer: Sentence) -> tuple[bool, bool]:
     return differ, any(mine[kind] & theirs[kind] for kind in kinds) and not differ
 
 
-def _kinds_that_differ(older: Sentence, newer: Sentence) -> set[str]:
+def _kinds_that_differ(older: ReadSentence, newer: ReadSentence) -> set[str]:
     before = {(_kind(kind), value) for kind, value in older.values}
     after = {(_kind(kind), value) for kind, value in newer.values}
     return {kind for kind, _ in before - after} & {kind for kind, _ in after - before}
 
 
-def _target_known(older: Sentence, newer: Sentence, same_attribute: frozenset[str]) -> tuple[bool, bool]:
+def _target_known(older: ReadSentence, newer: ReadSentence, same_attribute: frozenset[str]) -> tuple[bool, bool]:
     """Whether the older sentence speaks of what the newer one says that something happens to, and whether it lacks a part of it."""
     if not newer.target:
         return False, False
@@ -446,12 +448,12 @@ def _kind(kind: str) -> str:
     return "number" if kind.startswith("number") else "code" if kind.startswith("code") else kind
 
 
-def _names_differ(older: Sentence, newer: Sentence) -> bool:
+def _names_differ(older: ReadSentence, newer: ReadSentence) -> bool:
     mine, theirs = older.names | older.places, newer.names | newer.places
     return bool(mine and theirs) and not mine & theirs
 
 
-def _subjects_differ(older: Sentence, newer: Sentence) -> bool:
+def _subjects_differ(older: ReadSentence, newer: ReadSentence) -> bool:
     """Whether each has a subject that the other does not speak of at all: "the API" and "the payment service"."""
     mine, theirs = older.subject, newer.subject
     if not mine or not theirs:
@@ -461,7 +463,7 @@ def _subjects_differ(older: Sentence, newer: Sentence) -> bool:
     return unknown_there and unknown_here
 
 
-def _owners_differ(older: Sentence, newer: Sentence) -> bool:
+def _owners_differ(older: ReadSentence, newer: ReadSentence) -> bool:
     """Whether the one is about somebody else than the other: two speakers, or a speaker and a relative."""
     if older.owner and newer.owner:
         return older.owner != newer.owner
@@ -476,13 +478,13 @@ def _owners_differ(older: Sentence, newer: Sentence) -> bool:
     )
 
 
-def _one_of_several(older: Sentence, newer: Sentence) -> bool:
+def _one_of_several(older: ReadSentence, newer: ReadSentence) -> bool:
     """Whether the subjects share a noun and differ in what describes it: "the Tuesday class" and "the Thursday class"."""
     mine, theirs = older.described, newer.described
     return bool(mine & theirs and mine - theirs and theirs - mine)
 
 
-def _other_kind(older: Sentence, newer: Sentence) -> bool:
+def _other_kind(older: ReadSentence, newer: ReadSentence) -> bool:
     """Whether a noun of both is described in another way by each: "the Netflix subscription", "my newspaper subscription"."""
     mine, theirs = dict(older.kinds), dict(newer.kinds)
     return any(
@@ -491,7 +493,7 @@ def _other_kind(older: Sentence, newer: Sentence) -> bool:
     )
 
 
-def _said_before(older: Sentence, newer: Sentence, *, denied: bool, own: int) -> bool:
+def _said_before(older: ReadSentence, newer: ReadSentence, *, denied: bool, own: int) -> bool:
     """Whether all names and values of the newer sentence are those of the older one, and it ends and denies nothing."""
     before = older.names | older.places | {value for _, value in older.values}
     after = newer.names | newer.places | {value for _, value in newer.values}
@@ -499,21 +501,21 @@ def _said_before(older: Sentence, newer: Sentence, *, denied: bool, own: int) ->
     return bool(after) and after <= before and not denied and not over and own <= 2
 
 
-def _repeats(older: Sentence, newer: Sentence, *, denied: bool, own: int, common: int) -> bool:
+def _repeats(older: ReadSentence, newer: ReadSentence, *, denied: bool, own: int, common: int) -> bool:
     """Whether the older sentence has told of a change, and the newer one adds no name and no value, and hardly a word."""
     told = older.markers & {"changed", "ended", "now", "begun"}
     added = (newer.names | newer.places) - (older.names | older.places) or newer.values - older.values
     return bool(told) and not denied and not added and common >= 2 and own <= 1
 
 
-def _ended_before(older: Sentence, newer: Sentence, *, own: int, common: int) -> bool:
+def _ended_before(older: ReadSentence, newer: ReadSentence, *, own: int, common: int) -> bool:
     """Whether the newer sentence ends what the older one has ended already."""
     added = (newer.names | newer.places) - (older.names | older.places) or newer.values - older.values
     over = ("ended" in older.markers or older.said.denials % 2) and ("ended" in newer.markers or newer.said.denials % 2)
     return bool(over and common) and not added and own <= 1
 
 
-def _of_others(older: Sentence, newer: Sentence) -> bool:
+def _of_others(older: ReadSentence, newer: ReadSentence) -> bool:
     """Whether the older one is about somebody who speaks, and the newer one about nobody and nothing of theirs."""
     return (
         bool(older.owner)
@@ -524,7 +526,7 @@ def _of_others(older: Sentence, newer: Sentence) -> bool:
     )
 
 
-def _other_person(older: Sentence, newer: Sentence) -> bool:
+def _other_person(older: ReadSentence, newer: ReadSentence) -> bool:
     """Whether each speaks of a relative whom the other does not."""
     mine = {each for each in older.persons if "/" in each}
     theirs = {each for each in newer.persons if "/" in each}
