@@ -89,11 +89,7 @@ class CheckedJudge:
                 f"expected the judge {self.name} to answer within {seconds:.3g} s, but it did not; check the model behind it, or "
                 "raise Settings.judge_timeout. Until then what the rules have found counts by its own confidence"
             ) from error
-        if isinstance(answer, str):
-            relation, reason = answer, ""
-        else:
-            part = answer.get if isinstance(answer, dict) else lambda name, other="": getattr(answer, name, other)
-            relation, reason = part("relation"), part("reason", "")
+        relation, reason = _parts(answer)
         if relation not in ANSWERS or not isinstance(reason, str):
             raise self._model.invalid_answer('"supersedes", "contradicts" or "none"', answer)
         return relation, " ".join(reason.replace("\x00", "").encode("utf-8", "replace").decode().split())[:500]
@@ -105,6 +101,15 @@ class CheckedJudge:
         except ModelError:
             return False
         return True
+
+
+def _parts(answer: Any) -> tuple[Any, Any]:
+    """The relation and the reason of an answer: a word, a mapping, or an object with both."""
+    if isinstance(answer, str):
+        return answer, ""
+    if isinstance(answer, dict):
+        return answer.get("relation"), answer.get("reason", "")
+    return getattr(answer, "relation", None), getattr(answer, "reason", "")
 
 
 def resolve_judge(spec: object | None) -> CheckedJudge | None:
