@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Ungrounded,
     )
     from .groups.group import Group
+    from .handles.changes import Changes
     from .handles.jobs import Jobs
     from .handles.log import Log
     from .handles.tags import Tags
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
         Hit,
         Item,
         Job,
+        JudgeLike,
         Match,
         Member,
         Mention,
@@ -73,6 +75,8 @@ if TYPE_CHECKING:
         Scope,
         Source,
         Stats,
+        Supersession,
+        SupersessionChange,
         TagCount,
         TagFound,
         Tagger,
@@ -87,6 +91,7 @@ __all__ = [
     "AppliedTimeframe",
     "AuditEntry",
     "AuditReport",
+    "Changes",
     "ChatExpander",
     "ChatPropositioner",
     "ChatReranker",
@@ -115,6 +120,7 @@ __all__ = [
     "Item",
     "Job",
     "Jobs",
+    "JudgeLike",
     "Loaded",
     "Log",
     "Match",
@@ -146,6 +152,8 @@ __all__ = [
     "Source",
     "Stats",
     "StorageError",
+    "Supersession",
+    "SupersessionChange",
     "TagCount",
     "TagFound",
     "TagRelated",
@@ -169,6 +177,7 @@ _MODULES = {
     "ChatPropositioner": "models.chat",
     "ChatReranker": "models.chat",
     "ChatTagger": "models.chat",
+    "Changes": "handles.changes",
     "Collection": "collections.collection",
     "CollectionHit": "types",
     "CollectionItem": "types",
@@ -193,6 +202,7 @@ _MODULES = {
     "Item": "types",
     "Job": "types",
     "Jobs": "handles.jobs",
+    "JudgeLike": "types",
     "Loaded": "operations.files",
     "Log": "handles.log",
     "Match": "types",
@@ -224,6 +234,8 @@ _MODULES = {
     "Source": "types",
     "Stats": "types",
     "StorageError": "errors",
+    "Supersession": "types",
+    "SupersessionChange": "types",
     "TagCount": "types",
     "TagFound": "types",
     "TagRelated": "types",

@@ -13,6 +13,7 @@ from .collections.collection import Collection
 from .engine.verbs import bounded
 from .errors import DeadlineExceeded
 from .groups.group import Group
+from .handles.changes import Changes
 from .handles.jobs import Jobs
 from .handles.log import Log
 from .handles.tags import Tags
@@ -121,6 +122,15 @@ class AsyncTags(_Twin[Tags]):
     related = awaited(Tags.related)
 
 
+class AsyncChanges(_Twin[Changes]):
+    """`Changes`, awaited."""
+
+    list = awaited(Changes.list)
+    undo = awaited(Changes.undo)
+    confirm = awaited(Changes.confirm)
+    audit = awaited(Changes.audit)
+
+
 class AsyncJobs(_Twin[Jobs]):
     """`Jobs`, awaited."""
 
@@ -196,6 +206,11 @@ class AsyncMemory(_Twin[Memory]):
     def tags(self) -> AsyncTags:
         """The tags of these memories, awaited."""
         return AsyncTags(self._of.tags, self._threads)
+
+    @property
+    def changes(self) -> AsyncChanges:
+        """What newer sayings replaced or contradicted, awaited."""
+        return AsyncChanges(self._of.changes, self._threads)
 
     @property
     def jobs(self) -> AsyncJobs:

@@ -16,6 +16,7 @@ from .engine.handle import Handle
 from .engine.verbs import bounded, verbs
 from .errors import InvalidInput
 from .groups.group import Group, join_group
+from .handles.changes import Changes
 from .handles.jobs import Jobs
 from .handles.log import Log
 from .handles.tags import Tags
@@ -48,6 +49,7 @@ from .types import (
     ExpanderLike,
     GroupRole,
     Item,
+    JudgeLike,
     Mention,
     Metadata,
     Mode,
@@ -111,6 +113,8 @@ class Memory(Handle):
       (question) -> questions. Where either fails or is too slow, recall goes on without it, and `Recall.fallback` says so.
     - `redactor`: what takes secrets out of everything before it is stored: "default" for keys, passwords, cards, e-mail addresses
       and phone numbers, a `Redactor`, or a callable text -> text. None is that of `Settings.redactor`, which is none.
+    - `judge`: a model that decides what the rules have found of changed facts and are not sure of: "ollama:MODEL", a chat model of
+      LangChain or LlamaIndex, or a callable (older, newer) -> "supersedes", "contradicts" or "none".
     - `on_evict`, `on_event`: called with each eviction and each event. What they raise is logged.
     - `clock`: gives the present time, with its time zone.
 
@@ -123,6 +127,7 @@ class Memory(Handle):
         embedder: EmbedderLike | None = None, embed: Embed = "queue", tokenizer: Tokenizer | None = None,
         tagger: TaggerLike | None = None, propositioner: PropositionerLike | None = None,
         reranker: RerankerLike | None = None, expander: ExpanderLike | None = None, redactor: RedactorLike | None = None,
+        judge: JudgeLike | None = None,
         on_evict: Callable[[Eviction], None] | None = None, on_event: Callable[[Event], None] | None = None,
         settings: Settings | None = None, clock: Clock | None = None,
     ) -> None:  # fmt: skip
@@ -130,8 +135,8 @@ class Memory(Handle):
         options = Options(
             robot=robot, url=url, tenant=tenant, user=user, session=session, budget=budget,
             policy=policy, embedder=embedder, embed=embed, tokenizer=tokenizer, tagger=tagger,
-            propositioner=propositioner, reranker=reranker, expander=expander, redactor=redactor, on_evict=on_evict,
-            on_event=on_event, settings=settings or Settings(), clock=clock or utc_now,
+            propositioner=propositioner, reranker=reranker, expander=expander, redactor=redactor, judge=judge,
+            on_evict=on_evict, on_event=on_event, settings=settings or Settings(), clock=clock or utc_now,
         )  # fmt: skip
         self._open(options)
 
@@ -434,6 +439,11 @@ class Memory(Handle):
     def tags(self) -> Tags:
         """The tags of these memories: add, remove, search, count, and show as a tree."""
         return Tags(self._engine)
+
+    @property
+    def changes(self) -> Changes:
+        """What newer sayings replaced or contradicted: to list, to undo and to confirm."""
+        return Changes(self._engine)
 
     def related(
         self, node: str | Node, *, hops: int = 2, kinds: Sequence[RelationKind] | None = None, limit: int = 20,

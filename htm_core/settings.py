@@ -108,6 +108,11 @@ class Settings(BaseModel):
         default=None,
         description="what takes secrets out of texts before they are stored, where a memory has no redactor of its own",
     )
+    supersession: float | None = Field(
+        default=0.95, ge=0.5, le=1,
+        description="confidence from which the older of two sayings yields to the newer in recall; None: nothing is compared",
+    )  # fmt: skip
+    judge_timeout: float = Field(default=30.0, gt=0, description="seconds a judge may take for two sayings")
     timezone: str | None = Field(default=None, description="IANA zone of timeframes; None is the machine's")
     week_start: Literal["monday", "sunday"] = "monday"
     expiry: tuple[tuple[Annotated[str, Field(min_length=1)], timedelta], ...] = Field(

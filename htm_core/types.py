@@ -18,7 +18,9 @@ OrderName = Literal["balanced", "balanced:access", "recent", "important", "frequ
 GroupRole = Literal["active", "passive"]
 RelationKind = Literal["related", "supports", "contradicts", "derived"]
 RelationOrigin = Literal["tags", "proposition", "link"]
-JobKind = Literal["embed", "tag", "propose", "relate", "count"]
+JobKind = Literal["embed", "tag", "propose", "relate", "count", "supersede", "judge"]
+SupersessionRelation = Literal["supersedes", "contradicts"]
+SupersessionState = Literal["standing", "confirmed", "undone"]
 JobState = Literal["waiting", "claimed", "parked"]
 CollectionKind = Literal["documents", "langgraph"]
 FilterTarget = Literal["metadata", "value"]
@@ -138,6 +140,37 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Supersession:
+    """What a newer saying does to an older one: it "supersedes" it, or it "contradicts" it and nothing says which holds.
+
+    `newer` and `older` are the latest mentions of both. `confidence` is from 0 to 1, `reason` says why in words, and `judge` who
+    said so: "rules" or the name of a model. It holds from `holds_from` on, when the newer one was said. `state` is "standing",
+    "confirmed", or "undone"; what is undone has no effect and is not made again. Of what is forgotten there is none.
+    """
+
+    id: str
+    relation: SupersessionRelation
+    newer: Mention
+    older: Mention
+    confidence: float
+    reason: str
+    judge: str
+    state: SupersessionState
+    holds_from: datetime
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupersessionChange:
+    """A row of the audit of a supersession: it was "made", "confirmed" or "undone", `by` whom, why and when."""
+
+    action: Literal["made", "confirmed", "undone"]
+    by: str
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """A node that answers a query, and why.
 
@@ -147,6 +180,7 @@ class Hit:
     `mentions` are those that satisfy the filters, newest first. `signals`, with `explain`, is what each signal added to the
     score. `before`, with a `budget` that has room for it, is the message right before `mention` in its session. `ended` says that
     none of these mentions holds any more (`Mention.valid`), `holds` what a model should know of that, such as "until 12 May 2026".
+    `formerly` is what it superseded, the latest first, and `superseded_by` what superseded it: then it stands below that one.
     """
 
     node: Node
@@ -161,6 +195,8 @@ class Hit:
     before: Mention | None = None
     ended: bool = False
     holds: str | None = None
+    formerly: tuple[Supersession, ...] = ()
+    superseded_by: Supersession | None = None
 
     @property
     def content(self) -> str:
@@ -351,10 +387,10 @@ class AuditReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A pending job: its `kind` ("embed", "tag", "propose", "relate" or "count"), the node it is for, and the model that does it.
+    """A pending job, the node it is for, and the model that does it.
 
-    `state` is "waiting", "claimed" (a worker is doing it) or "parked" (given up after `attempts` tries). `error` is the last
-    error.
+    `kind` is "embed", "tag", "propose", "relate", "supersede" (compare with what was said before), "judge" or "count". `state` is
+    "waiting", "claimed" (a worker is doing it) or "parked" (given up after `attempts` tries). `error` is the last error.
     """
 
     id: str
@@ -575,6 +611,13 @@ class ChatModel(Protocol):
         """The same model with answers that follow a schema."""
 
 
+class StructuredModel(Protocol):
+    """What is used of a chat model of LlamaIndex."""
+
+    def as_structured_llm(self, output_cls: Any, /) -> Any:
+        """The same model with answers that follow a schema."""
+
+
 class Tagger(Protocol):
     """Anything that gives a text its tags."""
 
@@ -642,6 +685,7 @@ RerankerLike: TypeAlias = (
     str | Reranker | DocumentCompressor | NodePostprocessor | PairScorer | ChatModel
     | Callable[[str, Sequence[str]], Sequence[float]]
 )  # fmt: skip
+JudgeLike: TypeAlias = str | ChatModel | StructuredModel | Callable[[str, str], str]
 ExpanderLike: TypeAlias = str | Expander | ChatModel | Callable[[str], Sequence[str]]
 Tokenizer: TypeAlias = Callable[[str], int | Sequence[Any]]
 

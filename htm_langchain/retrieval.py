@@ -274,9 +274,16 @@ def _passage_of(document: Document) -> Passage:
     hit = document.metadata[KEY]
     speaker = Origin(hit["source"], hit["role"], hit["name"], hit["place"]).words()
     holds = hit.get("holds")  # a retriever of somebody's own may not say
-    label = label_of((hit["at"] or "")[:10], speaker, holds)
-    shown = undated(speaker, holds)
-    return Passage(document.page_content, hit["passage"], label, relevance=hit["relevance"], speaker=shown)
+    by = hit.get("superseded_by")
+    return Passage(
+        document.page_content,
+        hit["passage"],
+        label_of((hit["at"] or "")[:10], speaker, holds),
+        relevance=hit["relevance"],
+        speaker=undated(speaker, holds),
+        formerly=tuple((each["content"], each["until"][:10]) for each in hit.get("formerly", ())),
+        superseded=(by["content"], by["since"][:10]) if by else None,
+    )
 
 
 def before_question(messages: Sequence[AnyMessage], note: HumanMessage | None) -> list[AnyMessage]:

@@ -24,7 +24,7 @@ from htm_core import Settings, Signals
 from htm_core.cli.app import app
 
 ROOTS = ("htm_core", "htm_langchain", "htm_llamaindex")
-MADE_BY_A_VERB = {"Collection", "Group", "Jobs", "Log", "Tags"}  # how they are made is not for users
+MADE_BY_A_VERB = {"Changes", "Collection", "Group", "Jobs", "Log", "Tags"}  # how they are made is not for users
 PACKAGES = ("htm_core", "htm_core.palace", "htm_langchain", "htm_llamaindex")
 
 

@@ -11,8 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from htm_core import Collection, Group, Log, Memory, palace
-from htm_core.aio import AsyncBackup, AsyncCollection, AsyncGroup, AsyncJobs, AsyncLog, AsyncMemory, AsyncTags
+from htm_core import Changes, Collection, Group, Log, Memory, palace
+from htm_core.aio import (
+    AsyncBackup,
+    AsyncChanges,
+    AsyncCollection,
+    AsyncGroup,
+    AsyncJobs,
+    AsyncLog,
+    AsyncMemory,
+    AsyncTags,
+)
 from htm_core.handles.jobs import Jobs
 from htm_core.handles.tags import Tags
 from htm_core.operations.backup import Backup
@@ -170,7 +179,7 @@ def test_every_verb_is_awaitable() -> None:
     """Each public method of Memory, Log and Collection has its twin."""
     twins = (
         (Memory, AsyncMemory), (Group, AsyncGroup), (Log, AsyncLog), (Collection, AsyncCollection), (Tags, AsyncTags),
-        (Jobs, AsyncJobs), (Backup, AsyncBackup),
+        (Jobs, AsyncJobs), (Backup, AsyncBackup), (Changes, AsyncChanges),
     )  # fmt: skip
     for blocking, twin in twins:
         verbs = {

@@ -76,6 +76,8 @@ COMMANDS = {
         "Show the memories related to one, strongest first, with the edges that lead to them."),
     "link": CommandInfo(MEMORY, "relations.link", "memory",
         "Add an edge between two memories, or remove it with --weight 0."),
+    "changes": CommandInfo(MEMORY, "changes.changes", "memory",
+        "List what newer sayings replaced or contradicted, take one back, or confirm one."),
     "palace": CommandInfo(MEMORY, "palace.palace", "memory",
         "Keep verified knowledge in rooms and drawers, and consult it before a model generates an answer."),
     "robots": CommandInfo(ADMIN, "groups.robots", "memory",

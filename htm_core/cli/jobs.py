@@ -27,6 +27,8 @@ class Kind(StrEnum):
     tag = "tag"
     propose = "propose"
     relate = "relate"
+    supersede = "supersede"
+    judge = "judge"
     words = "count"  # the name `count` is taken by str.count
 
 

@@ -323,11 +323,20 @@ class Engine:
         new = [each.node for each in outcome.written if each.is_new and each.node is not None]
         for kind, model in self._lanes:
             jobs.enqueue(connection, sorted(set(new)), kind=kind, model=model, bulk=len(new) > FEW)
+        self._compare(connection, entries, outcome.written)
         if self.database.growth.grew(self.tenant, len(new)):
             jobs.enqueue_count(connection)
         if after is not None:
             after(connection, outcome.written)
         return _Commit(outcome.written, found, dead, change, outcome.waiting)
+
+    def _compare(self, connection: Connection, entries: Sequence[Entry], written: Sequence[WrittenEntry]) -> None:
+        """Queue jobs that compare what has its vectors already with what was said before; all others get theirs with them."""
+        if self.settings.supersession is None or len(entries) > FEW:
+            return
+        embedded = {entry.node for entry in entries if entry.pieces and None not in entry.vectors}
+        ready = [each.node for each in written if each.node is not None and (each.said_again or each.node in embedded)]
+        jobs.enqueue(connection, ready, kind="supersede")
 
     def _with_vectors(self, entries: list[Entry]) -> list[Entry]:
         """Entries with the vectors of their passages. Where the model fails they stay without, and get a job instead."""

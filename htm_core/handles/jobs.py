@@ -27,7 +27,7 @@ class Jobs:
     def list(self, *, kind: JobKind | None = None, parked: bool | None = None, limit: int = 100) -> builtins.list[Job]:
         """Jobs, parked ones first, then the oldest. `parked=True` shows only those that were given up, False only the others.
 
-        `kind` is "embed", "tag", "propose", "relate" or "count". Raises `InvalidInput`.
+        `kind` is "embed", "tag", "propose", "relate", "supersede", "judge" or "count". Raises `InvalidInput`.
         """
         with self._engine.transaction() as connection:
             return jobs.list_jobs(

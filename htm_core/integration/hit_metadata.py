@@ -17,9 +17,10 @@ def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe 
     are words such as "until 12 May 2026".
 
     `degraded` is the recall's own: a sentence when a part of the search was missing, else None. `timeframe` is it, too: a
-    sentence when the hits are from other times than the query names, else None.
+    sentence when the hits are from other times than the query names, else None. `formerly` lists what the hit superseded and until
+    when that held, `superseded_by` is what superseded the hit itself; both with the id of the change.
     """
-    said = said_by(hit)
+    said, by = said_by(hit), hit.superseded_by
     origin = origin_of(said) if said else None
     return {
         "relevance": hit.relevance,
@@ -40,4 +41,10 @@ def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe 
         "place": origin and origin.place,
         "degraded": degraded,
         "timeframe": timeframe and timeframe.note,
+        "formerly": [
+            {"content": each.older.content, "until": each.holds_from.isoformat(), "id": each.id}
+            for each in hit.formerly
+        ],
+        "superseded_by": by
+        and {"content": by.newer.content, "since": by.holds_from.isoformat(), "node_id": by.newer.node_id, "id": by.id},
     }

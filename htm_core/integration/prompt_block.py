@@ -8,7 +8,7 @@ answer, a few short lines are all. docs/why/relevance.md has the share of right 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..rules.fusion import reciprocal_rank
 from ..rules.relevance import CERTAIN, DOUBTFUL
@@ -36,6 +36,7 @@ DOUBTFUL_EXCERPTS = (100, 50)  # characters where nothing is likely to answer: t
 # Added to a place before its inverse counts: low, since only the first two or three find room.
 RANK_CONSTANT = 3
 UNCERTAIN = "uncertain"
+FORMERLY = 2  # former values that are shown beside a present one
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,8 @@ class Passage:
     """A recalled text, the part of it that matches best, and a label: when it was said, and who said it or where it is from.
 
     `tokens` are those of the whole text, None where nobody counted them. `relevance` is that of the hit. `speaker` is the label
-    without the time; None where that is not known, so that the whole label is shown.
+    without the time; None where that is not known, so that the whole label is shown. `formerly` are the texts that it superseded,
+    each with the date until which it held; `superseded` is the text by which it was superseded itself, with the date from which on.
     """
 
     text: str
@@ -52,6 +54,8 @@ class Passage:
     tokens: int | None = None
     relevance: float = 1.0
     speaker: str | None = None
+    formerly: tuple[tuple[str, str], ...] = ()
+    superseded: tuple[str, str] | None = None
 
 
 def note_of(*, degraded: str | None, timeframe: str | None) -> str | None:
@@ -73,7 +77,17 @@ def passage_of(hit: Hit) -> Passage:
     said = said_by(hit)
     speaker = origin_of(said).words() if said else None
     label = label_of(said.at.date().isoformat(), speaker, hit.holds) if said else ""
-    return Passage(hit.content, hit.passage, label, hit.node.tokens, hit.relevance, undated(speaker, hit.holds))
+    by = hit.superseded_by
+    return Passage(
+        hit.content,
+        hit.passage,
+        label,
+        hit.node.tokens,
+        hit.relevance,
+        undated(speaker, hit.holds),
+        formerly=tuple((each.older.content, each.holds_from.date().isoformat()) for each in hit.formerly),
+        superseded=None if by is None else (by.newer.content, by.holds_from.date().isoformat()),
+    )
 
 
 def undated(speaker: str | None, holds: str | None) -> str | None:
@@ -110,9 +124,9 @@ def build_block(
     Each passage is shown by its best part, or by an excerpt where that does not fit, or skipped, so that a smaller one finds room.
     What room is left then makes them whole, the best first. An uncertain one is an excerpt, and its label says so. When the best is
     below `DOUBTFUL`, the block has another warning and at most `DOUBTFUL_ROOM` tokens, for short excerpts of the best by rank and
-    relevance together.
+    relevance together. What was superseded stands beside the present value, "formerly", and by itself only where that is not shown.
     """
-    chosen = [passage for passage in found if passage.text not in shown][:limit]
+    chosen = _without_former([passage for passage in found if passage.text not in shown][:limit], shown)
     best = max((passage.relevance for passage in chosen), default=0.0)
     least = max(LEAST_RELEVANCE, LEAST_SHARE * best)
     chosen = [passage for passage in chosen if passage.relevance >= least]
@@ -123,11 +137,11 @@ def build_block(
         forms = [_forms(passage, question) for passage in chosen]
     fence, lines, cut = Fence(TAG, token), list[str](), dict[int, Passage]()
     for passage, each in zip(chosen, forms, strict=True):
-        for about, text in each:
-            line = _line(about, text)
+        for about, text, former in _with_former(passage, each):
+            line = _line(about, text, former)
             if count(fence.enclose(warning, *lines, line)) <= room:
                 if passage.relevance >= CERTAIN and text != passage.text:
-                    cut[len(lines)] = passage
+                    cut[len(lines)] = replace(passage, formerly=former)
                 lines.append(line)
                 break
     if not lines:
@@ -135,7 +149,7 @@ def build_block(
     for place, passage in cut.items():
         fits = passage.tokens is None or passage.tokens <= room
         for text in (passage.text, passage.best) if fits else (passage.best,):
-            line = _line(passage.label, text)
+            line = _line(passage.label, text, passage.formerly)
             if line == lines[place] or count(fence.enclose(warning, *lines[:place], line, *lines[place + 1 :])) <= room:
                 lines[place] = line
                 break
@@ -161,8 +175,35 @@ def is_block(text: str, *, warning: str) -> bool:
     return is_fenced(text, TAG, beginnings=(warning, DOUBTFUL_WARNING))
 
 
-def _line(about: str, text: str) -> str:
-    return f"- [{label(about)}] {indented(text)}"
+def _line(about: str, text: str, former: Sequence[tuple[str, str]] = ()) -> str:
+    """An item. What it superseded stands below it, each in a line that is indented as no item is."""
+    lines = [f"- [{label(about)}] {indented(text)}"]
+    lines += [f"  formerly (until {until}): {one_line(said[:EXCERPT])}" for said, until in former[:FORMERLY]]
+    return "\n".join(lines)
+
+
+def _without_former(chosen: Sequence[Passage], shown: Collection[str]) -> list[Passage]:
+    """Passages without those that stand beside their present value anyway; the label of any other says that it no longer holds."""
+    beside = {text for passage in chosen for text, _ in passage.formerly[:FORMERLY]}
+    present = {passage.text for passage in chosen}.union(shown)
+    kept = []
+    for passage in chosen:
+        by = passage.superseded
+        if by is None:
+            kept.append(passage)
+        elif passage.text not in beside and by[0] not in present:
+            kept.append(replace(passage, label=label_of(passage.label, f"until {by[1]}")))
+    return kept
+
+
+def _with_former(
+    passage: Passage, forms: Iterable[tuple[str, str]]
+) -> Iterator[tuple[str, str, tuple[tuple[str, str], ...]]]:
+    """The forms of a passage, each with what it superseded, and without where that finds no room."""
+    for about, text in forms:
+        if passage.formerly:
+            yield about, text, passage.formerly
+        yield about, text, ()
 
 
 def _forms(passage: Passage, question: str) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,7 @@ from ..rules.relevance import CERTAIN
 from ..rules.text.fence import Fence, indented, label, new_token, one_line, source
 from ..types import Hit, Node, Recall
 from .origin import TAG, origin_of, said_by
-from .prompt_block import UNCERTAIN, label_of
+from .prompt_block import EXCERPT, FORMERLY, UNCERTAIN, label_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -111,5 +111,10 @@ def _line(hit: Hit) -> str:
     said = said_by(hit)
     doubt = UNCERTAIN if hit.relevance < CERTAIN else None
     date, speaker = (said.at.date().isoformat(), origin_of(said).words() or "noted") if said else (None, None)
-    about = source(label_of(label_of(date, speaker, hit.holds), doubt))
-    return f"[{hit.node.id}]{f' ({about})' if about else ''} {indented(hit.content, by=4)}"
+    by = hit.superseded_by
+    former = f"until {by.holds_from.date().isoformat()}" if by else None
+    about = source(label_of(label_of(label_of(date, speaker, hit.holds), doubt), former))
+    line = f"[{hit.node.id}]{f' ({about})' if about else ''} {indented(hit.content, by=4)}"
+    for each in hit.formerly[:FORMERLY]:
+        line += f"\n    formerly (until {each.holds_from.date().isoformat()}): {one_line(each.older.content[:EXCERPT])}"
+    return line

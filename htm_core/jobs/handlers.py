@@ -1,4 +1,4 @@
-"""The handlers of a worker, one for each kind of job: embed, tag, propose, count and relate.
+"""The handlers of a worker, one for each kind of job: embed, tag, propose, count, relate, supersede and judge.
 
 Each handler deletes its jobs in the transaction that stores their results. A job whose row is gone was done by another
 worker, and its result is dropped.
@@ -18,15 +18,19 @@ from ..engine.entries import Preparer
 from ..engine.fresh_nodes import FreshNodes
 from ..errors import HTMError
 from ..models.embedders import CheckedEmbedder
+from ..rules.supersession.judge import LEAST, Saying, judge
+from ..rules.text.passages import lexical_query
 from ..rules.trust import source_of
-from ..store import indexes, jobs, nodes, relations, search, tags, write
+from ..store import indexes, jobs, nodes, relations, search, supersession, tags, write
 from ..store.database import Connection, Database
 from ..store.jobs import ClaimedJob, MissingText
 from ..store.records import Entry
 from ..store.relations import FactSource
+from ..store.supersession import ComparedNode, NewEdge
 from ..types import Draft, TokenCounter
 
 if TYPE_CHECKING:
+    from ..models.judges import CheckedJudge
     from ..models.propositioners import CheckedPropositioner
     from ..models.taggers import CheckedTagger
 
@@ -35,6 +39,10 @@ FIRST_BATCH = 64  # jobs of an embedder of which nobody knows yet how quick it i
 SMALLEST_BATCH = 8
 SLOW_BATCH = 4  # jobs of a chat model that are claimed at once: each may take many seconds
 KNOWN_TAGS = 100  # tags of the owner that a tagger is shown
+COMPARED, COMPARED_LENGTH = 10, 300  # nodes that each new one is compared with, and characters whose words find them
+NOT_COMPARED, JUDGE_WAIT = "the rules have not compared it yet", 5.0
+BY_RULES = "rules"  # who judged
+UNHEARD = ("tool", "system")  # whose words neither replace anything nor are replaced
 PROPOSITION_OF = "proposition_of"  # in the metadata of a fact's mention: the id of the node that the fact comes from
 
 
@@ -123,6 +131,8 @@ class EmbedHandler:
         with self._database.transaction(tenant, role="htm_worker") as connection:
             nodes.insert_vectors(connection, vectors, model=self.model)
             jobs.finish(connection, finished)
+            if self._database.settings.supersession is not None:  # of an import nothing is compared
+                jobs.enqueue(connection, _nodes([job for job in finished if not job.bulk]), kind="supersede")
             if incomplete:
                 jobs.release(connection, [job for job in group if job.node_id in incomplete])
         self._fresh_nodes.done(tenant, _nodes(finished))
@@ -276,6 +286,99 @@ class RelateHandler:
     def answers(self) -> bool:
         """Say yes: no model is needed."""
         return True
+
+
+class SupersedeHandler:
+    """Compares nodes with what was said about the same, and notes what a newer saying replaces or contradicts."""
+
+    kind, slow, together, batch, model = "supersede", False, False, None, ""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def do(self, claimed: Mapping[str, Sequence[ClaimedJob]]) -> None:
+        """Compare each node with its nearest, in a transaction of its own: an edge that is there already is not made again."""
+        for tenant, job in _each(claimed):
+            [node] = _nodes([job])
+            with self._database.transaction(tenant, role="htm_worker") as connection:
+                said = supersession.subject(connection, node)
+                edges = [] if said is None else self._edges(connection, said)
+                if jobs.finish(connection, [job]) and said is not None and edges:
+                    supersession.insert(connection, edges, owner=said.owner, judge=BY_RULES)
+                supersession.make_judge_due(connection, node)
+                if edges:
+                    self._database.superseding.learn(tenant, there=True)
+
+    def answers(self) -> bool:
+        """Say yes: no model is needed."""
+        return True
+
+    def _edges(self, connection: Connection, said: ComparedNode) -> list[NewEdge]:
+        """What is to be noted of a node and those nearest to it, whichever of the two was said first."""
+        if said.role in UNHEARD:
+            return []
+        words = lexical_query(said.content[:COMPARED_LENGTH])
+        near = supersession.candidates(connection, said.id, words=words, limit=COMPARED, owner=said.owner)
+        edges = (
+            _edge(older, newer)
+            for other in near
+            if other.role not in UNHEARD
+            for older, newer in [sorted((said, other), key=lambda each: (each.at, each.mention_id))]
+        )
+        return [edge for edge in edges if edge is not None]
+
+
+class JudgeHandler:
+    """Asks a chat model about what the rules have found and are not sure of."""
+
+    kind, slow, together, batch = "judge", True, False, SLOW_BATCH
+
+    def __init__(self, database: Database, judge: CheckedJudge) -> None:
+        self._database = database
+        self._judge = judge
+
+    @property
+    def model(self) -> str:
+        """The judge's name."""
+        return self._judge.name
+
+    def do(self, claimed: Mapping[str, Sequence[ClaimedJob]]) -> None:
+        """Decide the edges of a node; put the job off while the node has not been compared by the rules."""
+        settings = self._database.settings
+        threshold = 1.0 if settings.supersession is None else settings.supersession
+        for tenant, job in _each(claimed):
+            [node] = _nodes([job])
+            with self._database.transaction(tenant, role="htm_worker") as connection:
+                if not supersession.is_compared(connection, node):
+                    jobs.postpone(connection, [job], error=NOT_COMPARED, seconds=JUDGE_WAIT, tried=False)
+                    continue
+                edges = supersession.undecided(connection, node, threshold=threshold)
+            decided = [
+                (id, *self._judge.judge(older, newer, seconds=settings.judge_timeout)) for id, older, newer in edges
+            ]
+            with self._database.transaction(tenant, role="htm_worker") as connection:
+                if jobs.finish(connection, [job]):
+                    for id, relation, reason in decided:
+                        supersession.decide(connection, id, relation=relation, reason=reason, judge=self._judge.name)
+
+    def answers(self) -> bool:
+        """Send two short sayings to the judge, and say whether it answered."""
+        return self._judge.answers()
+
+
+def _edge(older: ComparedNode, newer: ComparedNode) -> NewEdge | None:
+    """The edge from a newer saying to an older one; None where there is none. What an assistant says replaces no one's words."""
+    if newer.role == "assistant" and older.role != "assistant":
+        return None
+    cosine = older.cosine if older.cosine is not None else newer.cosine  # of the one that was found
+    found = judge(_saying(older), _saying(newer), cosine=cosine)
+    if found.relation == "none" or found.confidence < LEAST:
+        return None
+    return NewEdge(new_id(), newer.id, older.id, found.relation, found.confidence, found.reason, newer.at)
+
+
+def _saying(said: ComparedNode) -> Saying:
+    return Saying(said.content, said.name or said.role or "user")
 
 
 def _each(claimed: Mapping[str, Sequence[ClaimedJob]]) -> Iterator[tuple[str, ClaimedJob]]:

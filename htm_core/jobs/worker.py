@@ -23,7 +23,7 @@ from ..store.errors import is_retryable
 from ..store.jobs import ClaimedJob, Lane
 from ..telemetry import telemetry
 from .clients import Clients, Duty
-from .handlers import CountHandler, EmbedHandler, Handler, RelateHandler
+from .handlers import CountHandler, EmbedHandler, Handler, RelateHandler, SupersedeHandler
 from .rate_limits import OPEN, RateLimits
 
 _log = logging.getLogger("htm.worker")
@@ -77,7 +77,7 @@ class Worker:
         self._resting, self._rests = threading.Condition(), 0
         self._threads: dict[Pace, threading.Thread] = {}
         self._pid = os.getpid()
-        for handler in (CountHandler(database), RelateHandler(database)):
+        for handler in (CountHandler(database), RelateHandler(database), SupersedeHandler(database)):
             self._clients.add(handler, "")
         renewed_after_fork(self)
 

@@ -60,3 +60,5 @@ def _store(
     with engine.transaction(everybody=everybody) as connection:
         nodes.insert_vectors(connection, vectors, model=model)
         jobs.finish_embedding(connection, complete, model=model)
+        if engine.settings.supersession is not None:
+            jobs.enqueue(connection, complete, kind="supersede")

@@ -37,6 +37,7 @@ from .echoes import answers_first, facts_before_neighbours, repeated_questions
 from .expansion import best_of, expand, total
 from .fresh_vectors import make_fresh_vectors
 from .reranking import reranked
+from .supersession import present_first
 
 if TYPE_CHECKING:
     from .ranked_search import SearchResult
@@ -152,6 +153,7 @@ def answer(engine: Engine, query: RecallQuery, *, alone: bool = False) -> Recall
     timings = replace(found.timings, expander=expansion.milliseconds)
     found = replace(found, fallback=expansion.fallback, timings=timings)
     found = reranked(reranker, found, seconds=engine.settings.reranker_timeout)
+    found = present_first(engine, query, found)
     hits = list(found.hits[: query.limit])
     if not query.explain:
         hits = [replace(hit, signals={}) for hit in hits]

@@ -32,12 +32,13 @@ _TIMES = (
     "heartbeat_at",
     "run_at",
     "parked_at",
+    "holds_from",
 )
 _OWNED = ("mentions", "passages", "vectors", "keys")
 _NO_OWNER = ("tags", "node_state")  # whose rows are their node's owner's
 _LEVELS = 2 * METADATA_LEVELS  # of JSON that is read again
 _AGAINST = ("id", "node_id", "content", "why")
-_WORK = ("embed", "tag", "propose", "relate")
+_WORK = ("embed", "tag", "propose", "relate", "supersede", "judge")
 _RANGE = re.compile(r'[\[(]"?([^",]*)"?,"?([^",]*)"?\)')
 _LARGEST_COUNT = 2**31 - 2  # one more must still fit into an integer
 _HASH_BYTES = 32  # of SHA-256
@@ -214,6 +215,14 @@ def _check_consultation(row: Mapping[str, Any]) -> None:
     _check_levels(row["layers"], _LEVELS)
 
 
+def _check_supersession(row: Mapping[str, Any]) -> None:
+    if isinstance(row["confidence"], bool) or not 0 <= row["confidence"] <= 1:
+        raise ValueError("confidence is not from 0 to 1")
+    for name in ("id", "reason", "judge"):
+        if not isinstance(row[name], str):
+            raise TypeError(f"{name} is no text")
+
+
 def _check_document_row(row: Mapping[str, Any]) -> None:
     for name in ("value", "metadata"):
         if row.get(name) is not None:
@@ -259,6 +268,7 @@ _CHECKS: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
     "documents": _check_document_row,
     "audit_chains": _check_chain,
     "audit": _check_entry,
+    "supersessions": _check_supersession,
 }
 
 
@@ -314,6 +324,8 @@ def source_of(row: Mapping[str, Any], *, owners: Mapping[str, str]) -> str | Non
 
 
 def _nodes_of(part: str, row: Mapping[str, Any]) -> list[object]:
+    if part == "supersessions":
+        return [row.get("newer"), row.get("older")]
     if part == "relations":
         return [row.get("source"), row.get("target")]
     if part in ("working_items", "jobs", *_NO_OWNER) or (part in _OWNED and row.get("node_id") is not None):

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from ..engine.engine import Clock, Engine
 from ..engine.working_sets import working_set
 from ..errors import InvalidInput
-from ..jobs.handlers import EmbedHandler, Handler, ProposeHandler, TagHandler
+from ..jobs.handlers import EmbedHandler, Handler, JudgeHandler, ProposeHandler, TagHandler
 from ..models.embedders import MINILM, MINILM_INT8, resolve
 from ..models.tokenizers import resolve_tokenizer
 from ..rules import validation
@@ -27,6 +27,7 @@ from ..types import (
     Event,
     Eviction,
     ExpanderLike,
+    JudgeLike,
     PolicyName,
     PropositionerLike,
     RerankerLike,
@@ -38,6 +39,7 @@ from . import process
 
 if TYPE_CHECKING:
     from ..models.expanders import CheckedExpander
+    from ..models.judges import CheckedJudge
     from ..models.propositioners import CheckedPropositioner
     from ..models.rerankers import CheckedReranker
     from ..models.taggers import CheckedTagger
@@ -66,6 +68,7 @@ class Options:
     reranker: RerankerLike | None
     expander: ExpanderLike | None
     redactor: RedactorLike | None
+    judge: JudgeLike | None
     on_evict: Callable[[Eviction], None] | None
     on_event: Callable[[Event], None] | None
     settings: Settings
@@ -87,6 +90,7 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
             runtime.database,
             tagger=_tagger(options.tagger),
             propositioner=_propositioner(options.propositioner),
+            judge=_judge(options.judge),
             count=tokens,
         ),
     ]
@@ -148,6 +152,14 @@ def _propositioner(given: PropositionerLike | None) -> CheckedPropositioner | No
     return resolve_propositioner(given)
 
 
+def _judge(given: JudgeLike | None) -> CheckedJudge | None:
+    if given is None:
+        return None
+    from ..models.judges import resolve_judge
+
+    return resolve_judge(given)
+
+
 def _reranker(given: RerankerLike | None) -> CheckedReranker | None:
     if given is None:
         return None
@@ -186,9 +198,14 @@ def _rest() -> None:
 
 
 def model_handlers(
-    database: Database, *, tagger: CheckedTagger | None, propositioner: CheckedPropositioner | None, count: TokenCounter
+    database: Database,
+    *,
+    tagger: CheckedTagger | None,
+    propositioner: CheckedPropositioner | None,
+    count: TokenCounter,
+    judge: CheckedJudge | None = None,
 ) -> Sequence[tuple[Handler, object]]:
-    """The handlers for the jobs of a tagger and a propositioner, each with the client that it calls."""
+    """The handlers for the jobs of a tagger, a propositioner and a judge, each with the client that it calls."""
     handlers: list[tuple[Handler, object]] = []
     if tagger is not None:
         handlers.append((TagHandler(database, tagger), tagger.client))
@@ -196,4 +213,6 @@ def model_handlers(
         name = None if tagger is None else tagger.name
         made = ProposeHandler(database, propositioner, count=count, tagger=name)
         handlers.append((made, propositioner.client))
+    if judge is not None and database.settings.supersession is not None:
+        handlers.append((JudgeHandler(database, judge), judge.client))
     return handlers

@@ -30,6 +30,8 @@ PARTS = (
     "passages",
     "vectors",
     "relations",
+    "supersessions",
+    "supersession_audit",
     "files",
     "file_chunks",
     "places",

@@ -15,6 +15,8 @@ select 'tags', to_jsonb(t) - 'tenant' from tags t where t.tenant = this_tenant()
 select 'passages', to_jsonb(t) - 'tenant' from passages t where t.tenant = this_tenant() union all
 select 'vectors', to_jsonb(t) - 'tenant' from vectors t where t.tenant = this_tenant() and t.space = %(space)s union all
 select 'relations', to_jsonb(t) - 'tenant' from relations t where t.tenant = this_tenant() union all
+select 'supersessions', to_jsonb(t) - 'tenant' from supersessions t where t.tenant = this_tenant() union all
+select 'supersession_audit', to_jsonb(t) - 'tenant' from supersession_audit t where t.tenant = this_tenant() union all
 select 'files', to_jsonb(t) - 'tenant' from files t where t.tenant = this_tenant() union all
 select 'file_chunks', to_jsonb(t) - 'tenant' from file_chunks t where t.tenant = this_tenant() union all
 select 'places', to_jsonb(t) - 'tenant' from places t where t.tenant = this_tenant() union all
@@ -122,6 +124,16 @@ on conflict do nothing
 
 -- name: insert_relations
 insert into relations select * from jsonb_populate_recordset(null::relations, %(rows)s::jsonb) on conflict do nothing
+
+-- name: insert_supersessions
+insert into supersessions select * from jsonb_populate_recordset(null::supersessions, %(rows)s::jsonb) on conflict do nothing
+
+-- name: insert_supersession_audit
+-- Without rows of edges that are another owner's, or that another edge stands for here.
+insert into supersession_audit
+select r.* from jsonb_populate_recordset(null::supersession_audit, %(rows)s::jsonb) r
+where (select s.owner from supersessions s where s.tenant = this_tenant() and s.id = r.supersession) = r.owner
+on conflict do nothing
 
 -- name: insert_files
 insert into files select * from jsonb_populate_recordset(null::files, %(rows)s::jsonb) on conflict do nothing

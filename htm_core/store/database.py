@@ -43,6 +43,7 @@ from .owner_claims import EVERYBODY, NOBODY, OwnerClaim, sign
 from .queries import load
 from .roles import EMBEDDED, Roles, choose, find, rights
 from .schemas import register_types, search_path
+from .superseding_tenants import SupersedingTenants
 
 __all__ = ["Connection", "Database", "Row", "close_all", "database"]
 
@@ -146,6 +147,7 @@ class Database:
         self.settled: set[tuple[str, str, str]] = set()  # tenant, robot and model whose rows are known to be there
         self.growth = Growth()
         self.known_speakers = KnownSpeakers()
+        self.superseding = SupersedingTenants()
 
     def __repr__(self) -> str:
         return f"<Database {'embedded' if self.is_embedded else 'by url'}>"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import htm_core
-from htm_core import Group, HTMError, Jobs, Log, Memory, Settings, Tags
+from htm_core import Changes, Group, HTMError, Jobs, Log, Memory, Settings, Tags
 from htm_core.aio import AsyncMemory
 from htm_core.collections.collection import Collection
 from htm_core.rules.filters.filters import KNOWN
@@ -29,6 +29,7 @@ SOURCES = [
 ]
 OWNERS: dict[str, type] = {
     "memory": Memory, "group": Group, "log": Log, "collection": Collection, "tags": Tags, "jobs": Jobs,
+    "changes": Changes,
 }  # fmt: skip
 VERBS = [
     (owner, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -199,3 +200,21 @@ def test_a_note_is_its_last_line_where_there_is_room() -> None:
     assert block(passage("one"), note=note).endswith(f"one\n({note})\n{CLOSING}")
     assert "(" not in block(passage("one"), note=note, room=10)
     assert note_of(degraded=None, timeframe=None) is None
+
+
+def test_what_was_superseded_stands_beside_the_present_value_and_not_by_itself() -> None:
+    present = replace(passage("now Tesla"), formerly=(("once Honda", "2026-05-03"),))
+    former = replace(passage("once Honda"), superseded=("now Tesla", "2026-05-03"))
+    assert block(present, former) == (
+        f"{OPENING}\n- [2025-01-02, ann] now Tesla\n  formerly (until 2026-05-03): once Honda\n{CLOSING}"
+    )
+    assert block(former, shown=("now Tesla",)) == ""
+    assert "- [2025-01-02, ann, until 2026-05-03] once Honda" in block(former)
+
+
+def test_a_former_value_is_left_out_where_it_finds_no_room_and_is_one_short_line() -> None:
+    present = replace(passage("now Tesla"), formerly=(("once\nHonda </memory> " + "word " * 80, "2026-05-03"),))
+    assert "formerly" not in block(present, room=12)
+    assert "now Tesla" in block(present, room=12)
+    [line] = [line for line in block(present).splitlines() if "formerly" in line]
+    assert len(line) < EXCERPT + 60

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from htm_langchain import HTMMemoryMiddleware
 from htm_langchain.messages import decode
 from htm_langchain.retrieval import WARNING
 from htm_langchain.tokens import count
-from tests.conftest import Make
+from tests.conftest import SETTINGS, Make
 from tests.langchain.models import scripted, texts
 from tests.stand_ins import HashEmbedder
 
@@ -412,3 +413,23 @@ def test_two_of_them_need_two_names(make: Make) -> None:
 def test_options_that_mean_nothing_are_refused(make: Make, options: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match="expected"):
         HTMMemoryMiddleware(make(), **options)
+
+
+def test_the_request_shows_the_present_value_first_and_the_former_one_as_formerly(make: Make) -> None:
+    former, present = "We deploy the shop with Jenkins.", "We switched the shop from Jenkins to GitHub Actions."
+    settings = Settings(**SETTINGS.model_dump(by_alias=True) | {"supersession": 0.5})
+    memory = make(user="ann", settings=settings)
+    memory.remember(former, session="old", role="user", at=datetime(2026, 3, 1, tzinfo=UTC))
+    memory.remember(present, session="old", role="user", at=datetime(2026, 5, 3, tzinfo=UTC))
+    assert memory.flush(timeout=60)
+    model = scripted()
+    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(settings=settings))])
+    agent.invoke(said("Do we deploy the shop with Jenkins?"), config())
+    shown = str(model.seen[0][0].text)
+    assert f"{present}\n  formerly (until 2026-05-03): {former}" in shown
+    assert shown.count(former) == 1
+    [change] = memory.changes.list()
+    memory.changes.undo(change.id)
+    agent.invoke(said("Do we deploy the shop with Jenkins?"), config(thread="t2"))
+    assert "formerly" not in str(model.seen[1][0].text)
+    assert former in str(model.seen[1][0].text)

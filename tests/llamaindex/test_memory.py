@@ -6,6 +6,7 @@ import asyncio
 import copy
 import pickle
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock, ThinkingBlock
@@ -14,7 +15,7 @@ from llama_index.core.workflow import Context, JsonSerializer
 from workflows import Workflow, step
 from workflows.events import StartEvent, StopEvent
 
-from htm_core import InvalidInput, Memory
+from htm_core import InvalidInput, Memory, Settings
 from htm_core.integration.prompt_block import is_block
 from htm_llamaindex import HTMMemory
 from htm_llamaindex.retriever import WARNING
@@ -431,3 +432,19 @@ def test_it_survives_a_workflows_context(chat: HTMMemory) -> None:
         return texts(await memory.aget_all())
 
     assert asyncio.run(there_and_back()) == [FACT]
+
+
+def test_the_request_shows_the_present_value_first_and_the_former_one_as_formerly(make: Make) -> None:
+    former, present = "We deploy the shop with Jenkins.", "We switched the shop from Jenkins to GitHub Actions."
+    settings = Settings(**SETTINGS.model_dump(by_alias=True) | {"supersession": 0.5})
+    memory = make(user="ann", settings=settings)
+    memory.remember(former, session="old", role="user", at=datetime(2026, 3, 1, tzinfo=UTC))
+    memory.remember(present, session="old", role="user", at=datetime(2026, 5, 3, tzinfo=UTC))
+    assert memory.flush(timeout=60)
+    chat = HTMMemory.from_defaults(session_id="s2", memory=memory, token_limit=400)
+    shown = "".join(text or "" for text in texts(chat.get("Do we deploy the shop with Jenkins?")))
+    assert f"{present}\n  formerly (until 2026-05-03): {former}" in shown
+    assert shown.count(former) == 1
+    [change] = memory.changes.list()
+    memory.changes.undo(change.id)
+    assert "formerly" not in "".join(text or "" for text in texts(chat.get("Do we deploy the shop with Jenkins?")))

@@ -1,0 +1,127 @@
+"""Present values first: of two hits the one that was superseded yields its place to the one that superseded it.
+
+A step of recall after its search. It reads the edges among the hits and what is joined to them, in one statement, and only where
+the tenant has any; docs/why/supersession.md says what that costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from ..engine.engine import Engine
+from ..store import nodes, supersession
+from ..store.search import RecallQuery
+from ..types import Hit, Node, Recall, Supersession
+
+FORMERLY = 5  # former values that a hit shows
+COMPARED_HITS = 100  # the best hits that edges are looked for
+
+
+def present_first(engine: Engine, query: RecallQuery, found: Recall, *, moment: datetime | None = None) -> Recall:
+    """A recall in which what was superseded stands below what superseded it, and each says so of the other.
+
+    Where only the older one was found, the newer one takes its place, unless the query has filters on who said something, when,
+    where or with which tags: these the newer one may not satisfy. `moment` is for a recall of what was known then: an edge holds
+    from when its newer saying was said. Nothing is left out but for what no longer fits the limit.
+    """
+    threshold = engine.settings.supersession
+    if threshold is None or not found.hits or engine.database.superseding.known(engine.tenant) is False:
+        return found
+    ids = [UUID(hit.node.id) for hit in found.hits[:COMPARED_HITS]]
+    with engine.transaction(everybody=query.of_everybody) as connection:
+        if engine.database.superseding.known(engine.tenant) is None:
+            engine.database.superseding.learn(engine.tenant, there=supersession.has_any(connection))
+            if not engine.database.superseding.known(engine.tenant):
+                return found
+        edges = supersession.around(connection, ids, owners=query.filters.owners, threshold=threshold, moment=moment)
+        if not edges:
+            return found
+        missing = [] if _is_filtered(query) else sorted({UUID(each.newer.node_id or "") for each in edges} - set(ids))
+        owners = engine.owners if query.filters.owners is None else query.filters.owners
+        known = nodes.read(connection, missing, owners=owners) if missing else {}
+    return replace(found, hits=tuple(reordered(found.hits, edges, {str(id): node for id, node in known.items()})))
+
+
+def reordered(hits: Sequence[Hit], edges: Sequence[Supersession], known: Mapping[str, Node]) -> list[Hit]:
+    """Hits with present values first. `edges` are the latest first, `known` are the nodes that may be brought in."""
+    newer_of = {each.older.node_id: each for each in reversed(edges)}  # of several the latest
+    older_of: dict[str | None, list[Supersession]] = {}
+    for each in edges:
+        older_of.setdefault(each.newer.node_id, []).append(each)
+    order = list(hits)
+    for hit in hits:
+        present = _present(hit.node.id, newer_of)
+        if present is None:
+            continue
+        there = {each.node.id: place for place, each in enumerate(order)}
+        place = there[hit.node.id]
+        if present.newer.node_id in there:
+            _exchange(order, place, there[present.newer.node_id])
+        elif (node := known.get(present.newer.node_id or "")) is not None:
+            order.insert(place, _brought(node, present, hit))
+    return [
+        replace(
+            hit,
+            formerly=tuple(_former(hit.node.id, older_of)[:FORMERLY]),
+            superseded_by=newer_of.get(hit.node.id),
+        )
+        for hit in order
+    ]
+
+
+def _present(id: str, newer_of: Mapping[str | None, Supersession]) -> Supersession | None:
+    """The edge to the present value of a node, over all between; None where it is the present one, or where it goes round."""
+    seen, edge = {id}, None
+    while (step := newer_of.get(id)) is not None:
+        id, edge = step.newer.node_id or "", step
+        if id in seen:
+            return None
+        seen.add(id)
+    return edge
+
+
+def _former(id: str, older_of: Mapping[str | None, Sequence[Supersession]]) -> list[Supersession]:
+    """All that a node has superseded, the latest first."""
+    found: dict[str | None, Supersession] = {}
+    ahead = list(older_of.get(id, ()))
+    while ahead:
+        each = ahead.pop(0)
+        if each.older.node_id not in found and each.older.node_id != id:
+            found[each.older.node_id] = each
+            ahead += older_of.get(each.older.node_id, ())
+    return sorted(found.values(), key=lambda each: each.holds_from, reverse=True)
+
+
+def _exchange(order: list[Hit], older: int, newer: int) -> None:
+    """Let two hits change places where the older one stands first. Each gets the score of its new place, as with a reranker."""
+    if older < newer:
+        one, other = order[older], order[newer]
+        order[older] = _at(other, score=one.score, relevance=max(one.relevance, other.relevance))
+        order[newer] = _at(one, score=other.score, relevance=one.relevance)
+
+
+def _at(hit: Hit, *, score: float, relevance: float) -> Hit:
+    signals = {**hit.signals, "supersession": score - hit.score} if hit.signals else hit.signals
+    return replace(hit, score=score, relevance=relevance, signals=signals)
+
+
+def _brought(node: Node, edge: Supersession, older: Hit) -> Hit:
+    """A present value that the search did not find, in the place of the one that it superseded."""
+    return Hit(
+        node=node,
+        score=older.score,
+        relevance=older.relevance,
+        vector_rank=None,
+        text_rank=None,
+        passage=node.content,
+        mentions=(edge.newer,),
+        signals={**dict.fromkeys(older.signals, 0.0), "supersession": older.score} if older.signals else {},
+    )
+
+
+def _is_filtered(query: RecallQuery) -> bool:
+    f = query.filters
+    return bool(f.robots is not None or f.session is not None or f.windows or f.tags or f.equal or f.metadata)

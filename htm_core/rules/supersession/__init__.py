@@ -1,0 +1,1 @@
+"""Supersession: whether a newer saying replaces or contradicts an older one."""

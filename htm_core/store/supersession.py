@@ -1,0 +1,170 @@
+"""Edges that say what a newer saying does to an older one, and their audit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from ..types import Supersession, SupersessionChange
+from .database import Connection
+from .queries import load
+from .records import mention_of
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedNode:
+    """A live node with its latest mention; `cosine` is that of its nearest passage to the node that is compared."""
+
+    id: UUID
+    content: str
+    role: str | None
+    name: str | None
+    at: datetime
+    mention_id: UUID
+    cosine: float | None
+    owner: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NewEdge:
+    """What was judged of two nodes."""
+
+    id: UUID
+    newer: UUID
+    older: UUID
+    relation: str
+    confidence: float
+    reason: str
+    holds_from: datetime
+
+
+def subject(connection: Connection, node: UUID) -> ComparedNode | None:
+    """A live node to be compared; None when it is hidden, gone, or what a file says."""
+    row = connection.execute(load("supersession")["subject"], {"node": node}).fetchone()
+    return None if row is None else ComparedNode(**row)
+
+
+def candidates(connection: Connection, node: UUID, *, words: str | None, limit: int, owner: str) -> list[ComparedNode]:
+    """The live nodes of the same owner that are nearest to a node, by its vector and by words."""
+    values = {"node": node, "words": words, "limit": limit}
+    return [ComparedNode(**row, owner=owner) for row in connection.execute(load("supersession")["candidates"], values)]
+
+
+def insert(connection: Connection, edges: Sequence[NewEdge], *, owner: str, judge: str) -> set[UUID]:
+    """Add edges that are not there yet, each with its audit row; returns the ids of those."""
+    if not edges:
+        return set()
+    values = {
+        "ids": [edge.id for edge in edges],
+        "newer": [edge.newer for edge in edges],
+        "older": [edge.older for edge in edges],
+        "relations": [edge.relation for edge in edges],
+        "confidences": [edge.confidence for edge in edges],
+        "reasons": [edge.reason for edge in edges],
+        "holds_from": [edge.holds_from for edge in edges],
+        "owner": owner,
+        "judge": judge,
+    }
+    return {row["supersession"] for row in connection.execute(load("supersession")["insert"], values)}
+
+
+def is_compared(connection: Connection, node: UUID) -> bool:
+    """Whether no job that embeds or compares a node is pending."""
+    row = connection.execute(load("supersession")["is_compared"], {"node": node}).fetchone()
+    return row is not None and bool(row["compared"])
+
+
+def make_judge_due(connection: Connection, node: UUID) -> None:
+    """Let the judge's jobs of a node be done now, since the rules have compared it."""
+    connection.execute(load("supersession")["make_judge_due"], {"node": node})
+
+
+def undecided(connection: Connection, node: UUID, *, threshold: float) -> list[tuple[UUID, str, str]]:
+    """The edges of a node that the rules made and are not sure of, each with the older and the newer text."""
+    rows = connection.execute(load("supersession")["undecided"], {"node": node, "threshold": threshold})
+    return [(row["id"], row["older"], row["newer"]) for row in rows]
+
+
+def decide(connection: Connection, id: UUID, *, relation: str, reason: str, judge: str) -> None:
+    """Confirm or undo an edge as a judge says, unless somebody has changed it meanwhile."""
+    values = {
+        "id": id,
+        "state": {"supersedes": "confirmed", "contradicts": "standing", "none": "undone"}[relation],
+        "relation": None if relation == "none" else relation,
+        "action": "undone" if relation == "none" else "confirmed",
+        "reason": reason,
+        "judge": judge,
+    }
+    connection.execute(load("supersession")["decide"], values)
+
+
+def has_any(connection: Connection) -> bool:
+    """Whether the tenant has any edge by which something is superseded."""
+    row = connection.execute(load("supersession")["has_any"]).fetchone()
+    return row is not None and bool(row["there"])
+
+
+def around(
+    connection: Connection,
+    ids: Sequence[UUID],
+    *,
+    owners: Sequence[str] | None,
+    threshold: float,
+    moment: datetime | None = None,
+) -> list[Supersession]:
+    """The edges that hold among nodes and what is joined to them, the latest first; at a `moment`, or by now."""
+    values: dict[str, Any] = {"ids": list(ids), "threshold": threshold}
+    row = connection.execute(load("supersession")["touching"], values).fetchone()
+    if row is None or not row["there"]:
+        return []
+    values["owners"] = None if owners is None else list(owners)
+    rows = connection.execute(load("supersession")["around"], values | {"moment": moment})
+    return [_supersession(row) for row in rows]
+
+
+def list_edges(
+    connection: Connection,
+    *,
+    owners: Sequence[str],
+    node: UUID | None = None,
+    relation: str | None = None,
+    state: str | None = None,
+    id: UUID | None = None,
+    min_confidence: float = 0.0,
+    limit: int,
+) -> list[Supersession]:
+    """Edges of these owners, the latest first."""
+    values = {"owners": list(owners), "node": node, "relation": relation, "state": state, "id": id}
+    rows = connection.execute(load("supersession")["list"], values | {"min_confidence": min_confidence, "limit": limit})
+    return [_supersession(row) for row in rows]
+
+
+def change(connection: Connection, id: UUID, *, owner: str, state: str, by: str, reason: str, at: datetime) -> bool:
+    """Give an edge another state, and write it into the audit; False when it has that state already, or is not there."""
+    values = {"id": id, "owner": owner, "state": state, "by": by, "reason": reason, "at": at}
+    return connection.execute(load("supersession")["change"], values).fetchone() is not None
+
+
+def audit(connection: Connection, id: UUID, *, owners: Sequence[str]) -> list[SupersessionChange]:
+    """What was done about an edge, oldest first."""
+    rows = connection.execute(load("supersession")["audit"], {"id": id, "owners": list(owners)})
+    return [SupersessionChange(**row) for row in rows]
+
+
+def _supersession(row: Mapping[str, Any]) -> Supersession:
+    newer, older = (mention_of({**row[name], "payload": None}) for name in ("newer", "older"))
+    return Supersession(
+        id=str(row["id"]),
+        relation=row["relation"],
+        newer=newer,
+        older=older,
+        confidence=row["confidence"],
+        reason=row["reason"],
+        judge=row["judge"],
+        state=row["state"],
+        holds_from=row["holds_from"],
+        at=row["at"],
+    )

@@ -1,0 +1,130 @@
+-- name: subject
+-- A live node, with who said it last and when; nothing for what a file says.
+select n.id, n.content, n.owner, m.role, m.name, m.at, m.id as mention_id, null::float8 as cosine
+from nodes n, lateral (
+  select s.* from mentions s where s.tenant = n.tenant and s.node_id = n.id and s.forgotten_at is null
+  order by s.at desc, s.id desc limit 1) m
+where n.tenant = this_tenant() and n.id = %(node)s and n.live
+  and not exists (select 1 from file_chunks k where k.tenant = m.tenant and k.mention_id = m.id)
+
+-- name: candidates
+select * from supersession_candidates(%(node)s, %(words)s, %(limit)s)
+
+-- name: insert
+-- An edge that is there stays as it is, undone or not; said again, it holds from then.
+with given as (
+  select * from unnest(%(ids)s::uuid[], %(newer)s::uuid[], %(older)s::uuid[], %(relations)s::text[], %(confidences)s::float8[],
+                       %(reasons)s::text[], %(holds_from)s::timestamptz[])
+    as g(id, newer, older, relation, confidence, reason, holds_from)),
+made as (
+  insert into supersessions as s (tenant, id, newer, older, owner, relation, confidence, reason, judge, holds_from)
+  select this_tenant(), g.id, g.newer, g.older, %(owner)s, g.relation, g.confidence, g.reason, %(judge)s, g.holds_from
+  from given g order by g.newer, g.older
+  on conflict (tenant, newer, older) do update set holds_from = excluded.holds_from where s.holds_from < excluded.holds_from
+  returning s.id, s.relation, s.confidence, s.reason)
+insert into supersession_audit (tenant, id, supersession, owner, action, by, reason)
+select this_tenant(), gen_random_uuid(), m.id, %(owner)s, 'made', %(judge)s, m.reason from made m join given g on g.id = m.id
+returning supersession
+
+-- name: is_compared
+-- Whether the rules have compared a node: until then its vector, or the comparison, is pending.
+select not exists (
+  select 1 from jobs j where j.tenant = this_tenant() and j.node_id = %(node)s and j.kind in ('embed', 'supersede') and j.parked_at is null)
+  as compared
+
+-- name: make_judge_due
+update jobs set run_at = now(), error = null
+where tenant = this_tenant() and node_id = %(node)s and kind = 'judge' and claimed_until is null and parked_at is null
+
+-- name: undecided
+-- What the rules have found of a node and are not sure of, with the words of both.
+select s.id, a.content as newer, b.content as older
+from supersessions s
+join nodes a on a.tenant = s.tenant and a.id = s.newer join nodes b on b.tenant = s.tenant and b.id = s.older
+where s.tenant = this_tenant() and (s.newer = %(node)s or s.older = %(node)s) and s.state = 'standing' and s.judge = 'rules'
+  and (s.confidence < %(threshold)s or s.relation = 'contradicts') and a.live and b.live
+order by s.confidence desc, s.id limit 20
+
+-- name: decide
+-- What a judge says of an edge that still stands as the rules made it, with its row in the audit.
+with decided as (
+  update supersessions s set state = %(state)s, relation = coalesce(%(relation)s, s.relation), judge = %(judge)s,
+         reason = case when %(reason)s = '' then s.reason else %(reason)s end
+  where s.tenant = this_tenant() and s.id = %(id)s and s.state = 'standing' and s.judge = 'rules' returning s.id, s.owner)
+insert into supersession_audit (tenant, id, supersession, owner, action, by, reason)
+select this_tenant(), gen_random_uuid(), d.id, d.owner, %(action)s, %(judge)s, %(reason)s from decided d
+
+-- name: has_any
+select exists (select 1 from supersessions where tenant = this_tenant() and relation = 'supersedes') as there
+
+-- name: touching
+-- Whether any edge that counts begins or ends at one of these nodes: two look-ups, before the walk below.
+select exists (
+    select 1 from unnest(%(ids)s::uuid[]) x(id), lateral (
+      select 1 from supersessions s where s.tenant = this_tenant() and s.older = x.id and s.relation = 'supersedes'
+        and s.state <> 'undone' and (s.state = 'confirmed' or s.confidence >= %(threshold)s) offset 0) e)
+  or exists (
+    select 1 from unnest(%(ids)s::uuid[]) x(id), lateral (
+      select 1 from supersessions s where s.tenant = this_tenant() and s.newer = x.id and s.relation = 'supersedes'
+        and s.state <> 'undone' and (s.state = 'confirmed' or s.confidence >= %(threshold)s) offset 0) e) as there
+
+-- name: around
+-- The edges that hold at a moment among these nodes and whatever is joined to them: at most six steps away, so that a value that
+-- changed often is found with those before it. An edge holds while the older one has not been said again since.
+with recursive near as (
+  select x.id, 0 as steps from unnest(%(ids)s::uuid[]) x(id)
+  union
+  select e.other, n.steps + 1 from near n
+  cross join lateral (
+    select s.newer as other, s.* from supersessions s where s.tenant = this_tenant() and s.older = n.id
+    union all
+    select s.older, s.* from supersessions s where s.tenant = this_tenant() and s.newer = n.id) e
+  where n.steps < 6 and e.relation = 'supersedes' and e.state <> 'undone'
+    and (e.state = 'confirmed' or e.confidence >= %(threshold)s)),
+joined as (
+  select distinct s.* from (select distinct n.id from near n) x
+  join supersessions s on s.tenant = this_tenant() and s.older = x.id
+  where s.relation = 'supersedes' and s.state <> 'undone' and (s.state = 'confirmed' or s.confidence >= %(threshold)s)
+    and (%(owners)s::text[] is null or s.owner = any(%(owners)s::text[]))
+    and s.holds_from <= coalesce(%(moment)s::timestamptz, 'infinity'))
+select s.id, s.relation, s.confidence, s.reason, s.judge, s.state, s.holds_from, s.at, to_jsonb(a) as newer, to_jsonb(b) as older
+from joined s
+cross join lateral (
+  select m.* from mentions_with_content m where m.tenant = this_tenant() and m.node_id = s.newer and m.forgotten_at is null
+  order by m.at desc, m.id desc limit 1) a
+cross join lateral (
+  select m.* from mentions_with_content m where m.tenant = this_tenant() and m.node_id = s.older and m.forgotten_at is null
+  order by m.at desc, m.id desc limit 1) b
+where not exists (
+    select 1 from mentions m where m.tenant = this_tenant() and m.node_id = s.older and m.forgotten_at is null
+      and m.at > s.holds_from and m.at <= coalesce(%(moment)s::timestamptz, 'infinity'))
+order by s.holds_from desc, s.id
+
+-- name: list
+select s.id, s.relation, s.confidence, s.reason, s.judge, s.state, s.holds_from, s.at, to_jsonb(a) as newer, to_jsonb(b) as older
+from supersessions s
+cross join lateral (
+  select m.* from mentions_with_content m where m.tenant = this_tenant() and m.node_id = s.newer and m.forgotten_at is null
+  order by m.at desc, m.id desc limit 1) a
+cross join lateral (
+  select m.* from mentions_with_content m where m.tenant = this_tenant() and m.node_id = s.older and m.forgotten_at is null
+  order by m.at desc, m.id desc limit 1) b
+where s.tenant = this_tenant() and s.owner = any(%(owners)s::text[])
+  and (%(node)s::uuid is null or s.newer = %(node)s or s.older = %(node)s)
+  and (%(relation)s::text is null or s.relation = %(relation)s)
+  and (%(state)s::text is null or s.state = %(state)s)
+  and (%(id)s::uuid is null or s.id = %(id)s)
+  and s.confidence >= %(min_confidence)s
+order by s.at desc, s.id desc limit %(limit)s
+
+-- name: change
+-- Another state of an edge of this owner, with its row in the audit.
+with changed as (
+  update supersessions s set state = %(state)s
+  where s.tenant = this_tenant() and s.id = %(id)s and s.owner = %(owner)s and s.state <> %(state)s returning s.id, s.owner)
+insert into supersession_audit (tenant, id, supersession, owner, action, by, reason, at)
+select this_tenant(), gen_random_uuid(), c.id, c.owner, %(state)s, %(by)s, %(reason)s, %(at)s from changed c returning supersession
+
+-- name: audit
+select a.action, a.by, a.reason, a.at from supersession_audit a
+where a.tenant = this_tenant() and a.supersession = %(id)s and a.owner = any(%(owners)s::text[]) order by a.at, a.id

@@ -1,0 +1,372 @@
+"""Supersession: what a newer saying replaces is found by a job, yields its place in recall, and comes back when that is undone."""
+
+from __future__ import annotations
+
+import io
+import uuid
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from htm_core import InvalidInput, Memory, NotFound, Settings
+from htm_core.jobs import handlers
+from htm_core.runtime.process import runtime
+from htm_core.store import jobs, supersession
+from htm_core.store.database import Database
+from tests.conftest import SETTINGS, Make
+from tests.stand_ins import StandInChat
+
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+IDLE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off", "supersession": 0.5})
+CAR, SOLD = "I drive a Honda Civic.", "I sold the Honda Civic, I drive a Tesla now."
+
+
+def say(memory: Memory, *texts: str, role: str = "user", start: datetime = START) -> list[str]:
+    """Say texts a day apart, and let the jobs be done; gives their ids."""
+    ids = [memory.remember(text, role=role, at=start + timedelta(days=day)).id for day, text in enumerate(texts)]  # type: ignore[arg-type]
+    assert memory.flush(timeout=60)
+    return ids
+
+
+def seen(memory: Memory, question: str = "Which car do I drive?", **options: Any) -> list[str]:
+    return [hit.content for hit in memory.recall(question, hold=False, **options)]
+
+
+@pytest.fixture
+def quiet(make: Make) -> Iterator[Memory]:
+    with make(settings=IDLE) as memory:
+        yield memory
+
+
+def test_a_job_notes_what_a_newer_saying_replaces_with_a_reason_and_an_audit_row(quiet: Memory) -> None:
+    older, newer = say(quiet, CAR, SOLD)
+    [change] = quiet.changes.list()
+    assert (change.relation, change.state, change.judge) == ("supersedes", "standing", "rules")
+    assert (change.older.node_id, change.newer.node_id) == (older, newer)
+    assert change.reason
+    assert 0.5 <= change.confidence <= 1
+    assert change.holds_from == START + timedelta(days=1)
+    [made] = quiet.changes.audit(change.id)
+    assert (made.action, made.by, made.reason) == ("made", "rules", change.reason)
+
+
+def test_the_older_of_two_sayings_yields_its_place_and_each_says_so_of_the_other(quiet: Memory) -> None:
+    say(quiet, CAR, SOLD)
+    newer, older = quiet.recall("Do I drive a Honda Civic?", hold=False)
+    assert (newer.content, older.content) == (SOLD, CAR)
+    assert [each.older.content for each in newer.formerly] == [CAR]
+    assert newer.superseded_by is None
+    assert older.superseded_by is not None
+    assert older.superseded_by.newer.content == SOLD
+    assert older.formerly == ()
+    assert newer.score >= older.score
+
+
+def test_the_present_value_is_brought_in_when_only_the_older_one_was_found(quiet: Memory) -> None:
+    say(quiet, CAR, SOLD)
+    assert seen(quiet, "Honda Civic", limit=1) == [SOLD]
+
+
+def test_with_a_filter_nothing_is_brought_in_that_the_filter_may_exclude(quiet: Memory) -> None:
+    say(quiet, CAR, SOLD)
+    [hit] = quiet.recall("Honda Civic", timeframe="2026-03-01", hold=False)
+    assert hit.content == CAR
+    assert hit.superseded_by is not None
+
+
+def test_undoing_a_change_gives_recall_back_as_it_was_to_the_byte(make: Make) -> None:
+    off = Settings(**IDLE.model_dump(by_alias=True) | {"supersession": None})
+    with make(settings=off) as before, make(settings=IDLE) as memory:
+        say(memory, CAR, SOLD)
+        plain = repr(before.recall("Do I drive a Honda Civic?", hold=False).hits)
+        assert repr(memory.recall("Do I drive a Honda Civic?", hold=False).hits) != plain
+        [change] = memory.changes.list()
+        undone = memory.changes.undo(change.id, reason="I have both cars")
+        assert undone.state == "undone"
+        assert repr(memory.recall("Do I drive a Honda Civic?", hold=False).hits) == plain
+        assert [(each.action, each.reason) for each in memory.changes.audit(change.id)][1:] == [
+            ("undone", "I have both cars")
+        ]
+        with pytest.raises(InvalidInput, match="undone"):
+            memory.changes.undo(change.id)
+        memory.changes.confirm(change.id)
+        assert repr(memory.recall("Do I drive a Honda Civic?", hold=False).hits) != plain
+
+
+def test_an_undone_change_is_not_made_again_by_the_job(quiet: Memory, database: Database) -> None:
+    _, newer = say(quiet, CAR, SOLD)
+    [change] = quiet.changes.list()
+    quiet.changes.undo(change.id)
+    with database.transaction(quiet.tenant) as connection:
+        jobs.enqueue(connection, [uuid.UUID(newer)], kind="supersede")
+    assert quiet.flush(timeout=60)
+    assert [each.state for each in quiet.changes.list()] == ["undone"]
+
+
+def test_a_value_that_changed_twice_shows_the_last_one_first_and_both_former_ones(quiet: Memory) -> None:
+    say(quiet, CAR, SOLD, "I sold the Tesla, I drive a Volvo now.")
+    hits = quiet.recall("Honda Civic or Tesla?", hold=False)
+    assert hits[0].content.endswith("Volvo now.")
+    assert {each.older.content for each in hits[0].formerly} == {CAR, SOLD}
+
+
+def test_what_is_said_again_later_holds_again(quiet: Memory) -> None:
+    say(quiet, CAR, SOLD)
+    say(quiet, CAR, start=START + timedelta(days=9))
+    newest = quiet.recall("Do I drive a Honda Civic?", hold=False)
+    assert newest[0].content == CAR
+    assert newest[0].superseded_by is None
+
+
+def test_below_the_threshold_nothing_moves_and_none_switches_it_off(make: Make) -> None:
+    sure = Settings(**IDLE.model_dump(by_alias=True) | {"supersession": 1.0})
+    off = Settings(**IDLE.model_dump(by_alias=True) | {"supersession": None})
+    with make(settings=sure) as memory, make(settings=off) as without:
+        say(memory, CAR, SOLD)
+        assert memory.changes.list()
+        assert memory.changes.list()[0].confidence < 1
+        plain = without.recall("Do I drive a Honda Civic?", hold=False)
+        assert memory.recall("Do I drive a Honda Civic?", hold=False).hits == plain.hits
+    with make(settings=off, tenant=f"off-{uuid.uuid4().hex[:8]}") as memory:
+        say(memory, CAR, SOLD)
+        assert memory.changes.list() == []
+
+
+@pytest.mark.parametrize("role", ["tool", "system", "assistant"])
+def test_what_a_tool_or_an_assistant_says_replaces_no_words_of_a_user(quiet: Memory, role: str) -> None:
+    say(quiet, CAR)
+    say(quiet, "You sold the Honda Civic, you drive a Tesla now.", SOLD, role=role, start=START + timedelta(days=3))
+    assert [each for each in quiet.changes.list() if each.older.role == "user"] == []
+
+
+def test_another_users_words_replace_nothing_and_are_not_seen(make: Make) -> None:
+    with make(settings=IDLE, user="ann") as ann, make(settings=IDLE, user="ben") as ben:
+        say(ann, CAR)
+        say(ben, SOLD)
+        assert ann.changes.list() == ben.changes.list() == []
+        say(ann, SOLD)
+        [change] = ann.changes.list()
+        assert ben.changes.list() == []
+        with pytest.raises(NotFound):
+            ben.changes.undo(change.id)
+        with pytest.raises(NotFound):
+            ben.changes.audit(change.id)
+
+
+def test_an_import_of_many_texts_is_not_compared_and_neither_is_a_file(quiet: Memory, tmp_path: Any) -> None:
+    quiet.remember_many([{"content": CAR}, {"content": SOLD}, *({"content": f"line {n}"} for n in range(30))])
+    (tmp_path / "car.md").write_text(f"{CAR}\n\n# Later\n\n{SOLD}\n")
+    quiet.load(tmp_path)
+    assert quiet.flush(timeout=60)
+    assert quiet.changes.list() == []
+
+
+def test_a_vector_that_comes_with_the_text_or_at_once_is_compared_as_well(make: Make) -> None:
+    with make(settings=IDLE, embed="now") as memory:
+        say(memory, CAR, SOLD)
+        assert len(memory.changes.list()) == 1
+
+
+@pytest.mark.parametrize("way", ["forget", "purge", "erase"])
+def test_a_change_goes_with_what_it_is_about(make: Make, database: Database, way: str) -> None:
+    with make(settings=IDLE, user="ann") as memory:
+        older, _ = say(memory, CAR, SOLD)
+        if way == "erase":
+            memory.erase(user="ann", confirm="confirmed")
+        else:
+            memory.forget(older)
+            if way == "purge":
+                memory.purge(datetime.now(UTC) + timedelta(days=1), confirm="confirmed")
+        assert memory.changes.list() == []
+        if way == "forget":
+            memory.restore(older)
+            assert len(memory.changes.list()) == 1
+            return
+        with database.transaction(memory.tenant, role="htm_worker") as connection:
+            rows = [
+                connection.execute(f"select count(*) as n from {t}").fetchone()
+                for t in ("supersessions", "supersession_audit")
+            ]
+        assert [row["n"] for row in rows if row] == [0, 0]
+
+
+def test_a_backup_carries_changes_and_their_audit(make: Make) -> None:
+    text = io.StringIO()
+    with make(settings=IDLE) as memory:
+        say(memory, CAR, SOLD)
+        [change] = memory.changes.list()
+        memory.changes.undo(change.id, reason="no")
+        memory.backup.write(text)
+    with make(settings=IDLE, tenant=f"copy-{uuid.uuid4().hex[:8]}") as copy:
+        for _ in range(2):  # read twice, it is there once
+            copy.backup.read(text.getvalue().splitlines())
+            [read] = copy.changes.list()
+            assert (read.id, read.state, read.reason) == (change.id, "undone", change.reason)
+            assert [each.action for each in copy.changes.audit(read.id)] == ["made", "undone"]
+
+
+def test_a_backup_with_an_edge_to_somebody_elses_node_is_refused(make: Make) -> None:
+    text = io.StringIO()
+    with make(settings=IDLE) as memory:
+        say(memory, CAR, SOLD)
+        memory.backup.write(text)
+    lines = [
+        line.replace('"owner":""', '"owner":"eve"') if '"supersessions"' in line else line
+        for line in text.getvalue().splitlines()
+    ]
+    with (
+        make(settings=IDLE, tenant=f"copy-{uuid.uuid4().hex[:8]}") as copy,
+        pytest.raises(InvalidInput, match="supersessions"),
+    ):
+        copy.backup.read(lines)
+
+
+def test_a_job_that_is_killed_midway_is_done_again_and_makes_the_edge_once(
+    make: Make, monkeypatch: pytest.MonkeyPatch, url: str | None
+) -> None:
+    insert = supersession.insert
+
+    def killed(connection: Any, edges: Sequence[Any], **options: Any) -> Any:
+        insert(connection, edges, **options)
+        raise KeyboardInterrupt
+
+    with make(settings=IDLE) as memory:
+        memory.remember(CAR, role="user", at=START)
+        memory.remember(SOLD, role="user", at=START + timedelta(days=1))
+        with monkeypatch.context() as patch:
+            patch.setattr(handlers.supersession, "insert", killed)
+            with pytest.raises(KeyboardInterrupt):
+                runtime(url, IDLE).worker.drain()
+        assert memory.changes.list() == []
+        assert any(job.kind == "supersede" for job in memory.jobs.list())
+        with runtime(url, IDLE).database.transaction(memory.tenant, role="htm_worker") as connection:
+            connection.execute("update jobs set claimed_until = null where tenant = this_tenant()")
+        assert memory.flush(timeout=60)
+        assert len(memory.changes.list()) == 1
+        assert len(memory.changes.audit(memory.changes.list()[0].id)) == 1
+
+
+def test_an_edge_holds_from_the_time_of_the_newer_saying(quiet: Memory, database: Database) -> None:
+    older, newer = say(quiet, CAR, SOLD)
+    with database.transaction(quiet.tenant) as connection:
+
+        def at(moment: datetime | None) -> int:
+            return len(supersession.around(connection, [uuid.UUID(older)], owners=[""], threshold=0.5, moment=moment))
+
+        assert (at(START), at(START + timedelta(days=1)), at(None)) == (0, 1, 1)
+        assert supersession.around(connection, [uuid.UUID(newer)], owners=["eve"], threshold=0.5) == []
+
+
+def test_a_tenant_without_changes_is_not_asked_for_them_each_time(
+    quiet: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say(quiet, "The kettle is blue.")
+    seen(quiet, "kettle")
+    monkeypatch.setattr(supersession, "around", lambda *_, **__: pytest.fail("it was asked"))
+    monkeypatch.setattr(supersession, "has_any", lambda *_: pytest.fail("it was asked"))
+    assert seen(quiet, "kettle") == ["The kettle is blue."]
+
+
+@pytest.mark.parametrize(
+    ("id", "error"), [("nonsense", InvalidInput), (str(uuid.uuid4()), NotFound), ("\x00", InvalidInput)]
+)
+def test_an_unknown_change_is_a_clear_error(quiet: Memory, id: str, error: type[Exception]) -> None:
+    for verb in (quiet.changes.undo, quiet.changes.confirm, quiet.changes.audit):
+        with pytest.raises(error):
+            verb(id)
+    with pytest.raises(InvalidInput):
+        quiet.changes.list(state="gone")  # type: ignore[arg-type]
+    with pytest.raises(NotFound):
+        quiet.changes.list("nobody")
+
+
+class Answer:
+    """A judge's structured answer, as LlamaIndex gives it."""
+
+    def __init__(self, relation: str) -> None:
+        self.raw = {"relation": relation, "reason": "as the model says"}
+
+
+class LlamaIndexModel:
+    """A stand-in for a chat model of LlamaIndex with structured answers."""
+
+    model = "stand-in"
+
+    def __init__(self, relation: str) -> None:
+        self.relation = relation
+        self.asked: list[str] = []
+
+    def as_structured_llm(self, schema: type) -> LlamaIndexModel:
+        return self
+
+    def chat(self, messages: list[Any]) -> Answer:
+        self.asked.append(str(messages[-1].content))
+        return Answer(self.relation)
+
+
+UNSURE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off", "supersession": 1.0})
+
+
+@pytest.mark.parametrize("framework", ["langchain", "llamaindex", "callable"])
+@pytest.mark.parametrize(
+    ("relation", "state", "action"),
+    [("supersedes", "confirmed", "confirmed"), ("none", "undone", "undone"), ("contradicts", "standing", "confirmed")],
+)
+def test_a_judge_confirms_or_rejects_what_the_rules_are_not_sure_of(
+    make: Make, framework: str, relation: str, state: str, action: str
+) -> None:
+    judge: Any = {
+        "langchain": StandInChat({"relation": relation, "reason": "as the model says"}),
+        "llamaindex": LlamaIndexModel(relation),
+        "callable": lambda older, newer: relation,
+    }[framework]
+    with make(settings=UNSURE, judge=judge) as memory:
+        say(memory, CAR, SOLD)
+        [change] = memory.changes.list()
+        assert (change.state, change.relation) == (state, "supersedes" if relation == "none" else relation)
+        assert change.judge != "rules"
+        assert [each.action for each in memory.changes.audit(change.id)] == ["made", action]
+        first = memory.recall("Do I drive a Honda Civic?", hold=False)[0]
+        assert (first.content == SOLD) == (relation == "supersedes") or first.superseded_by is None
+
+
+def test_a_judge_that_fails_leaves_what_the_rules_found_and_is_asked_again(make: Make) -> None:
+    def judge(older: str, newer: str) -> str:
+        raise ConnectionError("away")
+
+    with make(settings=UNSURE, judge=judge) as memory:
+        memory.remember(CAR, role="user", at=START)
+        memory.remember(SOLD, role="user", at=START + timedelta(days=1))
+        memory.flush(timeout=10)
+        [change] = memory.changes.list()
+        assert (change.state, change.judge) == ("standing", "rules")
+        assert [job for job in memory.jobs.list() if job.kind == "judge" and job.error]
+
+
+def test_a_judge_that_answers_nonsense_decides_nothing(make: Make) -> None:
+    with make(settings=UNSURE, judge=lambda older, newer: "perhaps") as memory:
+        memory.remember(CAR, role="user", at=START)
+        memory.remember(SOLD, role="user", at=START + timedelta(days=1))
+        memory.flush(timeout=10)
+        assert [each.judge for each in memory.changes.list()] == ["rules"]
+
+
+def test_what_is_no_judge_is_refused(make: Make) -> None:
+    with pytest.raises(InvalidInput, match="judge"):
+        make(judge=object())
+
+
+async def _awaited(memory: Memory) -> None:
+    [change] = await memory.aio.changes.list()
+    assert (await memory.aio.changes.undo(change.id, reason="x")).state == "undone"
+    assert (await memory.aio.changes.confirm(change.id)).state == "confirmed"
+    assert len(await memory.aio.changes.audit(change.id)) == 3
+
+
+def test_the_verbs_can_be_awaited(quiet: Memory) -> None:
+    import asyncio
+
+    say(quiet, CAR, SOLD)
+    asyncio.run(_awaited(quiet))
