@@ -15,7 +15,7 @@ from uuid import uuid4
 from langchain_core.documents import Document
 from langchain_core.messages import AnyMessage, BaseMessage, ToolMessage
 
-from htm_core import Draft, InvalidInput, Log, Memory, Mention
+from htm_core import Draft, InvalidInput, Log, Memory, Mention, ProfileLine
 from htm_core.integration.deadline import TIMEOUT, Deadline
 from htm_core.integration.keep import keep_draft
 from htm_core.integration.prompt_block import new_token
@@ -86,6 +86,8 @@ class Conversation:
         run: What stands for the run in which the turn began.
         deadline: The time that memory has left in this turn.
         keep: Which messages recall may find, as `htm_core.integration.keep.check_keep` has it; by default all.
+        profile: What is known of the user from other conversations, as it was when this one began here; None until it is read.
+        profile_token: Of the fence around it: the same in the whole conversation, so that its prefix stays the same.
     """
 
     memory: Memory
@@ -104,6 +106,8 @@ class Conversation:
     is_deleted: bool = False
     run: object | None = None
     keep: Kept = None
+    profile: Sequence[ProfileLine] | None = None
+    profile_token: str = field(default_factory=new_token)
     deadline: Deadline = field(init=False)
     _entries: Entries | None = None
 

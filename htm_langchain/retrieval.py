@@ -18,7 +18,16 @@ from htm_core import Memory, Recall, Scope
 from htm_core.integration.choices import LARGEST_LIMIT, Choices
 from htm_core.integration.deadline import Deadline, MemorySkipped
 from htm_core.integration.hit_metadata import KEY
-from htm_core.integration.prompt_block import EXTRA_HITS, Passage, build_block, label_of, note_of, speaker_of
+from htm_core.integration.profile_block import profile_block, read_profile
+from htm_core.integration.prompt_block import (
+    EXTRA_HITS,
+    Passage,
+    build_block,
+    label_of,
+    note_of,
+    said_often,
+    speaker_of,
+)
 from htm_core.integration.scope import scope_of
 
 from .conversation import Conversation, TurnContext
@@ -58,6 +67,7 @@ class PromptRecall:
     timeout: float | None
     restore: bool
     rewrite: Rewrite | None = None
+    profile_budget: int = 0
 
     def of_run(self, runtime: Any) -> PromptRecall:
         """This recall, narrowed by what a run chooses; raises `InvalidInput` for what recall would refuse."""
@@ -88,9 +98,18 @@ class PromptRecall:
                     _nothing(error)
             extra, deadline = len(messages) + len(earlier), conversation.deadline
             recalled = self.recall(conversation.memory, question, [*earlier, *messages], extra=extra, deadline=deadline)
+            if self._wants_profile(conversation):
+                try:
+                    conversation.profile = deadline.run(lambda: read_profile(conversation.memory), step="recall")
+                except Exception as error:
+                    _nothing(error)
             known = TurnContext(recalled, earlier, self.choices.limit)
             conversation.last = ((key, question, self.choices), known)
         return known
+
+    def _wants_profile(self, conversation: Conversation) -> bool:
+        """Whether the user's profile is to be read: once for a conversation, so that its prefix stays the same."""
+        return self.profile_budget > 0 and conversation.profile is None
 
     async def acontext(
         self,
@@ -115,6 +134,11 @@ class PromptRecall:
             recalled = await self.arecall(
                 conversation.memory, question, [*earlier, *messages], extra=extra, deadline=deadline
             )
+            if self._wants_profile(conversation):
+                try:
+                    conversation.profile = await deadline.arun(lambda: read_profile(conversation.memory), step="recall")
+                except Exception as error:
+                    _nothing(error)
             known = TurnContext(recalled, earlier, self.choices.limit)
             conversation.last = ((key, question, self.choices), known)
         return known
@@ -264,11 +288,23 @@ def recalled_message(
     return _inserted(text) if text else None
 
 
+def profile_message(conversation: Conversation, *, room: int, counts: Counts = count) -> HumanMessage | None:
+    """One message with what is known of the user from other conversations, in at most `room` tokens; None where nothing is."""
+    text = profile_block(
+        conversation.profile or (),
+        memory=conversation.memory,
+        token=conversation.profile_token,
+        room=room,
+        count=lambda text: counts([_inserted(text, kind="profile")]),
+    )
+    return _inserted(text, kind="profile") if text else None
+
+
 def _passage_of(document: Document) -> Passage:
     """A recalled document as a passage."""
     hit = document.metadata[KEY]
     speaker = speaker_of(hit["name"], hit["role"])
-    label = label_of((hit["at"] or "")[:10], speaker)
+    label = label_of((hit["at"] or "")[:10], speaker, said_often(hit.get("times_said", 1)))
     return Passage(document.page_content, hit["passage"], label, relevance=hit["relevance"], speaker=speaker)
 
 
@@ -295,8 +331,8 @@ def shown_texts(messages: Sequence[BaseMessage]) -> set[str]:
     return {words_of(message) for message in messages}
 
 
-def _inserted(text: str) -> HumanMessage:
-    return HumanMessage(content=text, additional_kwargs={SOURCE: "htm", "lc_data": {"kind": "recall"}})
+def _inserted(text: str, *, kind: str = "recall") -> HumanMessage:
+    return HumanMessage(content=text, additional_kwargs={SOURCE: "htm", "lc_data": {"kind": kind}})
 
 
 def _nothing(error: Exception) -> tuple[()]:

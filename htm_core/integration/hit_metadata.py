@@ -28,6 +28,7 @@ def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe 
         "role": said and said.role,
         "name": said and said.name,
         "at": said and said.at.isoformat(),
+        "times_said": hit.times_said,
         "degraded": degraded,
         "timeframe": timeframe and timeframe.note,
     }

@@ -35,6 +35,7 @@ DOUBTFUL_EXCERPTS = (100, 50)  # characters where nothing is likely to answer: t
 # Added to a place before its inverse counts: low, since only the first two or three find room.
 RANK_CONSTANT = 3
 UNCERTAIN = "uncertain"
+MOST_MENTIONS = 20  # that recall gives with a hit
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,14 @@ def note_of(*, degraded: str | None, timeframe: str | None) -> str | None:
     return " ".join(filter(None, notes)) or None
 
 
-def label_of(date: str | None, speaker: str | None) -> str:
-    """When something was said, as an ISO date, and who said it; empty when neither is known."""
-    return ", ".join(part for part in (date, speaker) if part)
+def label_of(date: str | None, speaker: str | None, often: str | None = None) -> str:
+    """When something was said, as an ISO date, who said it, and how often; empty when nothing is known."""
+    return ", ".join(part for part in (date, speaker, often) if part)
+
+
+def said_often(times: int) -> str | None:
+    """How often something was said, where that is more than once: what is said again is meant."""
+    return f"said {times}{'+' if times >= MOST_MENTIONS else ''} times" if times > 1 else None
 
 
 def speaker_of(name: str | None, role: str | None) -> str | None:
@@ -76,7 +82,7 @@ def passage_of(hit: Hit) -> Passage:
     """A hit as a passage."""
     said = hit.mention
     speaker = speaker_of(said.name, said.role) if said else None
-    label = label_of(said.at.date().isoformat(), speaker) if said else ""
+    label = label_of(said.at.date().isoformat(), speaker, said_often(hit.times_said)) if said else ""
     return Passage(hit.content, hit.passage, label, hit.node.tokens, hit.relevance, speaker)
 
 

@@ -24,6 +24,8 @@ from ..telemetry import telemetry
 from .clients import Clients, Duty
 from .handlers import CountHandler, EmbedHandler, Handler, RelateHandler
 from .rate_limits import OPEN, RateLimits
+from .tidying import TIDY_SECONDS, queue_due
+from .tidying import handlers as tidy_handlers
 
 _log = logging.getLogger("htm.worker")
 
@@ -67,13 +69,15 @@ class Worker:
         self._rate_limits = RateLimits(rates=database.settings.model_rates, jitter=random.random)
         self._last_own: dict[Pace, tuple[Lane, str]] = {}  # the duty for single tenants that had the last turn
         self._counts_checked: float | None = None
+        self._tidying_checked = time.monotonic()  # what lives for less than a minute tidies nothing by itself
         self._told = False
         self._stopping = threading.Event()
         self._wanted = {pace: threading.Event() for pace in Pace}
         self._lock = threading.Lock()
         self._threads: dict[Pace, threading.Thread] = {}
         self._pid = os.getpid()
-        for handler in (CountHandler(database), RelateHandler(database)):
+        own: list[Handler] = [CountHandler(database), RelateHandler(database), *tidy_handlers(database)]
+        for handler in own:
             self._clients.add(handler, "")
         renewed_after_fork(self)
 
@@ -273,7 +277,7 @@ class Worker:
         """Say whether it is worth another look after a claim that got nothing."""
         if pace is Pace.FRESH:
             return bool(self._fresh_nodes)
-        return pace is Pace.QUICK and bool(self._add_counts())
+        return pace is Pace.QUICK and bool(self._add_counts() + self._add_tidying())
 
     def _do_batch(self, pace: Pace, until: Callable[[], bool]) -> int:
         """Claim jobs and do them, duty by duty; give how many were claimed."""
@@ -349,6 +353,15 @@ class Worker:
         self._counts_checked = now
         with self._database.transaction("", role="htm_worker") as connection:
             return jobs.enqueue_due_counts(connection)
+
+    def _add_tidying(self) -> int:
+        """Add jobs for what there is to tidy, at most once a minute; give how many."""
+        now, kinds = time.monotonic(), self._database.settings.tidy
+        if not kinds or now - self._tidying_checked < TIDY_SECONDS:
+            return 0
+        self._tidying_checked = now
+        with self._database.transaction("", role="htm_worker") as connection:
+            return queue_due(connection, kinds)
 
     def _do_one_by_one(self, duty: Duty, claimed: Sequence[ClaimedJob], until: Callable[[], bool]) -> None:
         """Do slow jobs and store each result at once; give the rest back when the model is away or `until` is true."""

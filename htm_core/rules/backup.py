@@ -30,6 +30,11 @@ _TIMES = (
     "heartbeat_at",
     "run_at",
     "parked_at",
+    "merged_at",
+    "undone_at",
+    "first_at",
+    "last_at",
+    "made_at",
 )
 _OWNED = ("mentions", "passages", "vectors", "keys")
 _NO_OWNER = ("tags", "node_state")  # whose rows are their node's owner's
@@ -192,6 +197,13 @@ def _check_consultation(row: Mapping[str, Any]) -> None:
     _check_levels(row["layers"], _LEVELS)
 
 
+def _check_summary(row: Mapping[str, Any]) -> None:
+    for name in ("messages", "last_seq"):
+        _check_count(row, name, most=_LARGEST_NUMBER)
+    for name in ("lines", "sources"):
+        _check_texts(row, name)
+
+
 def _check_document_row(row: Mapping[str, Any]) -> None:
     for name in ("value", "metadata"):
         if row.get(name) is not None:
@@ -215,6 +227,7 @@ _CHECKS: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
     "places": _check_place,
     "decisions": _check_decision,
     "consultations": _check_consultation,
+    "summaries": _check_summary,
     "documents": _check_document_row,
 }
 
@@ -273,6 +286,8 @@ def source_of(row: Mapping[str, Any], *, owners: Mapping[str, str]) -> str | Non
 def _nodes_of(part: str, row: Mapping[str, Any]) -> list[object]:
     if part == "relations":
         return [row.get("source"), row.get("target")]
+    if part == "merges":
+        return [row.get("node_id"), row.get("into_id")]
     if part in ("working_items", "jobs", *_NO_OWNER) or (part in _OWNED and row.get("node_id") is not None):
         return [row.get("node_id")]
     return []

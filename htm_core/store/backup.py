@@ -36,6 +36,8 @@ PARTS = (
     "decisions",
     "consultations",
     "wakings",
+    "merges",
+    "summaries",
     "collections",
     "documents",
     "groups",

@@ -74,7 +74,18 @@ def node_of(row: Mapping[str, Any]) -> Node:
         created_at=row["created_at"],
         accessed_at=row["accessed_at"],
         access_count=row["access_count"],
+        **_said(row),
     )
+
+
+def _said(row: Mapping[str, Any]) -> dict[str, Any]:
+    """How often a node was said and when last, as its row counts it, or by the mentions that come with it."""
+    if "times_said" in row:
+        return {"times_said": row["times_said"], "last_said": row["last_said"]}
+    mentions = row.get("mentions") or ()
+    if not mentions:
+        return {}
+    return {"times_said": len(mentions), "last_said": datetime.fromisoformat(mentions[0]["at"])}
 
 
 def new_node(entry: Entry, metadata: dict[str, Any]) -> Node | None:
@@ -95,6 +106,7 @@ def new_node(entry: Entry, metadata: dict[str, Any]) -> Node | None:
         tokens=entry.tokens,
         created_at=at,
         accessed_at=at,
+        last_said=at,
     )
 
 

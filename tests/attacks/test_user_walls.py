@@ -37,7 +37,7 @@ from tests.stand_ins import HashEmbedder
 Session = psycopg.Connection[Any]
 OWNED = {
     "nodes", "mentions", "keys", "relations", "sessions", "passages", "vectors", "working_sets", "jobs", "files", "file_chunks",
-    "places", "decisions", "consultations", "wakings",
+    "places", "decisions", "consultations", "wakings", "tidied_sessions", "profile_facts", "canonical_forms", "merges", "summaries",
 }  # fmt: skip
 PARTS = {"node_state", "tags", "working_items"}  # their rows belong to a row of a table with an owner
 # What belongs to a tenant and to no user of it.

@@ -14,7 +14,7 @@ from datetime import date, datetime, tzinfo
 
 from ..text.folding import fold, words
 from .due import due_day
-from .sentences import Sentence, sentences
+from .sentences import TellingSentence, sentences
 from .vocabulary import ACTIONS, LANGUAGES, NO_NAMES, OCCUPATIONS, ONE_AT_A_TIME, PARTNERS, RELATIONS, SAME_RELATION
 
 VERSION = 1  # one more when the rules find other facts: texts are then read again
@@ -50,7 +50,7 @@ def facts_of(text: str, *, at: datetime, timezone: tzinfo | None = None) -> list
     return list(found.values())[:MOST]
 
 
-def _facts(sentence: Sentence, *, at: datetime, timezone: tzinfo | None) -> Iterator[Fact]:
+def _facts(sentence: TellingSentence, *, at: datetime, timezone: tzinfo | None) -> Iterator[Fact]:
     yield from _instructions(sentence)
     if not sentence.unsure:
         yield from _people(sentence)
@@ -201,7 +201,7 @@ _PARTED = _rule(
 )
 
 
-def _people(sentence: Sentence) -> Iterator[Fact]:
+def _people(sentence: TellingSentence) -> Iterator[Fact]:
     if sentence.clauses and (found := _PARTED.match(sentence.clauses[0])):
         for relation in sorted(PARTNERS):
             yield _fact("people", relation, found["name"], "", retracts=True)
@@ -383,7 +383,7 @@ _LANGUAGE = re.compile(r"\b(?:in|to|speak|use) (?P<language>[A-Za-z]+)\b")
 _REPLY = re.compile(r"\b(?:answer|reply|respond|write|speak|talk|switch)\b", re.IGNORECASE)
 
 
-def _instructions(sentence: Sentence) -> Iterator[Fact]:
+def _instructions(sentence: TellingSentence) -> Iterator[Fact]:
     text = re.sub(
         r"^(?:(?:ok|okay|so|and|but|also|actually|hi|hey|well|sorry|btw|by the way|one more thing|remember)[,: ]+)+",
         "",

@@ -43,7 +43,7 @@ _CLAUSE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class TellingSentence:
     """A sentence of a user: its own words, its clauses without openers, and whether it asks or only supposes."""
 
     text: str
@@ -52,7 +52,7 @@ class Sentence:
     unsure: bool
 
 
-def sentences(text: str) -> Iterator[Sentence]:
+def sentences(text: str) -> Iterator[TellingSentence]:
     """The sentences of a text in which its user may speak of themselves; none of a tale, of code, or of what was pasted."""
     if len(text) > LONGEST or _TALE.search(text):
         return
@@ -65,6 +65,6 @@ def sentences(text: str) -> Iterator[Sentence]:
         bare = _OPENER.sub("", said)
         parts = (_OPENER.sub("", part).rstrip(" .!?,\u2026").replace(_DOT, ".") for part in _CLAUSE.split(bare))
         clauses = tuple(part for part in parts if part)
-        yield Sentence(
+        yield TellingSentence(
             said.replace(_DOT, "."), clauses, said.rstrip(")\"' ").endswith("?"), _UNSURE.search(bare) is not None
         )

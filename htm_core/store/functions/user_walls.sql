@@ -80,7 +80,8 @@ create or replace procedure htm.set_user_walls(up boolean) language plpgsql set 
 declare
   -- The tables with an owner of their own, and those whose rows belong to a row of such a table.
   by_owner constant text[] := array['nodes', 'mentions', 'keys', 'relations', 'sessions', 'passages', 'vectors', 'working_sets', 'jobs', 'files',
-                                    'file_chunks', 'places', 'decisions', 'consultations', 'wakings'];
+                                    'file_chunks', 'places', 'decisions', 'consultations', 'wakings', 'tidied_sessions', 'profile_facts', 'canonical_forms',
+                                    'merges', 'summaries'];
   by_parent constant text[] := array[array['node_state', 'nodes', 'node_id'], array['tags', 'nodes', 'node_id'],
                                      array['working_items', 'working_sets', 'set_id']];
   own constant text := '(owner = any((select htm.claimed(''owners''))::text[]) or owner ^@ any((select htm.claimed(''prefixes''))::text[]))';
