@@ -23,11 +23,13 @@ TIDY_SECONDS = 60.0  # between two searches for tenants with something to tidy
 class TidyHandler:
     """Tidies the memories of a tenant by rules, without a model."""
 
-    slow, together, batch, model = False, False, None, ""
+    slow, together, model = False, False, ""
+    batch: int | None = None
 
     def __init__(self, database: Database, kind: TidyKind) -> None:
         self._database = database
-        self.kind: TidyKind = kind
+        self.kind: str = kind
+        self._kind = kind
 
     def do(self, claimed: Mapping[str, Sequence[ClaimedJob]]) -> None:
         """Tidy each tenant for a second; what is left then is given back, and goes on in its next turn."""
@@ -50,13 +52,13 @@ class TidyHandler:
         """Tidy the next sessions, and say whether there were any."""
         settings = self._database.settings
         zone = ZoneInfo(settings.timezone) if settings.timezone else None
-        quiet = steps.QUIET_SECONDS if self.kind == "summarize" else None
+        quiet = steps.QUIET_SECONDS if self._kind == "summarize" else None
         with self._database.transaction(tenant, role="htm_worker") as connection:
-            sessions = steps.changed(connection, self.kind, owners=None, limit=AT_ONCE, quiet=quiet)
+            sessions = steps.changed(connection, self._kind, owners=None, limit=AT_ONCE, quiet=quiet)
             for each in sessions:
-                if self.kind == "profile":
+                if self._kind == "profile":
                     steps.read_for_profile(connection, each, timezone=zone)
-                elif self.kind == "merge":
+                elif self._kind == "merge":
                     if steps.merge(connection, each, robot=ROBOT, at=datetime.now(UTC)):
                         self._database.merged_owners.changed(tenant)
                 else:

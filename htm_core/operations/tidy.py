@@ -48,10 +48,10 @@ def profile(engine: Engine, *, user: str | None, budget: int) -> Profile:
     )
 
 
-def catch_up(engine: Engine, owner: str, *, most: int = READ_AT_ONCE) -> int:
+def catch_up(engine: Engine, owner: str) -> int:
     """Read what an owner has said since for their profile, at most about so many messages; give how many were read."""
     read = 0
-    while read < most:
+    while read < READ_AT_ONCE:
         for attempt in attempts():
             with attempt, engine.transaction(also=[owner]) as connection:
                 sessions = steps.changed(connection, "profile", owners=[owner], limit=AT_ONCE)
