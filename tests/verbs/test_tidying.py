@@ -14,6 +14,7 @@ from psycopg import sql
 from htm_core import InvalidInput, Memory, NotFound, Settings
 from htm_core.engine import tidying as steps
 from htm_core.jobs.tidying import queue_due
+from htm_core.operations import merged
 from tests.conftest import SETTINGS, Make
 
 OFF = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})
@@ -430,3 +431,68 @@ def test_a_backup_that_merges_across_owners_is_refused(make: Make, ann: Memory) 
     there = make(tenant=f"{ann.tenant}-forged", settings=OFF)
     with pytest.raises(InvalidInput):
         there.backup.read(io.StringIO("".join(lines)))
+
+
+# -- recall ---------------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_merged_is_one_hit_with_the_mentions_of_all_of_it_in_their_own_words(ann: Memory) -> None:
+    ids = say_clara(ann)
+    ann.remember("The bakery of Clara opens at six.", role="user")
+    before = ann.recall("Where does my sister Clara work?")
+    assert {hit.node.id for hit in before} >= set(ids)
+    ann.tidy()
+    after = ann.recall("Where does my sister Clara work?")
+    [hit] = [hit for hit in after if hit.node.id in ids]
+    assert hit.node.id == ids[0]
+    assert [mention.content for mention in hit.mentions] == list(reversed(CLARA))
+    assert (hit.times_said, hit.node.times_said) == (3, 3)
+    assert hit.last_said == hit.mentions[0].at
+    assert len(after) == 2
+    ann.unmerge(ids[0])
+    again = ann.recall("Where does my sister Clara work?")
+    assert [(hit.node.id, hit.score) for hit in again] == [(hit.node.id, hit.score) for hit in before]
+
+
+def test_merged_memories_take_the_place_of_no_other_hit(ann: Memory) -> None:
+    say_clara(ann)
+    ann.remember("The bakery of Clara opens at six.", role="user")
+    ann.tidy()
+    assert len(ann.recall("my sister Clara bakery", limit=2)) == 2
+    [hit] = ann.recall("my sister Clara bakery", limit=1)
+    assert hit.node.content == CLARA[0]
+
+
+def test_a_filter_that_only_a_copy_satisfies_finds_the_copy(ann: Memory) -> None:
+    ann.remember(CLARA[0], role="user", session="s0", at=EARLIER)
+    copy = ann.remember(CLARA[1], role="user", session="s1", at=EARLIER + timedelta(days=1), tags=["family"])
+    ann.tidy()
+    assert len(ann.merges()) == 1
+    [hit] = ann.recall("Where does Clara work?", tags=["family"])
+    assert hit.node.id == copy.id
+    [hit] = ann.recall("Where does Clara work?", session="s1")
+    assert [mention.content for mention in hit.mentions] == [CLARA[1]]
+
+
+def test_what_stands_for_others_and_is_gone_hides_none_of_them(ann: Memory) -> None:
+    ids = say_clara(ann)
+    ann.tidy()
+    ann.erase(session="s0", confirm="confirmed")
+    assert {hit.node.id for hit in ann.recall("Where does Clara work?")} & {ids[1], ids[2]}
+
+
+def test_where_nothing_is_merged_recall_asks_once_a_minute_at_most(
+    ann: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann.remember(CLARA[0], role="user")
+    ann.recall("Where does Clara work?")
+    monkeypatch.setattr(merged.tidying, "merged_among", lambda *_: pytest.fail("nothing is merged"))
+    assert len(ann.recall("Where does Clara work?")) == 1
+
+
+def test_a_merge_of_this_process_is_seen_at_once(ann: Memory) -> None:
+    say_clara(ann)
+    assert len(ann.recall("Where does Clara work?")) == 3
+    queued(ann, "merge")
+    ann.flush()
+    assert len(ann.recall("Where does Clara work?")) == 1
