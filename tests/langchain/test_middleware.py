@@ -440,7 +440,7 @@ def test_what_is_known_of_a_user_stands_at_the_beginning_of_another_conversation
     assert profile_of(model.seen[-1]) == ""
     run(said("How warm is it?"), config("t4", user=None))
     assert profile_of(model.seen[-1]) == ""
-    assert [each.content for each in make(user="ann").timeline(session="t2")][0] == "How warm is it?"
+    assert next(iter(make(user="ann").timeline(session="t2"))).content == "How warm is it?"
 
 
 def test_a_profile_keeps_within_its_budget_and_can_be_left_out(make: Make) -> None:
