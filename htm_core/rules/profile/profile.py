@@ -16,6 +16,7 @@ T = TypeVar("T")
 # A plan is open for so long after its day, and one without a day for so long after it was said last.
 OVERDUE = timedelta(days=7)
 UNDATED = timedelta(days=60)
+MOST_MISSES = 5  # lines that found no room, until no shorter one is tried
 TITLES: Mapping[str, str] = {
     "about": "About",
     "instructions": "Standing instructions",
@@ -104,9 +105,14 @@ def profile_text(
     """A text of as many lines as fit `budget` tokens, and these lines: of each section its first, then its second, and so on."""
     by_section = {name: [line for line in lines if line.section == name] for name in SECTIONS}
     chosen: list[ProfileLine] = []
+    misses = 0
     for line in _in_turns(list(by_section.values())):
+        if budget <= 0 or misses == MOST_MISSES:
+            break
         if count(_text([*chosen, line], today)) <= budget:
             chosen.append(line)
+        else:
+            misses += 1
     shown = tuple(line for line in lines if line in chosen)
     return _text(shown, today), shown
 
