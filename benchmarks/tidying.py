@@ -35,7 +35,7 @@ def p50(work: Callable[[], object], calls: int = CALLS) -> float:
 
 
 def in_turns(work: Callable[[], object], calls: int = CALLS) -> tuple[float, float]:
-    """The median times of recalls that leave merges out and of those that do not, one after the other, so that both have one load."""
+    """The median times of recalls without the step and with it, in turns, so that both have one load."""
     whole, spent = recall_module.as_one, {False: list[float](), True: list[float]()}
     for call in range(2 * calls):
         with_step = bool(call % 2)
@@ -76,7 +76,8 @@ def main() -> None:
         return memory.recall(chance.choice(said), limit=8, hold=False)
 
     recall()
-    print("recall where nothing is merged, without and with the step: p50 %.2f and %.2f ms" % in_turns(recall))
+    without, with_step = in_turns(recall)
+    print(f"recall where nothing is merged, without and with the step: p50 {without:.2f} and {with_step:.2f} ms")
     for kind in ("profile", "merge", "summarize"):
         begun = time.perf_counter()
         done = memory.tidy(kinds=[kind])  # type: ignore[list-item]  # each is a kind
@@ -85,7 +86,8 @@ def main() -> None:
             f"{kind}: {len(said) / spent:,.0f} messages a second; {len(done.merges)} merged, {len(done.summaries)} summarised"
         )
     merges = len(memory.merges(limit=1_000))
-    print(f"recall where {merges} are merged, without and with the step: p50 %.2f and %.2f ms" % in_turns(recall))
+    without, with_step = in_turns(recall)
+    print(f"recall where {merges} are merged, without and with the step: p50 {without:.2f} and {with_step:.2f} ms")
     lines = len(memory.profile().lines)
     print(f"a profile of {lines} lines where nothing new was said: p50 {p50(memory.profile, 50):.2f} ms")
     place = iter(range(10_000))

@@ -109,7 +109,7 @@ def test_the_prefix_stands_still_in_most_turns(make: Make) -> None:
 def test_recalled_words_are_marked_as_data_and_stand_before_the_question(make: Make) -> None:
     make(user="ann").remember(FACT, session="old")
     model = scripted()
-    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make())])
+    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), profile_budget=0)])
     agent.invoke(said(QUESTION), config())
     note, question = model.seen[0]
     assert is_block(str(note.text), warning=WARNING)

@@ -37,13 +37,18 @@ _SPELLING = {
     "yoghurt": "yogurt", "moustache": "mustache", "aluminium": "aluminum", "programme": "program", "e-mail": "email",
     "e-mails": "emails", "okay": "ok", "mum": "mom", "gonna": "going to", "wanna": "want to", "gotta": "got to",
     "cannot": "can not", "percent": "%", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
-    "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
+    "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "kilos": "kg", "kilograms": "kg", "kilogram": "kg",
+    "kilometres": "km", "kilometers": "km", "metres": "meters", "mins": "minutes", "hrs": "hours", "litres": "liters",
+    "twelve": "12", "thirteen": "13", "fourteen": "14", "fifteen": "15", "sixteen": "16", "seventeen": "17",
+    "eighteen": "18", "nineteen": "19", "twenty": "20", "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60",
+    "seventy": "70", "eighty": "80", "ninety": "90",
 }  # fmt: skip
 _CONTRACTED = (
     (re.compile(r"\bcan't\b"), "can not"),
     (re.compile(r"\bwon't\b"), "will not"),
     (re.compile(r"\bshan't\b"), "shall not"),
     (re.compile(r"n't\b"), " not"),
+    (re.compile(r"\b(it|he|she|that|there|here|what|who|where)'s\b"), r"\1 is"),
     (re.compile(r"'m\b"), " am"),
     (re.compile(r"'re\b"), " are"),
     (re.compile(r"'ll\b"), " will"),
@@ -52,6 +57,11 @@ _CONTRACTED = (
 # What may begin or end a sentence and adds nothing to it. Not "yes" and "no", which answer, nor "maybe", "also", "only".
 _FILLER = (
     r"(?:u+m+|u+h+|e+r+m*|hm+|well|oh|ah|hey|hi|hello|ok|okay|so|anyway|anyways|basically|honestly|frankly|btw|fyi|psst|look|listen|"
+    r"actually|yeah|yep|haha|right|to be honest|truth be told|for what it's worth|in case you're wondering|in case you wondered|"
+    r"in case i forgot to mention|in case i didn't mention it|just a reminder|a reminder|reminder|quick reminder|note to self|"
+    r"just a note|quick note|one more thing|just to let you know|just letting you know|i should mention that|i should mention|"
+    r"hi there|hey there|hello there|good morning|good evening|good afternoon|did i mention that|you see|i'll say it again|"
+    r"let me repeat|to repeat|once more|as i was saying|like i was saying|and|oh and|"
     r"by the way|you know|i mean|just so you know|for your information|for the record|just to be clear|to be clear|as i said|"
     r"like i said|as i mentioned|as mentioned|as you know|as i told you|like i told you|please note that|please note|note that|"
     r"let me say that|let me tell you|i just wanted to say that|just wanted to say that|i wanted to say that|"
@@ -64,10 +74,42 @@ _CLOSING = re.compile(
     re.IGNORECASE,
 )
 _NOTHING = re.compile(
-    rf"^(?:{_FILLER}|thanks|thank you|thx|thanks a lot|many thanks|cheers|hi there|hello there|hey there|good morning|good evening|"
+    rf"^(?:{_FILLER}|thanks|thank you|thx|thanks a lot|many thanks|cheers|lol|haha|hi there|hello there|hey there|good morning|good evening|"
     r"good afternoon)$",
     re.IGNORECASE,
 )
+# The same between two commas, and "that" where a clause with its own subject follows.
+_INSIDE = re.compile(
+    r"\s*,\s*(?:um+|uh+|er+|you know|you see|i mean|like|well|actually|by the way|btw|of course|as i said|like i said|as you know)\s*,\s*",
+    re.IGNORECASE,
+)
+_THAT = re.compile(
+    r"\b(think|thinks|believe|believes|hope|hopes|guess|know|knows|sure|glad|afraid|said|says|feel|feels) that "
+    r"(?=(?:i|you|he|she|we|they|it|my|our)\b)",
+    re.IGNORECASE,
+)
+_MONEY = ((re.compile(r"\$\s?(\d[\d.]*\d|\d)(?![\d.]*[kKmM]\b)"), r"\1 dollars"), (re.compile(r"\u20ac\s?(\d[\d.]*\d|\d)(?![\d.]*[kKmM]\b)"), r"\1 euros"),
+          (re.compile(r"(\d)\s?\u20ac"), r"\1 euros"), (re.compile(r"(\d)\s?eur\b", re.IGNORECASE), r"\1 euros"))  # fmt: skip
+_SHORT_MONTHS = {
+    name[:3]: name
+    for name in [
+        "january",
+        "february",
+        "march",
+        "april",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ]
+}
+_SHORT_MONTHS["sept"] = "september"
+_SHORT_MONTH = re.compile(r"\b(?:(?<=\d )|(?<=\dst )|(?<=\dnd )|(?<=\drd )|(?<=\dth ))(jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec)\b\.?"
+                          r"|\b(jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec)\b\.?(?= \d)", re.IGNORECASE)  # fmt: skip
+_UNIT = re.compile(r"(?<=\d)(kg|km)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?\u2026])[\"')\]]*\s+(?=[A-Z\d\"'(\u00c0-\u024f])|\n+")
 _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,]|\.\d)")
 _CLOCK = re.compile(r"\b(\d{1,2})(?:[:.](\d{2}))?\s?([ap])\.?\s?m\b\.?", re.IGNORECASE)
@@ -154,7 +196,12 @@ def _sentence(text: str) -> str:
         core = _CLOSING.sub("", _OPENING.sub("", core).rstrip(" .!?\u2026")).strip()
     if _NOTHING.match(core.strip(" .,!?")):
         return ""
+    core = _THAT.sub(r"\1 ", _INSIDE.sub(" ", core)).replace(" & ", " and ")
+    core = _SHORT_MONTH.sub(lambda found: _SHORT_MONTHS[(found[1] or found[2]).lower()], core)
     core = _CLOCK.sub(_clock, _THOUSANDS.sub(lambda found: found[0].replace(",", ""), core))
+    for pattern, plain in _MONEY:
+        core = pattern.sub(plain, core)
+    core = _UNIT.sub(r" \1", core)
     core = _MONTH_DAY.sub(r"\2/\1", _DAY_MONTH.sub(r"\1/\2", core))
     shouted = core.isupper()
     quiet = _lower(core)
@@ -218,7 +265,7 @@ def _sorted_list(text: str) -> str:
         return text
     if not before or before[-1] not in _BEFORE_LIST or any(_VERBISH.search(item) for item in items):
         return text
-    return " ".join([*before, " , ".join(sorted(items[:-1] + items[-1:])), *after])
+    return " ".join([*before, " and ".join(sorted(items)), *after])
 
 
 # Words after which a list of single words stands whole: verbs and prepositions, not adjectives and articles.
