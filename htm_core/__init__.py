@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .handles.log import Log
     from .handles.tags import Tags
     from .memory import Memory
-    from .models.chat import ChatExpander, ChatPropositioner, ChatReranker, ChatTagger
+    from .models.chat import ChatExpander, ChatPropositioner, ChatReranker, ChatSummarizer, ChatTagger
     from .operations.files import File, Loaded
     from .rules.identity import anonymous, is_anonymous
     from .rules.text.tag_tree import TagTree
@@ -72,6 +72,8 @@ if TYPE_CHECKING:
         Role,
         Scope,
         Stats,
+        Summarizer,
+        SummarizerLike,
         Summary,
         TagCount,
         TagFound,
@@ -90,6 +92,7 @@ __all__ = [
     "ChatExpander",
     "ChatPropositioner",
     "ChatReranker",
+    "ChatSummarizer",
     "ChatTagger",
     "Collection",
     "CollectionHit",
@@ -146,6 +149,8 @@ __all__ = [
     "Signals",
     "Stats",
     "StorageError",
+    "Summarizer",
+    "SummarizerLike",
     "Summary",
     "TagCount",
     "TagFound",
@@ -200,6 +205,9 @@ _MODULES = {
     "Member": "types",
     "Memory": "memory",
     "Mention": "types",
+    "ChatSummarizer": "models.chat",
+    "SummarizerLike": "types",
+    "Summarizer": "types",
     "TidyKind": "types",
     "Tidied": "types",
     "Summary": "types",

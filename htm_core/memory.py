@@ -64,6 +64,7 @@ from .types import (
     Role,
     Scope,
     Stats,
+    SummarizerLike,
     Summary,
     TaggerLike,
     Tidied,
@@ -501,7 +502,9 @@ class Memory(Handle):
         """
         return tidy.profile(self._engine, user=user, budget=budget)
 
-    def tidy(self, *, dry_run: bool = False, kinds: Sequence[TidyKind] | None = None) -> Tidied:
+    def tidy(
+        self, *, dry_run: bool = False, kinds: Sequence[TidyKind] | None = None, summarizer: SummarizerLike | None = None
+    ) -> Tidied:  # fmt: skip
         """Tidy what this owner has: read it for the profile, merge memories that say the same, and summarise sessions.
 
             for merge in memory.tidy(dry_run=True, kinds=["merge"]).merges:
@@ -510,8 +513,12 @@ class Memory(Handle):
         `kinds` are "profile", "merge" and "summarize"; by default all. With `dry_run` nothing is changed, and the answer says what
         would be. Only what has changed since is read, so a second call has nothing to do. Nothing that was said is changed, and
         `unmerge` takes a merge back. The worker does the kinds that `Settings.tidy` names by itself.
+
+        `summarizer` writes the summaries, instead of choosing messages: "ollama:MODEL", a LangChain chat model, an object with
+        `summarize(messages)`, or a callable (messages) -> lines. A dry run asks no model. Raises `ModelError` when it fails;
+        what was done until then stays.
         """
-        return tidy.tidy(self._engine, dry_run=dry_run, kinds=kinds)
+        return tidy.tidy(self._engine, dry_run=dry_run, kinds=kinds, summarizer=summarizer)
 
     def merges(self, *, limit: int = 100) -> builtins.list[Merge]:
         """The memories that are represented by another one which says the same, those that were merged last first."""

@@ -683,6 +683,13 @@ class Expander(Protocol):
         """More questions to search for; an empty list when the question itself is enough."""
 
 
+class Summarizer(Protocol):
+    """Anything that says in a few lines what a conversation was about."""
+
+    def summarize(self, messages: Sequence[str]) -> Sequence[str]:
+        """The lines of a summary. Each message begins with the day and with who said it."""
+
+
 class TokenCounter(Protocol):
     """Counts the tokens of a text as a model would."""
 
@@ -698,6 +705,7 @@ RerankerLike: TypeAlias = (
     | Callable[[str, Sequence[str]], Sequence[float]]
 )  # fmt: skip
 ExpanderLike: TypeAlias = str | Expander | ChatModel | Callable[[str], Sequence[str]]
+SummarizerLike: TypeAlias = str | Summarizer | ChatModel | Callable[[Sequence[str]], Sequence[str]]
 Tokenizer: TypeAlias = Callable[[str], int | Sequence[Any]]
 
 

@@ -60,6 +60,9 @@ def tidy(
     undo: Annotated[
         str | None, typer.Option("--undo", metavar="ID", help="Undo the merge of this memory, or those into it.")
     ] = None,
+    summarizer: Annotated[
+        str | None, typer.Option("--summarizer", metavar="ollama:MODEL", help="A chat model that writes the summaries.")
+    ] = None,
     samples: Annotated[int, typer.Option("--samples", min=0, help="How many of each to show.")] = 10,
 ) -> None:
     """Merge memories that say the same, summarise sessions and read the profile; --dry-run shows what it would do."""
@@ -72,7 +75,7 @@ def tidy(
             else:
                 stdout_console().print(f"{apart:,} memories stand for themselves again.")
             return
-        done = memory.tidy(dry_run=dry_run, kinds=wanted)
+        done = memory.tidy(dry_run=dry_run, kinds=wanted, summarizer=summarizer)
     if common.json:
         print_json(done)
         return

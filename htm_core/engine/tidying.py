@@ -26,8 +26,8 @@ SUMMARISED = 400  # the last messages of a session that its summary is made of
 RULES: dict[TidyKind, int] = {"profile": profile_facts.VERSION, "merge": same.VERSION, "summarize": 0}
 QUIET_SECONDS = 1_800.0  # without a message, until the worker summarises a session
 
-# Writes the lines of a summary of messages; None where the most telling messages are chosen.
-Summarize = Callable[[Sequence[Message]], Sequence[str]]
+# Writes the lines of a summary of messages, each with its day and who said it.
+Summarize = Callable[[Sequence[str]], Sequence[str]]
 
 
 def changed(
@@ -104,11 +104,15 @@ def summarized(
     sources = [messages[place] for place in chosen]
     lines = [line_of(spoken[place], speaker=messages[place].name or messages[place].role) for place in chosen]
     if summarize is not None:
-        sources, lines = list(messages), list(summarize(messages))
+        sources, lines = list(messages), list(summarize([_with_label(each) for each in messages]))
     return Summary(
         session=session.session or None, lines=tuple(lines), sources=tuple(str(each.mention) for each in sources),
         messages=len(messages), first_at=messages[0].at, last_at=messages[-1].at, made_at=at, model=model if summarize else "",
     )  # fmt: skip
+
+
+def _with_label(message: Message) -> str:
+    return f"[{message.at:%Y-%m-%d} {message.name or message.role or 'user'}] {message.content}"
 
 
 def store_summary(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from .. import time_limit
@@ -16,7 +17,10 @@ from ..rules.profile.profile import lines_of, profile_text
 from ..store import tidying
 from ..store.database import Connection
 from ..store.errors import attempts
-from ..types import Merge, Profile, ProfileLine, Summary, Tidied, TidyKind
+from ..types import Merge, Profile, ProfileLine, SummarizerLike, Summary, Tidied, TidyKind
+
+if TYPE_CHECKING:
+    from ..models.summarizers import CheckedSummarizer
 
 KINDS: tuple[TidyKind, ...] = ("profile", "merge", "summarize")
 AT_ONCE = 20  # sessions of one transaction
@@ -62,13 +66,16 @@ def catch_up(engine: Engine, owner: str) -> int:
     return read
 
 
-def tidy(engine: Engine, *, dry_run: bool, kinds: Sequence[TidyKind] | None) -> Tidied:
+def tidy(
+    engine: Engine, *, dry_run: bool, kinds: Sequence[TidyKind] | None, summarizer: SummarizerLike | None
+) -> Tidied:
     """Tidy all that an owner has: at once, step by step, or in a transaction that is taken back."""
     if isinstance(kinds, str):
         raise InvalidInput(f"expected kinds to be a list, got the string {kinds!r}; write [{kinds!r}]")
     for kind in kinds or ():
         validation.check_choice(kind, KINDS, what="kind")
     wanted = tuple(kinds) if kinds is not None else KINDS
+    writer = _summarizer(summarizer)
     done = Tidied(dry_run=dry_run)
     if dry_run:
         with _taken_back(engine) as connection:
@@ -77,18 +84,29 @@ def tidy(engine: Engine, *, dry_run: bool, kinds: Sequence[TidyKind] | None) -> 
                     done = _together(done, part)
             done = replace(_finished(engine, connection, done, wanted), dry_run=True)
     else:
-        done = _tidied(engine, wanted)
+        done = _tidied(engine, wanted, writer)
     return done
 
 
-def _tidied(engine: Engine, wanted: Sequence[TidyKind]) -> Tidied:
+def _summarizer(given: SummarizerLike | None) -> CheckedSummarizer | None:
+    if given is None:
+        return None
+    from ..models.summarizers import resolve_summarizer  # most memories never need it
+
+    return resolve_summarizer(given)
+
+
+def _tidied(engine: Engine, wanted: Sequence[TidyKind], writer: CheckedSummarizer | None) -> Tidied:
     done = Tidied(dry_run=False)
     for kind in wanted:
         while True:
             part = None
-            for attempt in attempts():
-                with attempt, engine.transaction() as connection:
-                    part = _step(engine, connection, kind)
+            if kind == "summarize" and writer is not None:
+                part = _written_summary(engine, writer)
+            else:
+                for attempt in attempts():
+                    with attempt, engine.transaction() as connection:
+                        part = _step(engine, connection, kind)
             time_limit.restart()
             if part is None:
                 break
@@ -132,6 +150,23 @@ def _step(engine: Engine, connection: Connection, kind: TidyKind) -> Tidied | No
         if steps.store_summary(connection, made_of, messages, each) and made_of is not None:
             summaries.append(made_of)
     return Tidied(dry_run=False, summaries=tuple(summaries))
+
+
+def _written_summary(engine: Engine, writer: CheckedSummarizer) -> Tidied | None:
+    """The summary of the next session, as a model writes it, which no transaction waits for; None where nothing is left."""
+    with engine.transaction() as connection:
+        sessions = steps.changed(connection, "summarize", owners=[engine.owner], limit=1)
+        messages = tidying.messages(connection, sessions[0], limit=steps.SUMMARISED) if sessions else []
+    if not sessions:
+        return None
+    with time_limit.limited(None):  # a model may be slow: nobody holds a lock for it
+        made = steps.summarized(messages, sessions[0], at=engine.clock(), summarize=writer.lines, model=writer.name)
+    time_limit.restart()
+    stored = False
+    for attempt in attempts():
+        with attempt, engine.transaction() as connection:
+            stored = steps.store_summary(connection, made, messages, sessions[0])
+    return Tidied(dry_run=False, summaries=(made,) if stored and made is not None else ())
 
 
 def _together(one: Tidied, other: Tidied) -> Tidied:

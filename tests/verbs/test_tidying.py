@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,7 +12,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from htm_core import InvalidInput, Memory, NotFound, Settings
+from htm_core import InvalidInput, Memory, ModelError, NotFound, Settings
 from htm_core.engine import tidying as steps
 from htm_core.jobs.tidying import queue_due
 from htm_core.operations import merged
@@ -350,6 +351,49 @@ def test_only_sessions_that_have_changed_are_summarised_again(ann: Memory) -> No
     assert ann.tidy().summaries == ()
     ann.remember("The new shop has a terrace for twelve guests.", role="user", session="talk")
     assert [each.messages for each in ann.tidy().summaries] == [len(TALK) + 1]
+
+
+def test_a_model_may_write_summaries_which_go_with_any_message_of_the_session(ann: Memory) -> None:
+    ids, seen = say_talk(ann), list[str]()
+
+    def write(messages: Sequence[str]) -> list[str]:
+        seen.extend(messages)
+        return ["The bakery\nmoves to Ghent.", "", "The bakery moves to Ghent.", "x" * 1_000]
+
+    assert ann.tidy(kinds=["summarize"], dry_run=True, summarizer=write).summaries
+    assert seen == [], "a dry run asks no model"
+    [summary] = ann.tidy(kinds=["summarize"], summarizer=write).summaries
+    assert seen[0] == f"[2026-05-06 user] {TALK[0]}"
+    assert summary.lines == ("The bakery moves to Ghent.", "x" * 400)
+    assert summary.model
+    assert ann.summaries() == [summary]
+    ann.forget(ids[3])
+    assert ann.summaries() == []
+
+
+def test_what_is_forgotten_while_a_model_writes_is_in_no_summary(ann: Memory) -> None:
+    ids = say_talk(ann)
+    written = list[Sequence[str]]()
+
+    def write(messages: Sequence[str]) -> list[str]:
+        if not written:
+            ann.forget(ids[0])
+        written.append(messages)
+        return [f"{len(messages)} messages"]
+
+    assert [each.lines for each in ann.tidy(kinds=["summarize"], summarizer=write).summaries] == [("7 messages",)]
+    assert [len(messages) for messages in written] == [8, 7]
+
+
+@pytest.mark.parametrize("answer", [[], "", [""], 3, [3], None])
+def test_an_answer_that_is_no_summary_is_an_error_and_nothing_is_stored(ann: Memory, answer: Any) -> None:
+    say_talk(ann)
+    with pytest.raises(ModelError, match="summarizer"):
+        ann.tidy(kinds=["summarize"], summarizer=lambda _messages: answer)
+    assert ann.summaries() == []
+    with pytest.raises(InvalidInput, match="summarizer"):
+        ann.tidy(summarizer="gpt")
+    assert len(ann.tidy().summaries) == 1
 
 
 # -- the worker -----------------------------------------------------------------------------------------------------------
