@@ -406,7 +406,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A pending job: its `kind` ("embed", "tag", "propose", "relate" or "count"), the node it is for, and the model that does it.
+    """A pending job: its `kind`, as in `JobKind`, the node it is for, None for a tenant's, and the model that does it.
 
     `state` is "waiting", "claimed" (a worker is doing it) or "parked" (given up after `attempts` tries). `error` is the last
     error.

@@ -27,6 +27,9 @@ class Kind(StrEnum):
     tag = "tag"
     propose = "propose"
     relate = "relate"
+    profile = "profile"
+    merge = "merge"
+    summarize = "summarize"
     words = "count"  # the name `count` is taken by str.count
 
 

@@ -75,9 +75,4 @@ def handlers(database: Database) -> list[TidyHandler]:
 
 def queue_due(connection: Connection, kinds: Sequence[TidyKind]) -> int:
     """Queue jobs of these kinds for the tenants with something to tidy, and give how many."""
-    return sum(
-        tidying.queue(
-            connection, kind, model="", only=None, besides=(), rules=steps.RULES[kind], quiet=steps.QUIET_SECONDS
-        )
-        for kind in kinds
-    )
+    return sum(tidying.queue(connection, kind, rules=steps.RULES[kind], quiet=steps.QUIET_SECONDS) for kind in kinds)

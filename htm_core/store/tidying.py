@@ -279,26 +279,14 @@ def summary_of(row: Row) -> Summary:
 # -- jobs -------------------------------------------------------------------------------------------------------------
 
 
-def queue(
-    connection: Connection,
-    kind: TidyKind,
-    *,
-    model: str,
-    only: Sequence[str] | None,
-    besides: Sequence[str],
-    rules: int,
-    quiet: float,
-) -> int:
+def queue(connection: Connection, kind: TidyKind, *, rules: int, quiet: float) -> int:
     """Queue a job for each tenant that has something to tidy, and return for how many."""
-    values = {
-        "kind": kind, "model": model, "only": None if only is None else list(only), "besides": list(besides), "rules": rules,
-        "quiet": quiet,
-    }  # fmt: skip
+    values = {"kind": kind, "rules": rules, "quiet": quiet}
     row = connection.execute(load("tidying")["queue"], values).fetchone()
     assert row is not None  # a select without from has one row
     return int(row["queued"])
 
 
-def enqueue(connection: Connection, kind: TidyKind, *, model: str = "") -> None:
+def enqueue(connection: Connection, kind: TidyKind) -> None:
     """Queue a job that tidies the tenant."""
-    connection.execute(load("tidying")["enqueue"], {"kind": kind, "model": model})
+    connection.execute(load("tidying")["enqueue"], {"kind": kind})

@@ -211,9 +211,9 @@ where s.tenant = this_tenant() and s.owner = %(owner)s and (%(session)s::text is
 order by s.last_at desc, s.session limit %(limit)s
 
 -- name: queue
-select queue_tidying(%(kind)s, %(model)s, %(only)s::text[], %(besides)s::text[], %(rules)s, %(quiet)s) as queued
+select queue_tidying(%(kind)s, %(rules)s, %(quiet)s) as queued
 
 -- name: enqueue
-insert into jobs (tenant, kind, model) values (this_tenant(), %(kind)s, %(model)s)
+insert into jobs (tenant, kind) values (this_tenant(), %(kind)s)
 on conflict (tenant, kind, model, coalesce(node_id, '00000000-0000-0000-0000-000000000000'))
 do update set parked_at = null, run_at = now(), attempts = 0 where jobs.parked_at is not null

@@ -15,19 +15,18 @@ begin
   return null;
 end $$;
 
--- Owes tidying of one kind to the tenants with messages that were not read for it: `only_tenants`, or all (null) but `besides`. About
--- 200,000 sessions are looked at: where there are more, tenants are drawn at random.
-create or replace function htm.queue_tidying(of_kind text, of_model text, only_tenants text[], besides text[], rules integer, quiet float8)
+-- Owes tidying of one kind to all who have messages that were not read for it. About 200,000 sessions are looked at: where there are
+-- more, tenants are drawn at random.
+create or replace function htm.queue_tidying(of_kind text, rules integer, quiet float8)
 returns bigint language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   owed bigint;
   share constant float8 := 200000 / greatest(1, (
     select c.reltuples from pg_class c where c.oid = (select s.tableoid from htm.sessions s limit 1)))::float8;
 begin
-  insert into htm.jobs (tenant, kind, model)
-  select t.tenant, of_kind, of_model from htm.tenants t
-  where (only_tenants is null or t.tenant = any(only_tenants)) and t.tenant <> all(besides)
-    and (share >= 1 or random() < share)
+  insert into htm.jobs (tenant, kind)
+  select t.tenant, of_kind from htm.tenants t
+  where (share >= 1 or random() < share)
     and exists (
       select from htm.sessions s
       left join htm.tidied_sessions d on d.tenant = s.tenant and d.owner = s.owner and d.session = s.session
