@@ -58,6 +58,7 @@ class TurnContext:
     recalled: Sequence[Document] = ()
     earlier: Sequence[AnyMessage] = ()
     limit: int = 0
+    shows_profile: bool = False
     # Of the fence around what is recalled: the same in all requests of the turn, so that they begin alike.
     token: str = field(default_factory=new_token)
 
@@ -87,7 +88,6 @@ class Conversation:
         deadline: The time that memory has left in this turn.
         keep: Which messages recall may find, as `htm_core.integration.keep.check_keep` has it; by default all.
         profile: What is known of the user from other conversations, as it was when this one began here; None until it is read.
-        profile_token: Of the fence around it: the same in the whole conversation, so that its prefix stays the same.
     """
 
     memory: Memory
@@ -107,7 +107,6 @@ class Conversation:
     run: object | None = None
     keep: Kept = None
     profile: Sequence[ProfileLine] | None = None
-    profile_token: str = field(default_factory=new_token)
     deadline: Deadline = field(init=False)
     _entries: Entries | None = None
 

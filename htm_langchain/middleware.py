@@ -150,7 +150,8 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
             that says so; the log has it whole.
         recall_budget: Tokens of what is recalled at most, 1,000 by default; never more than a quarter of the budget.
         profile_budget: Tokens at most of what is known of a user from other conversations, which is shown at the beginning of each
-            request; 300 by default, never more than a tenth of the budget, 0 shows nothing. Nothing without a known user.
+            request; 300 by default, never more than a tenth of the budget, 0 shows nothing. Nothing without a
+            known user, with scope="session", and where recall is narrowed by `where`, `tags`, a `timeframe` or `limit=0`.
         limit: Passages to recall at most; 8 by default, 0 recalls none.
         recall_limit: Another name of `limit`.
         recall_timeout: Seconds to wait for recall, 10 by default; None sets no limit of its own.
@@ -504,9 +505,8 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         room = budget - counts(system, tools=[*request.tools, *_response_schemas(request.response_format)])
         reserve = min(self._recall_budget, int(budget * RECALL_SHARE))
         room = room if room >= LEAST_ROOM else ROOM_BEYOND_BUDGET
-        known = profile_message(
-            conversation, room=min(self._profile_budget, int(budget * PROFILE_PART), room // 4), counts=counts
-        )
+        share = min(self._profile_budget, int(budget * PROFILE_PART), room // 4)
+        known = profile_message(conversation, room=share, counts=counts) if context.shows_profile else None
         room -= counts([known]) if known else 0
         lead = leading_system(request.messages)
         messages = [*request.messages[:lead], *context.earlier, *request.messages[lead:]]

@@ -18,7 +18,7 @@ from htm_core import Memory, Recall, Scope
 from htm_core.integration.choices import LARGEST_LIMIT, Choices
 from htm_core.integration.deadline import Deadline, MemorySkipped
 from htm_core.integration.hit_metadata import KEY
-from htm_core.integration.profile_block import profile_block, read_profile
+from htm_core.integration.profile_block import is_shown_with, profile_block, read_profile
 from htm_core.integration.prompt_block import (
     EXTRA_HITS,
     Passage,
@@ -103,13 +103,18 @@ class PromptRecall:
                     conversation.profile = deadline.run(lambda: read_profile(conversation.memory), step="recall")
                 except Exception as error:
                     _nothing(error)
-            known = TurnContext(recalled, earlier, self.choices.limit)
+            known = TurnContext(recalled, earlier, self.choices.limit, shows_profile=self.shows_profile)
             conversation.last = ((key, question, self.choices), known)
         return known
 
     def _wants_profile(self, conversation: Conversation) -> bool:
         """Whether the user's profile is to be read: once for a conversation, so that its prefix stays the same."""
-        return self.profile_budget > 0 and conversation.profile is None
+        return self.shows_profile and conversation.profile is None
+
+    @property
+    def shows_profile(self) -> bool:
+        """Whether a request shows what is known of the user: not where recall is kept to a session, or narrowed."""
+        return self.profile_budget > 0 and self.scope != "session" and is_shown_with(self.choices)
 
     async def acontext(
         self,
@@ -139,7 +144,7 @@ class PromptRecall:
                     conversation.profile = await deadline.arun(lambda: read_profile(conversation.memory), step="recall")
                 except Exception as error:
                     _nothing(error)
-            known = TurnContext(recalled, earlier, self.choices.limit)
+            known = TurnContext(recalled, earlier, self.choices.limit, shows_profile=self.shows_profile)
             conversation.last = ((key, question, self.choices), known)
         return known
 
@@ -293,7 +298,6 @@ def profile_message(conversation: Conversation, *, room: int, counts: Counts = c
     text = profile_block(
         conversation.profile or (),
         memory=conversation.memory,
-        token=conversation.profile_token,
         room=room,
         count=lambda text: counts([_inserted(text, kind="profile")]),
     )

@@ -19,7 +19,7 @@ from htm_core.integration.deadline import MemorySkipped
 from htm_core.integration.keep import Keep
 from htm_core.integration.messages import searchable
 from htm_core.integration.profile_block import SHARE as PROFILE_PART
-from htm_core.integration.profile_block import read_profile
+from htm_core.integration.profile_block import is_shown_with, read_profile
 from htm_core.integration.prompt_block import new_token
 from htm_core.integration.scope import as_secret, check_alone, check_user
 from htm_core.palace import WAKE, Consulted, Enforce, Grounding, Palace, before_answer, checked_enforce
@@ -92,7 +92,6 @@ class HTMMemory(BaseMemory):
     _memory: Memory | None = PrivateAttr(default=None)
     _recalled: tuple[object, Sequence[Hit]] | None = PrivateAttr(default=None)
     _profile: Sequence[ProfileLine] | None = PrivateAttr(default=None)
-    _profile_token: str = PrivateAttr(default_factory=new_token)
     _token: str = PrivateAttr(default_factory=new_token)
     _given_palace: Palace | None = PrivateAttr(default=None)
     _palace: Palace | None = PrivateAttr(default=None)
@@ -164,7 +163,7 @@ class HTMMemory(BaseMemory):
             recall_limit: Passages to recall at most; 0 recalls none.
             recall_tokens: Tokens of these at most; never more than a third of the room.
             profile_tokens: Tokens at most of what is known of the user from other conversations, which `get` returns first;
-                never more than a tenth of the limit, 0 for none.
+                never more than a tenth of the limit, 0 for none. None either where recall is narrowed, or recalls nothing.
             keep: Which messages recall may find: roles, such as `["user", "assistant"]`, or a function of a `ChatMessage`
                 that answers True or False. By default all. The log has every message, also those that recall never finds.
             rewrite: Makes the query for recall of the question's words. By default the question itself is the query.
@@ -259,9 +258,8 @@ class HTMMemory(BaseMemory):
         from_palace = evidence.evidence_message(consulted, room=share, count_tokens=self._count_tokens)
         room -= count(from_palace, count_tokens=self._count_tokens) if from_palace else 0
         known = profile_message(
-            self._known(),
+            self._known() if is_shown_with(choices) else (),
             memory=self.memory,
-            token=self._profile_token,
             room=min(self.profile_tokens, int(self.token_limit * PROFILE_PART), room // 4),
             count_tokens=self._count_tokens,
         )

@@ -249,10 +249,10 @@ def recalled_message(
 
 
 def profile_message(
-    lines: Sequence[ProfileLine], *, memory: Memory, token: str, room: int, count_tokens: CountTokens
+    lines: Sequence[ProfileLine], *, memory: Memory, room: int, count_tokens: CountTokens
 ) -> ChatMessage | None:
     """One message with what is known of the user, in at most `room` tokens; None when nothing is."""
-    text = profile_block(lines, memory=memory, token=token, room=room - OVERHEAD, count=count_tokens)
+    text = profile_block(lines, memory=memory, room=room - OVERHEAD, count=count_tokens)
     return ChatMessage(role=MessageRole.USER, content=text) if text else None
 
 

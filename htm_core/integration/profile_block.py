@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 from collections.abc import Callable, Sequence
 
 from ..memory import Memory
 from ..rules.identity import is_anonymous
 from ..rules.profile.profile import profile_text
-from ..rules.text.fence import Fence, is_fenced
+from ..rules.text.fence import Fence, is_fenced, new_token
 from ..types import ProfileLine
+from .choices import Choices
 
 TAG = "profile"
 WARNING = (
@@ -17,6 +20,7 @@ WARNING = (
 )
 # Of the tokens of a request at most this share.
 SHARE = 0.1
+_SECRET = secrets.token_bytes(32)  # of this process
 
 
 def read_profile(memory: Memory) -> tuple[ProfileLine, ...]:
@@ -30,13 +34,26 @@ def read_profile(memory: Memory) -> tuple[ProfileLine, ...]:
     return tuple(line for line in lines if any(source.session != memory.session for source in line.sources))
 
 
-def profile_block(
-    lines: Sequence[ProfileLine], *, memory: Memory, token: str, room: int, count: Callable[[str], int]
-) -> str:
+def is_shown_with(choices: Choices) -> bool:
+    """Whether a profile is shown beside a recall that is narrowed so: who asks for a part of memory is shown no more of it."""
+    narrowed = choices.where or choices.tags or choices.timeframe not in (None, "auto")
+    return bool(choices.limit) and not narrowed
+
+
+def conversation_token(memory: Memory) -> str:
+    """The token of a profile's fence: nobody can guess it, and all that this process does in a conversation has the same one.
+
+    So what a provider caches of the beginning of a prompt stays valid, also where a framework copies what holds the memory.
+    """
+    place = repr((memory.tenant, memory.user, memory.session)).encode("utf-8", "surrogatepass")
+    return new_token(lambda count: hashlib.sha256(_SECRET + place).digest()[:count])
+
+
+def profile_block(lines: Sequence[ProfileLine], *, memory: Memory, room: int, count: Callable[[str], int]) -> str:
     """A block with as many of the lines as fit `room` tokens, counted for the whole block; empty when none does."""
     if not lines or room <= 0:
         return ""
-    fence = Fence(TAG, token)
+    fence = Fence(TAG, conversation_token(memory))
     frame = count(fence.enclose(WARNING))
     today = memory._engine.clock().astimezone(memory._engine.timezone).date()
     budget = room - frame

@@ -448,11 +448,11 @@ def test_a_profile_keeps_within_its_budget_and_can_be_left_out(make: Make) -> No
     for place in range(60):
         make(user="ann", session="old").remember(f"I love song number {place}.", role="user")
     model = scripted()
-    create_agent(model, middleware=[HTMMemoryMiddleware(memory, limit=0)]).invoke(said("Hello there"), config("t1"))
-    create_agent(model, middleware=[HTMMemoryMiddleware(memory, limit=0, profile_budget=110)]).invoke(
+    create_agent(model, middleware=[HTMMemoryMiddleware(memory)]).invoke(said("Hello there"), config("t1"))
+    create_agent(model, middleware=[HTMMemoryMiddleware(memory, profile_budget=110)]).invoke(
         said("Hello there"), config("t2")
     )
-    create_agent(model, middleware=[HTMMemoryMiddleware(memory, limit=0, profile_budget=0)]).invoke(
+    create_agent(model, middleware=[HTMMemoryMiddleware(memory, profile_budget=0)]).invoke(
         said("Hello there"), config("t3")
     )
     large, small, none = (profile_of(request) for request in model.seen)
@@ -485,3 +485,13 @@ def test_what_was_said_often_is_marked_so(make: Make) -> None:
     model = scripted()
     create_agent(model, middleware=[HTMMemoryMiddleware(make(), profile_budget=0)]).invoke(said(QUESTION), config())
     assert "said 3 times] " in "".join(texts(model.seen[-1]))
+
+
+@pytest.mark.parametrize(
+    "options", [{"where": {"a": 1}}, {"tags": ["a"]}, {"timeframe": "last week"}, {"limit": 0}, {"scope": "session"}]
+)
+def test_who_asks_for_a_part_of_memory_is_shown_no_profile_of_all_of_it(make: Make, options: dict[str, Any]) -> None:
+    make(user="ann", session="old").remember("I live in Bergen.", role="user")
+    model = scripted()
+    create_agent(model, middleware=[HTMMemoryMiddleware(make(), **options)]).invoke(said("Hello there"), config("t1"))
+    assert profile_of(model.seen[-1]) == ""
