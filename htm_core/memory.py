@@ -22,7 +22,7 @@ from .handles.log import Log
 from .handles.tags import Tags
 from .jobs.flush import flush
 from .operations import audit as audit_module
-from .operations import files, read, relations
+from .operations import files, read, relations, tidy
 from .operations import forget as forget_module
 from .operations import recall as recall_module
 from .operations import revise as revise_module
@@ -51,11 +51,13 @@ from .types import (
     Item,
     JudgeLike,
     Mention,
+    Merge,
     Metadata,
     Mode,
     Node,
     OrderName,
     PolicyName,
+    Profile,
     PropositionerLike,
     Recall,
     Receipt,
@@ -68,7 +70,11 @@ from .types import (
     Scope,
     Source,
     Stats,
+    SummarizerLike,
+    Summary,
     TaggerLike,
+    Tidied,
+    TidyKind,
     TimeframeLike,
     Tokenizer,
 )
@@ -549,6 +555,59 @@ class Memory(Handle):
         `digests` are those of receipts that were kept elsewhere: whether their entries are still there. Reads all entries.
         """
         return audit_module.verify(self._engine, digests)
+
+    # -- maintenance ----------------------------------------------------------------------------------------------------
+
+    # -- tidying ------------------------------------------------------------------------------------------------------
+
+    def profile(self, user: str | None = None, *, budget: int = 300) -> Profile:
+        """What is known of a user by their own words: name, instructions, preferences, people, places, work and open plans.
+
+            print(memory.profile(budget=200).text)
+
+        `user` is by default the memory's own; without one it is what everyone in the tenant shares. `text` has as many lines as fit
+        `budget` tokens. Each line names the mentions that say it: what is forgotten is gone from the profile too. Only what was
+        said with the role "user", or without a role, counts, and rules read it, in English. No model is called.
+
+        Reads what was said since the last time: a few milliseconds after a chat, at most a second or so of an import, whose rest is
+        left to the worker (`pending`).
+        """
+        return tidy.profile(self._engine, user=user, budget=budget)
+
+    def tidy(
+        self, *, dry_run: bool = False, kinds: Sequence[TidyKind] | None = None, summarizer: SummarizerLike | None = None
+    ) -> Tidied:  # fmt: skip
+        """Tidy what this owner has: read it for the profile, merge memories that say the same, and summarise sessions.
+
+            for merge in memory.tidy(dry_run=True, kinds=["merge"]).merges:
+                print(merge.content, "says the same as", merge.into_content)
+
+        `kinds` are "profile", "merge" and "summarize"; by default all. With `dry_run` nothing is changed, and the answer says what
+        would be. Only what has changed since is read, so a second call has nothing to do. Nothing that was said is changed, and
+        `unmerge` takes a merge back. The worker does the kinds that `Settings.tidy` names by itself.
+
+        `summarizer` writes the summaries, instead of choosing messages: "ollama:MODEL", a LangChain chat model, an object with
+        `summarize(messages)`, or a callable (messages) -> lines. A dry run asks no model. Raises `ModelError` when it fails;
+        what was done until then stays.
+        """
+        return tidy.tidy(self._engine, dry_run=dry_run, kinds=kinds, summarizer=summarizer)
+
+    def merges(self, *, limit: int = 100) -> builtins.list[Merge]:
+        """The memories that are represented by another one which says the same, those that were merged last first."""
+        return tidy.merges(self._engine, limit=limit)
+
+    def unmerge(self, node_id: str) -> int:
+        """Undo the merge of a memory, or all merges into it, for good; answers how many stand for themselves again.
+
+        Everything is as it was before, since a merge changes none of what it joins. Raises `NotFound`.
+        """
+        return tidy.unmerge(self._engine, node_id)
+
+    def summaries(self, *, session: str | None = None, limit: int = 20) -> builtins.list[Summary]:
+        """What sessions were about, the latest first: all that were summarised, or one. Recall never finds a summary."""
+        return tidy.summaries(self._engine, session=session, limit=limit)
+
+    # -- maintenance ----------------------------------------------------------------------------------------------------
 
     # -- maintenance ----------------------------------------------------------------------------------------------------
 

@@ -60,6 +60,9 @@ class Settings(BaseModel):
         default=30.0, gt=0, description="seconds until a claimed job may be taken by another worker"
     )
     worker_batch: int = Field(default=256, ge=1, description="jobs claimed at once")
+    tidy: tuple[Literal["profile", "merge", "summarize"], ...] = Field(
+        default=("profile",), description="what the worker tidies by itself; docs/why/tidying.md says what each does"
+    )
     model_rates: tuple[tuple[str, Annotated[float, Field(gt=0)]], ...] = Field(
         default=(), description="calls a minute that all workers together make of the models whose names begin so"
     )

@@ -18,9 +18,11 @@ OrderName = Literal["balanced", "balanced:access", "recent", "important", "frequ
 GroupRole = Literal["active", "passive"]
 RelationKind = Literal["related", "supports", "contradicts", "derived"]
 RelationOrigin = Literal["tags", "proposition", "link"]
-JobKind = Literal["embed", "tag", "propose", "relate", "count", "supersede", "judge"]
+JobKind = Literal["embed", "tag", "propose", "relate", "supersede", "judge", "count", "profile", "merge", "summarize"]
 SupersessionRelation = Literal["supersedes", "contradicts"]
 SupersessionState = Literal["standing", "confirmed", "undone"]
+TidyKind = Literal["profile", "merge", "summarize"]
+ProfileSection = Literal["about", "instructions", "preferences", "people", "places", "work", "plans"]
 JobState = Literal["waiting", "claimed", "parked"]
 CollectionKind = Literal["documents", "langgraph"]
 FilterTarget = Literal["metadata", "value"]
@@ -77,7 +79,9 @@ class Node:
 
     `created_at`, `accessed_at` and `access_count` are of the node; who said it, when and where are its mentions. `version` is
     that of its key, if it has one. `is_new` is true only in what `remember` answers, when the text was not known before. From
-    `expires_at` on it is hidden: that is when the last of its mentions expires, None where one of them never does.
+    `expires_at` on it is hidden: that is when the last of its mentions expires, None where one of them never does. `times_said`
+    counts its mentions and those of what was merged into it, `last_said` is the time of the latest; of a hit's node, those that
+    satisfy the filters, at most the newest twenty.
     """
 
     id: str
@@ -93,6 +97,8 @@ class Node:
     access_count: int = 0
     is_new: bool = False
     expires_at: datetime | None = None
+    times_said: int = 1
+    last_said: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,6 +213,16 @@ class Hit:
     def mention(self) -> Mention | None:
         """The newest of the mentions that satisfy the filters."""
         return self.mentions[0] if self.mentions else None
+
+    @property
+    def times_said(self) -> int:
+        """How often it was said: the number of `mentions`."""
+        return len(self.mentions)
+
+    @property
+    def last_said(self) -> datetime | None:
+        """When it was said last; None without a mention."""
+        return self.mentions[0].at if self.mentions else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,6 +341,118 @@ class Conflict:
     key: str
     expected: int
     current: Node | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileSource:
+    """Where a line of a profile is from: the mention that says it, and its node."""
+
+    mention_id: str
+    node_id: str
+    session: str | None
+    at: datetime
+    seq: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileLine:
+    """One line of a profile, such as "Lives in Bergen".
+
+    `key` is "profile:SECTION:SLOT". `sources` are the mentions that say it, newest first: what is forgotten is none. `former` are
+    the values that the key had before, newest first. `due` is the day by which a plan is to be done.
+    """
+
+    key: str
+    section: str
+    text: str
+    value: str
+    sources: tuple[ProfileSource, ...]
+    due: date | None = None
+    former: tuple[ProfileLine, ...] = ()
+
+    @property
+    def said_at(self) -> datetime:
+        """When it was said last."""
+        return self.sources[0].at
+
+    @property
+    def times_said(self) -> int:
+        """How often it was said."""
+        return len(self.sources)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What is known of a user by their own words.
+
+    `lines` are all of them, by section; `text` has as many as fit the budget, in `tokens` tokens. `pending` is how many messages
+    were not read yet: the worker reads them, and so does the next call.
+    """
+
+    user: str | None
+    lines: tuple[ProfileLine, ...] = ()
+    text: str = ""
+    tokens: int = 0
+    pending: int = 0
+
+    @property
+    def sections(self) -> Mapping[str, tuple[ProfileLine, ...]]:
+        """The lines by the names of their sections; no section is empty."""
+        names = dict.fromkeys(line.section for line in self.lines)
+        return {name: tuple(line for line in self.lines if line.section == name) for name in names}
+
+    def __bool__(self) -> bool:
+        return bool(self.lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merge:
+    """Two memories that say the same: `node_id` is represented by `into_id` in recall, until it is undone."""
+
+    node_id: str
+    into_id: str
+    content: str
+    into_content: str
+    robot: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a session was about. `lines` are its most telling messages, or what a chat model wrote of it (`model` is its name).
+
+    `sources` are the ids of the mentions that it was made of; `messages` is how many there were. It is no memory: recall does not
+    find it, and it goes when a message of its session is forgotten.
+    """
+
+    session: str | None
+    lines: tuple[str, ...]
+    sources: tuple[str, ...]
+    messages: int
+    first_at: datetime
+    last_at: datetime
+    made_at: datetime
+    model: str = ""
+
+    @property
+    def text(self) -> str:
+        """The lines, one below the other."""
+        return "\n".join(self.lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tidied:
+    """What a tidying did, or with `dry_run` would do.
+
+    `merges` are memories that say the same as another, `lines` the profile's lines with what was found, `summaries` those of the
+    sessions that had none. `read` is how many messages were read for the profile.
+    """
+
+    dry_run: bool
+    merges: tuple[Merge, ...] = ()
+    lines: tuple[ProfileLine, ...] = ()
+    summaries: tuple[Summary, ...] = ()
+    read: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -671,6 +799,13 @@ class Expander(Protocol):
         """More questions to search for; an empty list when the question itself is enough."""
 
 
+class Summarizer(Protocol):
+    """Anything that says in a few lines what a conversation was about."""
+
+    def summarize(self, messages: Sequence[str]) -> Sequence[str]:
+        """The lines of a summary. Each message begins with the day and with who said it."""
+
+
 class TokenCounter(Protocol):
     """Counts the tokens of a text as a model would."""
 
@@ -687,6 +822,7 @@ RerankerLike: TypeAlias = (
 )  # fmt: skip
 JudgeLike: TypeAlias = str | ChatModel | StructuredModel | Callable[[str, str], str]
 ExpanderLike: TypeAlias = str | Expander | ChatModel | Callable[[str], Sequence[str]]
+SummarizerLike: TypeAlias = str | Summarizer | ChatModel | Callable[[Sequence[str]], Sequence[str]]
 Tokenizer: TypeAlias = Callable[[str], int | Sequence[Any]]
 
 

@@ -15,7 +15,7 @@ from uuid import uuid4
 from langchain_core.documents import Document
 from langchain_core.messages import AnyMessage, BaseMessage, ToolMessage
 
-from htm_core import Draft, InvalidInput, Log, Memory, Mention
+from htm_core import Draft, InvalidInput, Log, Memory, Mention, ProfileLine
 from htm_core.integration.deadline import TIMEOUT, Deadline
 from htm_core.integration.keep import keep_draft
 from htm_core.integration.messages import stored_message, stored_payload
@@ -60,6 +60,7 @@ class TurnContext:
     recalled: Sequence[Document] = ()
     earlier: Sequence[AnyMessage] = ()
     limit: int = 0
+    shows_profile: bool = False
     # Of the fence around what is recalled: the same in all requests of the turn, so that they begin alike.
     token: str = field(default_factory=new_token)
 
@@ -89,6 +90,7 @@ class Conversation:
         deadline: The time that memory has left in this turn.
         keep: Which messages recall may find, as `htm_core.integration.keep.check_keep` has it; by default all.
         by_agent: Whether another agent speaks where a user does elsewhere, so that these are not a user's words.
+        profile: What is known of the user from other conversations, as it was when this one began here; None until it is read.
     """
 
     memory: Memory
@@ -108,6 +110,7 @@ class Conversation:
     run: object | None = None
     keep: Kept = None
     by_agent: bool = False
+    profile: Sequence[ProfileLine] | None = None
     deadline: Deadline = field(init=False)
     _entries: Entries | None = None
 

@@ -28,6 +28,7 @@ from htm_core.integration.choices import Choices, check_choices
 from htm_core.integration.deadline import MemorySkipped
 from htm_core.integration.keep import Keep, check_keep
 from htm_core.integration.origin import check_min_trust
+from htm_core.integration.profile_block import SHARE as PROFILE_PART
 from htm_core.integration.scope import check_memory, memory_for
 from htm_core.palace import Consulted
 
@@ -48,7 +49,15 @@ from .options import (
     check_whole,
 )
 from .persist import apersist, brief, persist
-from .retrieval import PromptRecall, append_to_system, before_question, last_question, recalled_message, shown_texts
+from .retrieval import (
+    PromptRecall,
+    append_to_system,
+    before_question,
+    last_question,
+    profile_message,
+    recalled_message,
+    shown_texts,
+)
 from .rewriting import Rewrite
 from .run_inputs import is_prompted, is_resumed, note_inputs, present_run, without_prompts
 from .scope import (
@@ -141,6 +150,9 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
             profile names, else 16,000. A message that is too long for it loses its middle in the request, with a line
             that says so; the log has it whole.
         recall_budget: Tokens of what is recalled at most, 1,000 by default; never more than a quarter of the budget.
+        profile_budget: Tokens at most of what is known of a user from other conversations, which is shown at the beginning of each
+            request; 300 by default, never more than a tenth of the budget, 0 shows nothing. Nothing without a
+            known user, with scope="session", and where recall is narrowed by `where`, `tags`, a `timeframe` or `limit=0`.
         limit: Passages to recall at most; 8 by default, 0 recalls none.
         recall_limit: Another name of `limit`.
         recall_timeout: Seconds to wait for recall, 10 by default; None sets no limit of its own.
@@ -199,6 +211,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         scope: Scope | None = None,
         budget: int | None = None,
         recall_budget: int = 1_000,
+        profile_budget: int = 300,
         recall_limit: int = 8,
         recall_timeout: float | None = 10.0,
         timeout: float | None = 10.0,
@@ -227,6 +240,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         self._session = check_name_source(session, what="session")
         self._budget = None if budget is None else check_whole(budget, least=1, what="budget")
         self._recall_budget = check_whole(recall_budget, least=0, what="recall_budget")
+        self._profile_budget = check_whole(profile_budget, least=0, what="profile_budget")
         self._tenant = check_tenant(tenant)
         self._trust_context = trust_context
         if tenant is not None and palace is not None:
@@ -245,6 +259,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
             timeout=check_timeout(recall_timeout),
             restore=restore,
             rewrite=check_rewrite(rewrite),
+            profile_budget=self._profile_budget,
         )
         self._inject = check_choice(inject, ("human", "system"), what="inject")
         self._subagents = subagents
@@ -315,7 +330,8 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         response = refusal(consulted)
         if response is None:
             context = run.recall.context(conversation, shown, began_with=run.began_with, restores=run.restores)
-            response = with_citation(handler(self._fitted(with_evidence(request, consulted), context)), consulted)
+            fitted = self._fitted(with_evidence(request, consulted), context, conversation)
+            response = with_citation(handler(fitted), consulted)
         persist(conversation, response.result)
         return response
 
@@ -330,7 +346,8 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
             context = await run.recall.acontext(conversation, shown, began_with=run.began_with, restores=run.restores)
             with held_parts(running_config()) as parts:
                 try:
-                    answer = await handler(self._fitted(with_evidence(request, consulted), context))
+                    fitted = self._fitted(with_evidence(request, consulted), context, conversation)
+                    answer = await handler(fitted)
                 except asyncio.CancelledError:  # the reader has left
                     await apersist(conversation, parts.messages())
                     raise
@@ -485,7 +502,9 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         except (MemorySkipped, TimeoutError) as error:
             return consultation.unreachable(error)
 
-    def _fitted(self, request: ModelRequest[Any], context: TurnContext) -> ModelRequest[Any]:
+    def _fitted(
+        self, request: ModelRequest[Any], context: TurnContext, conversation: Conversation
+    ) -> ModelRequest[Any]:
         """A request with as much of the conversation and of what memory knows as fits the budget."""
         counts = self._counters.of(request.model)
         budget = self._budget or _budget_of(request.model)
@@ -493,6 +512,9 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         room = budget - counts(system, tools=[*request.tools, *_response_schemas(request.response_format)])
         reserve = min(self._recall_budget, int(budget * RECALL_SHARE))
         room = room if room >= LEAST_ROOM else ROOM_BEYOND_BUDGET
+        share = min(self._profile_budget, int(budget * PROFILE_PART), room // 4)
+        known = profile_message(conversation, room=share, counts=counts) if context.shows_profile else None
+        room -= counts([known]) if known else 0
         lead = leading_system(request.messages)
         messages = [*request.messages[:lead], *context.earlier, *request.messages[lead:]]
         window = fit(
@@ -513,9 +535,13 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
             counts=counts,
         )
         if self._inject == "system":
-            text = "" if note is None else str(note.text)
-            return request.override(messages=window, system_message=append_to_system(request.system_message, text))
-        return request.override(messages=before_question(window, note))
+            system_message = request.system_message
+            for each in (known, note):
+                system_message = append_to_system(system_message, "" if each is None else str(each.text))
+            return request.override(messages=window, system_message=system_message)
+        shown = before_question(window, note)
+        first = leading_system(shown)
+        return request.override(messages=[*shown[:first], *([known] if known else []), *shown[first:]])
 
 
 def _turn_in(messages: Sequence[AnyMessage]) -> str | None:

@@ -19,7 +19,16 @@ from htm_core.integration.choices import LARGEST_LIMIT, Choices
 from htm_core.integration.deadline import Deadline, MemorySkipped
 from htm_core.integration.hit_metadata import KEY
 from htm_core.integration.origin import Origin, trusted
-from htm_core.integration.prompt_block import EXTRA_HITS, Passage, build_block, label_of, note_of, undated
+from htm_core.integration.profile_block import is_shown_with, profile_block, read_profile
+from htm_core.integration.prompt_block import (
+    EXTRA_HITS,
+    Passage,
+    build_block,
+    label_of,
+    note_of,
+    said_often,
+    undated,
+)
 from htm_core.integration.scope import scope_of
 
 from .conversation import Conversation, TurnContext
@@ -60,6 +69,7 @@ class PromptRecall:
     restore: bool
     rewrite: Rewrite | None = None
     min_trust: int = 0
+    profile_budget: int = 0
 
     def of_run(self, runtime: Any) -> PromptRecall:
         """This recall, narrowed by what a run chooses; raises `InvalidInput` for what recall would refuse."""
@@ -90,9 +100,23 @@ class PromptRecall:
                     _nothing(error)
             extra, deadline = len(messages) + len(earlier), conversation.deadline
             recalled = self.recall(conversation.memory, question, [*earlier, *messages], extra=extra, deadline=deadline)
-            known = TurnContext(recalled, earlier, self.choices.limit)
+            if self._wants_profile(conversation):
+                try:
+                    conversation.profile = deadline.run(lambda: read_profile(conversation.memory), step="recall")
+                except Exception as error:
+                    _nothing(error)
+            known = TurnContext(recalled, earlier, self.choices.limit, shows_profile=self.shows_profile)
             conversation.last = ((key, question, self.choices), known)
         return known
+
+    def _wants_profile(self, conversation: Conversation) -> bool:
+        """Whether the user's profile is to be read: once for a conversation, so that its prefix stays the same."""
+        return self.shows_profile and conversation.profile is None
+
+    @property
+    def shows_profile(self) -> bool:
+        """Whether a request shows what is known of the user: not where recall is kept to a session, or narrowed."""
+        return self.profile_budget > 0 and self.scope != "session" and is_shown_with(self.choices)
 
     async def acontext(
         self,
@@ -117,7 +141,12 @@ class PromptRecall:
             recalled = await self.arecall(
                 conversation.memory, question, [*earlier, *messages], extra=extra, deadline=deadline
             )
-            known = TurnContext(recalled, earlier, self.choices.limit)
+            if self._wants_profile(conversation):
+                try:
+                    conversation.profile = await deadline.arun(lambda: read_profile(conversation.memory), step="recall")
+                except Exception as error:
+                    _nothing(error)
+            known = TurnContext(recalled, earlier, self.choices.limit, shows_profile=self.shows_profile)
             conversation.last = ((key, question, self.choices), known)
         return known
 
@@ -269,6 +298,17 @@ def recalled_message(
     return _inserted(text) if text else None
 
 
+def profile_message(conversation: Conversation, *, room: int, counts: Counts = count) -> HumanMessage | None:
+    """One message with what is known of the user from other conversations, in at most `room` tokens; None where nothing is."""
+    text = profile_block(
+        conversation.profile or (),
+        memory=conversation.memory,
+        room=room,
+        count=lambda text: counts([_inserted(text, kind="profile")]),
+    )
+    return _inserted(text, kind="profile") if text else None
+
+
 def _passage_of(document: Document) -> Passage:
     """A recalled document as a passage."""
     hit = document.metadata[KEY]
@@ -278,7 +318,7 @@ def _passage_of(document: Document) -> Passage:
     return Passage(
         document.page_content,
         hit["passage"],
-        label_of((hit["at"] or "")[:10], speaker, holds),
+        label_of((hit["at"] or "")[:10], speaker, said_often(hit.get("times_said", 1)), holds),
         relevance=hit["relevance"],
         speaker=undated(speaker, holds),
         formerly=tuple((each["content"], each["until"][:10]) for each in hit.get("formerly", ())),
@@ -309,8 +349,8 @@ def shown_texts(messages: Sequence[BaseMessage]) -> set[str]:
     return {words_of(message) for message in messages}
 
 
-def _inserted(text: str) -> HumanMessage:
-    return HumanMessage(content=text, additional_kwargs={SOURCE: "htm", "lc_data": {"kind": "recall"}})
+def _inserted(text: str, *, kind: str = "recall") -> HumanMessage:
+    return HumanMessage(content=text, additional_kwargs={SOURCE: "htm", "lc_data": {"kind": kind}})
 
 
 def _nothing(error: Exception) -> tuple[()]:

@@ -13,12 +13,14 @@ from llama_index.core.memory.types import BaseMemory
 from llama_index.core.utils import get_tokenizer
 from pydantic import Field, PrivateAttr, SecretStr, field_serializer, field_validator
 
-from htm_core import Draft, Hit, InvalidInput, Memory, Mention, Ungrounded
+from htm_core import Draft, Hit, HTMError, InvalidInput, Memory, Mention, ProfileLine, Ungrounded
 from htm_core.integration.choices import Choices, TimeframeLike, check_choices
 from htm_core.integration.deadline import MemorySkipped
 from htm_core.integration.keep import Keep
 from htm_core.integration.messages import searchable
 from htm_core.integration.origin import check_min_trust
+from htm_core.integration.profile_block import SHARE as PROFILE_PART
+from htm_core.integration.profile_block import is_shown_with, read_profile
 from htm_core.integration.prompt_block import new_token
 from htm_core.integration.scope import as_secret, check_alone, check_user
 from htm_core.palace import WAKE, Consulted, Enforce, checked_enforce
@@ -27,7 +29,7 @@ from . import grounding as evidence
 from . import handles, keep_rules
 from .log import Entries, TurnLog, drafts_of, set_log, tell_degraded, unsaid
 from .messages import message_of, words_of
-from .retriever import before_question, is_recalled, recall_for_prompt, recalled_message
+from .retriever import before_question, is_recalled, profile_message, recall_for_prompt, recalled_message
 from .scope import known_user, memory_for
 from .window import Counted, count, fit, largest
 
@@ -51,10 +53,11 @@ class HTMMemory(BaseMemory):
     `token_limit` (30,000): tokens of all that `get` returns. A message that is longer loses its middle there, never in the log.
     `recall_limit` (8), `recall_tokens` (1,000), `min_score` (0), `min_trust` (0): how many passages are recalled at most, in
     how many tokens, and with which score and trust at least. `user`: whose memories are recalled, from all of their sessions;
-    without one only this session's. `palace_tokens` (2,000): tokens at most of what a palace says to the question. `where`,
-    `tags` and `timeframe` (none): what recall is narrowed to, as in `Memory.recall`; `get` takes them for one call. `keep`
-    (all): the roles whose messages recall may find, or a function of a message that says so; the log has every message.
-    `timeout` (10): seconds that memory may take in a turn; None is no limit.
+    without one only this session's. `profile_tokens` (300): tokens at most of what is known of the user from other
+    conversations, which comes first; 0 shows nothing. `palace_tokens` (2,000): tokens at most of what a palace says to the
+    question. `where`, `tags` and `timeframe` (none): what recall is narrowed to, as in `Memory.recall`; `get` takes them for one
+    call. `keep` (all): the roles whose messages recall may find, or a function of a message that says so; the log has every
+    message. `timeout` (10): seconds that memory may take in a turn; None is no limit.
 
     Every message is in PostgreSQL when `put` returns. `get` returns the newest whole turns, and before the question a
     message with what memory knows about it. A message's `additional_kwargs["name"]` says who said it, where several people
@@ -75,6 +78,7 @@ class HTMMemory(BaseMemory):
     token_limit: int = Field(default=30_000, gt=0)
     recall_limit: int = Field(default=8, ge=0, le=100)
     recall_tokens: int = Field(default=1_000, ge=0)
+    profile_tokens: int = Field(default=300, ge=0)
     min_score: float = Field(default=0.0, ge=0, le=1)
     min_trust: int = Field(default=0, ge=0, le=4)
     palace_tokens: int = Field(default=2_000, gt=0)
@@ -92,6 +96,7 @@ class HTMMemory(BaseMemory):
     _given: Memory | None = PrivateAttr(default=None)
     _memory: Memory | None = PrivateAttr(default=None)
     _recalled: tuple[object, Sequence[Hit]] | None = PrivateAttr(default=None)
+    _profile: Sequence[ProfileLine] | None = PrivateAttr(default=None)
     _token: str = PrivateAttr(default_factory=new_token)
     _given_palace: Palace | None = PrivateAttr(default=None)
     _palace: Palace | None = PrivateAttr(default=None)
@@ -137,6 +142,7 @@ class HTMMemory(BaseMemory):
         recall_limit: int = 8,
         recall_tokens: int = 1_000,
         min_trust: int = 0,
+        profile_tokens: int = 300,
         keep: Keep[ChatMessage] | None = None,
         rewrite: Callable[[str], str] | None = None,
         timeout: float | None = 10.0,
@@ -164,6 +170,8 @@ class HTMMemory(BaseMemory):
             recall_tokens: Tokens of these at most; never more than a third of the room.
             min_trust: The lowest trust, from 0 (the default) to 4, of what is shown: 1 leaves out pages of the web, 2 results of
                 tools, too, 3 files and imports, 4 all but the user's own words. What comes from outside is marked in any case.
+            profile_tokens: Tokens at most of what is known of the user from other conversations, which `get` returns first;
+                never more than a tenth of the limit, 0 for none. None either where recall is narrowed, or recalls nothing.
             keep: Which messages recall may find: roles, such as `["user", "assistant"]`, or a function of a `ChatMessage`
                 that answers True or False. By default all. The log has every message, also those that recall never finds.
             rewrite: Makes the query for recall of the question's words. By default the question itself is the query.
@@ -196,6 +204,7 @@ class HTMMemory(BaseMemory):
             recall_limit=recall_limit,
             recall_tokens=recall_tokens,
             min_trust=check_min_trust(min_trust),
+            profile_tokens=profile_tokens,
             keep=keep,
             rewrite=rewrite,
             timeout=timeout,
@@ -259,6 +268,13 @@ class HTMMemory(BaseMemory):
         )
         from_palace = evidence.evidence_message(consulted, room=share, count_tokens=self._count_tokens)
         room -= count(from_palace, count_tokens=self._count_tokens) if from_palace else 0
+        known = profile_message(
+            self._known() if is_shown_with(choices) else (),
+            memory=self.memory,
+            room=min(self.profile_tokens, int(self.token_limit * PROFILE_PART), room // 4),
+            count_tokens=self._count_tokens,
+        )
+        room -= count(known, count_tokens=self._count_tokens) if known else 0
         # Where the answer is to be that there is no evidence, nothing else may look like evidence.
         hits = () if consulted and consulted.refusal else self._recall(question, turn, choices)
         reserve = min(self.recall_tokens, int(max(0, room) * RECALL_SHARE)) if hits else 0
@@ -274,7 +290,8 @@ class HTMMemory(BaseMemory):
             count_tokens=self._count_tokens,
         )
         ends = _is_last_said(entries, question)
-        return before_question(before_question(window, from_palace, ends=ends), from_memory, ends=ends)
+        shown = before_question(before_question(window, from_palace, ends=ends), from_memory, ends=ends)
+        return [known, *shown] if known else shown
 
     async def aget(
         self, input: str | ChatMessage | None = None, initial_token_count: int = 0, **kwargs: Any
@@ -447,6 +464,15 @@ class HTMMemory(BaseMemory):
             )
             self._recalled, self._token = (key, hits), new_token()
         return self._recalled[1]
+
+    def _known(self) -> Sequence[ProfileLine]:
+        """What is known of the user, read once, so that what a model is shown begins the same in the whole conversation."""
+        if self._profile is None and self.profile_tokens:
+            try:
+                self._profile = self._log.run(lambda: read_profile(self.memory), step="recall")
+            except (HTMError, TimeoutError, MemorySkipped) as error:
+                tell_degraded("reading the profile", error, instead="no profile")
+        return self._profile or ()
 
     def _window(self, entries: Entries, room: int) -> list[ChatMessage]:
         """The newest turns that fit, reading as far back as that needs."""

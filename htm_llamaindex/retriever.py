@@ -12,10 +12,11 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.vector_stores.types import MetadataFilters
 
-from htm_core import Hit, HTMError, InvalidInput, Memory, Mode, Recall, Scope, Source
+from htm_core import Hit, HTMError, InvalidInput, Memory, Mode, ProfileLine, Recall, Scope, Source
 from htm_core.integration.choices import Choices, TimeframeLike, check_choices
 from htm_core.integration.hit_metadata import KEY, hit_metadata
 from htm_core.integration.origin import trusted
+from htm_core.integration.profile_block import is_profile_block, profile_block
 from htm_core.integration.prompt_block import (
     EXTRA_HITS,
     build_block,
@@ -276,9 +277,18 @@ def recalled_message(
     return ChatMessage(role=MessageRole.USER, content=text) if text else None
 
 
+def profile_message(
+    lines: Sequence[ProfileLine], *, memory: Memory, room: int, count_tokens: CountTokens
+) -> ChatMessage | None:
+    """One message with what is known of the user, in at most `room` tokens; None when nothing is."""
+    text = profile_block(lines, memory=memory, room=room - OVERHEAD, count=count_tokens)
+    return ChatMessage(role=MessageRole.USER, content=text) if text else None
+
+
 def is_recalled(message: ChatMessage) -> bool:
-    """Whether a message is a block of recalled passages, which nobody said."""
-    return message.role == MessageRole.USER and is_block(message.content or "", warning=WARNING)
+    """Whether a message is a block of recalled passages or of a profile, which nobody said."""
+    text = message.content or ""
+    return message.role == MessageRole.USER and (is_block(text, warning=WARNING) or is_profile_block(text))
 
 
 def before_question(messages: Sequence[ChatMessage], note: ChatMessage | None, *, ends: bool) -> list[ChatMessage]:

@@ -29,6 +29,9 @@ class Kind(StrEnum):
     relate = "relate"
     supersede = "supersede"
     judge = "judge"
+    profile = "profile"
+    merge = "merge"
+    summarize = "summarize"
     words = "count"  # the name `count` is taken by str.count
 
 

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
-from datetime import datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from ..types import Hit, Recall
@@ -27,7 +27,7 @@ def to_json(value: object) -> Any:
         return _fields(value)
     if isinstance(value, Mapping):
         return {str(name): to_json(each) for name, each in value.items()}
-    if isinstance(value, datetime):
+    if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, timedelta):
         return value.total_seconds()

@@ -13,8 +13,8 @@ KEY = "htm"
 def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe | None = None) -> dict[str, Any]:
     """Relevance, ranks, best passage, tags and importance of a hit, who said it when, where it comes from and until when it holds.
 
-    `at` is an ISO time. `source` and `trust` are those of a `Mention`; `place` is the address of a page or the name of a file. `holds`
-    are words such as "until 12 May 2026".
+    `at` is an ISO time. `source` and `trust` are those of a `Mention`; `place` is the address of a page or the name of a file.
+    `holds` are words such as "until 12 May 2026".
 
     `degraded` is the recall's own: a sentence when a part of the search was missing, else None. `timeframe` is it, too: a
     sentence when the hits are from other times than the query names, else None. `formerly` lists what the hit superseded and until
@@ -39,6 +39,7 @@ def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe 
         "holds": hit.holds,
         "ended": hit.ended,
         "place": origin and origin.place,
+        "times_said": hit.times_said,
         "degraded": degraded,
         "timeframe": timeframe and timeframe.note,
         "formerly": [

@@ -37,6 +37,7 @@ DOUBTFUL_EXCERPTS = (100, 50)  # characters where nothing is likely to answer: t
 RANK_CONSTANT = 3
 UNCERTAIN = "uncertain"
 FORMERLY = 2  # former values that are shown beside a present one
+MOST_MENTIONS = 20  # that recall gives with a hit
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +68,21 @@ def note_of(*, degraded: str | None, timeframe: str | None) -> str | None:
     return " ".join(filter(None, notes)) or None
 
 
-def label_of(date: str | None, speaker: str | None, holds: str | None = None) -> str:
-    """When something was said, as an ISO date, who said it, and until when it holds; empty when nothing of it is known."""
-    return ", ".join(part for part in (date, speaker, holds) if part)
+def label_of(date: str | None, speaker: str | None, *more: str | None) -> str:
+    """When something was said, as an ISO date, who said it, and what else is known, such as how often; empty when nothing is."""
+    return ", ".join(part for part in (date, speaker, *more) if part)
+
+
+def said_often(times: int) -> str | None:
+    """How often something was said, where that is more than once: what is said again is meant."""
+    return f"said {times}{'+' if times >= MOST_MENTIONS else ''} times" if times > 1 else None
 
 
 def passage_of(hit: Hit) -> Passage:
     """A hit as a passage."""
     said = said_by(hit)
     speaker = origin_of(said).words() if said else None
-    label = label_of(said.at.date().isoformat(), speaker, hit.holds) if said else ""
+    label = label_of(said.at.date().isoformat(), speaker, said_often(hit.times_said), hit.holds) if said else ""
     by = hit.superseded_by
     return Passage(
         hit.content,

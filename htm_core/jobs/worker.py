@@ -25,6 +25,8 @@ from ..telemetry import telemetry
 from .clients import Clients, Duty
 from .handlers import CountHandler, EmbedHandler, Handler, RelateHandler, SupersedeHandler
 from .rate_limits import OPEN, RateLimits
+from .tidying import TIDY_SECONDS, queue_due
+from .tidying import handlers as tidy_handlers
 
 _log = logging.getLogger("htm.worker")
 
@@ -70,6 +72,7 @@ class Worker:
         self._last_own: dict[Pace, tuple[Lane, str]] = {}  # the duty for single tenants that had the last turn
         self._counts_checked: float | None = None
         self._swept: float | None = None
+        self._tidying_checked = time.monotonic()  # what lives for less than a minute tidies nothing by itself
         self._told = False
         self._stopping = threading.Event()
         self._wanted = {pace: threading.Event() for pace in Pace}
@@ -77,7 +80,10 @@ class Worker:
         self._resting, self._rests = threading.Condition(), 0
         self._threads: dict[Pace, threading.Thread] = {}
         self._pid = os.getpid()
-        for handler in (CountHandler(database), RelateHandler(database), SupersedeHandler(database)):
+        own: list[Handler] = [
+            CountHandler(database), RelateHandler(database), SupersedeHandler(database), *tidy_handlers(database)
+        ]  # fmt: skip
+        for handler in own:
             self._clients.add(handler, "")
         renewed_after_fork(self)
 
@@ -297,7 +303,7 @@ class Worker:
         if pace is not Pace.QUICK:
             return False
         self._sweep()
-        return bool(self._add_counts())
+        return bool(self._add_counts() + self._add_tidying())
 
     def _do_batch(self, pace: Pace, until: Callable[[], bool]) -> int:
         """Claim jobs and do them, duty by duty; give how many were claimed."""
@@ -386,6 +392,15 @@ class Worker:
         for tenant in tenants:
             with self._database.transaction(tenant, role="htm_worker") as connection:
                 forgetting.sweep(connection, before=before)
+
+    def _add_tidying(self) -> int:
+        """Add jobs for what there is to tidy, at most once a minute; give how many."""
+        now, kinds = time.monotonic(), self._database.settings.tidy
+        if not kinds or now - self._tidying_checked < TIDY_SECONDS:
+            return 0
+        self._tidying_checked = now
+        with self._database.transaction("", role="htm_worker") as connection:
+            return queue_due(connection, kinds)
 
     def _do_one_by_one(self, duty: Duty, claimed: Sequence[ClaimedJob], until: Callable[[], bool]) -> None:
         """Do slow jobs and store each result at once; give the rest back when the model is away or `until` is true."""

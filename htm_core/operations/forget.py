@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from ..engine.engine import Engine, new_id
 from ..errors import InvalidInput, NotFound
 from ..rules import validation
-from ..store import audit, forgetting, nodes
+from ..store import audit, forgetting, nodes, tidying
 from ..store.database import Connection
 from ..store.errors import attempts
 from ..types import Node, Receipt
@@ -22,18 +22,19 @@ def forget(engine: Engine, id_or_key: str, *, robot: str | None) -> None:
     for attempt in attempts():
         with attempt, engine.transaction() as connection:
             node = find(engine, connection, id_or_key)
-            hidden = 0
-            if node is not None:
-                hidden = forgetting.forget(
-                    connection, node, owner=engine.owner, by=engine.robot, robot=robot, at=engine.clock()
-                )
-            gone = bool(hidden) and node is not None and node not in nodes.live(connection, [node])
+            # What says the same was shown as one memory, and goes as one.
+            group = [] if node is None else tidying.group_of(connection, node)
+            hidden = sum(
+                forgetting.forget(connection, each, owner=engine.owner, by=engine.robot, robot=robot, at=engine.clock())
+                for each in group
+            )
+            gone = set(group) - nodes.live(connection, group) if hidden else set()
     if not hidden or node is None:
         raise NotFound(
             f"expected a memory of this owner to forget, got {id_or_key!r}; Memory.list() shows what there is"
         )
     if gone:
-        engine.drop([node])
+        engine.drop(sorted(gone))
     engine.emit("forget", mentions=hidden)
 
 
@@ -44,7 +45,8 @@ def restore(engine: Engine, id_or_key: str) -> Node:
             node = find(engine, connection, id_or_key)
             if node is None:
                 node = forgetting.node_of_key(connection, id_or_key, owner=engine.owner)
-            shown = 0 if node is None else forgetting.restore(connection, node, owner=engine.owner)
+            group = [] if node is None else tidying.group_of(connection, node)
+            shown = sum(forgetting.restore(connection, each, owner=engine.owner) for each in group)
     if not shown:
         raise NotFound(f"expected something forgotten and not purged, got {id_or_key!r}; see timeline(forgotten=True)")
     engine.emit("restore", mentions=shown)

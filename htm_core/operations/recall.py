@@ -36,6 +36,7 @@ from .current import current_first
 from .echoes import answers_first, facts_before_neighbours, repeated_questions
 from .expansion import best_of, expand, total
 from .fresh_vectors import make_fresh_vectors
+from .merged import as_one
 from .reranking import reranked
 from .supersession import present_first
 
@@ -332,10 +333,10 @@ def _search(engine: Engine, query: RecallQuery) -> tuple[list[Hit], Sequence[str
     read = partial(engine.read, everybody=query.of_everybody)
     while True:
         found = _fuse_ranks(read, query) if ranked else _ranked_search(read, replace(query, limit=limit))
-        hits = found.hits[:limit]
+        hits = as_one(engine, query, found.hits[:limit])
         copy_of = copies([hit.passage for hit in hits], voices=[_speaker(hit) for hit in hits]) if weight else []
         yielding = sum(original is not None for original in copy_of) + repeated_questions(query, hits)
-        if len(hits) - yielding >= query.limit or len(hits) < limit or limit >= RESULTS:
+        if len(hits) - yielding >= query.limit or len(found.hits) < limit or limit >= RESULTS:
             break
         limit = min(RESULTS, MORE * limit)
     hits = _copies_last(hits, copy_of, weight=weight)

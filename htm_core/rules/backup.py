@@ -33,6 +33,11 @@ _TIMES = (
     "run_at",
     "parked_at",
     "holds_from",
+    "merged_at",
+    "undone_at",
+    "first_at",
+    "last_at",
+    "made_at",
 )
 _OWNED = ("mentions", "passages", "vectors", "keys")
 _NO_OWNER = ("tags", "node_state")  # whose rows are their node's owner's
@@ -223,6 +228,13 @@ def _check_supersession(row: Mapping[str, Any]) -> None:
             raise TypeError(f"{name} is no text")
 
 
+def _check_summary(row: Mapping[str, Any]) -> None:
+    for name in ("messages", "last_seq"):
+        _check_count(row, name, most=_LARGEST_NUMBER)
+    for name in ("lines", "sources"):
+        _check_texts(row, name)
+
+
 def _check_document_row(row: Mapping[str, Any]) -> None:
     for name in ("value", "metadata"):
         if row.get(name) is not None:
@@ -265,6 +277,7 @@ _CHECKS: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
     "places": _check_place,
     "decisions": _check_decision,
     "consultations": _check_consultation,
+    "summaries": _check_summary,
     "documents": _check_document_row,
     "audit_chains": _check_chain,
     "audit": _check_entry,
@@ -328,6 +341,8 @@ def _nodes_of(part: str, row: Mapping[str, Any]) -> list[object]:
         return [row.get("newer"), row.get("older")]
     if part == "relations":
         return [row.get("source"), row.get("target")]
+    if part == "merges":
+        return [row.get("node_id"), row.get("into_id")]
     if part in ("working_items", "jobs", *_NO_OWNER) or (part in _OWNED and row.get("node_id") is not None):
         return [row.get("node_id")]
     return []

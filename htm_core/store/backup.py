@@ -38,6 +38,8 @@ PARTS = (
     "decisions",
     "consultations",
     "wakings",
+    "merges",
+    "summaries",
     "collections",
     "documents",
     "groups",

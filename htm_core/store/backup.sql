@@ -23,6 +23,8 @@ select 'places', to_jsonb(t) - 'tenant' from places t where t.tenant = this_tena
 select 'decisions', to_jsonb(t) - 'tenant' from decisions t where t.tenant = this_tenant() union all
 select 'consultations', to_jsonb(t) - 'tenant' from consultations t where t.tenant = this_tenant() union all
 select 'wakings', to_jsonb(t) - 'tenant' from wakings t where t.tenant = this_tenant() union all
+select 'merges', to_jsonb(t) - 'tenant' from merges t where t.tenant = this_tenant() union all
+select 'summaries', to_jsonb(t) - 'tenant' from summaries t where t.tenant = this_tenant() union all
 select 'collections', jsonb_build_object(
          'name', c.name, 'language', c.config::text, 'model', s.name, 'dimension', s.dimension, 'created_at', c.created_at)
 from collections c left join vector_spaces s on s.id = c.space where c.tenant = this_tenant() union all
@@ -200,6 +202,25 @@ insert into consultations select * from jsonb_populate_recordset(null::consultat
 -- name: insert_wakings
 insert into wakings as w select * from jsonb_populate_recordset(null::wakings, %(rows)s::jsonb)
 on conflict (tenant, owner, robot) do update set at = greatest(w.at, excluded.at)
+
+-- name: insert_merges
+-- Without those that would make a chain with what is merged here.
+insert into merges
+select r.* from jsonb_populate_recordset(null::merges, %(rows)s::jsonb) r
+where exists (select from nodes n where n.tenant = this_tenant() and n.id = r.node_id)
+  and exists (select from nodes n where n.tenant = this_tenant() and n.id = r.into_id)
+  and not exists (select from merges g where g.tenant = this_tenant() and (g.node_id = r.into_id or g.into_id = r.node_id))
+on conflict do nothing
+
+-- name: insert_summaries
+-- Without those of messages that are forgotten or gone here.
+insert into summaries
+select r.* from jsonb_populate_recordset(null::summaries, %(rows)s::jsonb) r
+where not exists (
+  select from unnest(r.sources) as given(id)
+  where not exists (select from mentions m where m.tenant = this_tenant() and m.id = given.id and m.owner = r.owner and m.session = r.session
+                    and m.forgotten_at is null))
+on conflict do nothing
 
 -- name: insert_collections
 insert into collections (tenant, name, config, created_at)

@@ -38,6 +38,7 @@ from .connection import (
 from .embedded import server
 from .errors import detect_lost_session, retry_transaction, translated
 from .known_speakers import KnownSpeakers
+from .merged_owners import MergedOwners
 from .migrate import client_name, migrate, pending_steps, read_applied, schema_files
 from .owner_claims import EVERYBODY, NOBODY, OwnerClaim, sign
 from .queries import load
@@ -148,6 +149,7 @@ class Database:
         self.growth = Growth()
         self.known_speakers = KnownSpeakers()
         self.superseding = SupersedingTenants()
+        self.merged_owners = MergedOwners()
 
     def __repr__(self) -> str:
         return f"<Database {'embedded' if self.is_embedded else 'by url'}>"

@@ -40,10 +40,17 @@ select n.id, n.content, n.tokens, n.created_at, n.owner, n.live, s.importance, s
        (select max(k.version) from keys k where k.tenant = n.tenant and k.node_id = n.id and k.current) as version,
        -- When the last of its mentions expires; null where one of them never does.
        (select nullif(max(coalesce(m.expires_at, 'infinity')), 'infinity') from mentions m
-        where m.tenant = n.tenant and m.node_id = n.id and m.forgotten_at is null) as expires_at
+        where m.tenant = n.tenant and m.node_id = n.id and m.forgotten_at is null) as expires_at,
+       said.times_said, said.last_said
 from nodes n cross join lateral (                 -- by its key, whatever the statistics say
   select t.importance, t.metadata, t.access_count, t.accessed_at from node_state t
   where t.tenant = this_tenant() and t.node_id = n.id offset 0) s
+cross join lateral (                              -- with what says the same
+  select count(*)::integer as times_said, max(m.at) as last_said from mentions m
+  where m.tenant = this_tenant() and m.forgotten_at is null and (m.expires_at is null or m.expires_at > memory_time())
+    and m.node_id = any(array(
+    select n.id union all
+    select g.node_id from merges g where g.tenant = this_tenant() and g.into_id = n.id and g.undone_at is null))) said
 where n.tenant = this_tenant() and n.id = any(%(ids)s::uuid[]) and n.owner = any(%(owners)s::text[])
   and (%(hidden)s or n.id in (
     select m.node_id from mentions m

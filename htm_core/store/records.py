@@ -81,7 +81,18 @@ def node_of(row: Mapping[str, Any]) -> Node:
         accessed_at=row["accessed_at"],
         access_count=row["access_count"],
         expires_at=row.get("expires_at"),
+        **_said(row),
     )
+
+
+def _said(row: Mapping[str, Any]) -> dict[str, Any]:
+    """How often a node was said and when last, as its row counts it, or by the mentions that come with it."""
+    if "times_said" in row:
+        return {"times_said": row["times_said"], "last_said": row["last_said"]}
+    mentions = row.get("mentions") or ()
+    if not mentions:
+        return {}
+    return {"times_said": len(mentions), "last_said": datetime.fromisoformat(mentions[0]["at"])}
 
 
 def new_node(entry: Entry, metadata: dict[str, Any]) -> Node | None:
@@ -103,6 +114,7 @@ def new_node(entry: Entry, metadata: dict[str, Any]) -> Node | None:
         created_at=at,
         accessed_at=at,
         expires_at=None if entry.expires_at is None else entry.expires_at.astimezone(UTC),
+        last_said=at,
     )
 
 

@@ -37,7 +37,7 @@ from tests.stand_ins import HashEmbedder
 Session = psycopg.Connection[Any]
 OWNED = {
     "nodes", "mentions", "keys", "relations", "sessions", "passages", "vectors", "working_sets", "jobs", "files", "file_chunks",
-    "places", "decisions", "consultations", "wakings",
+    "places", "decisions", "consultations", "wakings", "tidied_sessions", "profile_facts", "canonical_forms", "merges", "summaries",
 }  # fmt: skip
 PARTS = {"node_state", "tags", "working_items"}  # their rows belong to a row of a table with an owner
 # What belongs to a tenant and to no user of it.
@@ -112,6 +112,14 @@ def fill(memory: Memory, folder: Path) -> None:
     palace.promote(note.id, room="law", drawer="papers", reason="It was decided so.", summary=f"{who} sold it.")
     palace.wake_up()
     Enforcer(palace).consult("where is my passport?")
+    for place in ("Bergen", "Stavanger", "Narvik", "Molde", "Arendal", "Harstad", "Kirkenes"):
+        memory.remember(f"The warehouse of {who} in {place} needs another roof.", session="talk")
+    memory.remember(f"By the way, the warehouse of {who} in Molde needs another roof!", session="talk")
+    memory.remember("I live in Bergen.", role="user", session="talk")
+    done = memory.tidy()
+    assert done.merges
+    assert done.summaries
+    assert done.lines
     assert memory.recall("ferry", mode="text")
     assert memory.flush(timeout=30)
 
@@ -392,7 +400,12 @@ def test_every_function_that_runs_as_the_owner_is_accounted_for(walled: Walled) 
     is_a_trigger = {
         "note_vector_change"
     }  # which nobody can call, and which keeps keys of rows that the policies let through
-    counts_words = {"refresh_lexeme_counts", "queue_lexeme_counts"}  # of a whole tenant, and says nothing of owners
+    # of a whole tenant, or of all, and say nothing of owners
+    counts_words = {
+        "refresh_lexeme_counts",
+        "queue_lexeme_counts",
+        "queue_tidying",
+    }  # of a whole tenant, and says nothing of owners
     has_no_owners = {
         "ensure_collection", "ensure_vector_space", "average_passage_length", "list_documents", "list_latest_documents",
         "count_documents", "search_documents",

@@ -17,6 +17,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from htm_core import InvalidInput, Log, Memory, Settings, StorageError
+from htm_core.integration.profile_block import is_profile_block
 from htm_core.integration.prompt_block import is_block
 from htm_langchain import HTMMemoryMiddleware
 from htm_langchain.messages import decode
@@ -109,7 +110,7 @@ def test_the_prefix_stands_still_in_most_turns(make: Make) -> None:
 def test_recalled_words_are_marked_as_data_and_stand_before_the_question(make: Make) -> None:
     make(user="ann").remember(FACT, session="old")
     model = scripted()
-    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make())])
+    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), profile_budget=0)])
     agent.invoke(said(QUESTION), config())
     note, question = model.seen[0]
     assert is_block(str(note.text), warning=WARNING)
@@ -433,3 +434,85 @@ def test_the_request_shows_the_present_value_first_and_the_former_one_as_formerl
     agent.invoke(said("Do we deploy the shop with Jenkins?"), config(thread="t2"))
     assert "formerly" not in str(model.seen[1][0].text)
     assert former in str(model.seen[1][0].text)
+
+
+def profile_of(request: Any) -> str:
+    return "".join(str(each.text) for each in request if is_profile_block(str(each.text)))
+
+
+@pytest.mark.parametrize("colour", ["invoke", "ainvoke"])
+def test_what_is_known_of_a_user_stands_at_the_beginning_of_another_conversation(make: Make, colour: str) -> None:
+    model = scripted()
+    agent = create_agent(
+        model, system_prompt="Be brief.", middleware=[HTMMemoryMiddleware(make())], checkpointer=InMemorySaver()
+    )
+    run = runs(agent, colour)
+    run(said("I live in Bergen. Please always answer in metric units."), config("t1"))
+    assert profile_of(model.seen[-1]) == "", "what this conversation says is in its window"
+    run(said("How warm is it?"), config("t2"))
+    run(said("And tomorrow?"), config("t2"))
+    for request in model.seen[1:]:
+        assert isinstance(request[0], SystemMessage)
+        assert is_profile_block(str(request[1].text))
+        assert "Lives in Bergen" in profile_of(request)
+        assert "metric units" in profile_of(request)
+    assert str(model.seen[1][1].text) == str(model.seen[2][1].text), "the prefix stays the same"
+    run(said("How warm is it?"), config("t3", user="bob"))
+    assert profile_of(model.seen[-1]) == ""
+    run(said("How warm is it?"), config("t4", user=None))
+    assert profile_of(model.seen[-1]) == ""
+    assert next(iter(make(user="ann").timeline(session="t2"))).content == "How warm is it?"
+
+
+def test_a_profile_keeps_within_its_budget_and_can_be_left_out(make: Make) -> None:
+    memory = make()
+    for place in range(60):
+        make(user="ann", session="old").remember(f"I love song number {place}.", role="user")
+    model = scripted()
+    create_agent(model, middleware=[HTMMemoryMiddleware(memory)]).invoke(said("Hello there"), config("t1"))
+    create_agent(model, middleware=[HTMMemoryMiddleware(memory, profile_budget=110)]).invoke(
+        said("Hello there"), config("t2")
+    )
+    create_agent(model, middleware=[HTMMemoryMiddleware(memory, profile_budget=0)]).invoke(
+        said("Hello there"), config("t3")
+    )
+    large, small, none = (profile_of(request) for request in model.seen)
+    assert len(large) > len(small) > 0
+    assert none == ""
+    assert count([HumanMessage(small)]) <= 110
+    assert count([HumanMessage(large)]) <= 300
+
+
+def test_a_profile_in_the_system_prompt_and_one_that_cannot_be_read(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(user="ann", session="old").remember("I live in Bergen.", role="user")
+    model = scripted()
+    agent = create_agent(model, system_prompt="Be brief.", middleware=[HTMMemoryMiddleware(make(), inject="system")])
+    agent.invoke(said("Hello there"), config("t1"))
+    assert "Lives in Bergen" in str(model.seen[-1][0].text)
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise StorageError("away")
+
+    monkeypatch.setattr(Memory, "profile", fail)
+    agent.invoke(said("Hello there"), config("t2"))
+    assert "Lives in Bergen" not in str(model.seen[-1][0].text)
+
+
+def test_what_was_said_often_is_marked_so(make: Make) -> None:
+    for place in range(3):
+        make(user="ann", session=f"old{place}").remember(FACT, role="user")
+    model = scripted()
+    create_agent(model, middleware=[HTMMemoryMiddleware(make(), profile_budget=0)]).invoke(said(QUESTION), config())
+    assert "said 3 times] " in "".join(texts(model.seen[-1]))
+
+
+@pytest.mark.parametrize(
+    "options", [{"where": {"a": 1}}, {"tags": ["a"]}, {"timeframe": "last week"}, {"limit": 0}, {"scope": "session"}]
+)
+def test_who_asks_for_a_part_of_memory_is_shown_no_profile_of_all_of_it(make: Make, options: dict[str, Any]) -> None:
+    make(user="ann", session="old").remember("I live in Bergen.", role="user")
+    model = scripted()
+    create_agent(model, middleware=[HTMMemoryMiddleware(make(), **options)]).invoke(said("Hello there"), config("t1"))
+    assert profile_of(model.seen[-1]) == ""

@@ -159,7 +159,7 @@ def test_in_a_room_of_several_people_each_word_is_its_speakers(ann: Memory) -> N
     assert [each.name for each in ann.timeline(session="room")] == ["ann", "bob"]
     assert ann.flush()
     shown = opened(ann, "another").get("What is the cat called?")
-    assert "bob] My cat is called Tuna." in (shown[0].content or "")
+    assert "bob] My cat is called Tuna." in (shown[-1].content or "")
 
 
 def test_two_people_in_one_session_have_each_their_own_memory(memory: Memory) -> None:
@@ -400,10 +400,10 @@ def test_a_question_can_be_rewritten_before_it_is_recalled(ann: Memory, caplog: 
         return QUESTION
 
     chat = opened(ann, rewrite=rewrite)
-    assert FACT in str(chat.get("And she?")[0].content)
+    assert FACT in str(chat.get("And she?")[-1].content)
     assert asked == ["And she?"]
     with caplog.at_level(logging.WARNING, "htm.llamaindex"):
-        assert FACT in str(opened(ann, rewrite=lambda _: str(1 / 0)).get(QUESTION)[0].content)
+        assert FACT in str(opened(ann, rewrite=lambda _: str(1 / 0)).get(QUESTION)[-1].content)
     assert "rewriting the question failed (ZeroDivisionError)" in caplog.text
 
 

@@ -16,6 +16,7 @@ from workflows import Workflow, step
 from workflows.events import StartEvent, StopEvent
 
 from htm_core import InvalidInput, Memory, Settings
+from htm_core.integration.profile_block import is_profile_block
 from htm_core.integration.prompt_block import is_block
 from htm_llamaindex import HTMMemory
 from htm_llamaindex.retriever import WARNING
@@ -448,3 +449,36 @@ def test_the_request_shows_the_present_value_first_and_the_former_one_as_formerl
     [change] = memory.changes.list()
     memory.changes.undo(change.id)
     assert "formerly" not in "".join(text or "" for text in texts(chat.get("Do we deploy the shop with Jenkins?")))
+
+
+def test_what_is_known_of_a_user_comes_first_in_another_conversation(make: Make) -> None:
+    memory = make(user="ann")
+    first = HTMMemory.from_defaults("s1", memory)
+    first.put_messages([said("I live in Bergen. Please always answer in metric units.", "user"), said("Noted.")])
+    assert not any(is_profile_block(text or "") for text in texts(first.get("How warm is it?")))
+    other = HTMMemory.from_defaults("s2", memory)
+    other.put(said("How warm is it?", "user"))
+    shown, again = other.get(), other.get()
+    assert is_profile_block(shown[0].content or "")
+    assert "Lives in Bergen" in (shown[0].content or "")
+    assert shown[0].content == again[0].content
+    other.set([*shown, said("Warm.")])  # as frameworks do that put back what they were given
+    assert not any(is_profile_block(message.content or "") for message in other.get_all())
+    for none in (
+        HTMMemory.from_defaults("s3", make(user="bob")),
+        HTMMemory.from_defaults("s3", make()),
+        HTMMemory.from_defaults("s4", memory, profile_tokens=0),
+    ):
+        assert not any(is_profile_block(text or "") for text in texts(none.get("How warm is it?")))
+
+
+def test_a_profile_takes_its_tokens_from_the_limit(make: Make) -> None:
+    make(user="ann", session="old").remember_many(
+        [{"content": f"I love song number {n}.", "role": "user"} for n in range(60)]
+    )
+    memory = HTMMemory.from_defaults("s1", make(user="ann"), token_limit=1_000)
+    talk(memory, 60)
+    shown = memory.get("And the harbour?")
+    assert is_profile_block(shown[0].content or "")
+    assert cost(shown[:1]) <= 100
+    assert cost(shown) <= 1_000

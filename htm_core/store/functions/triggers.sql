@@ -11,3 +11,7 @@ create or replace trigger delete_facts after delete on htm.nodes for each row ex
 
 create or replace trigger clear_purged_place after update of purged on htm.mentions for each row when (new.purged and not old.purged)
 execute function htm.clear_purged_place();
+
+create or replace trigger drop_made_of_mention after update of forgotten_at, purged on htm.mentions for each row
+when (old.forgotten_at is distinct from new.forgotten_at or old.purged is distinct from new.purged) execute function htm.drop_made_of_mention();
+create or replace trigger drop_made_of_deleted_mention after delete on htm.mentions for each row execute function htm.drop_made_of_mention();

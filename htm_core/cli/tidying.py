@@ -1,0 +1,124 @@
+"""`htm tidy` and `htm profile`: what a memory can be tidied to, and what it knows of its user."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from ..types import Merge, ProfileLine, Summary, Tidied, TidyKind
+from .json_output import print_json
+from .memories import end_empty
+from .options import CommonOptions
+from .rendering import local_time, make_table, printable, stdout_console
+
+
+class TidyingKind(StrEnum):
+    """What is tidied."""
+
+    profile = "profile"
+    merge = "merge"
+    summarize = "summarize"
+
+
+def profile(
+    common: CommonOptions,
+    budget: Annotated[int, typer.Option("--budget", min=0, help="Tokens of the text at most.")] = 300,
+    text: Annotated[bool, typer.Option("--text", help="Print the text alone, as a model gets it.")] = False,
+) -> None:
+    """Show what is known of a --user by their own words, with where it was said."""
+    with common.memory() as memory:
+        found = memory.profile(budget=budget)
+    if common.json:
+        print_json(found)
+    elif not found:
+        end_empty("Nothing is known of this user yet: only what they said with the role user, or without one, counts.")
+    elif text:
+        stdout_console().print(printable(found.text, longest=100_000))
+    else:
+        made = make_table("section", "line", "said", "last", "session", right=("said",))
+        for line in found.lines:
+            made.add_row(
+                line.section, printable(_line(line), longest=200), str(line.times_said), local_time(line.said_at),
+                printable(line.sources[0].session or ""),
+            )  # fmt: skip
+        stdout_console().print(made)
+        if found.pending:
+            stdout_console().print(
+                f"{found.pending:,} messages were not read yet; call it again, or leave it to htm worker."
+            )
+
+
+def tidy(
+    common: CommonOptions,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what it would do, and change nothing.")] = False,
+    kinds: Annotated[
+        list[TidyingKind] | None,
+        typer.Option("--kind", metavar="profile|merge|summarize", help="Only this; may be repeated."),
+    ] = None,
+    undo: Annotated[
+        str | None, typer.Option("--undo", metavar="ID", help="Undo the merge of this memory, or those into it.")
+    ] = None,
+    summarizer: Annotated[
+        str | None, typer.Option("--summarizer", metavar="ollama:MODEL", help="A chat model that writes the summaries.")
+    ] = None,
+    samples: Annotated[int, typer.Option("--samples", min=0, help="How many of each to show.")] = 10,
+) -> None:
+    """Merge memories that say the same, summarise sessions and read the profile; --dry-run shows what it would do."""
+    wanted: list[TidyKind] | None = [each.value for each in kinds] if kinds else None
+    with common.memory() as memory:
+        if undo is not None:
+            apart = memory.unmerge(undo)
+            if common.json:
+                print_json({"undone": apart})
+            else:
+                stdout_console().print(f"{apart:,} memories stand for themselves again.")
+            return
+        done = memory.tidy(dry_run=dry_run, kinds=wanted, summarizer=summarizer)
+    if common.json:
+        print_json(done)
+        return
+    _print_merges(done.merges, most=samples)
+    _print_summaries(done.summaries, most=samples)
+    _print_lines(done.lines, most=samples)
+    stdout_console().print(_told(done))
+
+
+def _told(done: Tidied) -> str:
+    would = "would be " if done.dry_run else ""
+    return (
+        f"{len(done.merges):,} memories {would}merged, {len(done.summaries):,} sessions {would}summarised, {done.read:,} messages "
+        f"{would}read for the profile, which {'would have' if done.dry_run else 'has'} {len(done.lines):,} lines."
+        f"{' Nothing was changed.' if done.dry_run else ''}"
+    )
+
+
+def _print_merges(merges: tuple[Merge, ...], *, most: int) -> None:
+    if merges[:most]:
+        made = make_table("id", "memory", "says the same as")
+        for each in merges[:most]:
+            made.add_row(each.node_id, printable(each.content, longest=120), printable(each.into_content, longest=120))
+        stdout_console().print(made)
+
+
+def _print_summaries(summaries: tuple[Summary, ...], *, most: int) -> None:
+    if summaries[:most]:
+        made = make_table("session", "summary")
+        for each in summaries[:most]:
+            made.add_row(printable(each.session or ""), printable(each.text, longest=600))
+        stdout_console().print(made)
+
+
+def _print_lines(lines: tuple[ProfileLine, ...], *, most: int) -> None:
+    if lines[:most]:
+        made = make_table("section", "line")
+        for each in lines[:most]:
+            made.add_row(each.section, printable(_line(each), longest=200))
+        stdout_console().print(made)
+
+
+def _line(line: ProfileLine) -> str:
+    due = f" (due {line.due.isoformat()})" if line.due else ""
+    former = f" (before: {line.former[0].text})" if line.former else ""
+    return f"{line.text}{due}{former}"

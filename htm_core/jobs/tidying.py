@@ -1,0 +1,78 @@
+"""The handlers that tidy: one job is a tenant's, and goes on until nothing is left or a second is over."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import get_args
+from zoneinfo import ZoneInfo
+
+from ..engine import tidying as steps
+from ..store import jobs, tidying
+from ..store.database import Connection, Database
+from ..store.jobs import ClaimedJob
+from ..types import TidyKind
+
+SECONDS = 1.0  # of one turn: others wait for it
+AT_ONCE = 10  # sessions of one transaction
+ROBOT = "htm:tidy"  # who merged, where the worker did
+TIDY_SECONDS = 60.0  # between two searches for tenants with something to tidy
+
+
+class TidyHandler:
+    """Tidies the memories of a tenant by rules, without a model."""
+
+    slow, together, model = False, False, ""
+    batch: int | None = None
+
+    def __init__(self, database: Database, kind: TidyKind) -> None:
+        self._database = database
+        self.kind: str = kind
+        self._kind = kind
+
+    def do(self, claimed: Mapping[str, Sequence[ClaimedJob]]) -> None:
+        """Tidy each tenant for a second; what is left then is given back, and goes on in its next turn."""
+        for tenant, group in claimed.items():
+            end = time.monotonic() + SECONDS
+            while self._step(tenant):
+                if time.monotonic() > end:
+                    with self._database.transaction(tenant, role="htm_worker") as connection:
+                        jobs.release(connection, group)
+                    break
+            else:
+                with self._database.transaction(tenant, role="htm_worker") as connection:
+                    jobs.finish(connection, group)
+
+    def answers(self) -> bool:
+        """Say yes: no model is needed."""
+        return True
+
+    def _step(self, tenant: str) -> bool:
+        """Tidy the next sessions, and say whether there were any."""
+        settings = self._database.settings
+        zone = ZoneInfo(settings.timezone) if settings.timezone else None
+        quiet = steps.QUIET_SECONDS if self._kind == "summarize" else None
+        with self._database.transaction(tenant, role="htm_worker") as connection:
+            sessions = steps.changed(connection, self._kind, owners=None, limit=AT_ONCE, quiet=quiet)
+            for each in sessions:
+                if self._kind == "profile":
+                    steps.read_for_profile(connection, each, timezone=zone)
+                elif self._kind == "merge":
+                    if steps.merge(connection, each, robot=ROBOT, at=datetime.now(UTC)):
+                        self._database.merged_owners.changed(tenant)
+                else:
+                    messages = tidying.messages(connection, each, limit=steps.SUMMARISED)
+                    made = steps.summarized(messages, each, at=datetime.now(UTC))
+                    steps.store_summary(connection, made, messages, each)
+        return bool(sessions)
+
+
+def handlers(database: Database) -> list[TidyHandler]:
+    """The handlers of all kinds of tidying: what a job asks for is done, also where `Settings.tidy` leaves it out."""
+    return [TidyHandler(database, kind) for kind in get_args(TidyKind)]
+
+
+def queue_due(connection: Connection, kinds: Sequence[TidyKind]) -> int:
+    """Queue jobs of these kinds for the tenants with something to tidy, and give how many."""
+    return sum(tidying.queue(connection, kind, rules=steps.RULES[kind], quiet=steps.QUIET_SECONDS) for kind in kinds)

@@ -1,0 +1,81 @@
+"""Turn what the user gave as `summarizer=` into a summarizer with a name, whose answers are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import InvalidInput
+from ..types import Summarizer
+from . import ollama
+from .chat import ChatSummarizer
+from .lazy import LazyModel, has_methods, model_name
+from .tokenizers import well_formed
+
+MOST = 8  # lines of a summary
+LONGEST = 400  # characters of one
+
+
+class CheckedSummarizer:
+    """A summarizer whose answers are checked. Every failure is a `ModelError`: the model raised, or gave no lines of text."""
+
+    def __init__(self, name: str, load: Callable[[], Summarizer]) -> None:
+        self._model = LazyModel(name, load, kind="summarizer", meanwhile="The session is summarised by the next call")
+
+    def __repr__(self) -> str:
+        return f"CheckedSummarizer({self.name!r})"
+
+    @property
+    def name(self) -> str:
+        """The name that its summaries are stored with."""
+        return self._model.name
+
+    def lines(self, messages: Sequence[str]) -> list[str]:
+        """The lines of a summary of messages, each in one line, at most eight and one at least."""
+        answer = self._model.call(lambda model: model.summarize([well_formed(each) for each in messages]))
+        given: Any = answer.splitlines() if isinstance(answer, str) else answer
+        if not isinstance(given, Sequence) or not all(isinstance(each, str) for each in given):
+            raise self._model.invalid_answer("a list of lines", answer)
+        lines = (" ".join(well_formed(each).replace("\x00", " ").split())[:LONGEST] for each in given)
+        found = list(dict.fromkeys(line for line in lines if line))[:MOST]
+        if not found:
+            raise self._model.invalid_answer("at least one line", answer)
+        return found
+
+
+def resolve_summarizer(spec: object | None) -> CheckedSummarizer | None:
+    """Make a checked summarizer of what the user gave; nothing is loaded or called before its first use.
+
+    None is none. "ollama:MODEL" is a chat model of an Ollama server; else an object with `summarize(messages)`, a LangChain chat
+    model, or a callable `(messages) -> lines`. Raises `InvalidInput` for anything else.
+    """
+    if spec is None or isinstance(spec, CheckedSummarizer):
+        return spec
+    given: Any = spec
+    if isinstance(given, str):
+        prefix, _, model = given.partition(":")
+        if prefix == "ollama" and model.strip():
+            return CheckedSummarizer(ollama.name_of(model), lambda: ChatSummarizer(ollama.load_chat(model)))
+    elif not isinstance(given, type):
+        if has_methods(given, "summarize"):
+            return CheckedSummarizer(model_name(given), lambda: given)
+        if has_methods(given, "with_structured_output"):
+            return CheckedSummarizer(model_name(given), lambda: ChatSummarizer(given))
+        if callable(given):
+            return CheckedSummarizer(model_name(given), lambda: _FunctionSummarizer(given))
+    raise InvalidInput(
+        'summarizer: expected None, "ollama:MODEL", a LangChain chat model, an object with summarize(messages), or a callable '
+        f"(messages) -> lines; got {spec!r:.80}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _FunctionSummarizer:
+    """A plain function as a `Summarizer`."""
+
+    function: Callable[[Sequence[str]], Sequence[str]]
+
+    def summarize(self, messages: Sequence[str]) -> Sequence[str]:
+        """Call the function."""
+        return self.function(messages)

@@ -1,0 +1,55 @@
+"""Merged memories in recall: what says the same is one hit, with the mentions of all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from ..engine.engine import Engine
+from ..store import nodes, tidying
+from ..store.search import RecallQuery
+from ..types import Hit, Mention
+
+
+def as_one(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> list[Hit]:
+    """Hits in which nothing stands twice that was merged: the best of what says the same keeps its place and its score.
+
+    It is shown with the node that stands for all of it, as far as the filters let that be seen, and with the mentions of all that
+    were found; each mention keeps its own words. Where nothing of these owners is merged, which is asked once a minute, it costs
+    nothing, and else one query.
+    """
+    merged_owners, owners = engine.database.merged_owners, query.filters.owners
+    if not hits or merged_owners.has_none(engine.tenant, owners):
+        return list(hits)
+    groups: dict[UUID, list[Hit]] = {}
+    with engine.transaction(everybody=query.of_everybody) as connection:
+        stands_for = tidying.merged_among(connection, [UUID(hit.node.id) for hit in hits])
+        if not stands_for:
+            if owners is not None and not tidying.has_merges(connection, owners=owners):
+                merged_owners.found_none(engine.tenant, owners)
+            return list(hits)
+        for hit in hits:
+            node = UUID(hit.node.id)
+            groups.setdefault(stands_for.get(node, node), []).append(hit)
+        missing = [node for node, found in groups.items() if all(UUID(hit.node.id) != node for hit in found)]
+        # A tag is a node's own: what stands for a hit may not have it.
+        known = nodes.read(connection, missing, owners=owners) if missing and owners and not query.filters.tags else {}
+    made = []
+    for node, found in groups.items():
+        best = found[0]
+        standing = next((hit.node for hit in found if UUID(hit.node.id) == node), known.get(node, best.node))
+        if len(found) > 1 or standing is not best.node:
+            best = _as_one(found, replace(best, node=standing))
+        made.append(best)
+    return made
+
+
+def _as_one(found: Sequence[Hit], best: Hit) -> Hit:
+    said: dict[str, Mention] = {mention.id: mention for hit in found for mention in hit.mentions}
+    mentions = sorted(said.values(), key=lambda mention: (mention.at, mention.seq), reverse=True)
+    node = best.node
+    if mentions:
+        node = replace(node, times_said=len(mentions), last_said=mentions[0].at)
+    passage = best.passage if best.passage in node.content else node.content
+    return replace(best, node=node, mentions=tuple(mentions), passage=passage)

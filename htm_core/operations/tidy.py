@@ -1,0 +1,216 @@
+"""Tidying: the profile of an owner, memories that say the same, and what sessions were about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from .. import time_limit
+from ..engine import tidying as steps
+from ..engine.engine import Engine
+from ..errors import InvalidInput, NotFound
+from ..rules import validation
+from ..rules.profile.profile import lines_of, profile_text
+from ..store import tidying
+from ..store.database import Connection
+from ..store.errors import attempts
+from ..types import Merge, Profile, ProfileLine, SummarizerLike, Summary, Tidied, TidyKind
+
+if TYPE_CHECKING:
+    from ..models.summarizers import CheckedSummarizer
+
+KINDS: tuple[TidyKind, ...] = ("profile", "merge", "summarize")
+AT_ONCE = 20  # sessions of one transaction
+READ_AT_ONCE = 2_000  # messages that `profile` itself reads; what is beyond is left to the worker
+MOST = 100_000  # merges that are listed
+BUDGET = 300  # tokens of a profile's text
+
+
+class _DryRun(Exception):
+    """Ends the transaction of a dry run."""
+
+
+def profile(engine: Engine, *, user: str | None, budget: int) -> Profile:
+    """What is known of a user by their own words; reads what was said since, as far as that is little."""
+    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:
+        raise InvalidInput(f"expected budget to be a whole number of tokens, 0 or more, got {budget!r}")
+    owner = engine.owner if user is None else validation.check_name(user, what="user")
+    catch_up(engine, owner)
+    with engine.transaction(also=[owner]) as connection:
+        lines = _lines(engine, connection, owner)
+        pending = tidying.count_unread(connection, owner=owner, rules=steps.RULES["profile"])
+        if pending:
+            tidying.enqueue(connection, "profile")
+    text, _ = profile_text(
+        lines, budget=budget, count=engine.tokens, today=engine.clock().astimezone(engine.timezone).date()
+    )
+    return Profile(
+        user=owner or None, lines=lines, text=text, tokens=engine.tokens(text) if text else 0, pending=pending
+    )
+
+
+def catch_up(engine: Engine, owner: str) -> int:
+    """Read what an owner has said since for their profile, at most about so many messages; give how many were read."""
+    read = 0
+    while read < READ_AT_ONCE:
+        for attempt in attempts():
+            with attempt, engine.transaction(also=[owner]) as connection:
+                sessions = steps.changed(connection, "profile", owners=[owner], limit=AT_ONCE)
+                now = sum(steps.read_for_profile(connection, each, timezone=engine.timezone) for each in sessions)
+        if not sessions:
+            break
+        read += max(1, now)
+    return read
+
+
+def tidy(
+    engine: Engine, *, dry_run: bool, kinds: Sequence[TidyKind] | None, summarizer: SummarizerLike | None
+) -> Tidied:
+    """Tidy all that an owner has: at once, step by step, or in a transaction that is taken back."""
+    if isinstance(kinds, str):
+        raise InvalidInput(f"expected kinds to be a list, got the string {kinds!r}; write [{kinds!r}]")
+    for kind in kinds or ():
+        validation.check_choice(kind, KINDS, what="kind")
+    wanted = tuple(kinds) if kinds is not None else KINDS
+    writer = _summarizer(summarizer)
+    done = Tidied(dry_run=dry_run)
+    if dry_run:
+        with _taken_back(engine) as connection:
+            for kind in wanted:
+                while part := _step(engine, connection, kind):
+                    done = _together(done, part)
+            done = replace(_finished(engine, connection, done, wanted), dry_run=True)
+    else:
+        done = _tidied(engine, wanted, writer)
+    return done
+
+
+def _summarizer(given: SummarizerLike | None) -> CheckedSummarizer | None:
+    if given is None:
+        return None
+    from ..models.summarizers import resolve_summarizer  # most memories never need it
+
+    return resolve_summarizer(given)
+
+
+def _tidied(engine: Engine, wanted: Sequence[TidyKind], writer: CheckedSummarizer | None) -> Tidied:
+    done = Tidied(dry_run=False)
+    for kind in wanted:
+        while True:
+            part = None
+            if kind == "summarize" and writer is not None:
+                part = _written_summary(engine, writer)
+            else:
+                for attempt in attempts():
+                    with attempt, engine.transaction() as connection:
+                        part = _step(engine, connection, kind)
+            time_limit.restart()
+            if part is None:
+                break
+            done = _together(done, part)
+    with engine.transaction() as connection:
+        done = _finished(engine, connection, done, wanted)
+    if done.merges:
+        engine.database.merged_owners.changed(engine.tenant)
+    engine.emit("tidy", merges=len(done.merges), lines=len(done.lines), summaries=len(done.summaries))
+    return done
+
+
+@contextmanager
+def _taken_back(engine: Engine) -> Iterator[Connection]:
+    try:
+        with engine.transaction(patient=True) as connection:
+            yield connection
+            raise _DryRun
+    except _DryRun:
+        pass
+
+
+def _step(engine: Engine, connection: Connection, kind: TidyKind) -> Tidied | None:
+    """The next sessions of one kind of tidying; None where nothing is left."""
+    sessions = steps.changed(connection, kind, owners=[engine.owner], limit=AT_ONCE)
+    if not sessions:
+        return None
+    if kind == "profile":
+        read = sum(steps.read_for_profile(connection, each, timezone=engine.timezone) for each in sessions)
+        return Tidied(dry_run=False, read=read)
+    if kind == "merge":
+        merged: list[UUID] = []
+        for each in sessions:
+            merged += steps.merge(connection, each, robot=engine.robot, at=engine.clock())
+        made = tidying.merges(connection, owner=engine.owner, limit=MOST, nodes=merged) if merged else []
+        return Tidied(dry_run=False, merges=tuple(made))
+    summaries: list[Summary] = []
+    for each in sessions:
+        messages = tidying.messages(connection, each, limit=steps.SUMMARISED)
+        made_of = steps.summarized(messages, each, at=engine.clock())
+        if steps.store_summary(connection, made_of, messages, each) and made_of is not None:
+            summaries.append(made_of)
+    return Tidied(dry_run=False, summaries=tuple(summaries))
+
+
+def _written_summary(engine: Engine, writer: CheckedSummarizer) -> Tidied | None:
+    """The summary of the next session, as a model writes it, which no transaction waits for; None where nothing is left."""
+    with engine.transaction() as connection:
+        sessions = steps.changed(connection, "summarize", owners=[engine.owner], limit=1)
+        messages = tidying.messages(connection, sessions[0], limit=steps.SUMMARISED) if sessions else []
+    if not sessions:
+        return None
+    with time_limit.limited(None):  # a model may be slow: nobody holds a lock for it
+        made = steps.summarized(messages, sessions[0], at=engine.clock(), summarize=writer.lines, model=writer.name)
+    time_limit.restart()
+    stored = False
+    for attempt in attempts():
+        with attempt, engine.transaction() as connection:
+            stored = steps.store_summary(connection, made, messages, sessions[0])
+    return Tidied(dry_run=False, summaries=(made,) if stored and made is not None else ())
+
+
+def _together(one: Tidied, other: Tidied) -> Tidied:
+    return replace(
+        one,
+        merges=(*one.merges, *other.merges),
+        summaries=(*one.summaries, *other.summaries),
+        read=one.read + other.read,
+    )
+
+
+def _finished(engine: Engine, connection: Connection, done: Tidied, kinds: Sequence[TidyKind]) -> Tidied:
+    if "profile" not in kinds:
+        return done
+    return replace(done, lines=_lines(engine, connection, engine.owner))
+
+
+def _lines(engine: Engine, connection: Connection, owner: str) -> tuple[ProfileLine, ...]:
+    stated = tidying.facts(connection, owner=owner)
+    return lines_of(stated, now=engine.clock(), timezone=engine.timezone)
+
+
+def merges(engine: Engine, *, limit: int) -> list[Merge]:
+    """The merges of an owner that hold, newest first."""
+    with engine.transaction() as connection:
+        return tidying.merges(connection, owner=engine.owner, limit=validation.check_limit(limit))
+
+
+def unmerge(engine: Engine, node_id: str) -> int:
+    """Undo the merge of a node, or all merges into it, and give how many nodes stand for themselves again; raises `NotFound`."""
+    node = validation.check_id(node_id, what="node_id")
+    for attempt in attempts():
+        with attempt, engine.transaction() as connection:
+            undone = tidying.undo(connection, node, owner=engine.owner, at=engine.clock())
+    if not undone:
+        raise NotFound(
+            f"expected the id of a memory of this owner that is merged, got {node_id!r}; Memory.merges() lists them"
+        )
+    engine.emit("unmerge", nodes=len(undone))
+    return len(undone)
+
+
+def summaries(engine: Engine, *, session: str | None, limit: int) -> list[Summary]:
+    """What sessions of an owner were about, the latest first."""
+    name = None if session is None else validation.check_name(session, what="session")
+    with engine.transaction() as connection:
+        return tidying.summaries(connection, owner=engine.owner, session=name, limit=validation.check_limit(limit))

@@ -1,0 +1,140 @@
+"""The profile that facts make: the newest value of each slot, and a text of it within a budget of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta, tzinfo
+from typing import TypeVar
+
+from ...types import ProfileLine, ProfileSource
+from ..text.fence import one_line
+from .facts import SECTIONS, Fact
+
+T = TypeVar("T")
+
+# A plan is open for so long after its day, and one without a day for so long after it was said last.
+OVERDUE = timedelta(days=7)
+UNDATED = timedelta(days=60)
+MOST_MISSES = 5  # lines that found no room, until no shorter one is tried
+TITLES: Mapping[str, str] = {
+    "about": "About",
+    "instructions": "Standing instructions",
+    "preferences": "Preferences",
+    "people": "People",
+    "places": "Places",
+    "work": "Work",
+    "plans": "Open plans",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """A fact with what was said: by which mention, and when."""
+
+    fact: Fact
+    source: ProfileSource
+
+
+def key_of(fact: Fact) -> str:
+    """The key of a fact's slot: `profile:SECTION:SLOT`."""
+    return f"profile:{fact.section}:{fact.slot}"
+
+
+def lines_of(stated: Iterable[Stated], *, now: datetime, timezone: tzinfo | None = None) -> tuple[ProfileLine, ...]:
+    """The lines that hold now, by section; in each the one that was said most recently comes first.
+
+    What is said later takes the place of what the same slot held before, which stays in `former`. A plan that was done, or whose
+    day is over for a week, is no line any more, and neither is one without a day that was said two months ago.
+    """
+    held: dict[str, ProfileLine] = {}
+    words: dict[str, tuple[str, ...]] = {}
+    for each in sorted(stated, key=lambda one: (one.source.at, one.source.seq, one.source.mention_id)):
+        fact, key = each.fact, key_of(each.fact)
+        if fact.retracts:
+            _retract(held, words, fact)
+            continue
+        before = held.get(key)
+        line = ProfileLine(
+            key=key, section=fact.section, text=fact.line, value=fact.value, due=fact.due, sources=(each.source,)
+        )
+        if before is not None and _same(before.value, fact.value):
+            line = replace(line, sources=(each.source, *before.sources), former=before.former)
+        elif before is not None:
+            line = replace(line, former=(replace(before, former=()), *before.former))
+        held[key] = line
+        words[key] = fact.words
+    today = now.astimezone(timezone or now.tzinfo).date()
+    open_lines = [line for line in held.values() if line.section != "plans" or _is_open(line, now=now, today=today)]
+    return tuple(sorted(open_lines, key=lambda line: (SECTIONS.index(line.section), _order(line))))
+
+
+def _order(line: ProfileLine) -> tuple[object, ...]:
+    if line.section == "plans":
+        return (line.due is None, line.due or date.max, line.key)
+    return (-line.said_at.timestamp(), line.key)
+
+
+def _same(one: str, other: str) -> bool:
+    return one.casefold() == other.casefold()
+
+
+def _retract(held: dict[str, ProfileLine], words: dict[str, tuple[str, ...]], fact: Fact) -> None:
+    if fact.section == "plans":
+        done = set(fact.words[1:])
+        for key in [key for key, line in held.items() if line.section == "plans"]:
+            verb, *others = words[key] or ("",)
+            if verb == fact.words[0] and (not others or done & set(others)):
+                del held[key]
+        return
+    key = key_of(fact)
+    before = held.get(key)
+    if before is not None and (
+        _same(before.value, fact.value) or fact.value.casefold() in before.value.casefold().split()
+    ):
+        del held[key]
+
+
+def _is_open(line: ProfileLine, *, now: datetime, today: date) -> bool:
+    return line.due >= today - OVERDUE if line.due is not None else line.said_at >= now - UNDATED
+
+
+def profile_text(
+    lines: Sequence[ProfileLine], *, budget: int, count: Callable[[str], int], today: date
+) -> tuple[str, tuple[ProfileLine, ...]]:
+    """A text of as many lines as fit `budget` tokens, and these lines: of each section its first, then its second, and so on."""
+    by_section = {name: [line for line in lines if line.section == name] for name in SECTIONS}
+    chosen: list[ProfileLine] = []
+    misses = 0
+    for line in _in_turns(list(by_section.values())):
+        if budget <= 0 or misses == MOST_MISSES:
+            break
+        if count(_text([*chosen, line], today)) <= budget:
+            chosen.append(line)
+        else:
+            misses += 1
+    shown = tuple(line for line in lines if line in chosen)
+    return _text(shown, today), shown
+
+
+def _in_turns(groups: Sequence[Sequence[T]]) -> list[T]:
+    longest = max(map(len, groups), default=0)
+    return [group[place] for place in range(longest) for group in groups if place < len(group)]
+
+
+def _text(lines: Sequence[ProfileLine], today: date) -> str:
+    parts = []
+    for name in SECTIONS:
+        some = [_shown(line, today) for line in lines if line.section == name]
+        if some:
+            parts.append(f"{TITLES[name]}: {'; '.join(some)}")
+    return "\n".join(parts)
+
+
+def _shown(line: ProfileLine, today: date) -> str:
+    text = one_line(line.text)
+    if line.due is not None:
+        text += f" (due {line.due.isoformat()}{', overdue' if line.due < today else ''})"
+    elif line.times_said > 2:
+        text += f" (said {line.times_said} times)"
+    return text

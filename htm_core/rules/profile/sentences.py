@@ -1,0 +1,70 @@
+"""Sentences and clauses in which a user speaks of themselves: without quotations, suppositions and tales."""
+
+# ruff: noqa: E501 - lists of words and patterns
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+LONGEST = 4_000  # characters: what is longer was pasted rather than said
+MOST = 40  # sentences of one text
+
+_APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u00a0": " "})
+# A text that is to be written, played, translated or mended is not about its user.
+_TALE = re.compile(
+    r"\b(?:imagine|pretend|role-?play|as if you|act as|you are now|write (?:me )?(?:a|an|the|some) |(?:short )?stor(?:y|ies)|poem|lyrics|"
+    r"translat\w+|rewrite|rephrase|paraphrase|proofread|summari[sz]e (?:this|the following)|fix this|fictional|novel|screenplay|"
+    r"for example|e\.g\.|lorem ipsum|cover letter|dear (?:sir|madam|hiring))\b|```|<\w+[^>]*>|\bdef \w+\(|^\s*[{\[]",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"\"[^\"]*\"|\u00ab[^\u00bb]*\u00bb|(?m:^>.*$)")
+_ABBREVIATED = re.compile(r"\b(Dr|Mr|Mrs|Ms|St|Prof|Jr|Sr|No|vs|etc|approx|Mt|Ave|Inc|Ltd|Co)\.")
+_DOT = "\u2024"  # stands for the full stop of an abbreviation while sentences are split
+_SENTENCE = re.compile(r"(?<=[.!?\u2026])\s+|\n+")
+# What makes of a sentence a supposition, a memory or somebody else's word.
+_UNSURE = re.compile(
+    r"\b(?:if|unless|wish|wished|would|could|might|maybe|perhaps|hypothetically|supposedly|suppose|used to|almost|nearly|dream(?:t|ed)?|"
+    r"joking|kidding|lie|lied|wonder|not sure|as though|as a joke|ironically|said|says|told|asked|claims?|claimed)\b",
+    re.IGNORECASE,
+)
+_OPENER = re.compile(
+    r"^(?:(?:hi|hello|hey|well|so|oh|ok|okay|also|and|but|yes|yeah|yep|no|nope|sorry|thanks|thank you|great|sure|actually|anyway|btw|"
+    r"by the way|fyi|honestly|please note(?: that)?|note that|remember that|just so you know|you should know that|for your information|"
+    r"as you know|i mean|correction|update|good morning|good evening|right|now|and then|then)\b[\s,:;!.\u2014-]*)+",
+    re.IGNORECASE,
+)
+# Where a sentence turns to another fact about its speaker.
+_CLAUSE = re.compile(
+    r"\s*[;:\u2014]\s+|,?\s+(?:and|but|so|because|since|though|although)\s+(?=(?:i|i'm|i've|i'll|we|we're|my|our|the user)\b)"
+    r"|,\s+(?=(?:i|i'm|i've|i'll|we|my|our|but|though|although|by the way|thanks|maybe|which|who|so|because)\b)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TellingSentence:
+    """A sentence of a user: its own words, its clauses without openers, and whether it asks or only supposes."""
+
+    text: str
+    clauses: tuple[str, ...]
+    asks: bool
+    unsure: bool
+
+
+def sentences(text: str) -> Iterator[TellingSentence]:
+    """The sentences of a text in which its user may speak of themselves; none of a tale, of code, or of what was pasted."""
+    if len(text) > LONGEST or _TALE.search(text):
+        return
+    plain = _QUOTED.sub(" \u2026 ", text.translate(_APOSTROPHES))
+    plain = _ABBREVIATED.sub(rf"\1{_DOT}", plain)
+    for each in _SENTENCE.split(plain)[:MOST]:
+        said = " ".join(each.split())
+        if not said:
+            continue
+        bare = _OPENER.sub("", said)
+        parts = (_OPENER.sub("", part).rstrip(" .!?,\u2026").replace(_DOT, ".") for part in _CLAUSE.split(bare))
+        clauses = tuple(part for part in parts if part)
+        yield TellingSentence(
+            said.replace(_DOT, "."), clauses, said.rstrip(")\"' ").endswith("?"), _UNSURE.search(bare) is not None
+        )

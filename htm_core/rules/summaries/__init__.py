@@ -1,0 +1,1 @@
+"""What a conversation was about, in its own words."""

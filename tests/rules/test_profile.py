@@ -1,0 +1,137 @@
+"""What a text says of its user, and the profile that many of them make."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.profile import is_meant, profile_of, read_chats
+from htm_core.rules.profile.due import due_day
+from htm_core.rules.profile.facts import SECTIONS, facts_of
+from htm_core.rules.profile.profile import Stated, lines_of, profile_text
+from htm_core.types import ProfileLine, ProfileSource
+
+NOW = datetime(2026, 5, 6, 12, tzinfo=UTC)  # a Wednesday
+NOBODYS = (
+    "What if I lived in Rome?", "She said that her name is Carla.", "I wish I lived in Rome.", "Imagine I'm a pirate called Redbeard.",
+    'Translate "my name is Pierre" into Italian.', '"I live in a castle", said the king.', "If my name was Bob, would you laugh?",
+    "I'm happy with the answer.", "I like how you explained that.", "I love it.", "I love you!", "I'm sorry, I'm tired.", "Never mind.",
+    "I work at home.", "Thanks!", "def f(x): return x", "I'm in Madrid this week.", "I moved to Python 3.12.", "I prefer not to say.",
+    "Call me later.", "I need to pay attention.", "> I live in Oslo", "I used to live in Rome.", "I might move to Spain.",
+)  # fmt: skip
+
+
+def lines(*said: tuple[str, datetime], now: datetime = NOW) -> tuple[ProfileLine, ...]:
+    stated = [
+        Stated(
+            fact=fact, source=ProfileSource(mention_id=str(place), node_id=str(place), session="s", at=at, seq=place)
+        )
+        for place, (text, at) in enumerate(said)
+        for fact in facts_of(text, at=at)
+    ]
+    return lines_of(stated, now=now)
+
+
+def shown(*said: str) -> list[str]:
+    return [line.text for line in lines(*((text, NOW + timedelta(minutes=place)) for place, text in enumerate(said)))]
+
+
+@pytest.mark.parametrize("text", NOBODYS)
+def test_what_says_nothing_of_its_user_gives_nothing(text: str) -> None:
+    assert facts_of(text, at=NOW) == []
+
+
+@pytest.mark.parametrize("half", ["test", "develop"])
+def test_the_chats_give_the_lines_that_they_should_and_no_others(half: str) -> None:
+    made = wrong = missing = 0
+    for chat in (chat for chat in read_chats() if chat.half == half):
+        found = profile_of(chat)
+        made += len(found)
+        wrong += sum(not any(is_meant(each, *one) for one in [*chat.expected, *chat.allowed]) for each in found)
+        missing += sum(not any(is_meant(each, *one) for each in found) for one in chat.expected)
+    assert made > 35
+    assert wrong <= 0.05 * made
+    assert missing <= 0.2 * made
+
+
+def test_the_newest_value_holds_and_the_former_is_kept() -> None:
+    [line] = lines(("I live in Lisbon.", NOW), ("I live in Porto now.", NOW + timedelta(days=3)))
+    assert line.text == "Lives in Porto"
+    assert [former.text for former in line.former] == ["Lives in Lisbon"]
+    assert line.key == "profile:places:home"
+
+
+def test_what_is_said_again_is_one_line_with_all_its_sources_the_newest_first() -> None:
+    [line] = lines(("I love jazz.", NOW), ("I really love jazz!", NOW + timedelta(days=1)))
+    assert line.times_said == 2
+    assert line.said_at == NOW + timedelta(days=1)
+
+
+def test_a_liking_that_turned_is_the_new_one() -> None:
+    assert shown("I love jazz.", "I hate jazz.") == ["Dislikes jazz"]
+
+
+def test_what_is_taken_back_is_no_line() -> None:
+    assert shown("I work for Siemens.", "I don't work for Siemens any more.") == []
+    assert shown("My girlfriend is Nora.", "I broke up with Nora.") == []
+
+
+def test_a_plan_is_open_until_it_is_done() -> None:
+    said = [("I'll buy the tickets on Saturday.", NOW)]
+    [line] = lines(*said)
+    assert line.due == date(2026, 5, 9)
+    assert lines(*said, ("I bought the tickets.", NOW + timedelta(days=1))) == ()
+    assert lines(*said, ("I bought the bread.", NOW + timedelta(days=1))) != ()
+
+
+def test_a_plan_is_open_until_its_day_is_over_for_a_week_and_one_without_a_day_for_two_months() -> None:
+    dated, undated = ("I'll call Ann tomorrow.", NOW), ("I need to renew my passport.", NOW)
+    assert len(lines(dated, undated, now=NOW + timedelta(days=8))) == 2
+    assert len(lines(dated, undated, now=NOW + timedelta(days=9))) == 1
+    assert lines(dated, undated, now=NOW + timedelta(days=61)) == ()
+
+
+@pytest.mark.parametrize(
+    ("plan", "day"),
+    [("call on Friday", date(2026, 5, 8)), ("pay in two weeks", date(2026, 5, 20)), ("order before Monday", date(2026, 5, 10)),
+     ("pay by 30 June", date(2026, 6, 30)), ("pay on the 1st", date(2026, 6, 1)), ("pay the rent", None)],
+)  # fmt: skip
+def test_a_day_in_a_plan_lies_ahead(plan: str, day: date | None) -> None:
+    assert due_day(plan, at=NOW)[0] == day
+
+
+def test_a_text_keeps_to_its_budget_and_every_section_has_its_first_line_before_any_has_its_second() -> None:
+    known = lines(
+        ("I love jazz.", NOW),
+        ("I love opera.", NOW),
+        ("I love rain.", NOW),
+        ("My sister Clara is here.", NOW),
+        ("I live in Oslo.", NOW),
+    )
+    for budget in range(0, 40, 4):
+        text, chosen = profile_text(known, budget=budget, count=lambda text: len(text.split()), today=NOW.date())
+        assert len(text.split()) <= budget
+        assert all(line.text in text for line in chosen)
+    _, chosen = profile_text(known, budget=11, count=lambda text: len(text.split()), today=NOW.date())
+    assert {"people", "places"} <= {line.section for line in chosen}
+
+
+@given(st.text(max_size=400))
+def test_any_text_is_read(text: str) -> None:
+    for fact in facts_of(text, at=NOW):
+        assert fact.section in SECTIONS
+        assert fact.value
+
+
+@given(
+    st.permutations(
+        ["I live in Oslo.", "I love jazz.", "My sister Clara is here.", "I work for Siemens.", "My name is Ann."]
+    )
+)
+def test_the_order_of_facts_that_have_nothing_to_do_with_each_other_does_not_matter(said: list[str]) -> None:
+    assert sorted(shown(*said)) == sorted(
+        ["Lives in Oslo", "Likes jazz", "Sister: Clara", "Works for Siemens", "Name: Ann"]
+    )
