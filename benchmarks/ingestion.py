@@ -23,6 +23,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,8 +88,14 @@ class Spent:
     @classmethod
     def now(cls, server: psutil.Process) -> Spent:
         """Read all three."""
-        times = [each.cpu_times() for each in (server, *server.children(recursive=True))]
-        return cls(time.perf_counter(), time.process_time(), sum(each.user + each.system for each in times))
+        total = 0.0
+        for each in server.children(recursive=True):
+            with suppress(psutil.NoSuchProcess):  # it has just ended: its parent has its time
+                times = each.cpu_times()
+                total += times.user + times.system
+        times = server.cpu_times()
+        total += times.user + times.system + times.children_user + times.children_system
+        return cls(time.perf_counter(), time.process_time(), total)
 
     def since(self, before: Spent) -> Spent:
         """What was spent after another moment."""

@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from pgvector import HalfVector
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -27,6 +26,7 @@ from benchmarks.corpus import START, Corpus, RandomEmbedder
 from htm_core import Draft, Memory, Settings, Signals, Window, shutdown
 from htm_core.runtime.process import runtime
 from htm_core.store import indexes
+from htm_core.store.connection import HalfVector
 
 BATCH = 1_000
 TENANT = "bench"

@@ -39,6 +39,7 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=100, help="single rows of a block")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as home:
+        Path(home).chmod(0o755)  # so that the data are in it, where this is root
         os.environ["HTM_HOME"] = home
         filled = Latency(given.nodes, given.calls)
         with filled.memory() as memory:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from htm_core.store.database import Database
+from htm_core.store.database import Connection, Database
 
 _SCRIPT = """
 with made as (
@@ -38,12 +38,29 @@ def add_backlog(
 
     They came `age` seconds ago. With `bulk` they are a part of an import.
     """
-    tenant = tenant or f"busy-{uuid.uuid4().hex[:12]}"
     with database.owner() as connection:
-        connection.execute("insert into tenants (tenant) values (%s) on conflict do nothing", [tenant])
-        connection.execute(
-            "insert into models (tenant, name, active) values (%s, %s, true) on conflict do nothing", [tenant, model]
+        return insert_backlog(
+            connection, count, model=model, tenant=tenant, owners=owners, bulk=bulk, passages=passages, age=age
         )
-        values = {"tenant": tenant, "count": count, "owners": owners, "model": model, "bulk": bulk}
-        connection.execute(_SCRIPT, values | {"passages": passages, "age": -age})
+
+
+def insert_backlog(
+    connection: Connection,
+    count: int,
+    *,
+    model: str,
+    tenant: str | None = None,
+    owners: int = 1,
+    bulk: bool = False,
+    passages: int = 1,
+    age: float = 0.0,
+) -> str:
+    """`add_backlog` on a connection of the owner's: for many tenants, since a new connection takes longer than a few rows."""
+    tenant = tenant or f"busy-{uuid.uuid4().hex[:12]}"
+    connection.execute("insert into tenants (tenant) values (%s) on conflict do nothing", [tenant])
+    connection.execute(
+        "insert into models (tenant, name, active) values (%s, %s, true) on conflict do nothing", [tenant, model]
+    )
+    values = {"tenant": tenant, "count": count, "owners": owners, "model": model, "bulk": bulk}
+    connection.execute(_SCRIPT, values | {"passages": passages, "age": -age})
     return tenant
