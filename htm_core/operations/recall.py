@@ -35,6 +35,7 @@ from .echoes import answers_first, facts_before_neighbours, repeated_questions
 from .expansion import best_of, expand, total
 from .fresh_vectors import make_fresh_vectors
 from .reranking import reranked
+from .small_talk import small_talk
 
 _log = logging.getLogger("htm.recall")
 
@@ -323,11 +324,14 @@ def _search(engine: Engine, query: RecallQuery) -> tuple[list[Hit], Sequence[str
             found = _fuse_ranks(connection, query) if ranked else search.recall(connection, replace(query, limit=limit))
             hits = found.hits[:limit]
             copy_of = copies([hit.passage for hit in hits], voices=[_speaker(hit) for hit in hits]) if weight else []
-            yielding = sum(original is not None for original in copy_of) + repeated_questions(query, hits)
+            left_out = frozenset[str]() if engine.settings.recall_small_talk else small_talk(query, hits)
+            yielding = (
+                sum(original is not None for original in copy_of) + repeated_questions(query, hits) + len(left_out)
+            )
             if len(hits) - yielding >= query.limit or len(hits) < limit or limit >= RESULTS:
                 break
             limit = min(RESULTS, MORE * limit)
-        hits = _copies_last(hits, copy_of, weight=weight)
+        hits = [hit for hit in _copies_last(hits, copy_of, weight=weight) if hit.node.id not in left_out]
         hits = answers_first(connection, query, hits)
     hits = [
         replace(hit, relevance=relevance(query.text, hit.match, hit.passage, speakers=query.speakers)) for hit in hits
