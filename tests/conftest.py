@@ -64,6 +64,8 @@ SLOW = (  # in the order in which they begin: those that mostly wait before thos
     "tests/docs/test_examples.py",
     "tests/docs/test_notebooks.py",
     "tests/attacks/test_roles.py",
+    "tests/attacks/test_erasure.py",
+    "tests/attacks/test_redaction.py",
     "tests/store/test_embedded_faults.py",
     "tests/attacks/test_campaign.py",
     "tests/attacks/test_storm.py",

@@ -38,6 +38,7 @@ from .expansion import best_of, expand, total
 from .fresh_vectors import make_fresh_vectors
 from .merged import as_one
 from .reranking import reranked
+from .small_talk import small_talk
 from .supersession import present_first
 
 if TYPE_CHECKING:
@@ -335,11 +336,12 @@ def _search(engine: Engine, query: RecallQuery) -> tuple[list[Hit], Sequence[str
         found = _fuse_ranks(read, query) if ranked else _ranked_search(read, replace(query, limit=limit))
         hits = as_one(engine, query, found.hits[:limit])
         copy_of = copies([hit.passage for hit in hits], voices=[_speaker(hit) for hit in hits]) if weight else []
-        yielding = sum(original is not None for original in copy_of) + repeated_questions(query, hits)
+        left_out = frozenset[str]() if engine.settings.recall_small_talk else small_talk(query, hits)
+        yielding = sum(original is not None for original in copy_of) + repeated_questions(query, hits) + len(left_out)
         if len(hits) - yielding >= query.limit or len(found.hits) < limit or limit >= RESULTS:
             break
         limit = min(RESULTS, MORE * limit)
-    hits = _copies_last(hits, copy_of, weight=weight)
+    hits = [hit for hit in _copies_last(hits, copy_of, weight=weight) if hit.node.id not in left_out]
     hits = answers_first(engine, query, hits)
     hits = [
         replace(hit, relevance=relevance(query.text, hit.match, hit.passage, speakers=query.speakers)) for hit in hits

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, get_args
 
+from ..lazy_pattern import LazyPattern
 from .checks import IBAN_LENGTHS, is_card, is_iban
 
 Kind = Literal["private_key", "password", "api_key", "token", "iban", "card", "email", "phone"]
@@ -19,10 +20,10 @@ _DONE = r"(?!\[redacted:)"  # what was redacted before stays as it is
 
 # -- private keys -----------------------------------------------------------------------------------------------------
 
-_KEY_BEGINS = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_ENDS = re.compile(r"-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_LINES = re.compile(r"(?:\s|\\[nr])*(?:[A-Za-z0-9+/=]{16,}(?:\s|\\[nr])*)*")
-_OTHER_KEYS = re.compile(
+_KEY_BEGINS = LazyPattern(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_ENDS = LazyPattern(r"-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_LINES = LazyPattern(r"(?:\s|\\[nr])*(?:[A-Za-z0-9+/=]{16,}(?:\s|\\[nr])*)*")
+_OTHER_KEYS = LazyPattern(
     r"\bAGE-SECRET-KEY-1[A-Z0-9]{58}\b|\bPuTTY-User-Key-File-\d: [^\n]*\n(?:[^\n]*\n){1,80}?Private-MAC: \w+"
 )
 
@@ -44,7 +45,7 @@ def private_keys(text: str) -> Iterator[Span]:
 
 # -- passwords --------------------------------------------------------------------------------------------------------
 
-_IN_URL = re.compile(
+_IN_URL = LazyPattern(
     rf"\b[A-Za-z][A-Za-z0-9+.-]{{1,30}}://[^\s/:@\"'<>]{{0,200}}:{_DONE}([^\s/\"'<>]{{1,200}})@(?=[\w\[.-])"
 )
 SECRET_NAMES = (
@@ -53,21 +54,21 @@ SECRET_NAMES = (
     r"bearer[_-]?token|bot[_-]?token|session[_-]?token|account[_-]?key|shared[_-]?access[_-]?(?:key|signature)|private[_-]?key|"
     r"encryption[_-]?key|credentials?"
 )
-_NAMED = re.compile(
+_NAMED = LazyPattern(
     rf"(?<![A-Za-z0-9])(?P<name>(?:[A-Za-z0-9]{{1,20}}[_-]){{0,4}}(?:{SECRET_NAMES}))(?![A-Za-z0-9])"
     rf"[\"'`]?[ \t]{{0,3}}(?P<sign>:=|=>|=|:(?!=))[ \t]{{0,3}}{_DONE}"
     r"(?:\"(?P<double>[^\"\n]{1,500})\"|'(?P<single>[^'\n]{1,500})'|`(?P<tick>[^`\n]{1,500})`|(?P<bare>[^\s\"'`,;)}\]<>|]{1,500}))",
     re.I,
 )
-_SAID = re.compile(
+_SAID = LazyPattern(
     rf"\b(?:pass(?:word|wd|phrase|code)|pwd)\b[^\n.?!:=]{{0,40}}?\s(?:is|was|has been|to)(?: now)?"
     rf"(?: (?:set|changed|reset|updated) to)?:?\s{{1,3}}{_DONE}"
     r"(?:\"(?P<double>[^\"\n]{1,200})\"|'(?P<single>[^'\n]{1,200})'|`(?P<tick>[^`\n]{1,200})`|(?P<bare>[^\s,;]{1,200}))",
     re.I,
 )
-_PIN = re.compile(r"\bpin(?: code| number)?(?:\s+(?:is|was)|\s?[:=])\s{1,3}(\d{4,8})(?![\w-]|[.,:]\d)", re.I)
+_PIN = LazyPattern(r"\bpin(?: code| number)?(?:\s+(?:is|was)|\s?[:=])\s{1,3}(\d{4,8})(?![\w-]|[.,:]\d)", re.I)
 # Written where a secret would stand: an example, a variable, or a word about the secret.
-_NO_SECRET = re.compile(
+_NO_SECRET = LazyPattern(
     r"(?:none|null|nil|true|false|undefined|empty|optional|required|str(?:ing)?|bytes|int|any|text|value|secret|password|passwd|pwd|"
     r"token|key|hidden|redacted|wrong|incorrect|invalid|missing|expired|weak|strong|safe|secure|unsafe|not|no|yes|please|the|a|an|my|your|his|"
     r"her|our|their|in|on|at|too|very|still|same|different|changed|reset|stored|saved|kept|needed|unknown|lost|forgotten|example|"
@@ -77,8 +78,8 @@ _NO_SECRET = re.compile(
     re.I | re.S,
 )
 _NAMES = ("pass", "pwd", "secret", "key", "token", "access", "credential")  # one of which is in each of the names above
-_UPPER_NAME = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+")
-_WORD = re.compile(r"[A-Za-z]+[.!?:]*")
+_UPPER_NAME = LazyPattern(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+")
+_WORD = LazyPattern(r"[A-Za-z]+[.!?:]*")
 
 
 def passwords(text: str) -> Iterator[Span]:
@@ -129,7 +130,7 @@ def _stands_alone(text: str, end: int, value: str) -> bool:
 
 # -- keys and tokens --------------------------------------------------------------------------------------------------
 
-_API_KEY = re.compile(
+_API_KEY = LazyPattern(
     r"(?<![A-Za-z0-9_-])(?:"
     r"sk-(?:proj|svcacct|admin|ant|or|lf)-[A-Za-z0-9_-]{16,300}|sk-[A-Za-z0-9]{20,100}|pplx-[A-Za-z0-9]{32,64}|gsk_[A-Za-z0-9]{32,64}|"
     r"xai-[A-Za-z0-9]{40,100}|hf_[A-Za-z0-9]{30,40}|r8_[A-Za-z0-9]{30,45}|"  # models
@@ -149,7 +150,7 @@ _API_KEY = re.compile(
     r")(?![A-Za-z0-9])"
 )
 _JWT = r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{4,8000}\.[A-Za-z0-9_-]{0,2000}"
-_TOKEN = re.compile(
+_TOKEN = LazyPattern(
     rf"{_JWT}|\bbearer\s{{1,3}}{_DONE}(?P<bearer>(?=[A-Za-z._~+/-]{{0,200}}\d)[A-Za-z0-9._~+/-]{{16,4000}}={{0,2}})|"
     rf"\bauthorization[\"']?\s?[:=]\s?[\"']?(?:basic|token|digest|apikey|negotiate)\s{{1,3}}{_DONE}(?P<given>[A-Za-z0-9._~+/-]{{6,4000}}={{0,2}})",
     re.I,
@@ -175,13 +176,13 @@ def tokens(text: str) -> Iterator[Span]:
 
 # -- numbers with check digits ----------------------------------------------------------------------------------------
 
-_CARD = re.compile(
+_CARD = LazyPattern(
     r"(?<![\w=+-])(?<!\d[.,])(?:\d{13,19}|\d{4}(?P<a>[ -])\d{4}(?P=a)\d{4}(?P=a)\d{4}(?:(?P=a)\d{1,3})?|"
     r"\d{4}(?P<b>[ -])\d{6}(?P=b)\d{4,5})"
     r"(?![\w=+]|[.,-]\d|-\w)"
 )
-_LONG = re.compile(r"\d{4}[ -]?\d{4}")
-_IBAN_BEGINS = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?=[ -]?[A-Za-z0-9])")
+_LONG = LazyPattern(r"\d{4}[ -]?\d{4}")
+_IBAN_BEGINS = LazyPattern(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?=[ -]?[A-Za-z0-9])")
 
 
 def cards(text: str) -> Iterator[Span]:
@@ -220,11 +221,11 @@ def _after(text: str, start: int, count: int) -> int | None:
 # -- e-mail and phone -------------------------------------------------------------------------------------------------
 
 _FILES = "png|jpe?g|gif|svg|webp|ico|css|scss|js|mjs|ts|tsx|jsx|json|ya?ml|toml|xml|html?|py|rs|go|java|md|txt|sh|lock|zip|gz|pdf"
-_EMAIL = re.compile(
+_EMAIL = LazyPattern(
     r"(?<![\w.+%'-])(?!git@)[\w.+%'-]{1,64}@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}"
     rf"(?!(?:{_FILES})\b)[A-Za-z\u00a1-\uffff]{{2,24}}(?![\w@])",
 )
-_PHONE = re.compile(
+_PHONE = LazyPattern(
     r"(?<![\w+/=.@-])(?:"
     r"\+[1-9]\d{0,2}(?:[ .\-/()]{0,2}\d){6,13}|"  # +47 22 12 34 56
     r"00[1-9]\d{0,2}[ .\-/](?:[ .\-/()]{0,2}\d){6,12}|"  # 0049 170 1234567
@@ -233,14 +234,14 @@ _PHONE = re.compile(
     r"0[1-9]\d{0,3}[ /-]\d(?:[ -]?\d){4,9}"  # 07700 900123, 030/1234567
     r")(?![\w=+]|[./:-]\d)"
 )
-_CALLED = re.compile(
+_CALLED = LazyPattern(
     r"\b(?:phone|tel|telephone|mobile|cell|cellphone|fax|call|text|ring|whatsapp|sms|signal)(?:'s)?\b[^\d\n+]{0,24}(?<![\w.,/])"
     r"(\d(?:[ .\-/()]{0,2}\d){6,13})(?![\w%]|[.,:/-]\d)",
     re.I,
 )
 _CALLS = ("phone", "tel", "mobile", "cell", "fax", "call", "text", "ring", "whatsapp", "sms", "signal")
-_DIGITS = re.compile(r"\d[ .\-/()]{0,3}\d[ .\-/()]{0,3}\d[ .\-/()]{0,3}\d")
-_DATE = re.compile(
+_DIGITS = LazyPattern(r"\d[ .\-/()]{0,3}\d[ .\-/()]{0,3}\d[ .\-/()]{0,3}\d")
+_DATE = LazyPattern(
     r"\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./](?:\d{4}|\d{2}(?!\d))|(?:19|20)\d{2}\s?[-/]\s?(?:19|20)\d{2}"
 )
 

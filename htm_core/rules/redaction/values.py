@@ -12,6 +12,7 @@ from typing import Any
 
 from ...errors import InvalidInput
 from ...types import CollectionItem, Draft
+from ..lazy_pattern import LazyPattern
 from ..limits import NAME_LENGTH
 from .kinds import SECRET_NAMES, Kind
 from .redactor import Redactor, marker
@@ -21,9 +22,9 @@ REDACTED = "htm_redacted"
 # Texts below these keys are ids: long digits in them are no numbers of cards and phones.
 _IDS = frozenset(("id", "tool_call_id", "call_id", "run_id", "thread_id", "thread", "checkpoint_id"))
 _NUMBERS: tuple[Kind, ...] = ("iban", "card", "phone")
-_SECRET = re.compile(rf"(?:[A-Za-z0-9]{{1,20}}[_-]){{0,4}}(?:{SECRET_NAMES})", re.I)
-_BASE64 = re.compile(r"[A-Za-z0-9+/_\s-]{256,}={0,2}\s*")
-_DATA_URL = re.compile(r"data:[\w/+.-]{1,100};base64,")
+_SECRET = LazyPattern(rf"(?:[A-Za-z0-9]{{1,20}}[_-]){{0,4}}(?:{SECRET_NAMES})", re.I)
+_BASE64 = LazyPattern(r"[A-Za-z0-9+/_\s-]{256,}={0,2}\s*")
+_DATA_URL = LazyPattern(r"data:[\w/+.-]{1,100};base64,")
 _MARK = "$htm"  # of values that JSON has no type for: integration/exact_json.py
 _LONG_NUMBER = 10**12  # an integer from here on may be a card's number
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
+
+from ..lazy_pattern import LazyPattern
 
 LONGEST = 120  # characters: what is longer says something
 
@@ -90,7 +93,7 @@ _NICE_TIME = frozenset(
      "dinner", "holiday")
 )  # fmt: skip
 # After these a name, or a word such as "everyone", may be called.
-_CALLS = re.compile(
+_CALLS = LazyPattern(
     r"\b(?:thanks|thank you|thank u|thx|ty|hi|hello|hey|hiya|howdy|good (?:morning|afternoon|evening|night)|morning|bye|goodbye|"
     r"goodnight|cheers|welcome|welcome back|congrats|congratulations|sorry|take care|see you(?: later| soon)?|no problem|"
     r"no worries|you are welcome|youre welcome|nice to meet you|good luck|good job|great job|well done|"
@@ -102,16 +105,16 @@ _EVERYBODY = frozenset(
      "anyway", "boss", "pal")
 )  # fmt: skip
 # Words that are written like names and say more than whom is spoken to.
-_NO_NAME = re.compile(
+_NO_NAME = LazyPattern(
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september|october|november|"
     r"december|i|i'm|christmas|easter|thanksgiving|today|tomorrow|tonight|yesterday|the|computer|monday|noon|no|yes|yeah|nope|never",
     re.I,
 )
-_LAUGH = re.compile(r"(?:a*(?:ha|he|hi|ho){2,}h*a*|(?:lo+l)+|l+m+f?a+o+|x+d+)")
-_DRAWN_OUT = re.compile(r"([a-z])\1{2,}")
-_ALTERNATIVE = re.compile(r"\[([^\]]*)\]")
-_SPLIT = re.compile(r"[\s.,!?;:\u2026~*_()\"\u201c\u201d\u2013\u2014/\\-]+")
-_EMOTICON = re.compile(
+_LAUGH = LazyPattern(r"(?:a*(?:ha|he|hi|ho){2,}h*a*|(?:lo+l)+|l+m+f?a+o+|x+d+)")
+_DRAWN_OUT = LazyPattern(r"([a-z])\1{2,}")
+_ALTERNATIVE = LazyPattern(r"\[([^\]]*)\]")
+_SPLIT = LazyPattern(r"[\s.,!?;:\u2026~*_()\"\u201c\u201d\u2013\u2014/\\-]+")
+_EMOTICON = LazyPattern(
     r"(?::[-'o^]?[)(DPpOo3/\\|*\]\[]+|[;=][-'o^]?[)(DP]+|\b[xX]D+\b|[)(]+[-'o]?[:;=]|<3+|\^[_.]?\^|-_+-|:'\(|\bxo(?:xo)*\b)"
 )
 
@@ -141,11 +144,10 @@ def _plain_word(word: str) -> str:
 
 def _only_phrases(words: list[str], written: list[str]) -> bool:
     """Whether words are phrases one after the other, up to a name that is called at the end."""
+    known, most = _known()
     at = 0
     while at < len(words):
-        length = next(
-            (n for n in range(min(_MOST, len(words) - at), 0, -1) if " ".join(words[at : at + n]) in _KNOWN), 0
-        )
+        length = next((n for n in range(min(most, len(words) - at), 0, -1) if " ".join(words[at : at + n]) in known), 0)
         if length:
             at += length
             continue
@@ -192,5 +194,8 @@ def _read(lines: str) -> Iterator[str]:
             yield from _spelled(phrase)
 
 
-_KNOWN = frozenset(_read(_PHRASES))
-_MOST = max(phrase.count(" ") + 1 for phrase in _KNOWN)
+@cache
+def _known() -> tuple[frozenset[str], int]:
+    """All phrases, and how many words the longest has."""
+    phrases = frozenset(_read(_PHRASES))
+    return phrases, max(phrase.count(" ") + 1 for phrase in phrases)

@@ -1,0 +1,28 @@
+"""Small talk is no fact: it stays in the log and the timeline, and is left out of what recall finds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..rules.text.small_talk import is_small_talk
+from ..store.search import RecallQuery
+from ..types import DEFAULT_IMPORTANCE, Hit
+
+
+def small_talk(query: RecallQuery, hits: Sequence[Hit]) -> frozenset[str]:
+    """The ids of hits that are nothing but small talk of a conversation.
+
+    None for a query that is small talk itself, or that asks for words in quotation marks. What was remembered under a key, with an
+    importance or without a speaker's role was meant to be found.
+    """
+    if query.phrases or is_small_talk(query.text):
+        return frozenset()
+    return frozenset(
+        hit.node.id
+        for hit in hits
+        if hit.mention is not None
+        and hit.mention.role in ("user", "assistant")
+        and not hit.node.keys
+        and hit.node.importance <= DEFAULT_IMPORTANCE
+        and is_small_talk(hit.content)
+    )

@@ -1,0 +1,47 @@
+"""Regular expressions that are compiled when they are first used: a program that never needs them does not wait for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+
+class LazyPattern:
+    """A regular expression, with those methods of a compiled one that are used here."""
+
+    __slots__ = ("_compiled", "_flags", "_text")
+
+    def __init__(self, text: str, flags: re.RegexFlag = re.NOFLAG) -> None:
+        self._text, self._flags = text, flags
+        self._compiled: re.Pattern[str] | None = None
+
+    @property
+    def compiled(self) -> re.Pattern[str]:
+        """The compiled expression."""
+        if self._compiled is None:
+            self._compiled = re.compile(self._text, self._flags)
+        return self._compiled
+
+    def search(self, text: str, start: int = 0) -> re.Match[str] | None:
+        """The first match at or after a place."""
+        return self.compiled.search(text, start)
+
+    def match(self, text: str, start: int = 0) -> re.Match[str] | None:
+        """The match that begins at a place."""
+        return self.compiled.match(text, start)
+
+    def fullmatch(self, text: str) -> re.Match[str] | None:
+        """The match of the whole text."""
+        return self.compiled.fullmatch(text)
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        """All matches, one after the other."""
+        return self.compiled.finditer(text)
+
+    def sub(self, replacement: str, text: str) -> str:
+        """A text with each match replaced."""
+        return self.compiled.sub(replacement, text)
+
+    def split(self, text: str) -> list[str]:
+        """The parts of a text between the matches; an expression here has no groups."""
+        return [part for part in self.compiled.split(text) if part is not None]
