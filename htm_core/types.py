@@ -147,6 +147,7 @@ class Hit:
     `mentions` are those that satisfy the filters, newest first. `signals`, with `explain`, is what each signal added to the
     score. `before`, with a `budget` that has room for it, is the message right before `mention` in its session. `ended` says that
     none of these mentions holds any more (`Mention.valid`), `holds` what a model should know of that, such as "until 12 May 2026".
+    `stale` says that it was not said again for longer than `Settings.stale_after` allows.
     """
 
     node: Node
@@ -161,6 +162,7 @@ class Hit:
     before: Mention | None = None
     ended: bool = False
     holds: str | None = None
+    stale: bool = False
 
     @property
     def content(self) -> str:

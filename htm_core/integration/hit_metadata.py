@@ -34,6 +34,7 @@ def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe 
         "trust": said and said.trust,
         "holds": hit.holds,
         "ended": hit.ended,
+        "stale": hit.stale,
         "degraded": degraded,
         "timeframe": timeframe and timeframe.note,
     }
