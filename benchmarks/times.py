@@ -3,8 +3,8 @@
     python -m benchmarks.times
 
 Own text: 40 facts of one person, each with a former value and a present one, and 20 facts that never changed. The former values
-were said 500 days ago, the present ones 20 days ago, what never changed 500 days ago. Each is asked for once, in words that fit both
-values.
+were said 500 days ago, the present ones 20 days ago, what never changed 500 days ago. Each is asked for once, in words that fit
+both values.
 """
 
 from __future__ import annotations
@@ -112,13 +112,16 @@ def _place(found: Sequence[str], statement: str) -> int:
 
 def main() -> None:
     """Print a line for each way in which former values are worded, with decay and without."""
-    for name, former in (
-        ("the former value says nothing", "{}."),
-        ("the former value says until when", "{} until May 2026."),
+    plain, until = "{}.", "{} until May 2026."
+    for name, former, words, decay in (
+        ("the former value says nothing", plain, True, False),
+        ("the former value says nothing, decay on", plain, True, True),
+        ("the former value says until when, which is not read", until, False, False),
+        ("the former value says until when", until, True, False),
+        ("the former value says until when, decay on", until, True, True),
     ):
-        for decay in (False, True):
-            figures = ", ".join(f"{what} {share:.1%}" for what, share in measure(former, decay=decay).items())
-            print(f"{name}, decay {'on' if decay else 'off'}: {figures}")
+        figures = measure(former, decay=decay, words=words).items()
+        print(f"{name}: {', '.join(f'{what} {share:.1%}' for what, share in figures)}")
     shutdown()
 
 
