@@ -122,6 +122,14 @@ class Settings(BaseModel):
         default=(),
         description="how long memories of a tag or a role are kept, as pairs or a mapping, unless they say so",
     )
+    decay: tuple[tuple[Annotated[str, Field(min_length=1)], timedelta], ...] = Field(
+        default=(),
+        description="the half-life of memories of a tag or a role in recall, as pairs or a mapping; none: age counts nothing",
+    )
+    stale_after: tuple[tuple[Annotated[str, Field(min_length=1)], timedelta], ...] = Field(
+        default=(),
+        description="how long after they were last said memories of a tag or a role are marked as not confirmed since",
+    )
     expired_grace: timedelta = Field(
         default=timedelta(days=30), description="how long after it has expired a memory is deleted for good"
     )
@@ -135,12 +143,12 @@ class Settings(BaseModel):
         description="text search configuration of a new tenant; one of your own with its schema, as in public.my_german",
     )
 
-    @field_validator("expiry", mode="before")
+    @field_validator("expiry", "decay", "stale_after", mode="before")
     @classmethod
     def _pairs(cls, given: Any) -> Any:
         return tuple(given.items()) if isinstance(given, Mapping) else given
 
-    @field_validator("expiry")
+    @field_validator("expiry", "decay", "stale_after")
     @classmethod
     def _lasts(cls, given: tuple[tuple[str, timedelta], ...]) -> tuple[tuple[str, timedelta], ...]:
         for name, length in given:

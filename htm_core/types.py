@@ -186,6 +186,7 @@ class Hit:
     `mentions` are those that satisfy the filters, newest first. `signals`, with `explain`, is what each signal added to the
     score. `before`, with a `budget` that has room for it, is the message right before `mention` in its session. `ended` says that
     none of these mentions holds any more (`Mention.valid`), `holds` what a model should know of that, such as "until 12 May 2026".
+    `stale` says that it was not said again for longer than `Settings.stale_after` allows.
     `formerly` is what it superseded, the latest first, and `superseded_by` what superseded it: then it stands below that one.
     """
 
@@ -203,6 +204,7 @@ class Hit:
     holds: str | None = None
     formerly: tuple[Supersession, ...] = ()
     superseded_by: Supersession | None = None
+    stale: bool = False
 
     @property
     def content(self) -> str:

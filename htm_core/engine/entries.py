@@ -19,7 +19,7 @@ from ..rules.text import tags
 from ..rules.text.passages import lexical_text, split
 from ..rules.text.traits import traits, without_wishes
 from ..rules.timeframes.validity import find_validity, read_validity
-from ..rules.times import default_lifetime, expiry_of, one_span
+from ..rules.times import expiry_of, length_for, one_span
 from ..rules.trust import check_source, check_trust, is_trusted_speaker
 from ..settings import Settings
 from ..store.records import Entry, PassageDraft
@@ -103,7 +103,7 @@ class Preparer:
         """From when on a draft is hidden: as it says itself, else by the settings for its tags and its role."""
         ttl = draft.ttl
         if ttl is None and draft.expires_at is None:
-            ttl = default_lifetime(self.settings.expiry, tags=tags, role=draft.role)
+            ttl = length_for(self.settings.expiry, tags=tags, role=draft.role)
         return expiry_of(ttl, draft.expires_at, at=at)
 
     def _validity(self, draft: Draft, *, at: datetime) -> tuple[Window | None, str | None]:

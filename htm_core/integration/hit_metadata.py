@@ -38,6 +38,7 @@ def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe 
         "trust": said and said.trust,
         "holds": hit.holds,
         "ended": hit.ended,
+        "stale": hit.stale,
         "place": origin and origin.place,
         "times_said": hit.times_said,
         "degraded": degraded,

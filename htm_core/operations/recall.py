@@ -32,7 +32,7 @@ from ..rules.trust import check_sources, check_trust
 from ..settings import Signals
 from ..store.search import Filters, Reader, RecallQuery, preceding
 from ..types import AppliedTimeframe, Hit, Mode, Recall, Scope, Source, TimeframeLike, Timings, Window
-from .current import current_first
+from .current import in_time
 from .echoes import answers_first, facts_before_neighbours, repeated_questions
 from .expansion import best_of, expand, total
 from .fresh_vectors import make_fresh_vectors
@@ -348,7 +348,7 @@ def _search(engine: Engine, query: RecallQuery) -> tuple[list[Hit], Sequence[str
     ]
     if query.signal_weights.echo:
         hits = facts_before_neighbours(hits)
-    hits = current_first(hits, at=_present(engine, query), zone=engine.timezone)
+    hits = in_time(hits, at=_present(engine, query), zone=engine.timezone, settings=engine.settings)
     return [hit for hit in hits[: query.limit] if hit.score >= query.min_score], found.known_speakers
 
 

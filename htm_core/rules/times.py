@@ -30,17 +30,23 @@ def holds_in_words(span: Window | None, *, at: datetime, zone: tzinfo) -> str | 
     """
     if span is None:
         return None
-    last = None if span.stop is None else _day(span.stop - timedelta(microseconds=1), zone)
+    last = None if span.stop is None else day_in_words(span.stop - timedelta(microseconds=1), zone)
     if span.stop is not None and span.stop <= at:
         return f"ended {last}"
     if span.start is not None and span.start > at:
-        return f"from {_day(span.start, zone)}" + (f" to {last}" if last else "")
+        return f"from {day_in_words(span.start, zone)}" + (f" to {last}" if last else "")
     return f"until {last}" if last else None
 
 
-def _day(moment: datetime, zone: tzinfo) -> str:
+def day_in_words(moment: datetime, zone: tzinfo) -> str:
+    """A day such as "12 May 2026"."""
     day = moment.astimezone(zone).date()
     return f"{day.day} {month_name(day.month)} {day.year}"
+
+
+def share_left(age: timedelta, half_life: timedelta) -> float:
+    """What is left of something after a time, of which half is left after the half-life."""
+    return float(0.5 ** max(0.0, age / half_life))
 
 
 def one_span(windows: Sequence[Window], valid: TimeframeLike) -> Window | None:
@@ -78,14 +84,12 @@ def expiry_of(ttl: timedelta | float | None, expires_at: datetime | None, *, at:
         return None  # beyond the year 9999
 
 
-def default_lifetime(
-    expiry: Sequence[tuple[str, timedelta]], *, tags: Sequence[str], role: str | None
-) -> timedelta | None:
-    """How long something of these tags and this role is kept; None for good.
+def length_for(lengths: Sequence[tuple[str, timedelta]], *, tags: Sequence[str], role: str | None) -> timedelta | None:
+    """The length of time that settings give for something of these tags and this role; None where they give none.
 
     A tag says more than a role, and a longer tag more than one above it. Of tags that say as much, the longest time counts.
     """
-    known = dict(expiry)
+    known = dict(lengths)
     if not known:
         return None
     above = {

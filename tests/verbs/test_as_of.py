@@ -251,3 +251,50 @@ def test_conditions_that_make_no_sense_are_refused(open: Callable[..., Memory], 
                 memory.get("x", **given)
             with pytest.raises(InvalidInput):
                 memory.timeline(**given)
+
+
+# -- decay and stale marks --------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_not_confirmed_for_long_says_so_where_its_kind_changes_often(
+    make: Callable[..., Memory], clock: Clock
+) -> None:
+    own = Settings(
+        **SETTINGS.model_dump(by_alias=True)
+        | {"worker": "off", "timezone": "UTC", "stale_after": {"address": 30 * DAY, "user": 300 * DAY}}
+    )
+    with make(clock=clock, settings=own, embed="now") as memory:
+        memory.remember("My address is Hill Road 4.", role="user", tags=["address:home"])
+        memory.remember("My name is Ann.", role="user")
+        clock.time += 30 * DAY - INSTANT
+        assert not any(hit.stale for hit in memory.recall("my address and name", hold=False))
+        clock.time += INSTANT
+        marks = {hit.content: (hit.stale, hit.holds) for hit in memory.recall("my address and name", hold=False)}
+        assert marks == {
+            "My address is Hill Road 4.": (True, "not confirmed since 2 March 2026"),
+            "My name is Ann.": (False, None),
+        }
+        memory.remember("My address is Hill Road 4.", role="user", tags=["address:home"])
+        assert not any(hit.stale for hit in memory.recall("my address and name", hold=False))
+
+
+def test_decay_puts_what_was_said_lately_first_and_is_off_by_default(make: Callable[..., Memory], clock: Clock) -> None:
+    def scores(**options: Any) -> dict[str, float]:
+        own = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off", "timezone": "UTC"} | options)
+        with make(clock=clock, settings=own, embed="now") as memory:
+            hits = memory.recall("What is my lucky number?", hold=False, explain=True)
+            for hit in hits:
+                assert sum(hit.signals.values()) == pytest.approx(hit.score)
+            return {hit.content[-3:]: hit.score for hit in hits}
+
+    with make(clock=clock, embed="now") as memory:
+        memory.remember("My lucky number is 44.", tags=["luck"])
+        clock.time += 60 * DAY
+        memory.remember("My lucky number is 77.", tags=["luck"])
+        memory.remember("My number is not lucky.")
+    without, with_decay = scores(), scores(decay={"luck": 30 * DAY})
+    assert without["44."] == pytest.approx(without["77."], rel=0.05)
+    assert with_decay["44."] == pytest.approx(without["44."] * (0.7 + 0.3 / 4))
+    assert with_decay["77."] == pytest.approx(without["77."])
+    assert with_decay["ky."] == pytest.approx(without["ky."])
+    assert list(with_decay).index("77.") < list(with_decay).index("44.")
