@@ -37,7 +37,7 @@ from tests.stand_ins import HashEmbedder
 Session = psycopg.Connection[Any]
 OWNED = {
     "nodes", "mentions", "keys", "relations", "sessions", "passages", "vectors", "working_sets", "jobs", "files", "file_chunks",
-    "places", "decisions", "consultations", "wakings",
+    "places", "decisions", "consultations", "wakings", "supersessions", "supersession_audit",
 }  # fmt: skip
 PARTS = {"node_state", "tags", "working_items"}  # their rows belong to a row of a table with an owner
 # What belongs to a tenant and to no user of it.
@@ -109,7 +109,10 @@ def fill(memory: Memory, folder: Path) -> None:
     palace.wake_up()
     Enforcer(palace).consult("where is my passport?")
     assert memory.recall("ferry", mode="text")
+    memory.remember(f"The shop of {who} is deployed with Jenkins.")
+    memory.remember(f"The shop of {who} was moved from Jenkins to Hetzner, it is no longer deployed with Jenkins.")
     assert memory.flush(timeout=30)
+    assert memory.changes.list()
 
 
 @pytest.fixture(scope="module")
@@ -372,7 +375,7 @@ def test_every_function_that_runs_as_the_owner_is_accounted_for(walled: Walled) 
         rows = owner.execute(
             "select proname from pg_proc where prosecdef and pronamespace = current_schema()::regnamespace"
         ).fetchall()
-    asks_the_claim = {"recall", "matching_speakers", "evict_from_all_sets", "mark_sets_pruned", "lock_sets_holding"}
+    asks_the_claim = {"recall", "matching_speakers", "evict_from_all_sets", "mark_sets_pruned", "lock_sets_holding", "supersession_candidates"}
     is_the_wall = {"claimed", "owner_is_claimed", "owners_in_claim"}
     is_a_trigger = {
         "note_vector_change"
