@@ -131,7 +131,6 @@ class Read:
 
 
 def check(read: Read, *, least: int) -> None:
-    print("SHOWN", len(read.marked))
     assert read.outside == []
     assert read.unmarked == []
     assert len(read.marked) >= least, "the attacks were not even shown"

@@ -38,6 +38,7 @@ Session = psycopg.Connection[Any]
 OWNED = {
     "nodes", "mentions", "keys", "relations", "sessions", "passages", "vectors", "working_sets", "jobs", "files", "file_chunks",
     "places", "decisions", "consultations", "wakings", "tidied_sessions", "profile_facts", "canonical_forms", "merges", "summaries",
+    "supersessions", "supersession_audit",
 }  # fmt: skip
 PARTS = {"node_state", "tags", "working_items"}  # their rows belong to a row of a table with an owner
 # What belongs to a tenant and to no user of it.
@@ -121,7 +122,10 @@ def fill(memory: Memory, folder: Path) -> None:
     assert done.summaries
     assert done.lines
     assert memory.recall("ferry", mode="text")
+    memory.remember(f"The shop of {who} is deployed with Jenkins.")
+    memory.remember(f"The shop of {who} was moved from Jenkins to Hetzner, it is no longer deployed with Jenkins.")
     assert memory.flush(timeout=30)
+    assert memory.changes.list()
 
 
 @pytest.fixture(scope="module")
@@ -394,7 +398,7 @@ def test_every_function_that_runs_as_the_owner_is_accounted_for(walled: Walled) 
         ).fetchall()
     asks_the_claim = {
         "recall_candidates", "recall_nearest", "recall_hits", "matching_speakers", "evict_from_all_sets", "mark_sets_pruned",
-        "lock_sets_holding",
+        "lock_sets_holding", "supersession_candidates",
     }  # fmt: skip
     is_the_wall = {"claimed", "owner_is_claimed", "owners_in_claim"}
     is_a_trigger = {
