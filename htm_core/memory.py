@@ -556,8 +556,6 @@ class Memory(Handle):
         """
         return audit_module.verify(self._engine, digests)
 
-    # -- maintenance ----------------------------------------------------------------------------------------------------
-
     # -- tidying ------------------------------------------------------------------------------------------------------
 
     def profile(self, user: str | None = None, *, budget: int = 300) -> Profile:
@@ -606,8 +604,6 @@ class Memory(Handle):
     def summaries(self, *, session: str | None = None, limit: int = 20) -> builtins.list[Summary]:
         """What sessions were about, the latest first: all that were summarised, or one. Recall never finds a summary."""
         return tidy.summaries(self._engine, session=session, limit=limit)
-
-    # -- maintenance ----------------------------------------------------------------------------------------------------
 
     # -- maintenance ----------------------------------------------------------------------------------------------------
 

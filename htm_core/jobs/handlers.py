@@ -20,7 +20,7 @@ from ..errors import HTMError
 from ..models.embedders import CheckedEmbedder
 from ..rules.supersession.judge import LEAST, Saying, judge
 from ..rules.text.passages import lexical_query
-from ..rules.trust import source_of
+from ..rules.trust import TRUST, source_of
 from ..store import indexes, jobs, nodes, relations, search, supersession, tags, write
 from ..store.database import Connection, Database
 from ..store.jobs import ClaimedJob, MissingText
@@ -42,7 +42,10 @@ KNOWN_TAGS = 100  # tags of the owner that a tagger is shown
 COMPARED, COMPARED_LENGTH = 10, 300  # nodes that each new one is compared with, and characters whose words find them
 NOT_COMPARED, JUDGE_WAIT = "the rules have not compared it yet", 5.0
 BY_RULES = "rules"  # who judged
-UNHEARD = ("tool", "system")  # whose words neither replace anything nor are replaced
+UNHEARD = (
+    "tool",
+    "system",
+)  # whose words neither replace anything nor are replaced, and so are those of tools and pages by source
 PROPOSITION_OF = "proposition_of"  # in the metadata of a fact's mention: the id of the node that the fact comes from
 
 
@@ -315,14 +318,14 @@ class SupersedeHandler:
 
     def _edges(self, connection: Connection, said: ComparedNode) -> list[NewEdge]:
         """What is to be noted of a node and those nearest to it, whichever of the two was said first."""
-        if said.role in UNHEARD:
+        if not _is_heard(said):
             return []
         words = lexical_query(said.content[:COMPARED_LENGTH])
         near = supersession.candidates(connection, said.id, words=words, limit=COMPARED, owner=said.owner)
         edges = (
             _edge(older, newer)
             for other in near
-            if other.role not in UNHEARD
+            if _is_heard(other)
             for older, newer in [sorted((said, other), key=lambda each: (each.at, each.mention_id))]
         )
         return [edge for edge in edges if edge is not None]
@@ -366,9 +369,16 @@ class JudgeHandler:
         return self._judge.answers()
 
 
+def _is_heard(said: ComparedNode) -> bool:
+    return said.role not in UNHEARD and said.trust > TRUST["tool"]
+
+
 def _edge(older: ComparedNode, newer: ComparedNode) -> NewEdge | None:
-    """The edge from a newer saying to an older one; None where there is none. What an assistant says replaces no one's words."""
-    if newer.role == "assistant" and older.role != "assistant":
+    """The edge from a newer saying to an older one; None where there is none.
+
+    Nothing replaces what is trusted more: what an assistant says does not replace a user's words, nor a file an assistant's.
+    """
+    if newer.trust < older.trust:
         return None
     cosine = older.cosine if older.cosine is not None else newer.cosine  # of the one that was found
     found = judge(_saying(older), _saying(newer), cosine=cosine)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from uuid import UUID
 
 from ..engine.engine import Engine
@@ -20,16 +19,17 @@ FORMERLY = 5  # former values that a hit shows
 COMPARED_HITS = 100  # the best hits that edges are looked for
 
 
-def present_first(engine: Engine, query: RecallQuery, found: Recall, *, moment: datetime | None = None) -> Recall:
+def present_first(engine: Engine, query: RecallQuery, found: Recall) -> Recall:
     """A recall in which what was superseded stands below what superseded it, and each says so of the other.
 
     Where only the older one was found, the newer one takes its place, unless the query has filters on who said something, when,
-    where or with which tags: these the newer one may not satisfy. `moment` is for a recall of what was known then: an edge holds
+    where or with which tags: these the newer one may not satisfy. In a recall of what was known or held at a time, an edge holds
     from when its newer saying was said. Nothing is left out but for what no longer fits the limit.
     """
     threshold = engine.settings.supersession
     if threshold is None or not found.hits or engine.database.superseding.known(engine.tenant) is False:
         return found
+    moment = min(filter(None, (query.filters.as_of, query.filters.valid_at)), default=None)
     ids = [UUID(hit.node.id) for hit in found.hits[:COMPARED_HITS]]
     with engine.transaction(everybody=query.of_everybody) as connection:
         if engine.database.superseding.known(engine.tenant) is None:
@@ -124,4 +124,5 @@ def _brought(node: Node, edge: Supersession, older: Hit) -> Hit:
 
 def _is_filtered(query: RecallQuery) -> bool:
     f = query.filters
-    return bool(f.robots is not None or f.session is not None or f.windows or f.tags or f.equal or f.metadata)
+    given = (f.robots, f.session, f.as_of, f.valid_at, f.sources, f.min_trust)
+    return any(each is not None for each in given) or bool(f.windows or f.tags or f.equal or f.metadata)

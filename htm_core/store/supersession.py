@@ -24,6 +24,7 @@ class ComparedNode:
     name: str | None
     at: datetime
     mention_id: UUID
+    trust: int
     cosine: float | None
     owner: str = ""
 

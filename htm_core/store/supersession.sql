@@ -1,8 +1,10 @@
 -- name: subject
 -- A live node, with who said it last and when; nothing for what a file says.
-select n.id, n.content, n.owner, m.role, m.name, m.at, m.id as mention_id, null::float8 as cosine
+select n.id, n.content, n.owner, m.role, m.name, m.at, m.id as mention_id,
+       trust_of(m.trust, m.source, m.role) as trust, null::float8 as cosine
 from nodes n, lateral (
   select s.* from mentions s where s.tenant = n.tenant and s.node_id = n.id and s.forgotten_at is null
+    and (s.expires_at is null or s.expires_at > memory_time())
   order by s.at desc, s.id desc limit 1) m
 where n.tenant = this_tenant() and n.id = %(node)s and n.live
   and not exists (select 1 from file_chunks k where k.tenant = m.tenant and k.mention_id = m.id)
@@ -70,7 +72,8 @@ select exists (
 
 -- name: around
 -- The edges that hold at a moment among these nodes and whatever is joined to them: at most six steps away, so that a value that
--- changed often is found with those before it. An edge holds while the older one has not been said again since.
+-- changed often is found with those before it. An edge holds while the older one has not been said again since, and while what the
+-- newer one says holds and has not expired.
 with recursive near as (
   select x.id, 0 as steps from unnest(%(ids)s::uuid[]) x(id)
   union
@@ -87,21 +90,28 @@ joined as (
   where s.relation = 'supersedes' and s.state <> 'undone' and (s.state = 'confirmed' or s.confidence >= %(threshold)s)
     and (%(owners)s::text[] is null or s.owner = any(%(owners)s::text[]))
     and s.holds_from <= coalesce(%(moment)s::timestamptz, 'infinity'))
-select s.id, s.relation, s.confidence, s.reason, s.judge, s.state, s.holds_from, s.at, to_jsonb(a) as newer, to_jsonb(b) as older
+select s.id, s.relation, s.confidence, s.reason, s.judge, s.state, s.holds_from, s.at,
+       to_jsonb(a) || jsonb_build_object('valid', span_json(a.valid)) as newer,
+       to_jsonb(b) || jsonb_build_object('valid', span_json(b.valid)) as older
 from joined s
 cross join lateral (
   select m.* from mentions_with_content m where m.tenant = this_tenant() and m.node_id = s.newer and m.forgotten_at is null
+    and (m.expires_at is null or m.expires_at > coalesce(%(moment)s::timestamptz, memory_time()))
   order by m.at desc, m.id desc limit 1) a
 cross join lateral (
   select m.* from mentions_with_content m where m.tenant = this_tenant() and m.node_id = s.older and m.forgotten_at is null
+    and (m.expires_at is null or m.expires_at > coalesce(%(moment)s::timestamptz, memory_time()))
   order by m.at desc, m.id desc limit 1) b
-where not exists (
+where coalesce(upper(a.valid) > coalesce(%(moment)s::timestamptz, memory_time()), true)
+  and not exists (
     select 1 from mentions m where m.tenant = this_tenant() and m.node_id = s.older and m.forgotten_at is null
       and m.at > s.holds_from and m.at <= coalesce(%(moment)s::timestamptz, 'infinity'))
 order by s.holds_from desc, s.id
 
 -- name: list
-select s.id, s.relation, s.confidence, s.reason, s.judge, s.state, s.holds_from, s.at, to_jsonb(a) as newer, to_jsonb(b) as older
+select s.id, s.relation, s.confidence, s.reason, s.judge, s.state, s.holds_from, s.at,
+       to_jsonb(a) || jsonb_build_object('valid', span_json(a.valid)) as newer,
+       to_jsonb(b) || jsonb_build_object('valid', span_json(b.valid)) as older
 from supersessions s
 cross join lateral (
   select m.* from mentions_with_content m where m.tenant = this_tenant() and m.node_id = s.newer and m.forgotten_at is null

@@ -70,18 +70,20 @@ on conflict (tenant, mention_id, key, retracts) do update
 set value = excluded.value, line = excluded.line, due = excluded.due, words = excluded.words, model = excluded.model
 
 -- name: facts
--- Without what is forgotten, and what a key no longer says.
+-- Without what is forgotten or has expired, what a key no longer says, and what does not hold now; a plan may hold later.
 select f.section, f.slot, f.value, f.line, f.retracts, f.due, f.words, m.id as mention_id, m.node_id, m.session, m.at, m.seq
 from profile_facts f
 join mentions m on m.tenant = f.tenant and m.id = f.mention_id
 join nodes n on n.tenant = m.tenant and n.id = m.node_id
 where f.tenant = this_tenant() and f.owner = %(owner)s and m.forgotten_at is null and n.live
+  and (m.expires_at is null or m.expires_at > memory_time())
+  and (m.valid is null or m.valid @> memory_time() or (f.section = 'plans' and coalesce(upper(m.valid) > memory_time(), true)))
 order by m.at, m.seq
 
 -- name: nodes_of_session
 -- The nodes that were mentioned in a session after a number, with all that their canonical form depends on.
 select n.id, n.content, n.created_at,
-       (select jsonb_agg(distinct jsonb_build_array(m.role, m.name)) from mentions m
+       (select jsonb_agg(distinct jsonb_build_array(m.role, m.name, source_of(m.source, m.role), trust_of(m.trust, m.source, m.role))) from mentions m
         where m.tenant = n.tenant and m.node_id = n.id and m.forgotten_at is null) as voices,
        (select array_agg(distinct (m.at at time zone 'UTC')::date) from mentions m
         where m.tenant = n.tenant and m.node_id = n.id and m.forgotten_at is null) as days,

@@ -270,7 +270,8 @@ def test_a_tenant_without_changes_is_not_asked_for_them_each_time(
 
 
 @pytest.mark.parametrize(
-    ("id", "error"), [("nonsense", InvalidInput), (str(uuid.uuid4()), NotFound), ("\x00", InvalidInput)]
+    ("id", "error"),
+    [("nonsense", InvalidInput), ("00000000-0000-4000-8000-000000000000", NotFound), ("\x00", InvalidInput)],
 )
 def test_an_unknown_change_is_a_clear_error(quiet: Memory, id: str, error: type[Exception]) -> None:
     for verb in (quiet.changes.undo, quiet.changes.confirm, quiet.changes.audit):

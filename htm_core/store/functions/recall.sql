@@ -36,7 +36,7 @@ set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off 
 declare
   me constant text := htm.this_tenant();
   query_vector constant pgvector.halfvec := embedding;
-  filtered constant boolean := f.tags is not null or htm.conditions_mentions(f);
+  filtered constant boolean := f.tags is not null or htm.filters_mentions(f);
   asked_owners constant text[] := htm.owners_in_claim(f.owners);     -- of the owners that are asked for, those that may be seen
   kept constant integer := greatest(pool, max_hits);            -- so many candidates of both searches go on
   looked_around constant integer := greatest(15, max_hits);     -- and for so many of them, what was said around them is read

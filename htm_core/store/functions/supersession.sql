@@ -3,13 +3,13 @@
 -- `words` are those of the node that count; null where only its vector does. Of each search come `at_most` nodes, and of both together
 -- as many, each with the cosine of its nearest passage. What files say is left out, since a file is replaced as a whole.
 create or replace function htm.supersession_candidates(of_node uuid, words text, at_most integer)
-returns table (id uuid, content text, role text, name text, at timestamptz, mention_id uuid, cosine float8)
+returns table (id uuid, content text, role text, name text, at timestamptz, mention_id uuid, trust integer, cosine float8)
 language plpgsql stable security definer rows 10 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
   me constant text := htm.this_tenant();
-  whose text; query_vector pgvector.halfvec; space htm.vector_spaces; f htm.filters; plan htm.search_plan;
+  whose text; query_vector pgvector.halfvec; space htm.vector_spaces; f htm.conditions; plan htm.search_plan;
   vector_hits htm.vector_matches; query_terms htm.weighted_query; text_hits uuid[];
 begin
   select n.owner into whose from htm.nodes n where n.tenant = me and n.id = of_node and n.live;
@@ -35,13 +35,14 @@ begin
       union all
       select * from unnest(text_hits) with ordinality t(node_id, place)) x
     where x.node_id <> of_node group by x.node_id order by 2, 1 limit at_most)
-  select n.id, n.content, m.role, m.name, m.at, m.id, c.cosine
+  select n.id, n.content, m.role, m.name, m.at, m.id, m.trust, c.cosine
   from found x
   cross join lateral (
     select o.id, o.content from htm.nodes o where o.tenant = me and o.id = x.node_id and o.owner = whose and o.live offset 0) n
   cross join lateral (
-    select s.id, s.role, s.name, s.at from htm.mentions s
-    where s.tenant = me and s.node_id = n.id and s.forgotten_at is null order by s.at desc, s.id desc limit 1) m
+    select s.id, s.role, s.name, s.at, htm.trust_of(s.trust, s.source, s.role) as trust from htm.mentions s
+    where s.tenant = me and s.node_id = n.id and s.forgotten_at is null
+      and (s.expires_at is null or s.expires_at > htm.memory_time()) order by s.at desc, s.id desc limit 1) m
   left join lateral (
     select max(1 - (v.embedding operator(pgvector.<=>) query_vector)) as cosine from (
       select y.embedding, y.space from htm.passages p

@@ -50,11 +50,13 @@ begin atomic
                   < now() - make_interval(secs => seconds), true);
 end;
 
--- Whether a mention is the word of the user whose memory it is in: not an assistant's or a tool's, no fact that a model took from another
--- mention, and nothing from a file or the palace. The profile is made of these alone.
+-- Whether a mention is the word of the user whose memory it is in, by its role and by its source, and trusted as such: not an assistant's
+-- or a tool's, nothing from a page, a file or the palace, and no fact that a model took from another mention. The profile is made of these
+-- alone.
 create or replace function htm.is_own_word(m htm.mentions) returns boolean language sql stable
 begin atomic
-  select coalesce(m.role, 'user') = 'user' and m.source_id is null and m.node_id is not null and not m.purged
+  select coalesce(m.role, 'user') = 'user' and coalesce(m.source, 'user') = 'user' and coalesce(m.trust, 4) = 4
+     and m.source_id is null and m.node_id is not null and not m.purged
      and not exists (select from htm.file_chunks c where c.tenant = m.tenant and c.mention_id = m.id)
      and not exists (select from htm.places p where p.tenant = m.tenant and p.mention_id = m.id);
 end;

@@ -1,8 +1,14 @@
+-- A span of time as JSON; null stays null.
+create or replace function htm.span_json(span tstzrange) returns jsonb language sql immutable parallel safe
+begin atomic
+  select case when span is not null then jsonb_build_object('start', lower(span), 'stop', upper(span)) end;
+end;
+
 -- When a mention holds, until when it is kept and where it came from, as the JSON of a hit has them.
 create or replace function htm.mention_origin(m htm.mentions) returns jsonb language sql immutable parallel safe
 begin atomic
   select jsonb_build_object(
-    'valid', case when m.valid is not null then jsonb_build_object('start', lower(m.valid), 'stop', upper(m.valid)) end,
+    'valid', htm.span_json(m.valid),
     'valid_words', m.valid_words, 'expires_at', m.expires_at, 'source', m.source, 'trust', m.trust);
 end;
 
