@@ -14,7 +14,7 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +33,16 @@ class Counts:
 
     of: int = 0
     first: int = 0  # the present value is the first hit
+    found: int = 0  # it is among the hits
     above: int = 0  # it stands above every former one
     reachable: int = 0  # a former one is a hit, or stands beside one as "formerly"
+    then: int = 0  # it is found as of right before the present one was said, and the present one is not
     beside: int = 0  # it says that it is a former one
     milliseconds: list[float] = field(default_factory=list)
 
     def row(self, name: str) -> str:
         """As a row of a table."""
-        found = (self.first, self.above, self.reachable, self.beside)
+        found = (self.first, self.found, self.above, self.reachable, self.then, self.beside)
         typical = sorted(self.milliseconds)[len(self.milliseconds) // 2]
         return f"| {name} | " + " | ".join(share(each, self.of) for each in found) + f" | {typical:.1f} |"
 
@@ -54,8 +56,10 @@ def main() -> None:
     with home(None):
         on, off = Settings(worker="off"), Settings(worker="off", supersession=None)
         remember(rows, on)
-        print("| supersession | present first | present above former | former reachable | former marked | recall, ms |")
-        print("|---|---|---|---|---|---|")
+        print(
+            "| supersession | present first | present found | present above former | former reachable | former found as of then | former marked | recall, ms |"
+        )
+        print("|---|---|---|---|---|---|---|---|")
         lower = [(f"from {each}", Settings(worker="off", supersession=each)) for each in LOWER]
         for name, settings in (("off", off), (f"on, from {on.supersession}", on), *lower):
             counts = Counts()
@@ -97,9 +101,14 @@ def ask(row: dict[str, Any], settings: Settings, counts: Counts) -> None:
         begun = time.perf_counter()
         hits = memory.recall(row["question"], limit=LIMIT, hold=False).hits
         counts.milliseconds.append((time.perf_counter() - begun) * 1e3)
+        said = datetime.fromisoformat(row["messages"][row["present_message"]]["at"])
+        before = said - timedelta(microseconds=1)
+        then = {hit.content for hit in memory.recall(row["question"], limit=LIMIT, hold=False, as_of=before)}
     places = {hit.content: place for place, hit in reversed(list(enumerate(hits)))}
     counts.of += 1
     counts.first += bool(hits) and hits[0].content == present
+    counts.found += present in places
+    counts.then += present not in then and not former.isdisjoint(then)
     counts.above += present in places and all(places[present] < places.get(each, LIMIT) for each in former)
     counts.reachable += any(each in places or each in _beside(hits) for each in former)
     counts.beside += any(each in _beside(hits) for each in former)
