@@ -20,7 +20,19 @@ import psutil
 import psycopg
 import pytest
 
-from htm_core import Collection, DeadlineExceeded, Group, HTMError, Log, Memory, Settings, shutdown, time_limit
+from htm_core import (
+    Collection,
+    DeadlineExceeded,
+    Group,
+    HTMError,
+    Log,
+    Memory,
+    NotFound,
+    Settings,
+    shutdown,
+    time_limit,
+)
+from htm_core.handles.changes import Changes
 from htm_core.handles.jobs import Jobs
 from htm_core.handles.tags import Tags
 from htm_core.integration.deadline import Deadline, forget_failures
@@ -129,6 +141,15 @@ def said(world: World, *, calmly: bool = False) -> None:
     world.acknowledged.append(text)
 
 
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+def unknown(verb: Callable[[], object]) -> None:
+    """A verb on something that is not there is over when it says so."""
+    with suppress(NotFound):
+        verb()
+
+
 Verb = Callable[[World], object]
 VERBS: dict[str, Verb] = {
     "Memory.remember": said,
@@ -153,6 +174,18 @@ VERBS: dict[str, Verb] = {
     "Memory.restore": lambda w: w.memory.restore(w.other.id),
     "Memory.purge": lambda w: w.memory.purge(timedelta(0), confirm="confirmed"),
     "Memory.erase": lambda w: w.memory.erase(session="nowhere", confirm="confirmed"),
+    "Memory.sweep": lambda w: w.memory.sweep(),
+    "Memory.audit": lambda w: w.memory.audit(),
+    "Memory.verify_audit": lambda w: w.memory.verify_audit(),
+    "Memory.profile": lambda w: w.memory.profile(),
+    "Memory.tidy": lambda w: w.memory.tidy(),
+    "Memory.merges": lambda w: w.memory.merges(),
+    "Memory.unmerge": lambda w: unknown(lambda: w.memory.unmerge(UNKNOWN)),
+    "Memory.summaries": lambda w: w.memory.summaries(),
+    "Changes.list": lambda w: w.memory.changes.list(),
+    "Changes.audit": lambda w: w.memory.changes.audit(UNKNOWN),
+    "Changes.undo": lambda w: unknown(lambda: w.memory.changes.undo(UNKNOWN)),
+    "Changes.confirm": lambda w: unknown(lambda: w.memory.changes.confirm(UNKNOWN)),
     "Memory.stats": lambda w: w.memory.stats(),
     "Memory.flush": lambda w: w.memory.flush(),
     "Memory.close": lambda w: (w.memory._engine.hold([]), w.memory.recall("tea"), w.memory.close()),
@@ -229,7 +262,7 @@ def loaded(file: Any) -> None:
 
 
 def test_every_verb_is_here() -> None:
-    kinds = (Memory, Log, Tags, Jobs, Backup, Collection, Group, Palace)
+    kinds = (Memory, Log, Tags, Jobs, Changes, Backup, Collection, Group, Palace)
     verbs = {
         f"{kind.__name__}.{name}"
         for kind in kinds

@@ -338,7 +338,7 @@ def test_what_this_process_has_just_written_is_embedded_before_all_that_waits(
         worker._do_batch(Pace.FRESH, lambda: False)
         assert embedder.batches == [["Clara keeps bees on the roof."]]
         assert memory.recall("Who keeps bees?")[0].vector_rank == 1
-        assert memory.stats().pending_jobs == 0
+        assert not memory.jobs.list(kind="embed")
 
 
 def test_an_import_is_bulk_and_a_turn_is_not(make: Make, idle: Runtime, tenant: str) -> None:
@@ -434,7 +434,7 @@ def test_what_was_just_said_is_found_by_its_vector_while_twenty_thousand_jobs_of
             assert hit.vector_rank is not None
             assert found.degraded is None
         memory._runtime.worker.stop()
-        assert memory.stats().pending_jobs == 0
+        assert not memory.jobs.list(kind="embed")
 
 
 def test_a_recall_makes_a_few_missing_vectors_itself_where_no_worker_runs(make: Make, embedder: Recording) -> None:
@@ -442,7 +442,7 @@ def test_a_recall_makes_a_few_missing_vectors_itself_where_no_worker_runs(make: 
         memory.remember("Clara keeps bees on the roof.")
         found = memory.recall("Who keeps bees?")
         assert (found[0].vector_rank, found.degraded) == (1, None)
-        assert memory.stats().pending_jobs == 0
+        assert not memory.jobs.list(kind="embed")
         assert len(embedder.batches) == 1
         memory.recall("Who keeps bees?")
         assert len(embedder.batches) == 1, "nothing is pending any more, so that nothing is embedded"
@@ -467,9 +467,10 @@ def test_a_long_fresh_text_gets_its_first_vectors_and_keeps_its_job(make: Make, 
         assert 8 < passages <= FEW
         found = memory.recall("harbour")
         assert found[0].vector_rank is not None
-        assert memory.stats().pending_jobs == 1
+        assert len(memory.jobs.list(kind="embed")) == 1
         memory.recall("harbour")
-        assert (memory.stats().vectors, memory.stats().pending_jobs) == (passages, 0)
+        assert memory.stats().vectors == passages
+        assert not memory.jobs.list(kind="embed")
         assert sorted(map(len, embedder.batches)) == [passages - 8, 8]
 
 
@@ -511,7 +512,7 @@ def test_a_text_that_the_model_cannot_take_is_tried_by_one_recall_and_not_by_eac
             assert found[0].content == "Clara keeps bees on the roof."
             assert "words alone" in str(found.degraded)
         assert len(tried) == 1
-        assert memory.stats().pending_jobs == 1
+        assert len(memory.jobs.list(kind="embed")) == 1
 
 
 def test_a_slow_model_gets_batches_of_about_a_second(

@@ -505,8 +505,10 @@ def test_a_question_without_a_word_of_time_is_not_parsed() -> None:
 
 
 def test_the_words_of_the_guard_are_those_of_the_grammar() -> None:
+    """Those of `validity.py` are about how long something holds: no question is filtered by them."""
     taken: set[str] = set()
-    for path in Path(next(iter(timeframes.__path__))).glob("*.py"):
+    paths = Path(next(iter(timeframes.__path__))).glob("*.py")
+    for path in (each for each in paths if each.name != "validity.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "take":
                 texts = [each.value for each in node.args if isinstance(each, ast.Constant)]

@@ -34,9 +34,11 @@ OF_THE_TENANT = {
     "search.count_words", "jobs.enqueue_due_counts", "jobs.make_all_due", "jobs.are_waiting", "jobs.waiting_lanes",
 }  # fmt: skip
 
-# Relating looks, for each set of tags, at the owner's memories that share one of them. The index of words is the tenant's: recall looks at
-# passages of other owners that have the same common words.
-LARGER = {"relations.renew_tag_edges": 3 * MINE**2, "search.candidates": 5 * OTHERS // 2}
+# Relating looks, for each set of tags, at the owner's memories that share one of them. The index of words is the tenant's: recall, and what
+# compares a text with those nearest to it, look at passages of other owners that have the same common words.
+LARGER = {
+    "relations.renew_tag_edges": 3 * MINE**2, "search.candidates": 5 * OTHERS // 2, "supersession.candidates": 5 * OTHERS // 2,
+}  # fmt: skip
 
 COUNTED = """
 select coalesce(sum(pg_stat_get_xact_tuples_returned(c.oid)), 0)::bigint
