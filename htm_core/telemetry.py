@@ -48,7 +48,7 @@ class PendingJobs:
     oldest: float | None
 
 
-class Span(Protocol):
+class RunningSpan(Protocol):
     """A span that is under way. `is_recording` says whether anybody will see its attributes."""
 
     is_recording: bool
@@ -62,7 +62,7 @@ class Telemetry(Protocol):
 
     def span(
         self, name: str, /, *, operation: str | None = None, figures: Mapping[str, Figure] | None = None
-    ) -> AbstractContextManager[Span]:
+    ) -> AbstractContextManager[RunningSpan]:
         """Time a block as `name`. An exception in it is recorded by its class, and raised on.
 
         A block that is one of the conventions' memory operations is called by the `operation`, and `name` is an attribute.
@@ -82,7 +82,7 @@ class _Unseen:
         return None
 
 
-UNSEEN: Span = _Unseen()
+UNSEEN: RunningSpan = _Unseen()
 
 
 class _Silence:
@@ -95,14 +95,16 @@ class _Silence:
         *,
         operation: str | None = None,  # noqa: ARG002 - it says nothing
         figures: Mapping[str, Figure] | None = None,  # noqa: ARG002 - it says nothing
-    ) -> AbstractContextManager[Span]:
+    ) -> AbstractContextManager[RunningSpan]:
         return nullcontext(UNSEEN)
 
     def count(self, name: str, figures: Mapping[str, Figure | None]) -> None:  # noqa: ARG002 - it says nothing
-        return None
+        """Say nothing."""
+        return
 
     def watch(self, database: int, read: Callable[[], Sequence[PendingJobs]]) -> None:  # noqa: ARG002 - it says nothing
-        return None
+        """Read nothing."""
+        return
 
 
 SILENCE: Telemetry = _Silence()
@@ -117,6 +119,7 @@ class _Running:
         self.is_recording = span.is_recording()
 
     def set(self, attributes: Mapping[str, Figure]) -> None:
+        """Add attributes."""
         try:
             self.span.set_attributes(attributes)
         except Exception:
@@ -160,7 +163,8 @@ class _OpenTelemetry:
     @contextmanager
     def span(
         self, name: str, /, *, operation: str | None = None, figures: Mapping[str, Figure] | None = None
-    ) -> Iterator[Span]:
+    ) -> Iterator[RunningSpan]:
+        """Open a span, and record how long it took."""
         attributes = _named(name, operation)
         running = self._begin(operation or name, attributes | dict(figures or {}), is_client=operation is not None)
         began, failure = time.perf_counter(), None
@@ -173,6 +177,7 @@ class _OpenTelemetry:
             self._end(running, attributes, seconds=time.perf_counter() - began, failure=failure)
 
     def count(self, name: str, figures: Mapping[str, Figure | None]) -> None:
+        """Count an event in the counters, and a recall's hits in their histogram."""
         try:
             self._events.add(1, {"htm.name": name})
             for figure, value in figures.items():
@@ -184,6 +189,7 @@ class _OpenTelemetry:
             _log.debug("the event %s was not counted", name, exc_info=True)
 
     def watch(self, database: int, read: Callable[[], Sequence[PendingJobs]]) -> None:
+        """Read a database's pending jobs too, when metrics are collected."""
         self._watched.setdefault(database, read)
 
     def _begin(self, name: str, attributes: Mapping[str, Figure], *, is_client: bool) -> _Running | None:
