@@ -68,6 +68,7 @@ class MemoryFiles:
 
     def create(self, path: str, text: str) -> str:
         """Make a new file."""
+        text = _words(text, "file_text")
         place = self._checked_file(path)
         for parent in _parents(place):
             if self._find(parent) is not None:
@@ -85,6 +86,7 @@ class MemoryFiles:
 
     def str_replace(self, path: str, old: str, new: str) -> str:
         """Replace a text that stands exactly once in a file."""
+        old, new = _words(old, "old_str"), _words(new, "new_str")
         place = self._existing(path)
         at: list[int] = []
 
@@ -108,6 +110,7 @@ class MemoryFiles:
 
     def insert(self, path: str, line: int, text: str) -> str:
         """Insert lines after a line of a file; 0 is its beginning."""
+        text = _words(text, "insert_text")
         place = self._existing(path)
 
         def edit(before: str | None) -> str:
@@ -317,6 +320,12 @@ def checked_path(path: object) -> str:
     if len(place) > MAX_PATH:
         raise FileRefused(f"Path must have at most {MAX_PATH} characters, got {len(place):,}")
     return place
+
+
+def _words(text: object, what: str) -> str:
+    if not isinstance(text, str):
+        raise FileRefused(f"expected {what} to be a text, got {type(text).__name__}; give it and try again")
+    return text
 
 
 def _missing(path: str) -> FileRefused:

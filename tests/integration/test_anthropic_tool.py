@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-from anthropic.lib.tools import BetaLocalFilesystemMemoryTool, ToolError
+from anthropic.lib.tools import ToolError
+from anthropic.lib.tools._beta_builtin_memory_tool import BetaLocalFilesystemMemoryTool
 
 from htm_core import Memory
 from htm_core.anthropic_tool import AsyncHTMMemoryTool, HTMMemoryTool
@@ -175,6 +178,44 @@ def test_edits_at_once_lose_nothing(make: Make) -> None:
         thread.join()
     lines = {line.partition("\t")[2] for line in call(tools[0], "view", path="/memories/log.md").splitlines()[1:]}
     assert {f"{number}.{turn}" for number in range(4) for turn in range(5)} <= lines
+
+
+WRITER = """
+import sys
+from htm_core import Memory, Settings
+from htm_core.anthropic_tool import HTMMemoryTool
+from tests.stand_ins import HashEmbedder
+url, tenant, who = sys.argv[1:]
+tool = HTMMemoryTool(Memory(who, url=url or None, tenant=tenant, embedder=HashEmbedder(), settings=Settings(worker="off")))
+for turn in range(15):
+    tool.call({"command": "insert", "path": "/memories/log.md", "insert_line": 0, "insert_text": f"{who}.{turn}"})
+"""
+
+
+def test_two_processes_lose_nothing(tool: HTMMemoryTool, tenant: str, url: str | None) -> None:
+    call(tool, "create", path="/memories/log.md", file_text="")
+    command = [sys.executable, "-c", WRITER, url or "", tenant]
+    writers = [subprocess.Popen([*command, who]) for who in ("a", "b")]
+    assert [writer.wait(timeout=120) for writer in writers] == [0, 0]
+    lines = [line.partition("\t")[2] for line in call(tool, "view", path="/memories/log.md").splitlines()[1:]]
+    assert sorted(lines) == sorted(["", *(f"{who}.{turn}" for who in "ab" for turn in range(15))])
+    assert len(tool.history("/memories/log.md")) == 31
+
+
+def test_what_others_write_while_a_file_moves_moves_too(tool: HTMMemoryTool, monkeypatch: pytest.MonkeyPatch) -> None:
+    call(tool, "create", path="/memories/a.md", file_text="one")
+    files = tool._commands.files
+    remove, late = files._remove, ["one more"]
+
+    def interrupted(place: str, **options: Any) -> bool:
+        if late:
+            call(tool, "str_replace", path="/memories/a.md", old_str="one", new_str=late.pop())
+        return remove(place, **options)
+
+    monkeypatch.setattr(files, "_remove", interrupted)
+    call(tool, "rename", old_path="/memories/a.md", new_path="/memories/b.md")
+    assert call(tool, "view", path="/memories/b.md").endswith("\tone more")
+    assert call(tool, "view", path="/memories/a.md").startswith("error: ")
 
 
 def test_the_awaited_tool_does_the_same(memory: Memory) -> None:
