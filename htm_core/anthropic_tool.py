@@ -51,6 +51,7 @@ def _checked(call: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(call)
     def checking(*args: P.args, **kwargs: P.kwargs) -> T:
+        """Do the command, or say what is missing."""
         try:
             return call(*args, **kwargs)
         except (AttributeError, TypeError) as error:
