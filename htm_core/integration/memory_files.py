@@ -192,11 +192,20 @@ class MemoryFiles:
         return f"file:{self._store}:{place}"
 
     def _current(self, place: str) -> Node | None:
-        """The newest value of a path, be it a deletion."""
-        try:
-            return self.memory.get(self._key(place))
-        except NotFound:
-            return None
+        """The newest value of a path, be it a deletion.
+
+        What another process replaces while it is read has no version any more, and an edit of it would compare with nothing: it is
+        read again.
+        """
+        key = self._key(place)
+        for _ in range(TRIES):
+            try:
+                node = self.memory.get(key)
+            except NotFound:
+                return None
+            if key in node.keys and node.version is not None:
+                return node
+        raise _busy(place)
 
     def _find(self, place: str) -> Node | None:
         node = self._current(place)
@@ -231,7 +240,7 @@ class MemoryFiles:
             if self._write(place, f"{place}\n\n{text}", node):
                 return text
             time.sleep(random.uniform(0, min(0.2, 0.005 * 2**attempt)))
-        raise FileRefused(f"The file {place} is being edited by others just now. View it and try again.")
+        raise _busy(place)
 
     def _write(self, place: str, content: str, node: Node | None) -> bool:
         version = 0 if node is None else node.version
@@ -252,7 +261,7 @@ class MemoryFiles:
             if self._write(place, f"{place}\n{DELETED}", node):
                 self._hide(place)
                 return True
-        raise FileRefused(f"The file {place} is being edited by others just now. Try again.")
+        raise _busy(place)
 
     def _hide(self, place: str) -> None:
         """Take the sentence of a deletion out of recall, unless the file was made again already."""
@@ -273,7 +282,7 @@ class MemoryFiles:
             self._change(new, lambda _, text=text: text)  # type: ignore[misc]
             if self._remove(old, expected=node):
                 return
-        raise FileRefused(f"The file {old} is being edited by others just now. Try again.")
+        raise _busy(old)
 
     def _below(self, place: str) -> dict[str, int]:
         """The files in a directory and below it, each with its size in bytes."""
@@ -326,6 +335,10 @@ def _words(text: object, what: str) -> str:
     if not isinstance(text, str):
         raise FileRefused(f"expected {what} to be a text, got {type(text).__name__}; give it and try again")
     return text
+
+
+def _busy(place: str) -> FileRefused:
+    return FileRefused(f"The file {place} is being edited by others just now. View it and try again.")
 
 
 def _missing(path: str) -> FileRefused:

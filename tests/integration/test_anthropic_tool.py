@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,18 @@ def test_edits_at_once_lose_nothing(make: Make) -> None:
         thread.join()
     lines = {line.partition("\t")[2] for line in call(tools[0], "view", path="/memories/log.md").splitlines()[1:]}
     assert {f"{number}.{turn}" for number in range(4) for turn in range(5)} <= lines
+
+
+def test_a_version_that_is_replaced_while_it_is_read_is_not_edited_blindly(
+    tool: HTMMemoryTool, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call(tool, "create", path="/memories/a.md", file_text="one")
+    [stale] = memory.history(tool._commands.files._key("/memories/a.md"))
+    call(tool, "str_replace", path="/memories/a.md", old_str="one", new_str="one two")
+    read, given = Memory.get, [replace(stale, version=None, keys=())]
+    monkeypatch.setattr(Memory, "get", lambda self, key: given.pop() if given else read(self, key))
+    call(tool, "insert", path="/memories/a.md", insert_line=1, insert_text="three")
+    assert call(tool, "view", path="/memories/a.md").splitlines()[1].endswith("\tone two")
 
 
 WRITER = """
