@@ -51,7 +51,7 @@ def wrapper_seconds(memory: Memory) -> float:
         store_of=lambda _: ("tenant", "user"),
     )
     class Nothing:
-        def recall(self, query: str, *, limit: int = 10) -> list[str]:
+        def recall(self, query: str, *, limit: int = 10) -> list[str]:  # noqa: ARG002 - it does nothing
             return []
 
     nothing, means = Nothing(), []
