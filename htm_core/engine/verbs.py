@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Sequence, Sized
+import logging
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 from .. import time_limit
 from ..errors import DeadlineExceeded
 from ..settings import Settings
-from ..telemetry import SILENCE, Figure, Telemetry
-from ..types import GroupRole, Mode, OrderName, RelationKind, Scope
+from ..telemetry import SILENCE, Figure, Telemetry, captures_content
+from .memory_operations import count_of, described_answer, described_call, figures_of, operation_of
 
 _T = TypeVar("_T")
 _in_verb: ContextVar[bool] = ContextVar("htm_in_verb", default=False)
-# The words of options. No other text of an argument is told, since it may be content.
-_WORDS = frozenset(word for option in (GroupRole, Mode, OrderName, RelationKind, Scope) for word in get_args(option))
+_log = logging.getLogger("htm.telemetry")
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How the spans of a class are made."""
+
+    telemetry_of: Callable[[Any], Telemetry]
+    settings_of: Callable[[Any], Settings]
+    store_of: Callable[[Any], Sequence[str]]
+    names_of: Callable[[Any], dict[str, Figure]]
 
 
 def verbs(
@@ -28,22 +39,27 @@ def verbs(
     besides: Sequence[str] = (),
     telemetry_of: Callable[[Any], Telemetry] = attrgetter("_engine.telemetry"),
     settings_of: Callable[[Any], Settings] = attrgetter("_engine.settings"),
+    store_of: Callable[[Any], Sequence[str]] = attrgetter("_engine.tenant", "_engine.owner"),
+    names_of: Callable[[Any], dict[str, Figure]] = lambda self: names_in(self._engine),
 ) -> Callable[[type[_T]], type[_T]]:
     """Give each public method of a class its limit of time, and a span `PREFIX.METHOD` when telemetry is on.
 
     `besides` are methods that do no work. What takes longer than `Settings.verb_timeout` raises `DeadlineExceeded`, unless the
     verb itself has said that its work is more. A verb that another verb calls has the other's time.
 
-    Its attributes are the numbers and the words of options among the keyword arguments, the number of results as `htm.count`,
-    and the outcome. A verb that another verb calls has no span of its own. `telemetry_of`
-    finds where an object sends them, `settings_of` its settings.
+    A verb that is a memory operation of the conventions has a span of that operation's name; `memory_operations` says which is
+    which. Its attributes are the numbers and the words of options among the keyword arguments, the number of results as
+    `htm.count`, the outcome, and those of the conventions. A verb that another verb calls has no span of its own. `telemetry_of`
+    finds where an object sends them, `settings_of` its settings, `store_of` the names that its store's id is made of, and
+    `names_of` who works with it.
     """
+    plan = _Plan(telemetry_of, settings_of, store_of, names_of)
 
     def decorate(kind: type[_T]) -> type[_T]:
         """Replace the public methods of a class by bounded and traced ones."""
         for name, verb in list(vars(kind).items()):
             if inspect.isfunction(verb) and not name.startswith("_") and name not in besides:
-                traced = _traced(f"{prefix}.{name}", verb, telemetry_of)
+                traced = _traced(f"{prefix}.{name}", verb, plan)
                 setattr(kind, name, _bounded(traced, settings_of))
         return kind
 
@@ -75,19 +91,25 @@ def bounded(settings: Settings) -> Iterator[None]:
         ) from error
 
 
-def _traced(name: str, verb: Callable[..., Any], telemetry_of: Callable[[Any], Telemetry]) -> Callable[..., Any]:
+def _traced(name: str, verb: Callable[..., Any], plan: _Plan) -> Callable[..., Any]:
     @functools.wraps(verb)
     def run(self: Any, *args: Any, **options: Any) -> Any:
         """Call the verb, within a span of its name."""
-        telemetry = telemetry_of(self)
+        telemetry = plan.telemetry_of(self)
         if telemetry is SILENCE or _in_verb.get():
             return verb(self, *args, **options)
         inside = _in_verb.set(True)
         try:
-            with telemetry.span(name, **_figures(options)) as tell:
+            subject = args[0] if args else None
+            operation = operation_of(name, options, subject=subject)
+            with telemetry.span(name, operation=operation) as span:
+                if not span.is_recording:
+                    return verb(self, *args, **options)
+                settings = plan.settings_of(self)
+                content = captures_content(settings)
+                span.set(_told(lambda: _call(self, name, subject, options, plan, operation, content=content)))
                 answer = verb(self, *args, **options)
-                if isinstance(answer, Sized) and isinstance(answer, Sequence) and not isinstance(answer, str | bytes):
-                    tell("count", len(answer))
+                span.set(_told(lambda: _answer(answer, operation, content=content)))
                 return answer
         finally:
             _in_verb.reset(inside)
@@ -95,10 +117,38 @@ def _traced(name: str, verb: Callable[..., Any], telemetry_of: Callable[[Any], T
     return run
 
 
-def _figures(options: dict[str, Any]) -> dict[str, Figure]:
-    """The numbers and the known words among the options of a call."""
-    return {
-        name: value
-        for name, value in options.items()
-        if isinstance(value, int | float) or (isinstance(value, str) and value in _WORDS)
+def _call(
+    self: Any, name: str, subject: Any, options: dict[str, Any], plan: _Plan, operation: str | None, *, content: bool
+) -> dict[str, Figure]:
+    told = figures_of(options)
+    if operation is not None:
+        told |= described_call(name, subject, options, store=plan.store_of(self), content=content)
+    if plan.settings_of(self).telemetry_names:
+        told |= plan.names_of(self)
+    return told
+
+
+def _answer(answer: Any, operation: str | None, *, content: bool) -> dict[str, Figure]:
+    count = count_of(answer)
+    told: dict[str, Figure] = {} if count is None else {"htm.count": count}
+    return told if operation is None else told | described_answer(answer, content=content)
+
+
+def _told(describe: Callable[[], dict[str, Figure]]) -> dict[str, Figure]:
+    """What is to be told of a call; nothing where it cannot be said, since no verb fails by its telemetry."""
+    try:
+        return describe()
+    except Exception:
+        _log.debug("a call could not be described", exc_info=True)
+        return {}
+
+
+def names_in(engine: Any) -> dict[str, Figure]:
+    """Who works with a memory, as the conventions call them; only with `Settings.telemetry_names`."""
+    named = {
+        "htm.tenant": engine.tenant,
+        "user.id": engine.user,
+        "gen_ai.conversation.id": engine.session,
+        "gen_ai.agent.name": engine.robot,
     }
+    return {name: value for name, value in named.items() if value is not None}

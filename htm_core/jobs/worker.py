@@ -14,6 +14,7 @@ from enum import Enum
 from uuid import UUID
 
 from ..engine.fresh_nodes import FreshNodes
+from ..engine.verbs import bounded
 from ..errors import DatabaseUnavailable, HTMError, ModelError
 from ..fork import renewed_after_fork
 from ..models.embedders import CheckedEmbedder
@@ -21,7 +22,7 @@ from ..store import forgetting, jobs, model_status
 from ..store.database import Connection, Database
 from ..store.errors import is_retryable
 from ..store.jobs import ClaimedJob, Lane
-from ..telemetry import telemetry
+from ..telemetry import Figure, PendingJobs, telemetry
 from .clients import Clients, Duty
 from .handlers import CountHandler, EmbedHandler, Handler, RelateHandler, SupersedeHandler
 from .rate_limits import OPEN, RateLimits
@@ -130,6 +131,13 @@ class Worker:
         with self._database.transaction("", role="htm_worker") as connection:
             states = self._rate_limits.breaker_states(connection, list(status))
         return {status[name]: state for name, state in states.items()}
+
+    def backlog(self) -> list[PendingJobs]:
+        """The jobs of all tenants by their kind; none before the database is used, or when this process's login may do no jobs."""
+        if not self._database.opened or not self._database.may_work:
+            return []
+        with bounded(self._database.settings), self._database.transaction("", role="htm_worker") as connection:
+            return jobs.backlog(connection)
 
     def retry_models_now(self, tenant: str) -> None:
         """End the pauses of a tenant's open breakers, so that models that were away are tried at once: somebody is waiting."""
@@ -430,7 +438,8 @@ class Worker:
             return
         tracing, begun = telemetry(on=self._database.settings.telemetry), time.monotonic()
         try:
-            with tracing.span("htm.job", kind=handler.kind, count=sum(map(len, claimed.values()))):
+            figures: dict[str, Figure] = {"htm.kind": handler.kind, "htm.count": sum(map(len, claimed.values()))}
+            with tracing.span("htm.job", figures=figures):
                 handler.do(claimed)
             self._record_success(duty)
         except DatabaseUnavailable:

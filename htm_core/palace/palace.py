@@ -10,7 +10,7 @@ from uuid import UUID
 
 from ..aio import _Twin, awaited
 from ..engine.handle import Handle
-from ..engine.verbs import verbs
+from ..engine.verbs import names_in, verbs
 from ..errors import InvalidInput
 from ..memory import Memory
 from ..rules.places import HOUR, Placed, Room, note_lifetime
@@ -33,6 +33,8 @@ from .wake import WakeUp, wake_up
     besides=("of", "checked_room", "scratchpad"),
     telemetry_of=attrgetter("context.engine.telemetry"),
     settings_of=attrgetter("context.engine.settings"),
+    store_of=attrgetter("context.engine.tenant", "context.engine.owner"),
+    names_of=lambda self: names_in(self.context.engine),
 )
 class Palace(Handle):
     """A memory's palace: the same memories, with a place for what must be known for sure.

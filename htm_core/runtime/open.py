@@ -130,6 +130,7 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
             is_alone=is_shared,
         )
     runtime.heartbeat.add_engine(engine)
+    engine.telemetry.watch(id(runtime.database), runtime.worker.backlog)
     return runtime, engine
 
 

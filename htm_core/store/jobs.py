@@ -9,6 +9,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
+from ..telemetry import PendingJobs
 from ..types import Job
 from .database import Connection
 from .queries import load
@@ -101,6 +102,11 @@ def move_to_active_model(connection: Connection, jobs: Sequence[ClaimedJob]) -> 
     row = connection.execute(load("jobs")["move_to_active_model"], {"ids": _ids(jobs)}).fetchone()
     assert row is not None  # an aggregate has one row
     return int(row["moved"])
+
+
+def backlog(connection: Connection) -> list[PendingJobs]:
+    """The jobs of all tenants by their kind; the connection has a worker's role."""
+    return [PendingJobs(**row) for row in connection.execute(load("jobs")["backlog"])]
 
 
 def claim(

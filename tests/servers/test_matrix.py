@@ -26,7 +26,6 @@ OUT = [
     # The locks are those of this process. Other tests of the same file fork beside connections over TLS.
     "--deselect=tests/verbs/test_lifetime.py::test_a_fork_while_another_thread_holds_a_lock_leaves_the_child_free",
     "--ignore=tests/verbs/test_aio.py",  # the same verbs from event loops
-    "--ignore=tests/verbs/test_telemetry.py",  # what this process says of the same verbs
     "--ignore=tests/store/test_rows_read.py",  # makes a schema, and roles of its own
     "--ignore=tests/store/test_stale_statistics.py",  # so does this
     "--ignore=tests/store/test_partitions.py",  # changes the table of vectors as the owner, in a schema of its own

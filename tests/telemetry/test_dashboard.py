@@ -1,0 +1,87 @@
+"""The dashboard in docs/ shows metrics, labels and values that there are, as Prometheus is given them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from htm_core import Memory
+from tests.telemetry.conftest import Told
+
+DASHBOARD = json.loads((Path(__file__).parents[2] / "docs" / "grafana-dashboard.json").read_text())
+EXPRESSIONS = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
+QUERIES = [each["query"] for each in DASHBOARD["templating"]["list"] if each["type"] == "query"]
+
+
+def served(telling: Told) -> dict[str, list[dict[str, str]]]:
+    """Each metric by the name that Prometheus has for it, with the labels of its points."""
+    found: dict[str, list[dict[str, str]]] = {}
+    for name, metric in telling.metrics().items():
+        base = name.replace(".", "_") + {"s": "_seconds"}.get(metric.unit or "", "")
+        points = [
+            {
+                key.replace(".", "_"): str(value).lower() if isinstance(value, bool) else str(value)
+                for key, value in p.attributes.items()
+            }
+            for p in metric.data.data_points
+        ]
+        kind = type(metric.data).__name__
+        ends = {"Histogram": ("_bucket", "_count", "_sum"), "Sum": ("_total",), "Gauge": ("",)}[kind]
+        found |= {base + end: points for end in ends}
+        if kind == "Histogram":
+            bounds = [str(float(bound)) for bound in metric.data.data_points[0].explicit_bounds]
+            found[base + "_bucket"] = [point | {"le": bound} for point in points for bound in bounds]
+    return found
+
+
+def test_every_metric_label_and_value_of_the_dashboard_exists(
+    make: object, telling: Told, open_memory: Callable[..., Memory], embedder: object
+) -> None:
+    with open_memory(budget=60) as memory:
+        for number in range(12):
+            memory.remember(f"Ann likes tea of kind {number}, and says so at some length every day of the week.")
+        embedder.down = True  # type: ignore[attr-defined]
+        assert memory.recall("tea").degraded
+        with suppress(LookupError):
+            memory.get("nothing")
+        metrics = served(telling)
+    for expression in [*EXPRESSIONS, *QUERIES]:
+        used = re.findall(r"\b(htm_\w+)(?:\{([^}]*)\})?", re.sub(r"by \([^)]*\)", "", expression))
+        used = [
+            (name, labels) for name, labels in used if name in metrics or not name.startswith(("htm_name", "htm_kind"))
+        ]
+        assert used
+        for name, labels in used:
+            assert name in metrics, f"{name} of {expression}"
+            for label, sign, value in re.findall(r'(\w+)(=~|!=|=)"([^"]*)"', labels):
+                values = {point[label] for point in metrics[name] if label in point}
+                if sign == "=" and value != "parked":
+                    assert value in values, f"{label}={value} of {expression}"
+                assert values, f"{label} of {expression}"
+        for labels in re.findall(r"by \(([^)]*)\)", expression):
+            for label in set(labels.replace(" ", "").split(",")) - {"le", "job"}:
+                assert any(label in point for name, _ in used for point in metrics[name]), f"{label} of {expression}"
+
+
+def test_pending_jobs_are_those_of_the_database(telling: Told, open_memory: Callable[..., Memory]) -> None:
+    with open_memory() as memory:
+        memory.remember("Ann likes tea.")
+        states = {(p.attributes["htm.kind"], p.attributes["htm.state"]): p.value for p in telling.points("htm.jobs")}
+    assert states["embed", "pending"] >= 1
+
+
+def test_panels_do_not_overlap_and_have_ids_of_their_own() -> None:
+    panels = DASHBOARD["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    cells = [
+        (x, y)
+        for panel in panels
+        for x in range(panel["gridPos"]["x"], panel["gridPos"]["x"] + panel["gridPos"]["w"])
+        for y in range(panel["gridPos"]["y"], panel["gridPos"]["y"] + panel["gridPos"]["h"])
+    ]
+    assert len(set(cells)) == len(cells)
+    assert all(0 <= x < 24 for x, _ in cells)
+    assert all(panel["description"] for panel in panels)
