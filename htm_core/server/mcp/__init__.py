@@ -1,0 +1,12 @@
+"""Memory for every client of the Model Context Protocol: ten tools, resources and a prompt, over stdio or HTTP.
+
+It needs the official SDK: `pip install "htm-memory[mcp]"`.
+"""
+
+from __future__ import annotations
+
+from .http import StreamableHTTP, streamable_http
+from .server import MemoryFor, build_server
+from .stdio import serve_stdio
+
+__all__ = ["MemoryFor", "StreamableHTTP", "build_server", "serve_stdio", "streamable_http"]
