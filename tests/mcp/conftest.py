@@ -11,7 +11,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import CallToolResult, TextContent
 
-from tests.cli.conftest import ROOT
+from tests.cli.conftest import ROOT, environment, htm, models  # noqa: F401 - fixtures
 
 Serve = Callable[..., StdioServerParameters]
 

@@ -11,7 +11,7 @@ from ...integration.origin import TAG, WARNING, mentions_of, origin_of, said_by,
 from ...integration.prompt_block import Fence, label_of, new_token
 from ...integration.tool_replies import OPENING
 from ...rules.text.excerpts import excerpt
-from ...rules.text.fence import escape, label, one_line
+from ...rules.text.fence import indented, label, one_line
 
 SCHEME = "htm"
 TITLE = 100  # characters
@@ -47,7 +47,7 @@ def memory_text(memory: Memory, node: Node, words: str) -> dict[str, Any]:
     """A memory as fetch answers it; its words are escaped, in a fence, and after a warning."""
     said = shown_mention(mentions_of(memory, node))
     about = _about(said)
-    text = Fence(TAG, new_token()).enclose(WARNING, f"[{about or 'noted'}]", escape(words))
+    text = Fence(TAG, new_token()).enclose(WARNING, f"[{about or 'noted'}]", indented(words, by=4))
     metadata: dict[str, Any] = {
         "created_at": node.created_at.isoformat(), "importance": node.importance, "tags": list(node.tags),
         "keys": list(node.keys), "tokens": node.tokens,
