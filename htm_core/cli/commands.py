@@ -85,7 +85,7 @@ COMMANDS = {
     "palace": CommandInfo(MEMORY, "palace.palace", "memory",
         "Keep verified knowledge in rooms and drawers, and consult it before a model generates an answer."),
     "mcp": CommandInfo(MEMORY, "mcp.mcp", "memory",
-        "Serve these memories to a client of the Model Context Protocol (Claude, Cursor, VS Code, Codex) over stdin and stdout."),
+        "Serve these memories to a client of the Model Context Protocol over stdin and stdout, until it closes stdin."),
     "hook": CommandInfo(MEMORY, "hook.hook", "memory",
         "Answer a hook of a coding agent, whose event is on stdin: wake up when a session starts, and save its transcript."),
     "robots": CommandInfo(ADMIN, "groups.robots", "memory",

@@ -19,11 +19,11 @@ STEP = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AnswerLine:
     """A line of an answer, and the id by which it can be asked for. It has at least `tokens` tokens."""
 
     id: str
-    line: str
+    text: str
     tokens: int = 0
 
 
@@ -33,7 +33,7 @@ def token_counter(memory: Memory) -> Callable[[str], int]:
 
 
 def fill(
-    entries: Sequence[Entry],
+    entries: Sequence[AnswerLine],
     *,
     budget: int,
     count: Callable[[str], int],
@@ -50,7 +50,7 @@ def fill(
     room = budget - count(build((), note_of(entries, budget=budget, advice=advice)))
     shown: list[int] = []
     for at, entry in enumerate(entries):
-        if entry.tokens <= room and (cost := count(entry.line) + 1) <= room:
+        if entry.tokens <= room and (cost := count(entry.text) + 1) <= room:
             shown.append(at)
             room -= cost
         elif not gaps:
@@ -58,13 +58,13 @@ def fill(
     while True:
         kept = set(shown)
         left_out = [entry for at, entry in enumerate(entries) if at not in kept]
-        text = build([entries[at].line for at in shown], note_of(left_out, budget=budget, advice=advice))
+        text = build([entries[at].text for at in shown], note_of(left_out, budget=budget, advice=advice))
         if not shown or count(text) <= budget:  # tokens of parts do not always add up
             return text
         shown.pop()
 
 
-def note_of(left_out: Sequence[Entry], *, budget: int, advice: str) -> str:
+def note_of(left_out: Sequence[AnswerLine], *, budget: int, advice: str) -> str:
     """What was left out, and how to get at it; empty when nothing was."""
     if not left_out:
         return ""
@@ -73,7 +73,7 @@ def note_of(left_out: Sequence[Entry], *, budget: int, advice: str) -> str:
     return f"({len(left_out):,} more left out of an answer of {budget:,} tokens: {named}{more}. {advice})"
 
 
-def said_lines(said: Iterable[Mention], *, longest: int) -> list[Entry]:
+def said_lines(said: Iterable[Mention], *, longest: int) -> list[AnswerLine]:
     """A line for each mention: an id, when it was said, where, by whom or where it is from, and the words, cut after `longest`."""
     return [_said(each, longest) for each in said]
 
@@ -94,9 +94,9 @@ def prefix(text: str, *, room: int, count: Callable[[str], int]) -> str:
     return text[:low]
 
 
-def _said(said: Mention, longest: int) -> Entry:
+def _said(said: Mention, longest: int) -> AnswerLine:
     is_cut = len(said.content) > longest
     words = f"{said.content[:longest]}… (cut: fetch it)" if is_cut else said.content
     id = said.node_id or said.id
     parts = (f"{said.at:%Y-%m-%d %H:%M}", said.session, origin_of(said).words() or "noted")
-    return Entry(id, f"[{id}] ({label(', '.join(filter(None, parts)))}) {indented(words, by=4)}")
+    return AnswerLine(id, f"[{id}] ({label(', '.join(filter(None, parts)))}) {indented(words, by=4)}")

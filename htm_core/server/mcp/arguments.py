@@ -44,7 +44,7 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Remember(Arguments):
+class RememberArguments(Arguments):
     """What is given to remember."""
 
     content: Annotated[str, Field(description=ARGUMENTS["content"])]
@@ -53,7 +53,7 @@ class Remember(Arguments):
     tags: Tags = None
 
 
-class Recall(Arguments):
+class RecallArguments(Arguments):
     """What is given to recall."""
 
     query: Query
@@ -63,13 +63,13 @@ class Recall(Arguments):
     budget: Budget = None
 
 
-class Search(Arguments):
+class SearchArguments(Arguments):
     """What is given to search."""
 
     query: Query
 
 
-class Fetch(Arguments):
+class FetchArguments(Arguments):
     """What is given to fetch."""
 
     id: Annotated[str, Field(description="The id that search, recall or timeline shows, or a key.")]
@@ -77,7 +77,7 @@ class Fetch(Arguments):
     budget: Budget = None
 
 
-class Timeline(Arguments):
+class TimelineArguments(Arguments):
     """What is given to timeline."""
 
     session: Annotated[str | None, Field(description="Only this conversation.")] = None
@@ -87,13 +87,13 @@ class Timeline(Arguments):
     budget: Budget = None
 
 
-class Forget(Arguments):
+class ForgetArguments(Arguments):
     """What is given to forget."""
 
     id: Annotated[str, Field(description="The id of the memory, or its key.")]
 
 
-class Revise(Arguments):
+class ReviseArguments(Arguments):
     """What is given to revise."""
 
     key: Annotated[str, Field(description="The name of the value, such as 'deploy-day'.")]
@@ -104,20 +104,20 @@ class Revise(Arguments):
     role: SaidBy = "assistant"
 
 
-class Context(Arguments):
+class ContextArguments(Arguments):
     """What is given to context."""
 
     budget: Budget = None
 
 
-class Consult(Arguments):
+class ConsultArguments(Arguments):
     """What is given to palace_consult."""
 
     question: Annotated[str, Field(description="The question that is to be answered.")]
     budget: Budget = None
 
 
-class File(Arguments):
+class FileArguments(Arguments):
     """What is given to palace_file."""
 
     content: Annotated[str, Field(description=PALACE["fact"])]

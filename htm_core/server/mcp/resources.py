@@ -11,7 +11,7 @@ from mcp_types import Resource, ResourceTemplate
 from ... import InvalidInput, Memory, NotFound
 from ...integration.contents import file_chunks, sessions_of
 from ...integration.session_start import known_text
-from ...integration.token_budget import Entry, fill, said_lines, token_counter
+from ...integration.token_budget import AnswerLine, fill, said_lines, token_counter
 from ...integration.tool_replies import OPENING
 from ...palace import Palace
 from ...rules.text.fence import indented, source
@@ -79,7 +79,7 @@ def _room(memory: Memory, name: str, budget: int) -> str:
     if not filed:
         raise NotFound(f"expected a room that holds something, got {name!a:.200}; resources/list has them")
     entries = [
-        Entry(each.id, f"[{each.id}] ({source(f'{each.room}/{each.drawer}')}) {indented(each.content, by=4)}")
+        AnswerLine(each.id, f"[{each.id}] ({source(f'{each.room}/{each.drawer}')}) {indented(each.content, by=4)}")
         for each in filed
     ]
     return _filled(memory, entries, budget, list)
@@ -87,18 +87,19 @@ def _room(memory: Memory, name: str, budget: int) -> str:
 
 def _file(memory: Memory, path: str, budget: int) -> str:
     said = file_chunks(memory, path)
-    entries = [Entry(each.node_id or each.id, indented(each.content, by=4)) for each in said]
+    entries = [AnswerLine(each.node_id or each.id, indented(each.content, by=4)) for each in said]
     return _filled(memory, entries, budget, list)
 
 
 def _memory(memory: Memory, id: str, budget: int) -> str:
-    return fetch(memory, arguments.Fetch(id=id), budget)
+    return fetch(memory, arguments.FetchArguments(id=id), budget)
 
 
 def _filled(
-    memory: Memory, entries: Sequence[Entry], budget: int, order: Callable[[Sequence[str]], Sequence[str]]
+    memory: Memory, entries: Sequence[AnswerLine], budget: int, order: Callable[[Sequence[str]], Sequence[str]]
 ) -> str:
     def build(lines: Sequence[str], note: str) -> str:
+        """The whole answer."""
         return "\n".join(filter(None, [said_text(order(lines)) or OPENING, note]))
 
     advice = "The tools recall, timeline and fetch have the rest."

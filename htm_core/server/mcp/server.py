@@ -52,10 +52,14 @@ def build_server(memory_for: MemoryFor, *, budget: int = DEFAULT_BUDGET) -> Serv
         )
 
     async def list_tools(_request: Request, _params: Any) -> types.ListToolsResult:
+        """The ten tools."""
         return types.ListToolsResult(tools=[each.told() for each in TOOLS.values()])
 
     async def call_tool(request: Request, params: types.CallToolRequestParams) -> types.CallToolResult:
+        """What a tool answers, or says when it refuses."""
+
         def answer() -> str:
+            """What it answers, found in a thread."""
             return tool_of(params.name).answer(memory_for(request.request), params.arguments or {}, budget=budget)
 
         try:
@@ -70,23 +74,28 @@ def build_server(memory_for: MemoryFor, *, budget: int = DEFAULT_BUDGET) -> Serv
     async def list_resources(
         request: Request, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
+        """A page of what there is to read."""
         after = params.cursor if params else None
         found, cursor = await _asked(lambda: resources.listed(memory_for(request.request), after=after))
         return types.ListResourcesResult(resources=found, next_cursor=cursor)
 
     async def list_templates(_request: Request, _params: Any) -> types.ListResourceTemplatesResult:
+        """The forms of addresses."""
         return types.ListResourceTemplatesResult(resource_templates=resources.TEMPLATES)
 
     async def read_resource(request: Request, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        """What a resource says."""
         uri = str(params.uri)
         text = await _asked(lambda: resources.read(memory_for(request.request), uri, budget=budget))
         shown = types.TextResourceContents(uri=params.uri, text=sayable(text), mime_type=resources.MIME)
         return types.ReadResourceResult(contents=[shown])
 
     async def list_prompts(_request: Request, _params: Any) -> types.ListPromptsResult:
+        """The one prompt."""
         return types.ListPromptsResult(prompts=[prompts.WAKE_UP])
 
     async def get_prompt(request: Request, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        """The text of the prompt."""
         given = params.arguments or {}
         text = await _asked(
             lambda: prompts.text_of(params.name, given, lambda: memory_for(request.request), budget=budget)

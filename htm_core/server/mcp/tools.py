@@ -12,7 +12,7 @@ from mcp_types import Tool, ToolAnnotations
 from ... import Conflict, InvalidInput, Memory, Node
 from ...integration import tool_replies
 from ...integration.session_start import known_text
-from ...integration.token_budget import Entry, fill, prefix, said_lines, token_counter
+from ...integration.token_budget import AnswerLine, fill, prefix, said_lines, token_counter
 from ...palace import Enforcer, Palace, PalaceToolReplies
 from . import arguments
 from .shown import address_of, memory_text, said_text, title_of
@@ -55,7 +55,7 @@ class Served:
         return self.run(memory, read, getattr(read, "budget", None) or budget)
 
 
-def remember(memory: Memory, given: arguments.Remember, _budget: int) -> str:
+def remember(memory: Memory, given: arguments.RememberArguments, _budget: int) -> str:
     """Keep a fact, as the assistant's word, or as the user's as the assistant tells it."""
     if given.role == "user":
         node = memory.remember(
@@ -66,7 +66,7 @@ def remember(memory: Memory, given: arguments.Remember, _budget: int) -> str:
     return tool_replies.remembered(node)
 
 
-def recall(memory: Memory, given: arguments.Recall, budget: int) -> str:
+def recall(memory: Memory, given: arguments.RecallArguments, budget: int) -> str:
     """What is remembered, in lines with ids, within the budget."""
     found = memory.recall(given.query, limit=given.limit, timeframe=given.timeframe, tags=given.tags, hold=False)
     if not found:
@@ -74,21 +74,22 @@ def recall(memory: Memory, given: arguments.Recall, budget: int) -> str:
     notes = tool_replies.notes_of(found)
 
     def build(lines: Sequence[str], note: str) -> str:
+        """The whole answer."""
         return "\n".join(filter(None, [said_text(lines), *notes, note]))
 
-    entries = [Entry(hit.node.id, tool_replies.line_of(hit), tokens=hit.node.tokens) for hit in found]
+    entries = [AnswerLine(hit.node.id, tool_replies.line_of(hit), tokens=hit.node.tokens) for hit in found]
     advice = "Fetch one by its id, or ask again with a larger budget."
     return fill(entries, budget=budget, count=token_counter(memory), build=build, advice=advice)
 
 
-def search(memory: Memory, given: arguments.Search, _budget: int) -> str:
+def search(memory: Memory, given: arguments.SearchArguments, _budget: int) -> str:
     """The ids, titles and addresses of what is remembered, as ChatGPT wants them."""
     found = memory.recall(given.query, limit=FOUND, hold=False)
     results = [{"id": hit.node.id, "title": title_of(hit), "url": address_of(hit)} for hit in found]
     return json.dumps({"results": results}, ensure_ascii=False)
 
 
-def fetch(memory: Memory, given: arguments.Fetch, budget: int) -> str:
+def fetch(memory: Memory, given: arguments.FetchArguments, budget: int) -> str:
     """One memory with its words, marked with its origin; what does not fit the budget can be asked for by an offset."""
     node = memory.get(tool_replies.without_brackets(given.id))
     if given.offset and given.offset >= len(node.content):
@@ -108,7 +109,7 @@ def fetch(memory: Memory, given: arguments.Fetch, budget: int) -> str:
     return json.dumps(shown, ensure_ascii=False)
 
 
-def timeline(memory: Memory, given: arguments.Timeline, budget: int) -> str:
+def timeline(memory: Memory, given: arguments.TimelineArguments, budget: int) -> str:
     """What was said, oldest first: the latest that fit."""
     said = memory.timeline(session=given.session, timeframe=given.timeframe, before=given.before, limit=given.limit)
     if not said:
@@ -116,6 +117,7 @@ def timeline(memory: Memory, given: arguments.Timeline, budget: int) -> str:
     latest = list(reversed(said))
 
     def build(lines: Sequence[str], note: str) -> str:
+        """The whole answer."""
         more = f'(For what came before: before="{latest[len(lines) - 1].id}")' if lines else ""
         is_all = len(lines) == len(latest) < given.limit
         return "\n".join(filter(None, [said_text(lines[::-1]), note, "" if is_all else more]))
@@ -125,13 +127,13 @@ def timeline(memory: Memory, given: arguments.Timeline, budget: int) -> str:
     return fill(entries, budget=budget, count=token_counter(memory), build=build, advice=advice, gaps=False)
 
 
-def forget(memory: Memory, given: arguments.Forget, _budget: int) -> str:
+def forget(memory: Memory, given: arguments.ForgetArguments, _budget: int) -> str:
     """Hide a memory; whoever runs the installation can bring it back."""
     memory.forget(tool_replies.without_brackets(given.id))
     return tool_replies.forgotten(given.id)
 
 
-def revise(memory: Memory, given: arguments.Revise, _budget: int) -> str:
+def revise(memory: Memory, given: arguments.ReviseArguments, _budget: int) -> str:
     """Give a key a new value."""
     told: dict[str, Any] = {"role": "user", "trust": TOLD} if given.role == "user" else {"source": "assistant"}
     outcome = memory.revise(given.key, given.content, if_version=given.if_version, **told)
@@ -148,12 +150,12 @@ def _revised(key: str, node: Node) -> str:
     return f"Revised {key!a:.80}: this is version {node.version} [{node.id}]."
 
 
-def context(memory: Memory, _given: arguments.Context, budget: int) -> str:
+def context(memory: Memory, _given: arguments.ContextArguments, budget: int) -> str:
     """What is known of the user, and what is in working memory."""
     return known_text(memory, budget=budget) or "Nothing is known yet."
 
 
-def consult(memory: Memory, given: arguments.Consult, budget: int) -> str:
+def consult(memory: Memory, given: arguments.ConsultArguments, budget: int) -> str:
     """What an answer may rest on, or the honest answer when there is nothing."""
     grounding = Enforcer(Palace(memory)).consult(given.question)
     count = token_counter(memory)
@@ -168,7 +170,7 @@ def consult(memory: Memory, given: arguments.Consult, budget: int) -> str:
     return (text or "The palace has nothing on that, and it asks for nothing that would have to be remembered.") + note
 
 
-def file(memory: Memory, given: arguments.File, _budget: int) -> str:
+def file(memory: Memory, given: arguments.FileArguments, _budget: int) -> str:
     """File a fact that is sure, by the checks of a promotion."""
     replies = PalaceToolReplies(Palace(memory))
     return replies.file(given.content, room=given.room, drawer=given.drawer, reason=given.reason)
@@ -178,27 +180,27 @@ TOOLS: dict[str, Served] = {
     each.name: each
     for each in (
         Served("remember", "Remember", "Keep a fact for good, so that it can be recalled in later conversations.",
-            arguments.Remember, remember),
+            arguments.RememberArguments, remember),
         Served("recall", "Recall",
             "Look up what was said or noted before: facts about the user, decisions, earlier conversations. Use it before you say "
-            "that you do not know.", arguments.Recall, recall, read_only=True, idempotent=True),
+            "that you do not know.", arguments.RecallArguments, recall, read_only=True, idempotent=True),
         Served("search", "Search memories", "Find memories: their ids, titles and addresses. Read one with fetch.",
-            arguments.Search, search, read_only=True, idempotent=True),
+            arguments.SearchArguments, search, read_only=True, idempotent=True),
         Served("fetch", "Fetch a memory", "The whole text of a memory, who said it and when.",
-            arguments.Fetch, fetch, read_only=True, idempotent=True),
+            arguments.FetchArguments, fetch, read_only=True, idempotent=True),
         Served("timeline", "Timeline", "What was said in order of time, the latest last.",
-            arguments.Timeline, timeline, read_only=True, idempotent=True),
+            arguments.TimelineArguments, timeline, read_only=True, idempotent=True),
         Served("forget", "Forget", "Forget a memory that is wrong, or that the user wants to be forgotten.",
-            arguments.Forget, forget, destructive=True, idempotent=True),
+            arguments.ForgetArguments, forget, destructive=True, idempotent=True),
         Served("revise", "Revise", "Set a value that changes, by its key. The old value leaves recall and stays in its history.",
-            arguments.Revise, revise, destructive=True),
+            arguments.ReviseArguments, revise, destructive=True),
         Served("context", "Context", "What is known of the user, and what was noted lately. Call it when a conversation begins.",
-            arguments.Context, context, read_only=True, idempotent=True),
+            arguments.ContextArguments, context, read_only=True, idempotent=True),
         Served("palace_consult", "Consult the palace",
             "What verified knowledge says on a question, with its sources, or that it says nothing. Answer from that only.",
-            arguments.Consult, consult, read_only=True, idempotent=True),
+            arguments.ConsultArguments, consult, read_only=True, idempotent=True),
         Served("palace_file", "File in the palace", "Keep a fact that is sure in a drawer of verified knowledge, for good.",
-            arguments.File, file, idempotent=True),
+            arguments.FileArguments, file, idempotent=True),
     )
 }  # fmt: skip
 
