@@ -33,12 +33,8 @@ def mcp(
         raise InvalidInput("expected no --json, since stdout carries the protocol; leave it out")
     try:
         from ..server.mcp import build_server, serve_stdio
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
-            raise
-        raise InvalidInput(
-            'expected the SDK of the Model Context Protocol, got none; run: pip install "htm-memory[mcp]"'
-        ) from None
+    except ImportError as error:
+        raise InvalidInput(str(error)) from None
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     opened = _Opened(common)
     threading.Thread(target=opened.warm, daemon=True).start()

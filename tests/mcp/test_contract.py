@@ -6,6 +6,8 @@ import asyncio
 import json
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -156,3 +158,10 @@ def test_the_registry_names_this_version_and_the_readme_names_the_registry() -> 
 def test_the_page_names_each_tool() -> None:
     assert {name for name in TOOLS if f"`{name}`" not in PAGE} == set()
     assert Path(ROOT / "docs" / "why" / "mcp.md").exists()
+
+
+def test_without_the_sdk_the_command_says_what_to_install() -> None:
+    program = "import sys; sys.modules['mcp'] = sys.modules['mcp_types'] = None; from htm_core.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", program, "mcp"], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert 'pip install "htm-memory[mcp]"' in done.stderr
