@@ -38,7 +38,7 @@ COMMANDS = {
         "Ask about what `htm demo` imported last, or what --robot heard, and show the context that a model would get.",
         tenant=DEMO_TENANT),
     "import": CommandInfo(MEMORY, "importing.import_files", "memory",
-        "Import transcripts (JSON lines, LangChain dumps, ChatGPT exports) or a backup of htm export. Importing twice adds "
+        "Import transcripts (JSON lines, LangChain, ChatGPT, Claude Code) or a backup of htm export. Importing twice adds "
         "nothing."),
     "remember": CommandInfo(MEMORY, "memories.remember", "memory",
         "Remember a text."),
@@ -84,6 +84,10 @@ COMMANDS = {
         "Merge memories that say the same, summarise sessions and read the profile; --dry-run shows what it would do."),
     "palace": CommandInfo(MEMORY, "palace.palace", "memory",
         "Keep verified knowledge in rooms and drawers, and consult it before a model generates an answer."),
+    "mcp": CommandInfo(MEMORY, "mcp.mcp", "memory",
+        "Serve these memories to a client of the Model Context Protocol over stdin and stdout, until it closes stdin."),
+    "hook": CommandInfo(MEMORY, "hook.hook", "memory",
+        "Answer a hook of a coding agent, whose event is on stdin: wake up when a session starts, and save its transcript."),
     "robots": CommandInfo(ADMIN, "groups.robots", "memory",
         "List the robots of the tenant: when each was last active, its memories, and its working memory."),
     "groups": CommandInfo(ADMIN, "groups.groups", "memory",

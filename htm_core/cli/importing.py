@@ -18,7 +18,7 @@ from rich.progress import Progress
 from ..errors import HTMError, InvalidInput
 from ..memory import Memory
 from ..rules.identity import node_id
-from ..rules.transcripts.read import iter_read, read
+from ..rules.transcripts.read import first_line, iter_read, lines_format, read
 from ..store import mentions
 from ..store.owner_claims import claim_of
 from ..types import Draft
@@ -40,6 +40,7 @@ class Format(StrEnum):
     jsonl = "jsonl"
     langchain = "langchain"
     chatgpt = "chatgpt"
+    claude_code = "claude-code"
     text = "text"
     backup = "backup"
 
@@ -75,7 +76,7 @@ def import_files(
     format: Annotated[Format, typer.Option("--format", help="Detected by default.")] = Format.auto,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the vectors, or leave them.")] = True,
 ) -> None:
-    """Import transcripts (JSON lines, LangChain dumps, ChatGPT exports) or a backup of htm export. Importing twice adds nothing."""
+    """Import transcripts (JSON lines, LangChain, ChatGPT, Claude Code) or a backup of htm export. Importing twice adds nothing."""
     if format is Format.backup or (format is Format.auto and any(map(is_backup_file, files))):
         for file in files:
             read_backup(common, file, wait=wait, then=wait_for_vectors)
@@ -98,7 +99,8 @@ def source_of(file: Path, *, format: Format) -> Source:
     """Read a whole transcript first, so that nothing is remembered of a broken file."""
     name = "stdin" if str(file) == "-" else file.name
     try:
-        if str(file) != "-" and file.stat().st_size > LONG_FILE and (format == "jsonl" or file.suffix == ".jsonl"):
+        by_lines = format in ("jsonl", "claude-code") or (format == "auto" and file.suffix == ".jsonl")
+        if str(file) != "-" and file.stat().st_size > LONG_FILE and by_lines:
             return _long(file)
         content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     except OSError as error:
@@ -121,7 +123,9 @@ def _long(file: Path) -> Source:
             yield from iter_read(lines, name=file.name, skip=skip)
 
     turns = sum(1 for _ in _drafts(lambda reason: reasons.update([reason])))
-    return Source(name=file.name, format="jsonl", turns=turns, reasons=dict(reasons), drafts=_drafts)
+    with file.open("rb") as lines:
+        format = lines_format(first_line(lines)[0], file.name)
+    return Source(name=file.name, format=format, turns=turns, reasons=dict(reasons), drafts=_drafts)
 
 
 def import_source(

@@ -9,14 +9,16 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from ..memory import Memory
+from ..operations.read import mentions_of_node
 from ..rules.text.fence import TOKEN_DIGITS, Fence, indented, label
 from ..rules.trust import check_trust
-from ..types import Hit, Mention, Recall, Source
+from ..types import Hit, Mention, Node, Recall, Source
 
 # What is nobody's conversation: reference data from elsewhere.
 EXTERNAL: frozenset[Source | None] = frozenset(("tool", "file", "web", "import"))
@@ -74,15 +76,25 @@ def origin_of(said: Mention) -> Origin:
 
 
 def said_by(hit: Hit) -> Mention | None:
-    """The mention by which a hit is shown: the newest, unless some are from outside.
+    """The mention by which a hit is shown: that of `shown_mention`."""
+    return shown_mention(hit.mentions)
+
+
+def shown_mention(said: Sequence[Mention]) -> Mention | None:
+    """The one of a node's mentions, newest first, by which it is shown: the newest, unless some are from outside.
 
     Then it is the newest by a user or the program, and where there is none, the newest from outside: what an assistant has
     repeated word for word is still a page's.
     """
-    if not any(each.source in EXTERNAL for each in hit.mentions):
-        return hit.mention
-    own = (each for each in hit.mentions if each.source in ("user", None))
-    return next(own, None) or next(each for each in hit.mentions if each.source in EXTERNAL)
+    if not any(each.source in EXTERNAL for each in said):
+        return said[0] if said else None
+    own = (each for each in said if each.source in ("user", None))
+    return next(own, None) or next(each for each in said if each.source in EXTERNAL)
+
+
+def mentions_of(memory: Memory, node: Node) -> list[Mention]:
+    """Every mention of a node that this owner sees, newest first."""
+    return mentions_of_node(memory._engine, node.id)
 
 
 def trusted(found: Recall, min_trust: int) -> Recall:

@@ -50,15 +50,19 @@ def recalled(found: Recall, *, token: str | None = None) -> str:
 
     `token` is that of the fence; by default a new one.
     """
+    lines = [line_of(hit) for hit in found]
+    shown = [OPENING, Fence(TAG, token or new_token()).enclose(*lines)] if lines else [NOTHING]
+    return "\n".join([*shown, *notes_of(found)])
+
+
+def notes_of(found: Recall) -> list[str]:
+    """What a model should know of a recall beside its hits: which times were searched, and what is missing."""
     note = [f"({one_line(found.timeframe.note)})"] if found.timeframe and found.timeframe.note else []
     if not found and found.timeframe and found.timeframe.words and not note:
         note = [
             f"(Only \u201c{one_line(found.timeframe.words)}\u201d was searched; leave out the timeframe to search all times.)"
         ]
-    note += [f"(Incomplete: {one_line(found.degraded)})"] if found.degraded else []
-    lines = [_line(hit) for hit in found]
-    shown = [OPENING, Fence(TAG, token or new_token()).enclose(*lines)] if lines else [NOTHING]
-    return "\n".join([*shown, *note])
+    return note + ([f"(Incomplete: {one_line(found.degraded)})"] if found.degraded else [])
 
 
 def remembered(node: Node) -> str:
@@ -106,7 +110,7 @@ def reply_to_errors(
     return decorate
 
 
-def _line(hit: Hit) -> str:
+def line_of(hit: Hit) -> str:
     """One memory; its further lines are indented, so that none of them looks like another memory."""
     said = said_by(hit)
     doubt = UNCERTAIN if hit.relevance < CERTAIN else None

@@ -19,7 +19,7 @@ from .. import time_limit
 from ..engine.engine import Engine
 from ..errors import HTMError, InvalidInput, NotFound
 from ..rules import validation
-from ..rules.limits import NAME_LENGTH, YAML_LEVELS, YAML_VALUES
+from ..rules.limits import NAME_LENGTH, RESULTS, YAML_LEVELS, YAML_VALUES
 from ..rules.redaction.redactor import MARKER, Redactor
 from ..rules.redaction.values import Counted, redact_draft, with_counts
 from ..rules.text.markdown import Chunk, chunks, front_matter, plain_chunks
@@ -28,8 +28,9 @@ from ..store import files
 from ..store.database import Connection
 from ..store.errors import attempts
 from ..store.records import WrittenEntry
-from ..types import Draft, Metadata
+from ..types import Draft, Mention, Metadata
 from .folders import Folder, Parts, checked_pattern, matches
+from .read import timeline
 
 MARKDOWN = frozenset({".md", ".markdown", ".mdown", ".mdx", ".qmd", ".rmd"})
 
@@ -127,6 +128,18 @@ def listed(engine: Engine, path: str | os.PathLike[str] | None) -> list[File]:
     with engine.transaction() as connection:
         rows = files.list_files(connection, place, owners=engine.owners)
     return [File(**row) for row in rows]
+
+
+def chunks_of(engine: Engine, path: str) -> list[Mention]:
+    """What a loaded file says, chunk by chunk, in its order; raises `NotFound` for one that is not loaded."""
+    with engine.transaction() as connection:
+        order = {str(row["id"]): at for at, row in enumerate(files.chunks(connection, path, owners=engine.owners))}
+    if not order:
+        raise NotFound(f"expected a file that is loaded, got {path!r:.200}; Memory.files() lists them")
+    said = timeline(
+        engine, session=_session(path), robot=None, timeframe=None, limit=RESULTS, before=None, after=None, forgotten=False
+    )  # fmt: skip
+    return sorted((each for each in said if each.node_id in order), key=lambda each: order[each.node_id or ""])
 
 
 def _load(

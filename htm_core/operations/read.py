@@ -138,12 +138,24 @@ def sessions(engine: Engine) -> list[str]:
         return mentions.logged_sessions(connection, owner=engine.owner, owner_pattern=others)
 
 
+def latest_sessions(engine: Engine, *, limit: int) -> list[tuple[str, datetime]]:
+    """The sessions in which something was said last, and when; the latest first, without those of files."""
+    with engine.transaction() as connection:
+        return mentions.latest_sessions(connection, owners=engine.owners, limit=limit)
+
+
 def who_said(engine: Engine, text: str) -> list[Mention]:
     """Every mention of nodes that contain a text, newest first."""
     wanted = " ".join(validation.check_query(text).split())
     with engine.transaction() as connection:
         said = nodes.containing(connection, wanted, owners=engine.owners)
         return mentions.of_nodes(connection, said, owners=engine.owners)
+
+
+def mentions_of_node(engine: Engine, node_id: str) -> list[Mention]:
+    """Every mention of a node, newest first."""
+    with engine.transaction() as connection:
+        return mentions.of_nodes(connection, [UUID(node_id)], owners=engine.owners)
 
 
 def stats(engine: Engine, *, breakers: Mapping[str, str]) -> Stats:

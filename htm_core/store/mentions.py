@@ -161,6 +161,12 @@ def logged_sessions(connection: Connection, *, owner: str, owner_pattern: str | 
     return [row["session"] for row in rows]
 
 
+def latest_sessions(connection: Connection, *, owners: Sequence[str], limit: int) -> list[tuple[str, datetime]]:
+    """The sessions in which something was said last, and when; the latest first, without those of files."""
+    rows = connection.execute(load("mentions")["latest_sessions"], {"owners": list(owners), "limit": limit})
+    return [(row["session"], row["at"]) for row in rows]
+
+
 def place_in_log(connection: Connection, mentions: Sequence[UUID]) -> None:
     """Make these mentions the log, in this order; call `clear_log` first."""
     connection.execute(

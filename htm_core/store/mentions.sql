@@ -127,6 +127,13 @@ select distinct session from mentions
 where tenant = this_tenant() and log_position is not null and forgotten_at is null
   and (owner = %(owner)s or owner like %(owner_pattern)s::text) order by session
 
+-- name: latest_sessions
+-- Those in which something was said, that is still there, by more than files.
+select session, max(at) as at from mentions
+where tenant = this_tenant() and owner = any(%(owners)s::text[]) and session <> '' and source is distinct from 'file'
+  and forgotten_at is null and not purged and (expires_at is null or expires_at > memory_time())
+group by session order by max(at) desc, session limit %(limit)s
+
 -- name: clear_log
 update mentions set log_position = null, archived = false
 where tenant = this_tenant() and owner = %(owner)s and session = %(session)s and log_position is not null

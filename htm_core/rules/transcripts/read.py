@@ -1,4 +1,4 @@
-"""Read a conversation from elsewhere: JSON lines, LangChain dumps, ChatGPT exports, or "Name: text" lines."""
+"""Read a conversation from elsewhere: JSON lines, LangChain dumps, ChatGPT exports, Claude Code, or "Name: text" lines."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from math import isfinite
 from typing import Any, overload
 
 from ...errors import InvalidInput
 from ...types import Draft
-from . import chatgpt, langchain
+from . import chatgpt, claude_code, langchain
 from .turns import ROLES, Skip, Turn, drafts, iso_time, object_field, role_of, shown
 
-FORMATS = ("auto", "jsonl", "langchain", "chatgpt", "text")
+FORMATS = ("auto", "jsonl", "langchain", "chatgpt", "claude-code", "text")
 FIELDS = ("session", "role", "name", "content", "at", "id", "metadata")
 SPEAKER = re.compile(r"(?P<name>[^\W_][^:\n]{0,39}):\s+(?P<content>\S.*)")
 SPEAKERS: Mapping[str, str] = {**ROLES, "you": "user", "me": "user", "bot": "assistant", "chatgpt": "assistant"}
@@ -49,7 +50,8 @@ def read(text: str | bytes, *, name: str = "transcript", format: str = "auto") -
     """Read a whole transcript; the first broken place raises `InvalidInput`.
 
     `name` is the file's name: messages show it, and it is the session where the file names none. Reading the same file
-    under the same name gives the same ids. Formats: jsonl, langchain, chatgpt, text, or auto to detect it.
+    under the same name gives the same ids. Formats: jsonl, langchain, chatgpt, claude-code, text, or auto to
+    detect it.
     """
     if format not in FORMATS:
         raise InvalidInput(
@@ -65,12 +67,33 @@ def read(text: str | bytes, *, name: str = "transcript", format: str = "auto") -
 def iter_read(
     lines: Iterable[str | bytes], *, name: str = "transcript", skip: Callable[[str], object] | None = None
 ) -> Iterator[Draft]:
-    """Read JSON lines one at a time, from an open file for instance, giving the same drafts as `read`.
+    """Read JSON lines, or a transcript of Claude Code, one line at a time, giving the same drafts as `read`.
 
     A broken line raises only when it is reached: to store all or nothing, read to the end before storing. `skip` is
     called with the reason for each line left out. Keeps no text, but about 200 bytes for each id that the file gives.
     """
-    return drafts(json_lines(lines, name), format="jsonl", skip=skip)
+    first, rest = first_line(lines)
+    format = lines_format(first, name)
+    return drafts(LINE_READERS[format](rest, name), format=format, skip=skip)
+
+
+def first_line(lines: Iterable[str | bytes]) -> tuple[str | bytes, Iterator[str | bytes]]:
+    """The first line that is not blank, and all lines."""
+    rest, before = iter(lines), list[str | bytes]()
+    for line in rest:
+        before.append(line)
+        if line.strip():
+            break
+    return (before[-1] if before else ""), chain(before, rest)
+
+
+def lines_format(line: str | bytes, name: str) -> str:
+    """Which format of one JSON object a line has this as its first line."""
+    text = decoded(line, name=name)
+    try:
+        return "claude-code" if claude_code.is_line(plain_json(text)) else "jsonl"
+    except (ValueError, RecursionError):
+        return "jsonl"  # whose reader says what is wrong with it
 
 
 def parsed(content: str, *, name: str) -> tuple[str, Iterator[Turn | Skip]]:
@@ -82,7 +105,9 @@ def parsed(content: str, *, name: str) -> tuple[str, Iterator[Turn | Skip]]:
         value = plain_json(content)
     except (ValueError, RecursionError):
         if start.startswith("{") and not start.startswith(("{\n", "{\r")):
-            return "jsonl", json_lines(content.split("\n"), name)
+            listed = content.split("\n")
+            format = lines_format(first_line(listed)[0], name)
+            return format, LINE_READERS[format](listed, name)
         value = json_value(content, name)
     for format, (recognised, entries) in SHAPES.items():
         if recognised(value):
@@ -95,13 +120,19 @@ def parsed(content: str, *, name: str) -> tuple[str, Iterator[Turn | Skip]]:
 
 def json_lines(lines: Iterable[str | bytes], name: str) -> Iterator[Turn | Skip]:
     """Read one record per line; blank lines are ignored."""
+    for where, value in values(lines, name):
+        yield record(value, where=where, session=name)
+
+
+def values(lines: Iterable[str | bytes], name: str) -> Iterator[tuple[str, Any]]:
+    """The JSON value of each line that is not blank, with its place."""
     for number, line in enumerate(lines, 1):
         where = f"{name}, line {number}"
         text = decoded(line, name=where) if isinstance(line, bytes) else line
         if number == 1:
             text = text.removeprefix("\ufeff")
         if text.strip():
-            yield record(json_value(text, where), where=where, session=name)
+            yield where, json_value(text, where)
 
 
 def records(value: Any, name: str) -> Iterator[Turn | Skip]:
@@ -234,9 +265,16 @@ def has_content(value: Any) -> bool:
 
 
 Reader = Callable[[str, str], Iterator[Turn | Skip]]
+LineReader = Callable[[Iterable[str | bytes], str], Iterator[Turn | Skip]]
+
+LINE_READERS: Mapping[str, LineReader] = {
+    "jsonl": json_lines,
+    "claude-code": lambda lines, name: claude_code.lines(values(lines, name)),
+}
 
 SHAPES: Mapping[str, tuple[Callable[[Any], bool], Callable[[Any, str], Iterator[Turn | Skip]]]] = {
     "chatgpt": (chatgpt.is_export, chatgpt.conversations),
+    "claude-code": (claude_code.is_line, lambda value, name: claude_code.lines([(f"{name}, line 1", value)])),
     "langchain": (langchain.is_dump, langchain.messages),
     "jsonl": (has_content, records),
 }
@@ -244,5 +282,6 @@ READERS: Mapping[str, Reader] = {
     "jsonl": lambda content, name: json_lines(content.split("\n"), name),
     "langchain": lambda content, name: langchain.messages(json_value(content, name), name),
     "chatgpt": lambda content, name: chatgpt.conversations(json_value(content, name), name),
+    "claude-code": lambda content, name: LINE_READERS["claude-code"](content.split("\n"), name),
     "text": text_lines,
 }

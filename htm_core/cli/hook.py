@@ -1,0 +1,91 @@
+"""`htm hook`: what a coding agent calls at the start and the end of its work, with the event as JSON on stdin.
+
+No error of it stops the agent: an exit code of 2 would, so every failure is a 1.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import HTMError, InvalidInput
+from ..integration.session_start import wake_text
+from ..rules.transcripts.read import read
+from .exit_codes import FAILED, print_error
+from .importing import BATCH, new_and_changed
+from .json_output import print_json
+from .options import CommonOptions
+
+WAKES = ("SessionStart",)
+SAVES = ("Stop", "SessionEnd", "PreCompact")
+DEFAULT_BUDGET = 1_500
+
+
+def hook(
+    common: CommonOptions,
+    budget: Annotated[
+        int, typer.Option("--budget", "-b", min=200, max=50_000, help="Tokens that a session wakes up with.")
+    ] = DEFAULT_BUDGET,
+) -> None:
+    """Answer a hook of a coding agent, whose event is on stdin: wake up when a session starts, and save its transcript."""
+    try:
+        _answer(common, sys.stdin.buffer.read(), budget=budget)
+    except HTMError as error:
+        if common.debug:
+            raise
+        print_error(str(error))
+        raise typer.Exit(FAILED) from None
+
+
+def _answer(common: CommonOptions, said: bytes, *, budget: int) -> None:
+    event = _event(said)
+    name = event.get("hook_event_name")
+    if name in WAKES:
+        with common.memory() as memory:
+            text = wake_text(memory, budget=budget)
+        if text:
+            print_json({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}})
+    elif name in SAVES:
+        saved = _save(common, event.get("transcript_path"))
+        if common.json:
+            print_json({"saved": saved})
+    else:
+        raise InvalidInput(
+            f"expected the event {', '.join((*WAKES, *SAVES))}, got {name!r:.80}; call htm hook for these events only"
+        )
+
+
+def _event(said: bytes) -> Mapping[str, Any]:
+    try:
+        event = json.loads(said)
+    except (ValueError, RecursionError):
+        event = None
+    if not isinstance(event, dict):
+        raise InvalidInput(
+            "expected the event of a hook as a JSON object on stdin, got something else; the agent calls htm hook itself"
+        )
+    return event
+
+
+def _save(common: CommonOptions, path: object) -> int:
+    """Remember what is new in a transcript; answers how many turns. The agent may be writing its last line: that one is left."""
+    if not isinstance(path, str) or not path:
+        raise InvalidInput(f"expected transcript_path, the path of the session's transcript, got {path!r:.80}")
+    file = Path(path).expanduser()
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"expected a transcript to read, got {path!r:.200}: {error.strerror or error}") from None
+    turns = read(content[: content.rfind(b"\n") + 1], name=file.name, format="claude-code")
+    saved = 0
+    with common.memory() as memory:
+        for start in range(0, len(turns), BATCH):
+            new, changed = new_and_changed(turns[start : start + BATCH], common=common, works=False)
+            memory.remember_many([*new, *changed])
+            saved += len(new) + len(changed)
+    return saved

@@ -1,0 +1,79 @@
+"""`htm mcp`: a server of the Model Context Protocol over stdin and stdout."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import threading
+from dataclasses import replace
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import HTMError, InvalidInput
+from ..memory import Memory
+from ..store import tenants
+from .options import CommonOptions
+
+DEFAULT_BUDGET = 4_000
+
+
+def mcp(
+    common: CommonOptions,
+    budget: Annotated[
+        int,
+        typer.Option(
+            "--budget", "-b", min=200, max=50_000, help="Tokens of an answer at most, where none are asked for."
+        ),
+    ] = DEFAULT_BUDGET,
+) -> None:
+    """Serve these memories to a client of the Model Context Protocol over stdin and stdout, until it closes stdin."""
+    if common.json:
+        raise InvalidInput("expected no --json, since stdout carries the protocol; leave it out")
+    try:
+        from ..server.mcp import build_server, serve_stdio
+    except ImportError as error:
+        raise InvalidInput(str(error)) from None
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    opened = _Opened(common)
+    threading.Thread(target=opened.warm, daemon=True).start()
+    try:
+        asyncio.run(serve_stdio(build_server(opened, budget=budget)))
+    finally:
+        opened.close()
+
+
+class _Opened:
+    """The memory of these options, opened at the first request that finds its database; until then each request tries again."""
+
+    def __init__(self, common: CommonOptions) -> None:
+        self._common = common
+        self._memory: Memory | None = None
+        self._opening = threading.Lock()
+
+    def __call__(self, _request: Any = None) -> Memory:
+        with self._opening:
+            if self._memory is None:
+                self._memory = _open(self._common)
+            return self._memory
+
+    def warm(self) -> None:
+        """Open it before it is asked for, so that the first answer does not wait for a server to start."""
+        try:
+            self().stats()
+        except HTMError as error:
+            logging.getLogger("htm.mcp").warning("%s", error)
+
+    def close(self) -> None:
+        """Write what recall has held and counted."""
+        if self._memory is not None:
+            self._memory.close()
+
+
+def _open(common: CommonOptions) -> Memory:
+    """The memory with a worker, which makes the vectors; raises `HTMError` when the tenant's model cannot be looked up."""
+    if common.embedder is None:
+        with common.runtime(works=True).database.transaction(common.tenant) as connection:
+            common = replace(common, embedder=tenants.active_model(connection))
+    return common.memory(works=True)

@@ -1,0 +1,1 @@
+"""What serves memories to other programs: the Model Context Protocol."""
