@@ -187,7 +187,9 @@ def wire_type(hint: Any) -> Any:
         return Union[tuple(wire_type(each) for each in kept)]  # noqa: UP007 - of a tuple that is made here
     if hint is Mention:
         return str
-    if origin in (list, Sequence) or (isinstance(origin, type) and issubclass(origin, Sequence) and origin is not tuple):
+    if origin in (list, Sequence) or (
+        isinstance(origin, type) and issubclass(origin, Sequence) and origin is not tuple
+    ):
         return list[wire_type(get_args(hint)[0])]  # type: ignore[misc]  # a type that is made here
     return hint
 
@@ -390,7 +392,7 @@ def explain(error: ValidationError) -> tuple[str, list[dict[str, str]]]:
     for each in error.errors(include_url=False, include_context=False)[:20]:
         place = ".".join(str(part).removeprefix("field_") for part in each["loc"])
         parts.append({"argument": place, "message": each["msg"]})
-    said = "; ".join(f"{each['argument']}: {each['message']}" if each["argument"] else each["message"] for each in parts)
+    said = "; ".join(
+        f"{each['argument']}: {each['message']}" if each["argument"] else each["message"] for each in parts
+    )
     return f"expected arguments as /openapi.json describes them, but {said}", parts
-
-

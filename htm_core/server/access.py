@@ -84,12 +84,14 @@ class Access:
         host = header(scope, "host") or ""
         if self._settings.anonymous is not None and not _is_known(host, self._settings.allowed_hosts):
             raise Problem(
-                "forbidden", f"expected the header Host to name this machine, got {host!r:.80}; without tokens (--no-auth) no other "
-                "name is served"
+                "forbidden", f"expected the header Host to name this machine, got {host!r:.80}; without tokens (--no-auth) no "
+                "other name is served"
             )  # fmt: skip
         origin = header(scope, "origin")
         if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
-            raise Problem("forbidden", f"expected no Origin but this server's own, got {origin!r:.80}; there is no CORS")
+            raise Problem(
+                "forbidden", f"expected no Origin but this server's own, got {origin!r:.80}; there is no CORS"
+            )
 
 
 def _is_known(host: str, allowed: tuple[str, ...]) -> bool:

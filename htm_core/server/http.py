@@ -47,7 +47,7 @@ def problem_answer(problem: Problem, request_id: str) -> Answer:
 
 
 def header(scope: Scope, name: str) -> str | None:
-    """A header that may be there once; raises `Problem` when it is there twice, since somebody in between may have read the other."""
+    """A header that may be there once; raises `Problem` for two, of which somebody in between may have read the other."""
     wanted = name.lower().encode("latin-1")
     found = [value for each, value in scope["headers"] if each.lower() == wanted]
     if len(found) > 1:
@@ -56,7 +56,7 @@ def header(scope: Scope, name: str) -> str | None:
 
 
 async def read_body(scope: Scope, receive: Receive, *, most: int, timeout: float) -> bytes:
-    """The body of a request; raises `Problem` for one that is too large, before it is read where its length is known, or too slow."""
+    """The body of a request; raises `Problem` for one that is too slow or too large, unread where its length is known."""
     refuse_large(scope, most=most)
     parts: list[bytes] = []
     size = 0
@@ -90,7 +90,9 @@ def refuse_large(scope: Scope, *, most: int) -> None:
         )
     if not length.isascii() or not length.isdigit():
         raise Problem(
-            "bad_request", f"expected Content-Length to be a number, got {length!r:.40}", headers={"Connection": "close"}
+            "bad_request",
+            f"expected Content-Length to be a number, got {length!r:.40}",
+            headers={"Connection": "close"},
         )
     if len(length) > 18 or int(length) > most:
         raise too_large(most)

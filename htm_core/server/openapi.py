@@ -17,7 +17,7 @@ from ..api.routes import ROUTES, Route
 REFERENCE = "#/components/schemas/{model}"
 PROBLEM = {
     "type": "object",
-    "description": "RFC 9457. `code` stays the same for a kind of error; `detail` says what was expected, what came and what to do next.",
+    "description": "RFC 9457. `code` stays the same for a kind of error; `detail` says what was expected, what came and what next.",
     "required": ["type", "title", "status", "code", "detail", "instance"],
     "properties": {
         "type": {"type": "string", "format": "uri", "enum": [TYPE + code for code in sorted(TITLES)]},
@@ -33,7 +33,10 @@ PROBLEM = {
                 "properties": {"argument": {"type": "string"}, "message": {"type": "string"}},
             },
         },
-        "outcome_unknown": {"type": "boolean", "description": "It may have been written or not; send it again with its key."},
+        "outcome_unknown": {
+            "type": "boolean",
+            "description": "It may have been written or not; send it again with its key.",
+        },
         "conflict": {"description": "The key's present value, where its version was another one."},
     },
 }
@@ -57,7 +60,10 @@ def described() -> dict[str, Any]:
     for route in ROUTES:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schemas)
     paths["/v1/events"] = {"get": _events()}
-    for path, what in (("/health", "The process answers."), ("/ready", "The database answers, and its schema is current.")):
+    for path, what in (
+        ("/health", "The process answers."),
+        ("/ready", "The database answers, and its schema is current."),
+    ):
         answer = {"200": {"description": what}, "503": _problem("It does not.")}
         paths[path] = {"get": {"operationId": path[1:], "summary": what, "security": [], "responses": answer}}
     return {
@@ -92,7 +98,7 @@ def _schemas() -> tuple[dict[Key, dict[str, Any]], dict[str, Any]]:
         if wire.answer_type(route) is not type(None):
             inputs.append(((name, "answer"), "serialization", TypeAdapter(wire.answer_type(route))))
     made, rest = TypeAdapter.json_schemas(inputs, by_alias=True, ref_template=REFERENCE)
-    return {key: schema for (key, _), schema in made.items()}, rest.get("$defs", {})  # type: ignore[misc]  # keys are pairs
+    return {key: schema for (key, _), schema in made.items()}, rest.get("$defs", {})
 
 
 def operation(route: Route) -> str:
@@ -139,7 +145,10 @@ def _headers(route: Route) -> list[dict[str, Any]]:
     if route.method != "GET":
         known["Idempotency-Key"] = "A key of your own, such as a UUID: a repetition with it gets the same answer."
     if route.verb == "revise":
-        known |= {"If-Match": 'The version that the key must have, as in `"3"`.', "If-None-Match": "`*`: it must have no value."}
+        known |= {
+            "If-Match": 'The version that the key must have, as in `"3"`.',
+            "If-None-Match": "`*`: it must have no value.",
+        }
     return [
         {"name": name, "in": "header", "required": False, "description": what, "schema": {"type": "string"}}
         for name, what in known.items()

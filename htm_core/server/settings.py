@@ -14,7 +14,7 @@ SCOPES: tuple[TokenScope, ...] = ("read", "write", "admin")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """Whose memories a request is about, and what it may do. It comes from a token, or from the configuration, never from a request."""
+    """Whose memories a request is about, and what it may do: by a token or the configuration, never by the request."""
 
     tenant: str
     user: str | None
@@ -34,8 +34,8 @@ class ServerSettings:
 
     `anonymous` is who requests without a token are, on loopback only; None: they are refused. `rate` is requests a second of one
     token, 0 for any number, and `burst` how many of them at once. `concurrency` is how many requests are worked on at once, and
-    `streams` how many streams of events one token may have open. `drain` is how long the server goes on after it was told to stop, so
-    that a load balancer sees /ready fail; `stop_timeout` how long running requests then have.
+    `streams` how many streams of events one token may have open. `drain` is how long the server goes on after it was told to stop,
+    so that a load balancer sees /ready fail; `stop_timeout` how long running requests then have.
     """
 
     host: str = "127.0.0.1"

@@ -110,8 +110,8 @@ def _arguments(route: Route, in_path: Mapping[str, str], scope: Scope, body: byt
         if route.in_body:
             if query:
                 raise InvalidInput(f"expected no query, since {route.method} has its arguments in the body")
-            return wire.read_body(route, body) | in_path
-        return wire.read_query(route, query) | in_path
+            return {**wire.read_body(route, body), **in_path}
+        return {**wire.read_query(route, query), **in_path}
     except ValidationError as error:
         said, parts = wire.explain(error)
         if any(each["type"] == "json_invalid" for each in error.errors(include_url=False, include_context=False)):
@@ -172,7 +172,9 @@ async def _answer(
         try:
             expected = (await memory.aio.get(given["key"])).version
         except NotFound:
-            raise Problem("precondition_failed", "expected the key to have a value, as If-Match: * says, got none") from None
+            raise Problem(
+                "precondition_failed", "expected the key to have a value, as If-Match: * says, got none"
+            ) from None
     if expected is not None:
         given = {**given, "if_version": expected}
     if route.verb == "flush":
