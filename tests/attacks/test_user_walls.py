@@ -420,7 +420,10 @@ def test_every_function_that_runs_as_the_owner_is_accounted_for(walled: Walled) 
         "export_audit_chains", "import_audit_chains", "import_audit",
     }  # fmt: skip
     answers_workers_alone = {"tenants_with_expired"}
-    signs_in = {"token_by_digest", "has_tokens"}  # before it is known for whom: who asks has the digest of 256 random bits
+    signs_in = {
+        "token_by_digest",
+        "has_tokens",
+    }  # before it is known for whom: who asks has the digest of 256 random bits
     known = signs_in | asks_the_claim | is_the_wall | is_a_trigger | counts_words | has_no_owners | keeps_the_audit
     assert {row["proname"] for row in rows} == known | answers_workers_alone
 

@@ -70,7 +70,9 @@ def start(url: str | None) -> Iterator[Callable[..., Running]]:
                 on_event=on_event, settings=SETTINGS,
             )  # fmt: skip
 
-        settings = ServerSettings(**{"port": 0, "rate": 0.0, "token_cache": 0.0, "drain": 0.0, "stop_timeout": 5.0} | options)
+        settings = ServerSettings(
+            **{"port": 0, "rate": 0.0, "token_cache": 0.0, "drain": 0.0, "stop_timeout": 5.0} | options
+        )
         application = Application(
             settings, database=lambda: runtime(url, SETTINGS).database, executor=lambda: threads(SETTINGS),
             open_memory=open_memory, verb_timeout=SETTINGS.verb_timeout, mounted=[Mounted(path="/echo", app=echo)],
@@ -106,7 +108,11 @@ def issue(database: Database, tenant: str) -> Issue:
     """Makes tokens of this test's tenant."""
 
     def issued(
-        *scopes: str, user: str | None = None, robot: str | None = None, of: str | None = None, days: float | None = None
+        *scopes: str,
+        user: str | None = None,
+        robot: str | None = None,
+        of: str | None = None,
+        days: float | None = None,
     ) -> str:
         secret, now = f"htm_{secrets.token_urlsafe(32)}", datetime.now(UTC)
         token = Token(
