@@ -36,7 +36,7 @@ class Route:
     scope: TokenScope
     page: str | None = None
     goes_back: bool = False
-    is_key: bool = False  # its answer has the version of a key as its ETag, and If-Match is understood
+    is_key: bool = False  # its answer has the version of a key as its ETag, and If-FoundRoute is understood
     operation: str = ""  # its name in OpenAPI, where the verb has two routes
 
     @property
@@ -146,7 +146,7 @@ def by_verb() -> Mapping[str, Route]:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class FoundRoute:
     """The route of a path with its arguments; without one, the methods that the path has."""
 
     route: Route | None
@@ -154,7 +154,7 @@ class Match:
     methods: tuple[str, ...] = ()
 
 
-def find(method: str, raw_path: bytes) -> Match:
+def find(method: str, raw_path: bytes) -> FoundRoute:
     """The route of a request. `raw_path` is as it came: a slash that is written %2F belongs to an argument.
 
     Raises `ValueError` for a path that is no UTF-8.
@@ -162,15 +162,15 @@ def find(method: str, raw_path: bytes) -> Match:
     given = raw_path.split(b"/")
     methods: list[str] = []
     if given[0] != b"" or len(given) < 2:
-        return Match(None, {})
+        return FoundRoute(None, {})
     for route in ROUTES:
         values = _values(route, given[1:])
         if values is None:
             continue
         if route.method == method:
-            return Match(route, values)
+            return FoundRoute(route, values)
         methods.append(route.method)
-    return Match(None, {}, tuple(dict.fromkeys(methods)))
+    return FoundRoute(None, {}, tuple(dict.fromkeys(methods)))
 
 
 def _values(route: Route, given: list[bytes]) -> dict[str, str] | None:

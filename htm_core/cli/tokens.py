@@ -13,7 +13,7 @@ import typer
 from ..errors import InvalidInput, NotFound
 from ..rules import validation
 from ..store import tokens as store
-from ..store.tokens import Token
+from ..store.tokens import ApiToken
 from .json_output import print_json
 from .options import CommonOptions, split_values
 from .rendering import local_time, make_table, printable, stderr_console, stdout_console
@@ -69,7 +69,7 @@ def _create(common: CommonOptions, name: str, scopes: list[str], days: float | N
         ends = None if days is None else now + timedelta(days=days)
     except OverflowError:
         raise InvalidInput(f"expected --expires-in of some years at most, got {days:g} days") from None
-    token = Token(
+    token = ApiToken(
         id=str(uuid.uuid4()),
         tenant=validation.check_name(common.tenant, what="--tenant"),
         name=validation.check_name(name, what="the token's name"),
@@ -100,7 +100,7 @@ def _revoke(common: CommonOptions, name: str) -> None:
         stdout_console().print(f"{printable(ended.name)} is revoked; servers refuse it within five seconds.")
 
 
-def _show(common: CommonOptions, found: list[Token]) -> None:
+def _show(common: CommonOptions, found: list[ApiToken]) -> None:
     if common.json:
         print_json(found)
         return

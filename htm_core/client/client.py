@@ -46,12 +46,13 @@ class remote(Generic[_S, _P, _T]):  # noqa: N801 - it is used like a decorator
 
         @functools.wraps(self._verb)
         def call(*args: _P.args, **options: _P.kwargs) -> Any:
+            """Have the server do it."""
             return of._connection.send(prepare(self._verb, args, options, session=of._session))
 
         return call
 
 
-class awaited(Generic[_S, _P, _T]):  # noqa: N801 - it is used like a decorator
+class remote_awaited(Generic[_S, _P, _T]):  # noqa: N801 - it is used like a decorator
     """The coroutine of a verb that a server does."""
 
     def __init__(self, verb: Callable[Concatenate[_S, _P], _T]) -> None:
@@ -59,7 +60,7 @@ class awaited(Generic[_S, _P, _T]):  # noqa: N801 - it is used like a decorator
         self.__doc__ = verb.__doc__
 
     @overload
-    def __get__(self, of: None, kind: type) -> awaited[_S, _P, _T]: ...
+    def __get__(self, of: None, kind: type) -> remote_awaited[_S, _P, _T]: ...
     @overload
     def __get__(self, of: _AsyncSender, kind: type) -> Callable[_P, Coroutine[Any, Any, _T]]: ...
     def __get__(self, of: _AsyncSender | None, kind: type) -> Any:
@@ -68,6 +69,7 @@ class awaited(Generic[_S, _P, _T]):  # noqa: N801 - it is used like a decorator
 
         @functools.wraps(self._verb)
         async def call(*args: _P.args, **options: _P.kwargs) -> Any:
+            """Have the server do it."""
             return await of._connection.send(prepare(self._verb, args, options, session=of._session))
 
         return call
@@ -197,37 +199,37 @@ class RemoteLog(_Sender):
 class AsyncRemoteTags(_AsyncSender):
     """`Tags` that a server does, awaited."""
 
-    add = awaited(tags.Tags.add)
-    remove = awaited(tags.Tags.remove)
-    tree = awaited(tags.Tags.tree)
-    search = awaited(tags.Tags.search)
-    popular = awaited(tags.Tags.popular)
-    related = awaited(tags.Tags.related)
+    add = remote_awaited(tags.Tags.add)
+    remove = remote_awaited(tags.Tags.remove)
+    tree = remote_awaited(tags.Tags.tree)
+    search = remote_awaited(tags.Tags.search)
+    popular = remote_awaited(tags.Tags.popular)
+    related = remote_awaited(tags.Tags.related)
 
 
 class AsyncRemoteChanges(_AsyncSender):
     """`Changes` that a server does, awaited."""
 
-    list = awaited(changes.Changes.list)
-    undo = awaited(changes.Changes.undo)
-    confirm = awaited(changes.Changes.confirm)
-    audit = awaited(changes.Changes.audit)
+    list = remote_awaited(changes.Changes.list)
+    undo = remote_awaited(changes.Changes.undo)
+    confirm = remote_awaited(changes.Changes.confirm)
+    audit = remote_awaited(changes.Changes.audit)
 
 
 class AsyncRemoteJobs(_AsyncSender):
     """`Jobs` that a server does, awaited."""
 
-    list = awaited(jobs.Jobs.list)
-    retry = awaited(jobs.Jobs.retry)
+    list = remote_awaited(jobs.Jobs.list)
+    retry = remote_awaited(jobs.Jobs.retry)
 
 
 class AsyncRemoteLog(_AsyncSender):
     """`Log` that a server does, awaited."""
 
-    append = awaited(log.Log.append)
-    tail = awaited(log.Log.tail)
-    replace = awaited(log.Log.replace)
-    clear = awaited(log.Log.clear)
+    append = remote_awaited(log.Log.append)
+    tail = remote_awaited(log.Log.tail)
+    replace = remote_awaited(log.Log.replace)
+    clear = remote_awaited(log.Log.clear)
 
 
 class Client(_Sender):
@@ -356,33 +358,33 @@ class AsyncClient(_AsyncSender):
     def __repr__(self) -> str:
         return f"AsyncClient({self._connection.url!r})"
 
-    remember = awaited(Memory.remember)
-    remember_many = awaited(Memory.remember_many)
-    recall = awaited(Memory.recall)
-    context = awaited(Memory.context)
-    list = awaited(Memory.list)
-    get = awaited(Memory.get)
-    revise = awaited(Memory.revise)
-    history = awaited(Memory.history)
-    timeline = awaited(Memory.timeline)
-    sessions = awaited(Memory.sessions)
-    robots = awaited(Memory.robots)
-    who_said = awaited(Memory.who_said)
-    related = awaited(Memory.related)
-    link = awaited(Memory.link)
-    forget = awaited(Memory.forget)
-    restore = awaited(Memory.restore)
-    purge = awaited(Memory.purge)
-    sweep = awaited(Memory.sweep)
-    erase = awaited(Memory.erase)
-    audit = awaited(Memory.audit)
-    verify_audit = awaited(Memory.verify_audit)
-    profile = awaited(Memory.profile)
-    tidy = awaited(Memory.tidy)
-    merges = awaited(Memory.merges)
-    unmerge = awaited(Memory.unmerge)
-    summaries = awaited(Memory.summaries)
-    stats = awaited(Memory.stats)
+    remember = remote_awaited(Memory.remember)
+    remember_many = remote_awaited(Memory.remember_many)
+    recall = remote_awaited(Memory.recall)
+    context = remote_awaited(Memory.context)
+    list = remote_awaited(Memory.list)
+    get = remote_awaited(Memory.get)
+    revise = remote_awaited(Memory.revise)
+    history = remote_awaited(Memory.history)
+    timeline = remote_awaited(Memory.timeline)
+    sessions = remote_awaited(Memory.sessions)
+    robots = remote_awaited(Memory.robots)
+    who_said = remote_awaited(Memory.who_said)
+    related = remote_awaited(Memory.related)
+    link = remote_awaited(Memory.link)
+    forget = remote_awaited(Memory.forget)
+    restore = remote_awaited(Memory.restore)
+    purge = remote_awaited(Memory.purge)
+    sweep = remote_awaited(Memory.sweep)
+    erase = remote_awaited(Memory.erase)
+    audit = remote_awaited(Memory.audit)
+    verify_audit = remote_awaited(Memory.verify_audit)
+    profile = remote_awaited(Memory.profile)
+    tidy = remote_awaited(Memory.tidy)
+    merges = remote_awaited(Memory.merges)
+    unmerge = remote_awaited(Memory.unmerge)
+    summaries = remote_awaited(Memory.summaries)
+    stats = remote_awaited(Memory.stats)
 
     async def flush(self, timeout: float | None = None) -> bool:
         """Wait until all pending jobs are done; False when `timeout` seconds have passed. The server waits for some at a time."""

@@ -121,7 +121,7 @@ class _Bucket:
     at: float
 
 
-class RateLimit:
+class RequestRate:
     """A bucket of requests for each token: it holds `burst`, and `rate` a second flow in."""
 
     def __init__(self, *, rate: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:

@@ -18,7 +18,7 @@ from ..api.routes import TokenScope
 from ..errors import HTMError
 from ..store import tokens
 from ..store.database import Database
-from .access import Access, RateLimit, require
+from .access import Access, RequestRate, require
 from .events import Events
 from .http import (
     JSON,
@@ -75,7 +75,7 @@ class Application:
         self.memories = Memories(open_memory, self.events, executor, most=settings.memories)
         self.access = Access(settings, database, executor)
         self._database, self._executor, self._mounted = database, executor, tuple(mounted)
-        self._rates = RateLimit(rate=settings.rate, burst=settings.burst)
+        self._rates = RequestRate(rate=settings.rate, burst=settings.burst)
         kept = KeptAnswers(database, executor, settings.keep_answers, verb_timeout)
         self._verbs = Verbs(settings, self.memories, kept)
         self._at_work = 0

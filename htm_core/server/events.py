@@ -90,6 +90,7 @@ class Events:
         """What a memory's `on_event` calls."""
 
         def publish(event: Event) -> None:
+            """Send an event to its readers."""
             with self._lock:
                 self._count += 1
                 id = f"{self._epoch}-{self._count}"

@@ -43,6 +43,7 @@ def serve(application: Application) -> None:
 
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
+            """Stop by signals, which end the process with 0."""
             loop = asyncio.get_running_loop()
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, self._stop)
@@ -103,10 +104,12 @@ def _protocol() -> Any:
         _timer: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            """Begin to wait for headers."""
             super().connection_made(transport)
             self._wait()
 
         def data_received(self, data: bytes) -> None:
+            """Wait for headers until they are there, and again after an answer."""
             super().data_received(data)
             if self.cycle is None or self.cycle.response_complete:
                 self._wait()
@@ -115,6 +118,7 @@ def _protocol() -> Any:
                 self._timer = None
 
         def connection_lost(self, exc: Exception | None) -> None:
+            """Wait no longer."""
             if self._timer is not None:
                 self._timer.cancel()
             super().connection_lost(exc)

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from ..api import arguments as wire
 from ..api.problems import Problem
-from ..api.routes import Match, Route, find
+from ..api.routes import FoundRoute, Route, find
 from ..errors import InvalidInput, NotFound
 from ..memory import Memory
 from ..types import Conflict, Node
@@ -33,7 +33,7 @@ class Verbs:
     memories: Memories
     kept: KeptAnswers
 
-    def route(self, scope: Scope) -> Match:
+    def route(self, scope: Scope) -> FoundRoute:
         """The route of a request; raises `Problem` where there is none."""
         raw: bytes = scope["raw_path"]
         try:
@@ -49,7 +49,7 @@ class Verbs:
             raise Problem("no_such_path", f"expected a path of /openapi.json, got {raw.decode('latin-1')!r:.80}")
         return found
 
-    async def serve(self, match: Match, identity: Identity, scope: Scope, receive: Receive) -> Answer:
+    async def serve(self, match: FoundRoute, identity: Identity, scope: Scope, receive: Receive) -> Answer:
         """Answer a request; raises `Problem` and `HTMError`."""
         route = match.route
         assert route is not None  # `route` has raised otherwise
@@ -142,26 +142,28 @@ def _refuse_others(route: Route, identity: Identity, given: Mapping[str, Any]) -
 
 
 def _expected_version(route: Route, scope: Scope, given: Mapping[str, Any]) -> int | str | None:
-    """The version of If-Match, 0 for "If-None-Match: *", "*" for any that there is; None without a condition."""
+    """The version of If-FoundRoute, 0 for "If-None-FoundRoute: *", "*" for any that there is; None without a condition."""
     match, none_match = header(scope, "if-match"), header(scope, "if-none-match")
     if match is None and (none_match is None or route.method == "GET"):
         return None
     if route.verb != "revise":
-        raise Problem("bad_request", "expected no If-Match or If-None-Match here; PUT /v1/keys/{key} understands them")
+        raise Problem(
+            "bad_request", "expected no If-FoundRoute or If-None-FoundRoute here; PUT /v1/keys/{key} understands them"
+        )
     if match is not None and none_match is not None:
-        raise Problem("bad_request", "expected If-Match or If-None-Match, got both")
+        raise Problem("bad_request", "expected If-FoundRoute or If-None-FoundRoute, got both")
     if given.get("if_version") is not None:
-        raise Problem("bad_request", "expected If-Match or if_version in the body, got both")
+        raise Problem("bad_request", "expected If-FoundRoute or if_version in the body, got both")
     if none_match is not None:
         if none_match.strip() != "*":
-            raise Problem("bad_request", f"expected If-None-Match: *, got {none_match!r:.60}")
+            raise Problem("bad_request", f"expected If-None-FoundRoute: *, got {none_match!r:.60}")
         return 0
     wanted = (match or "").strip()
     if wanted == "*":
         return "*"
     digits = wanted[1:-1]
     if not (wanted[:1] == wanted[-1:] == '"' and digits.isascii() and digits.isdigit() and 0 < len(digits) < 10):
-        raise Problem("bad_request", f'expected If-Match with one ETag such as "3", or *, got {wanted!r:.60}')
+        raise Problem("bad_request", f'expected If-FoundRoute with one ETag such as "3", or *, got {wanted!r:.60}')
     return int(digits)
 
 
@@ -173,7 +175,7 @@ async def _answer(
             expected = (await memory.aio.get(given["key"])).version
         except NotFound:
             raise Problem(
-                "precondition_failed", "expected the key to have a value, as If-Match: * says, got none"
+                "precondition_failed", "expected the key to have a value, as If-FoundRoute: * says, got none"
             ) from None
     if expected is not None:
         given = {**given, "if_version": expected}

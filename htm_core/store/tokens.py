@@ -14,7 +14,7 @@ from .queries import load
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
+class ApiToken:
     """A row of the table. `user` is None for what everyone in the tenant shares; `robot` is None where the request names it."""
 
     id: str
@@ -33,7 +33,7 @@ def digest_of(secret: str) -> bytes:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
-def find(database: Database, secret: str) -> Token | None:
+def find(database: Database, secret: str) -> ApiToken | None:
     """The valid token of a secret, of whatever tenant; None for one that is unknown, expired or revoked."""
     rows = database.read("", load("tokens")["find"], {"digest": digest_of(secret)})
     return _token(rows[0]) if rows else None
@@ -44,7 +44,7 @@ def exists(database: Database) -> bool:
     return bool(database.read("", load("tokens")["any"], {})[0]["found"])
 
 
-def create(database: Database, token: Token, *, secret: str) -> bool:
+def create(database: Database, token: ApiToken, *, secret: str) -> bool:
     """Store a token by the digest of its secret; False when a valid one of its tenant has the name already."""
     with database.transaction(token.tenant, claim=EVERYBODY) as connection:
         values = {
@@ -55,26 +55,26 @@ def create(database: Database, token: Token, *, secret: str) -> bool:
         return connection.execute(load("tokens")["create"], values).fetchone() is not None
 
 
-def listed(database: Database, tenant: str, *, revoked: bool = False) -> list[Token]:
+def listed(database: Database, tenant: str, *, revoked: bool = False) -> list[ApiToken]:
     """The tokens of a tenant, the oldest first, with expired ones; with `revoked` also those."""
     with database.transaction(tenant, claim=EVERYBODY) as connection:
         return _tokens(connection, "list", {"revoked": revoked})
 
 
-def revoke(database: Database, tenant: str, name_or_id: str, *, at: datetime) -> Token | None:
+def revoke(database: Database, tenant: str, name_or_id: str, *, at: datetime) -> ApiToken | None:
     """End a token for good; None when the tenant has no such one."""
     with database.transaction(tenant, claim=EVERYBODY) as connection:
         found = _tokens(connection, "revoke", {"name": name_or_id, "at": at})
     return found[0] if found else None
 
 
-def _tokens(connection: Connection, statement: str, values: dict[str, object]) -> list[Token]:
+def _tokens(connection: Connection, statement: str, values: dict[str, object]) -> list[ApiToken]:
     return [_token(row) for row in connection.execute(load("tokens")[statement], values)]
 
 
-def _token(row: Row) -> Token:
+def _token(row: Row) -> ApiToken:
     scopes: Sequence[str] = row["scopes"]
-    return Token(
+    return ApiToken(
         id=str(row["id"]),
         tenant=row["tenant"],
         name=row["name"],

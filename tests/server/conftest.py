@@ -25,7 +25,7 @@ from htm_core.server.run import configured
 from htm_core.server.settings import ServerSettings
 from htm_core.store import tokens
 from htm_core.store.database import Database
-from htm_core.store.tokens import Token
+from htm_core.store.tokens import ApiToken
 from htm_core.types import Event
 from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder
@@ -115,7 +115,7 @@ def issue(database: Database, tenant: str) -> Issue:
         days: float | None = None,
     ) -> str:
         secret, now = f"htm_{secrets.token_urlsafe(32)}", datetime.now(UTC)
-        token = Token(
+        token = ApiToken(
             id=str(uuid.uuid4()), tenant=of or tenant, name=uuid.uuid4().hex, user=user, robot=robot, created_at=now,
             scopes=scopes or ("read", "write"), expires_at=None if days is None else now + timedelta(days=days),
         )  # fmt: skip

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
+import contextlib
 import socket
-import subprocess
-import sys
-import threading
-import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,14 +13,13 @@ from typing import Any
 import httpx
 import pytest
 
-from htm_core import InvalidInput, Memory
+from htm_core import InvalidInput
 from htm_core.api.routes import ROUTES
 from htm_core.client import Client
 from htm_core.server.run import check_start
 from htm_core.server.settings import Identity, ServerSettings
 from htm_core.store import tokens
 from htm_core.store.database import Database
-from tests.cli.conftest import ROOT
 from tests.server.conftest import Issue, Running
 
 ALL = frozenset(("admin",))
@@ -108,7 +101,7 @@ def test_a_tokens_robot_is_fixed_and_names_in_headers_are_utf8(running: Running,
     assert httpx.get(f"{running.url}/v1/stats", headers=headers).json()["robot"] == "atlas"
     assert code(httpx.get(f"{running.url}/v1/stats", headers=headers | {"HTM-Robot": "spy"})) == (403, "forbidden")
     named = {"Authorization": f"Bearer {issue()}", "HTM-Robot": "%D1%80"}
-    assert httpx.get(f"{running.url}/v1/stats", headers=named).json()["robot"] == "р"
+    assert httpx.get(f"{running.url}/v1/stats", headers=named).json()["robot"] == "\u0440"
     assert code(httpx.get(f"{running.url}/v1/stats", headers=named | {"HTM-Robot": "%FF"})) == (400, "bad_request")
 
 
@@ -280,150 +273,5 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_read(running: Running,
     assert both.startswith(b"HTTP/1.1 400")
     headers = {"Authorization": f"Bearer {issue()}", "Content-Type": "application/json"}
     parts = (b" " * 1_000_000 for _ in range(20))
-    try:
+    with contextlib.suppress(httpx.TransportError):  # the server may have closed the connection while it was sent
         assert httpx.post(f"{running.url}/v1/remember", content=parts, headers=headers).status_code == 413
-    except httpx.TransportError:
-        pass  # the server has closed the connection while it was sent
-
-
-def test_smuggled_and_odd_requests_are_never_a_failure(running: Running, issue: Issue) -> None:
-    bearer = f"Authorization: Bearer {issue()}\r\n".encode()
-    for line, more in (
-        (b"GET /v1/stats HTTP/1.1", b"Content-Length: 5\r\nContent-Length: 6\r\n"),
-        (b"GET /v1/stats HTTP/1.1", b"Transfer-Encoding: xchunked\r\n"),
-        (b"GET http://evil/v1/stats HTTP/1.1", b""),
-        (b"CONNECT evil:443 HTTP/1.1", b""),
-        (b"TRACE /v1/stats HTTP/1.1", b""),
-        (b"OPTIONS * HTTP/1.1", b""),
-        (b"GET /v1/stats\x00 HTTP/1.1", b""),
-        (b"get /v1/stats HTTP/1.1", b""),
-        (b"GET /v1/stats?" + b"a" * 70_000 + b" HTTP/1.1", b""),
-        (b"PRI * HTTP/2.0", b""),
-        (b"GET /v1/nothing HTTP/1.1\r\nUpgrade: websocket\r\nX: y", b"Connection: upgrade, close\r\nSec-WebSocket-Key: a\r\nA: \x01\r\n"),
-    ):  # fmt: skip
-        answer = raw(running, line + b"\r\nHost: x\r\nConnection: close\r\n" + bearer + more + b"\r\n", wait=2)
-        assert b" 500 " not in answer.partition(b"\r\n")[0]
-        assert answer[:12] in (b"", b"HTTP/1.1 400", b"HTTP/1.1 404", b"HTTP/1.1 405", b"HTTP/1.1 403"), (
-            line,
-            answer[:60],
-        )
-
-
-def test_slow_clients_are_given_up(
-    start: Callable[..., Running], issue: Issue, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("htm_core.server.run.HEADERS_WITHIN", 0.4)
-    slow = start(read_timeout=0.4)
-    began = time.monotonic()
-    assert raw(slow, b"GET /v1/stats HTT", wait=5) == b""
-    assert raw(slow, b"", wait=5) == b""
-    head = f"POST /v1/remember HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {issue()}\r\nContent-Type: application/json\r\n"
-    assert raw(slow, f"{head}Content-Length: 50\r\n\r\n{{".encode(), wait=5).startswith(b"HTTP/1.1 408")
-    assert time.monotonic() - began < 5
-
-
-def test_a_token_that_asks_too_often_waits(start: Callable[..., Running], issue: Issue) -> None:
-    limited = start(rate=0.5, burst=3)
-    first, second = ({"Authorization": f"Bearer {issue()}"} for _ in range(2))
-    answers = [httpx.get(f"{limited.url}/v1/sessions", headers=first) for _ in range(5)]
-    assert [each.status_code for each in answers] == [200, 200, 200, 429, 429]
-    assert 1 <= int(answers[-1].headers["retry-after"]) <= 2
-    assert httpx.get(f"{limited.url}/v1/sessions", headers=second).status_code == 200
-
-
-# -- beside the verbs -------------------------------------------------------------------------------------------------------
-
-
-def test_requests_have_ids_and_no_content_is_logged(http: httpx.Client, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level("INFO", logger="htm.server"):
-        answer = http.get("/v1/keys/private-name?as_of=2026-01-01T00:00:00Z", headers={"X-Request-ID": "abc.1"})
-        assert http.get("/v1/stats", headers={"X-Request-ID": "a b\x7f"}).headers["x-request-id"] != "a b\x7f"
-        http.post("/v1/remember", json={"content": "private words"})
-    assert answer.headers["x-request-id"] == "abc.1"
-    assert answer.json()["instance"].endswith(":abc.1")
-    assert answer.headers["cache-control"] == "no-store"
-    assert "abc.1" in caplog.text
-    assert "GET /v1/keys/{id_or_key} 404" in caplog.text
-    assert "private" not in caplog.text
-
-
-def test_events_of_this_user_are_streamed_and_no_others(running: Running, issue: Issue) -> None:
-    ann, bob = issue(user="ann"), issue(user="bob")
-    got: list[str] = []
-    began = threading.Event()
-
-    def listen() -> None:
-        with Client(running.url, ann) as client:
-            events = client.events()
-            began.set()
-            for event in events:
-                got.append(event.name)
-                if event.name == "remember":
-                    return
-
-    reader = threading.Thread(target=listen, daemon=True)
-    reader.start()
-    began.wait(5)
-    time.sleep(0.3)
-    with Client(running.url, bob) as other:
-        other.recall("anything")
-        other.remember("of bob")
-    time.sleep(0.3)
-    assert got == []
-    with Client(running.url, ann) as client:
-        client.remember("of ann")
-    reader.join(5)
-    assert got[-1:] == ["remember"]
-
-
-def test_health_needs_no_token_and_readiness_asks_the_database(running: Running) -> None:
-    assert httpx.get(f"{running.url}/health").status_code == 200
-    assert httpx.get(f"{running.url}/ready").status_code == 200
-    described = httpx.get(f"{running.url}/openapi.json").json()
-    assert described["openapi"] == "3.1.0"
-    assert {route.path for route in ROUTES} <= set(described["paths"])
-    names = [each["operationId"] for path in described["paths"].values() for each in path.values()]
-    assert len(names) == len(set(names))
-
-
-def test_what_is_mounted_passes_the_same_checks(running: Running, issue: Issue, tenant: str) -> None:
-    assert code(httpx.get(f"{running.url}/echo")) == (401, "unauthorized")
-    headers = {"Authorization": f"Bearer {issue('read', user='ann')}"}
-    assert httpx.post(f"{running.url}/echo/below", content=b"four", headers=headers).text == f"{tenant} ann 4"
-    assert code(httpx.get(f"{running.url}/echoes", headers=headers)) == (404, "no_such_path")
-
-
-def test_sigterm_lets_running_requests_finish(home: object, url: str | None, tenant: str) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    environment = dict(os.environ) | {"PYTHONPATH": str(ROOT)} | ({"HTM_DATABASE_URL": url} if url else {})
-    command = [sys.executable, "-m", "htm_core.cli", "serve", "--no-auth", "--no-worker", "--tenant", tenant]
-    process = subprocess.Popen(
-        [*command, "--port", str(port), "--drain", "1.5"], env=environment, stderr=subprocess.PIPE, text=True
-    )
-    base = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(200):
-            try:
-                if httpx.get(f"{base}/ready").status_code == 200:
-                    break
-            except httpx.TransportError:
-                time.sleep(0.1)
-        head = "POST /v1/remember HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-        body = json.dumps({"content": "said while it stops"})
-        with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
-            connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body[:5]}".encode())
-            time.sleep(0.2)
-            process.send_signal(signal.SIGTERM)
-            time.sleep(0.2)
-            assert code(httpx.get(f"{base}/ready")) == (503, "stopping")
-            time.sleep(1.6)  # nobody new is let in, and this one is still at work
-            connection.sendall(body[5:].encode())
-            assert connection.recv(65_536).startswith(b"HTTP/1.1 200")
-        assert process.wait(20) == 0, process.stderr and process.stderr.read()
-    finally:
-        process.kill()
-        process.wait()
-    with Memory("default", url=url, tenant=tenant) as memory:
-        assert [each.content for each in memory.timeline()] == ["said while it stops"]
