@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,10 @@ from hypothesis import strategies as st
 from htm_core import Memory, SchemaOutdated, Settings, StorageError
 from htm_core.palace import Enforcer, Palace
 from htm_core.runtime.process import runtime
+from htm_core.store import idempotency, tokens
 from htm_core.store.database import Database
 from htm_core.store.doctor import examine
+from htm_core.store.idempotency import KeptRequest
 from htm_core.store.owner_claims import EVERYBODY, OwnerClaim, claim_of, sign
 from htm_core.store.queries import load
 from htm_core.store.schemas import search_path
@@ -126,6 +129,21 @@ def fill(memory: Memory, folder: Path) -> None:
     memory.remember(f"The shop of {who} was moved from Jenkins to Hetzner, it is no longer deployed with Jenkins.")
     assert memory.flush(timeout=30)
     assert memory.changes.list()
+    database, token = memory._runtime.database, uuid.uuid4()
+    made = tokens.ApiToken(
+        id=str(token),
+        tenant=TENANT,
+        name=who,
+        user=memory.user,
+        robot=None,
+        scopes=("read",),
+        created_at=datetime.now(UTC),
+    )
+    assert tokens.create(database, made, secret=secrets.token_urlsafe())
+    request = KeptRequest(tenant=TENANT, user=memory.user, token=token, key=token.bytes, fingerprint=token.bytes)
+    begun = idempotency.begin(database, request, lease=60, keep=600)
+    assert isinstance(begun, datetime)
+    idempotency.finish(database, request, begun, status=200, headers={}, body=b"an answer")
 
 
 @pytest.fixture(scope="module")
