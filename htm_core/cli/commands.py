@@ -104,6 +104,10 @@ COMMANDS = {
         "Bring the schema up to date, as its owner (--url), build the indexes that are due, and name what was done."),
     "export": CommandInfo(ADMIN, "backup.export", "memory",
         "Write all memories and working memories of the tenant as JSON lines; htm import reads them back."),
+    "serve": CommandInfo(ADMIN, "serve.run", "memory",
+        "Serve the verbs over HTTP to those who have a token, until Ctrl-C or SIGTERM."),
+    "tokens": CommandInfo(ADMIN, "tokens.tokens", "memory",
+        "Make, list and revoke the tokens of the HTTP API; a token's secret is shown once."),
     "doctor": CommandInfo(ADMIN, "doctor.doctor", "tenant",
         "Check the installation and name the commands that fix it; exits with 1 when something is wrong."),
 }  # fmt: skip

@@ -19,7 +19,7 @@ from ..models.embedders import CheckedEmbedder, resolve
 from ..runtime.process import Runtime, runtime
 from ..settings import Settings, as_secret
 from ..store import tenants
-from ..types import Embed, Eviction, ExpanderLike, RerankerLike
+from ..types import Embed, Event, Eviction, ExpanderLike, RerankerLike
 from .exit_codes import reported_errors
 
 P = ParamSpec("P")
@@ -85,6 +85,7 @@ class CommonOptions:
         embed: Embed = "queue",
         budget: int = 128_000,
         on_evict: Callable[[Eviction], None] | None = None,
+        on_event: Callable[[Event], None] | None = None,
         reranker: RerankerLike | None = None,
         expander: ExpanderLike | None = None,
         settings: Settings | None = None,
@@ -93,7 +94,7 @@ class CommonOptions:
         return Memory(
             robot or self.robot or "default", url=self.url, tenant=self.tenant, user=self.user, session=self.session,
             budget=budget, embedder=self._embedder(works=works), embed=embed, reranker=reranker, expander=expander,
-            on_evict=on_evict, settings=settings or self.settings(works=works),
+            on_evict=on_evict, on_event=on_event, settings=settings or self.settings(works=works),
         )  # fmt: skip
 
     def _embedder(self, *, works: bool) -> CheckedEmbedder:

@@ -43,8 +43,8 @@ RELEASE = "0.1.0"  # the version of htm-memory whose files these are
 # In this order: a function of the language sql, a view or a trigger needs what it names to be there.
 FUNCTION_FILES = (
     "dropped", "tenants", "user_walls", "audit", "metadata_filter", "views", "lexemes", "nodes", "models", "filters", "word_counts",
-    "jobs", "writing", "search", "signals", "recall", "supersession", "working_memory", "groups", "relations", "tidying", "places",
-    "collections", "triggers",
+    "jobs", "writing", "search", "signals", "recall", "supersession", "working_memory", "groups", "relations", "tidying", "tokens",
+    "places", "collections", "triggers",
 )  # fmt: skip
 
 WAY_OUT = (

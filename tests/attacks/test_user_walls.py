@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,10 @@ from hypothesis import strategies as st
 from htm_core import Memory, SchemaOutdated, Settings, StorageError
 from htm_core.palace import Enforcer, Palace
 from htm_core.runtime.process import runtime
+from htm_core.store import idempotency, tokens
 from htm_core.store.database import Database
 from htm_core.store.doctor import examine
+from htm_core.store.idempotency import KeptRequest
 from htm_core.store.owner_claims import EVERYBODY, OwnerClaim, claim_of, sign
 from htm_core.store.queries import load
 from htm_core.store.schemas import search_path
@@ -38,7 +41,7 @@ Session = psycopg.Connection[Any]
 OWNED = {
     "nodes", "mentions", "keys", "relations", "sessions", "passages", "vectors", "working_sets", "jobs", "files", "file_chunks",
     "places", "decisions", "consultations", "wakings", "tidied_sessions", "profile_facts", "canonical_forms", "merges", "summaries",
-    "supersessions", "supersession_audit",
+    "supersessions", "supersession_audit", "tokens", "idempotent_requests",
 }  # fmt: skip
 PARTS = {"node_state", "tags", "working_items"}  # their rows belong to a row of a table with an owner
 # What belongs to a tenant and to no user of it.
@@ -126,6 +129,21 @@ def fill(memory: Memory, folder: Path) -> None:
     memory.remember(f"The shop of {who} was moved from Jenkins to Hetzner, it is no longer deployed with Jenkins.")
     assert memory.flush(timeout=30)
     assert memory.changes.list()
+    database, token = memory._runtime.database, uuid.uuid4()
+    made = tokens.ApiToken(
+        id=str(token),
+        tenant=TENANT,
+        name=who,
+        user=memory.user,
+        robot=None,
+        scopes=("read",),
+        created_at=datetime.now(UTC),
+    )
+    assert tokens.create(database, made, secret=secrets.token_urlsafe())
+    request = KeptRequest(tenant=TENANT, user=memory.user, token=token, key=token.bytes, fingerprint=token.bytes)
+    begun = idempotency.begin(database, request, lease=60, keep=600)
+    assert isinstance(begun, datetime)
+    idempotency.finish(database, request, begun, status=200, headers={}, body=b"an answer")
 
 
 @pytest.fixture(scope="module")
@@ -420,7 +438,11 @@ def test_every_function_that_runs_as_the_owner_is_accounted_for(walled: Walled) 
         "export_audit_chains", "import_audit_chains", "import_audit",
     }  # fmt: skip
     answers_workers_alone = {"tenants_with_expired"}
-    known = asks_the_claim | is_the_wall | is_a_trigger | counts_words | has_no_owners | keeps_the_audit
+    signs_in = {
+        "token_by_digest",
+        "has_tokens",
+    }  # before it is known for whom: who asks has the digest of 256 random bits
+    known = signs_in | asks_the_claim | is_the_wall | is_a_trigger | counts_words | has_no_owners | keeps_the_audit
     assert {row["proname"] for row in rows} == known | answers_workers_alone
 
 

@@ -43,6 +43,8 @@ WITHIN = {
     "index_builder": "which session of this server builds indexes",
     "notification_channel": "this installation's own",
     "user_walls": "this installation's own: its key is no tenant's",
+    "tokens": "this installation's own: a token opens the installation that it was made for, and no copy of it",
+    "idempotent_requests": "answers that are kept for a day, for a client that sends its request again",
 }
 # Columns that a row of a backup has not, or under another name: they are this server's or this process's.
 APART = {

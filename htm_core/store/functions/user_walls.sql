@@ -81,7 +81,8 @@ declare
   -- The tables with an owner of their own, and those whose rows belong to a row of such a table.
   by_owner constant text[] := array['nodes', 'mentions', 'keys', 'relations', 'sessions', 'passages', 'vectors', 'working_sets', 'jobs', 'files',
                                     'file_chunks', 'places', 'decisions', 'consultations', 'wakings', 'supersessions',
-                                    'supersession_audit', 'tidied_sessions', 'profile_facts', 'canonical_forms', 'merges', 'summaries'];
+                                    'supersession_audit', 'tidied_sessions', 'profile_facts', 'canonical_forms', 'merges', 'summaries',
+                                    'tokens', 'idempotent_requests'];
   by_parent constant text[] := array[array['node_state', 'nodes', 'node_id'], array['tags', 'nodes', 'node_id'],
                                      array['working_items', 'working_sets', 'set_id']];
   own constant text := '(owner = any((select htm.claimed(''owners''))::text[]) or owner ^@ any((select htm.claimed(''prefixes''))::text[]))';

@@ -1,0 +1,116 @@
+"""`htm tokens`: who may use the HTTP API."""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from ..errors import InvalidInput, NotFound
+from ..rules import validation
+from ..store import tokens as store
+from ..store.tokens import ApiToken
+from .json_output import print_json
+from .options import CommonOptions, split_values
+from .rendering import local_time, make_table, printable, stderr_console, stdout_console
+
+SCOPES = ("read", "write", "admin")
+
+
+class TokenAction(StrEnum):
+    """The subcommands."""
+
+    create = "create"
+    list = "list"
+    revoke = "revoke"
+
+
+def tokens(
+    common: CommonOptions,
+    act: Annotated[
+        TokenAction, typer.Argument(metavar="create|list|revoke", help="Make a token, show them, or end one.")
+    ] = TokenAction.list,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="What the token is called; revoke also takes its id.")
+    ] = None,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option("--scope", help="read, write or admin; may be repeated. Default read and write."),
+    ] = None,
+    expires_in: Annotated[
+        float | None, typer.Option("--expires-in", min=0.0, help="Days until it expires. Default never.")
+    ] = None,
+    revoked: Annotated[bool, typer.Option("--revoked", help="Also show revoked tokens.")] = False,
+) -> None:
+    """Make, list and revoke the tokens of the HTTP API; a token's secret is shown once.
+
+    A token is for the memories of --user, or without one for what everyone in the tenant shares; with --robot it is one robot's.
+    """
+    if act is TokenAction.list:
+        _show(common, store.listed(common.runtime().database, common.tenant, revoked=revoked))
+        return
+    if name is None:
+        raise typer.BadParameter(f"expected the name of a token: htm tokens {act} NAME")
+    if act is TokenAction.create:
+        _create(common, name, split_values(scope) or ["read", "write"], expires_in)
+    else:
+        _revoke(common, name)
+
+
+def _create(common: CommonOptions, name: str, scopes: list[str], days: float | None) -> None:
+    for each in scopes:
+        validation.check_choice(each, SCOPES, what="--scope")
+    now, secret = datetime.now(UTC), f"htm_{secrets.token_urlsafe(32)}"
+    try:
+        ends = None if days is None else now + timedelta(days=days)
+    except OverflowError:
+        raise InvalidInput(f"expected --expires-in of some years at most, got {days:g} days") from None
+    token = ApiToken(
+        id=str(uuid.uuid4()),
+        tenant=validation.check_name(common.tenant, what="--tenant"),
+        name=validation.check_name(name, what="the token's name"),
+        user=None if common.user is None else validation.check_name(common.user, what="--user"),
+        robot=None if common.robot is None else validation.check_name(common.robot, what="--robot"),
+        scopes=tuple(sorted(set(scopes), key=SCOPES.index)),
+        created_at=now,
+        expires_at=ends,
+    )
+    if not store.create(common.runtime().database, token, secret=secret):
+        raise InvalidInput(f"expected a name that no token of the tenant has, got {name!r}; htm tokens list shows them")
+    if common.json:
+        print_json({"token": token, "secret": secret})
+        return
+    typer.echo(secret)
+    stderr_console().print("This is the only time that the secret is shown.")
+
+
+def _revoke(common: CommonOptions, name: str) -> None:
+    ended = store.revoke(common.runtime().database, common.tenant, name, at=datetime.now(UTC))
+    if ended is None:
+        raise NotFound(
+            f"expected the name or the id of a valid token of the tenant, got {name!r:.80}; see htm tokens list"
+        )
+    if common.json:
+        print_json(ended)
+    else:
+        stdout_console().print(f"{printable(ended.name)} is revoked; servers refuse it within five seconds.")
+
+
+def _show(common: CommonOptions, found: list[ApiToken]) -> None:
+    if common.json:
+        print_json(found)
+        return
+    if not found:
+        stderr_console().print("There are no tokens.")
+        return
+    made = make_table("name", "user", "robot", "scopes", "created", "expires", "id")
+    for each in found:
+        expires = "revoked" if each.revoked_at else local_time(each.expires_at) if each.expires_at else "never"
+        created = local_time(each.created_at) if each.created_at else ""
+        user, robot = printable(each.user or "(shared)"), printable(each.robot or "(any)")
+        made.add_row(printable(each.name), user, robot, ", ".join(each.scopes), created, expires, each.id)
+    stdout_console().print(made)
