@@ -57,7 +57,7 @@ def main() -> None:
         on, off = Settings(worker="off"), Settings(worker="off", supersession=None)
         remember(rows, on)
         print(
-            "| supersession | present first | present found | above former | former reachable | as of then | former marked | recall, ms |"
+            "| supersession | present first | found | above former | former found | as of then | former marked | recall, ms |"
         )
         print("|---|---|---|---|---|---|---|---|")
         lower = [(f"from {each}", Settings(worker="off", supersession=each)) for each in LOWER]

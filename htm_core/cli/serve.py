@@ -6,6 +6,7 @@ import logging
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Annotated
 
 import typer
@@ -60,7 +61,7 @@ def run(
 
 
 def application(common: CommonOptions, settings: ServerSettings, *, works: bool) -> Application:
-    """The application for these options. What else is served beside it is mounted here."""
+    """The application for these options. What else is served beside it is mounted here: MCP, where its extra is installed."""
     process = common.settings(works=works)
 
     def open_memory(whose: Whose, on_event: Callable[[Event], None]) -> Memory:
@@ -68,10 +69,15 @@ def application(common: CommonOptions, settings: ServerSettings, *, works: bool)
         own = replace(common, tenant=whose.tenant, user=whose.user, session=whose.session)
         return own.memory(robot=whose.robot, works=works, on_event=on_event, settings=process)
 
-    return Application(
+    made = Application(
         settings,
         database=lambda: common.runtime(works=works).database,
         executor=lambda: threads(process),
         open_memory=open_memory,
         verb_timeout=process.verb_timeout,
     )
+    if find_spec("mcp") is not None:
+        from ..server.mcp.mounted import mounted
+
+        made.mount(mounted(made.memories))
+    return made

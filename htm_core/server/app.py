@@ -82,6 +82,10 @@ class Application:
         self._ready: tuple[float, Problem | None] = (0.0, None)
         self.is_draining = False
 
+    def mount(self, mounted: Mounted) -> None:
+        """Serve one more application below its path, from the next start on."""
+        self._mounted = (*self._mounted, mounted)
+
     def drain(self) -> None:
         """Say of /ready that it is not, and end the streams of events; all else goes on."""
         self.is_draining = True

@@ -20,6 +20,7 @@ from htm_core import Memory
 from htm_core.client import Client
 from htm_core.runtime.process import runtime, threads
 from htm_core.server.app import Application, Mounted
+from htm_core.server.mcp.mounted import mounted
 from htm_core.server.memories import Whose
 from htm_core.server.run import configured
 from htm_core.server.settings import ServerSettings
@@ -77,6 +78,7 @@ def start(url: str | None) -> Iterator[Callable[..., Running]]:
             settings, database=lambda: runtime(url, SETTINGS).database, executor=lambda: threads(SETTINGS),
             open_memory=open_memory, verb_timeout=SETTINGS.verb_timeout, mounted=[Mounted(path="/echo", app=echo)],
         )  # fmt: skip
+        application.mount(mounted(application.memories))
         server = uvicorn.Server(configured(application))
         thread = threading.Thread(target=lambda: asyncio.run(server.serve()), daemon=True)
         thread.start()

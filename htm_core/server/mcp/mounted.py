@@ -1,0 +1,29 @@
+"""The Model Context Protocol at `/mcp` of `htm serve`: the same tokens, limits, memories and events as the verbs."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from ..app import Mounted
+from ..http import Receive, Scope, Send
+from ..memories import Memories, Whose
+from .http import streamable_http
+
+PATH = "/mcp"
+ROBOT = "default"
+
+
+def mounted(memories: Memories) -> Mounted:
+    """What to mount. A token must be one that may write: a client is told all ten tools, and some of them write.
+
+    Whose memory it is comes from the token. Host and Origin were checked before, as for every request.
+    """
+    mcp = streamable_http(lambda request: request.scope["htm.memory"], allowed_hosts=None)
+
+    async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
+        identity = scope["htm.identity"]
+        whose = Whose(tenant=identity.tenant, user=identity.user, robot=identity.robot or ROBOT, session=None)
+        async with memories.of(whose) as memory:
+            await mcp.endpoint(cast("Any", {**scope, "htm.memory": memory}), receive, cast("Any", send))
+
+    return Mounted(path=PATH, app=endpoint, scope="write", lifespan=mcp.run)
