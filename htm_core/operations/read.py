@@ -20,6 +20,8 @@ from ..types import Mention, Node, Robot, Stats, TimeframeLike
 
 Cursor = str | Mention | None
 
+LOOK_UPS = 5  # of a key that others revise all the time
+
 
 def find(engine: Engine, connection: Connection, id_or_key: str) -> UUID | None:
     """The id of the node that is meant; None for an unknown key."""
@@ -32,14 +34,24 @@ def get(engine: Engine, id_or_key: str, *, as_of: datetime | None = None) -> Nod
     if as_of is not None:
         found = _get_as_of(engine, id_or_key, as_of=validation.check_time(as_of, what="as_of"))
     else:
-        with engine.transaction() as connection:
-            node = find(engine, connection, id_or_key)
-            found = nodes.read(connection, [node], owners=engine.owners) if node else {}
+        found = _get_now(engine, id_or_key)
     if not found:
         raise NotFound(
             f"expected a node id or a key of this owner, got {id_or_key!r}; Memory.list() shows what there is"
         )
     return next(iter(found.values()))
+
+
+def _get_now(engine: Engine, id_or_key: str) -> dict[UUID, Node]:
+    """The node that is meant now. A key that was revised between its look-up and that of its node is looked up again."""
+    found: dict[UUID, Node] = {}
+    with engine.transaction() as connection:
+        for _ in range(LOOK_UPS):
+            node = find(engine, connection, id_or_key)
+            found = nodes.read(connection, [node], owners=engine.owners) if node else {}
+            if node is None or looks_like_id(id_or_key) or any(each.version is not None for each in found.values()):
+                break
+    return found
 
 
 def _get_as_of(engine: Engine, id_or_key: str, *, as_of: datetime) -> dict[UUID, Node]:

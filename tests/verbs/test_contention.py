@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 
 from htm_core import Draft, HTMError, InvalidInput, Memory, NotFound, Settings
-from htm_core.store.database import Database
+from htm_core.store import keys
+from htm_core.store.database import Connection, Database
 from tests.conftest import SETTINGS, Make
 
 IDLE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})
@@ -221,3 +223,23 @@ def test_errors_of_contention_are_of_this_project() -> None:
     from htm_core.store.errors import is_retryable
 
     assert not is_retryable(HTMError("x"))
+
+
+def test_a_key_that_is_revised_while_it_is_read_comes_with_a_version(
+    two: tuple[Memory, Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without one, `revise(if_version=…)` would compare nothing, and overwrite what it has not seen."""
+    a, b = two
+    a.remember("first", key="plan")
+    look_up, looked = keys.find, []
+
+    def slow(connection: Connection, key: str, *, owners: Sequence[str]) -> UUID | None:
+        found = look_up(connection, key, owners=owners)
+        if not looked:
+            looked.append(key)
+            b.revise("plan", "second")
+        return found
+
+    monkeypatch.setattr(keys, "find", slow)
+    read = a.get("plan")
+    assert (read.content, read.version) == ("second", 2)
