@@ -292,9 +292,9 @@ class Recall(Sequence[Hit]):
 class Item:
     """A node as working memory holds it. Times are UTC epoch seconds, so that a policy can calculate with them.
 
-    `name`, `role`, `session`, `said_at` and `seq` are those of its latest mention: who said it, where, when, and its place among
-    what was said then. They, `tags` and `keys` are as they were when the item was read or written. From `expires_at` on
-    it is no longer held.
+    `name`, `role`, `session`, `said_at`, `seq` and `source` are those of its latest mention: who said it, where, when, its place
+    among what was said then, and where it came from. They, `tags` and `keys` are as they were when the item was read or written.
+    From `expires_at` on it is no longer held.
     """
 
     id: str
@@ -312,6 +312,7 @@ class Item:
     tags: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     expires_at: float | None = field(default=None, compare=False)
+    source: Source | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -321,7 +321,7 @@ def _passage_of(document: Document) -> Passage:
         label_of((hit["at"] or "")[:10], speaker, said_often(hit.get("times_said", 1)), holds),
         relevance=hit["relevance"],
         speaker=undated(speaker, holds),
-        formerly=tuple((each["content"], each["until"][:10]) for each in hit.get("formerly", ())),
+        formerly=tuple((each["content"], each["shown"]) for each in hit.get("formerly", ())),
         superseded=(by["content"], by["since"][:10]) if by else None,
     )
 

@@ -456,7 +456,13 @@ def _item_of_hit(hit: Hit, now: float) -> Item:
     if said is None:
         return item
     return replace(
-        item, name=said.name, role=said.role, session=said.session, said_at=said.at.timestamp(), seq=said.seq
+        item,
+        name=said.name,
+        role=said.role,
+        session=said.session,
+        said_at=said.at.timestamp(),
+        seq=said.seq,
+        source=said.source,
     )
 
 
@@ -478,6 +484,7 @@ def _item_of_entry(memory: WorkingMemory, entry: Entry, now: float, *, place: in
         session=entry.session or None,
         said_at=entry.at.timestamp(),
         seq=place,
+        source=entry.source,
         tags=tuple(sorted(entry.tags)),
         keys=() if entry.key is None else (entry.key,),
         expires_at=None if entry.expires_at is None else entry.expires_at.timestamp(),

@@ -20,7 +20,7 @@ from ..rules.text.passages import lexical_text, split
 from ..rules.text.traits import traits, without_wishes
 from ..rules.timeframes.validity import find_validity, read_validity
 from ..rules.times import expiry_of, length_for, one_span
-from ..rules.trust import check_source, check_trust, is_trusted_speaker
+from ..rules.trust import MOST_TRUSTED, check_source, check_trust, is_trusted_speaker
 from ..settings import Settings
 from ..store.records import Entry, PassageDraft
 from ..types import Draft, TokenCounter, Window
@@ -70,7 +70,9 @@ class Preparer:
         explicit = tags.normalize_all(draft.tags)
         role = None if draft.role is None else validation.check_role(draft.role)
         source = None if draft.source is None else check_source(draft.source)
-        pieces = () if empty else self._pieces(content, wishes=is_trusted_speaker(source, role))
+        trust = None if draft.trust is None else check_trust(draft.trust)
+        wishes = is_trusted_speaker(source, role) and trust in (None, MOST_TRUSTED)
+        pieces = () if empty else self._pieces(content, wishes=wishes)
         given = (None if draft.vector is None else validation.check_vector(draft.vector),)
         at = now if draft.at is None else validation.check_time(draft.at)
         valid, valid_words = self._validity(draft, at=at)
@@ -93,7 +95,7 @@ class Preparer:
             valid_words=valid_words,
             expires_at=self._expiry(draft, tags=explicit, at=at),
             source=source,
-            trust=None if draft.trust is None else check_trust(draft.trust),
+            trust=trust,
             pieces=pieces,
             vectors=(given + (None,) * len(pieces))[: len(pieces)],
             logged=wordless or draft.role is not None or draft.payload is not None,

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..types import AppliedTimeframe, Hit
 from .origin import origin_of, said_by
+from .prompt_block import until
 
 KEY = "htm"
 
@@ -44,7 +45,7 @@ def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe 
         "degraded": degraded,
         "timeframe": timeframe and timeframe.note,
         "formerly": [
-            {"content": each.older.content, "until": each.holds_from.isoformat(), "id": each.id}
+            {"content": each.older.content, "until": each.holds_from.isoformat(), "shown": until(each), "id": each.id}
             for each in hit.formerly
         ],
         "superseded_by": by

@@ -237,18 +237,20 @@ class MemoryFiles:
         for attempt in range(TRIES):
             node = self._current(place)
             text = edit(None if node is None or _is_deleted(node) else _text(node))
-            if self._write(place, f"{place}\n\n{text}", node):
-                return text
+            written = self._write(place, f"{place}\n\n{text}", node)
+            if written is not None:
+                return _text(written)  # as it was stored, perhaps without a secret
             time.sleep(random.uniform(0, min(0.2, 0.005 * 2**attempt)))
         raise _busy(place)
 
-    def _write(self, place: str, content: str, node: Node | None) -> bool:
+    def _write(self, place: str, content: str, node: Node | None) -> Node | None:
+        """The new version; None when somebody was quicker."""
         version = 0 if node is None else node.version
         done = self.memory.revise(
             self._key(place), content, if_version=version, source="assistant",
             metadata={"memory_file": place, "memory_store": self._store},
         )  # fmt: skip
-        return not isinstance(done, Conflict)
+        return None if isinstance(done, Conflict) else done
 
     def _remove(self, place: str, *, expected: Node | None = None) -> bool:
         """Write a deletion as a version, and hide it; False when somebody has edited what was `expected`."""
@@ -258,7 +260,7 @@ class MemoryFiles:
                 return True
             if expected is not None and node.version != expected.version:
                 return False
-            if self._write(place, f"{place}\n{DELETED}", node):
+            if self._write(place, f"{place}\n{DELETED}", node) is not None:
                 self._hide(place)
                 return True
         raise _busy(place)

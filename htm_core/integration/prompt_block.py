@@ -18,7 +18,7 @@ from ..rules.text.fence import Fence as Fence  # the adapters have it from here
 from ..rules.text.fence import indented, label, one_line
 from ..rules.text.fence import is_fenced as is_fenced
 from ..rules.text.fence import new_token as new_token
-from ..types import Hit
+from ..types import Hit, Supersession
 from .origin import TAG as TAG
 from .origin import origin_of, said_by
 
@@ -73,6 +73,12 @@ def label_of(date: str | None, speaker: str | None, *more: str | None) -> str:
     return ", ".join(part for part in (date, speaker, *more) if part)
 
 
+def until(change: Supersession) -> str:
+    """Until when the older saying of a change held, and where it is from, unless a person or the program said it. Not escaped."""
+    origin = origin_of(change.older)
+    return label_of(change.holds_from.date().isoformat(), origin.words() if origin.is_external else None)
+
+
 def said_often(times: int) -> str | None:
     """How often something was said, where that is more than once: what is said again is meant."""
     return f"said {times}{'+' if times >= MOST_MENTIONS else ''} times" if times > 1 else None
@@ -91,7 +97,7 @@ def passage_of(hit: Hit) -> Passage:
         hit.node.tokens,
         hit.relevance,
         undated(speaker, hit.holds),
-        formerly=tuple((each.older.content, each.holds_from.date().isoformat()) for each in hit.formerly),
+        formerly=tuple((each.older.content, until(each)) for each in hit.formerly),
         superseded=None if by is None else (by.newer.content, by.holds_from.date().isoformat()),
     )
 
@@ -184,7 +190,7 @@ def is_block(text: str, *, warning: str) -> bool:
 def _line(about: str, text: str, former: Sequence[tuple[str, str]] = ()) -> str:
     """An item. What it superseded stands below it, each in a line that is indented as no item is."""
     lines = [f"- [{label(about)}] {indented(text)}"]
-    lines += [f"  formerly (until {until}): {one_line(said[:EXCERPT])}" for said, until in former[:FORMERLY]]
+    lines += [f"  formerly (until {label(end)}): {one_line(said[:EXCERPT])}" for said, end in former[:FORMERLY]]
     return "\n".join(lines)
 
 

@@ -12,7 +12,7 @@ from ..rules.relevance import CERTAIN
 from ..rules.text.fence import Fence, indented, label, new_token, one_line, source
 from ..types import Hit, Node, Recall
 from .origin import TAG, origin_of, said_by
-from .prompt_block import EXCERPT, FORMERLY, UNCERTAIN, label_of
+from .prompt_block import EXCERPT, FORMERLY, UNCERTAIN, label_of, until
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -120,5 +120,5 @@ def line_of(hit: Hit) -> str:
     about = source(label_of(label_of(label_of(date, speaker, hit.holds), doubt), former))
     line = f"[{hit.node.id}]{f' ({about})' if about else ''} {indented(hit.content, by=4)}"
     for each in hit.formerly[:FORMERLY]:
-        line += f"\n    formerly (until {each.holds_from.date().isoformat()}): {one_line(each.older.content[:EXCERPT])}"
+        line += f"\n    formerly (until {source(until(each))}): {one_line(each.older.content[:EXCERPT])}"
     return line

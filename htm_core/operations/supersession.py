@@ -42,11 +42,17 @@ def present_first(engine: Engine, query: RecallQuery, found: Recall) -> Recall:
         missing = [] if _is_filtered(query) else sorted({UUID(each.newer.node_id or "") for each in edges} - set(ids))
         owners = engine.owners if query.filters.owners is None else query.filters.owners
         known = nodes.read(connection, missing, owners=owners) if missing else {}
-    return replace(found, hits=tuple(reordered(found.hits, edges, {str(id): node for id, node in known.items()})))
+    brought = {str(id): node for id, node in known.items()}
+    return replace(found, hits=tuple(reordered(found.hits, edges, brought, former=_shows_former(query))))
 
 
-def reordered(hits: Sequence[Hit], edges: Sequence[Supersession], known: Mapping[str, Node]) -> list[Hit]:
-    """Hits with present values first. `edges` are the latest first, `known` are the nodes that may be brought in."""
+def reordered(
+    hits: Sequence[Hit], edges: Sequence[Supersession], known: Mapping[str, Node], *, former: bool = True
+) -> list[Hit]:
+    """Hits with present values first. `edges` are the latest first, `known` are the nodes that may be brought in.
+
+    Without `former` no hit shows what it superseded.
+    """
     newer_of = {each.older.node_id: each for each in reversed(edges)}  # of several the latest
     older_of: dict[str | None, list[Supersession]] = {}
     for each in edges:
@@ -65,7 +71,7 @@ def reordered(hits: Sequence[Hit], edges: Sequence[Supersession], known: Mapping
     return [
         replace(
             hit,
-            formerly=tuple(_former(hit.node.id, older_of)[:FORMERLY]),
+            formerly=tuple(_former(hit.node.id, older_of)[:FORMERLY]) if former else (),
             superseded_by=newer_of.get(hit.node.id),
         )
         for hit in order
@@ -124,5 +130,11 @@ def _brought(node: Node, edge: Supersession, older: Hit) -> Hit:
 
 def _is_filtered(query: RecallQuery) -> bool:
     f = query.filters
-    given = (f.robots, f.session, f.as_of, f.valid_at, f.sources, f.min_trust)
-    return any(each is not None for each in given) or bool(f.windows or f.tags or f.equal or f.metadata)
+    return f.as_of is not None or f.valid_at is not None or not _shows_former(query)
+
+
+def _shows_former(query: RecallQuery) -> bool:
+    """Whether what a hit superseded may be shown: under these filters it may be just what is not wanted."""
+    f = query.filters
+    given = (f.robots, f.session, f.sources, f.min_trust)
+    return all(each is None for each in given) and not (f.windows or f.tags or f.equal or f.metadata)

@@ -114,9 +114,12 @@ def _again(kept: KeptAnswer) -> Answer:
 
 
 def kept_request(scope: Scope, route: Route, identity: Identity, body: bytes) -> KeptRequest | None:
-    """A request as it is known by its Idempotency-Key; None without one."""
+    """A request as it is known by its Idempotency-Key; None without one, and for what only reads.
+
+    An answer that is read again is made again: one that was kept would still have what was erased or has expired since.
+    """
     key = header(scope, "idempotency-key")
-    if key is None or route.method == "GET":
+    if key is None or route.method == "GET" or route.scope == "read":
         return None
     if not 0 < len(key) <= LONGEST_KEY or not key.isascii() or not key.isprintable():
         raise Problem(

@@ -5,7 +5,7 @@ select n.id, n.content, n.owner, m.role, m.name, m.at, m.id as mention_id,
 from nodes n, lateral (
   select s.* from mentions s where s.tenant = n.tenant and s.node_id = n.id and s.forgotten_at is null
     and (s.expires_at is null or s.expires_at > memory_time())
-  order by s.at desc, s.id desc limit 1) m
+  order by trust_of(s.trust, s.source, s.role) desc, s.at desc, s.id desc limit 1) m
 where n.tenant = this_tenant() and n.id = %(node)s and n.live
   and not exists (select 1 from file_chunks k where k.tenant = m.tenant and k.mention_id = m.id)
 
@@ -72,8 +72,8 @@ select exists (
 
 -- name: around
 -- The edges that hold at a moment among these nodes and whatever is joined to them: at most six steps away, so that a value that
--- changed often is found with those before it. An edge holds while the older one has not been said again since, and while what the
--- newer one says holds and has not expired.
+-- changed often is found with those before it. An edge holds while nobody who is trusted as much has said the older one again since, be it
+-- in the words that it was merged with, and while what the newer one says holds and has not expired.
 with recursive near as (
   select x.id, 0 as steps from unnest(%(ids)s::uuid[]) x(id)
   union
@@ -97,15 +97,22 @@ from joined s
 cross join lateral (
   select m.* from mentions_with_content m where m.tenant = this_tenant() and m.node_id = s.newer and m.forgotten_at is null
     and (m.expires_at is null or m.expires_at > coalesce(%(moment)s::timestamptz, memory_time()))
-  order by m.at desc, m.id desc limit 1) a
+  order by trust_of(m.trust, m.source, m.role) desc, m.at desc, m.id desc limit 1) a
 cross join lateral (
   select m.* from mentions_with_content m where m.tenant = this_tenant() and m.node_id = s.older and m.forgotten_at is null
     and (m.expires_at is null or m.expires_at > coalesce(%(moment)s::timestamptz, memory_time()))
-  order by m.at desc, m.id desc limit 1) b
+  order by trust_of(m.trust, m.source, m.role) desc, m.at desc, m.id desc limit 1) b
+left join merges r on r.tenant = this_tenant() and r.node_id = s.older and r.undone_at is null
 where coalesce(upper(a.valid) > coalesce(%(moment)s::timestamptz, memory_time()), true)
+  and coalesce(lower(a.valid) <= coalesce(%(moment)s::timestamptz, memory_time()), true)
   and not exists (
-    select 1 from mentions m where m.tenant = this_tenant() and m.node_id = s.older and m.forgotten_at is null
-      and m.at > s.holds_from and m.at <= coalesce(%(moment)s::timestamptz, 'infinity'))
+    select 1 from mentions m where m.tenant = this_tenant() and m.forgotten_at is null
+      and m.node_id in (
+        select s.older union all select r.into_id union all
+        select g.node_id from merges g where g.tenant = this_tenant() and g.undone_at is null and g.into_id in (s.older, r.into_id))
+      and m.at > s.holds_from and m.at <= coalesce(%(moment)s::timestamptz, 'infinity')
+      and (m.expires_at is null or m.expires_at > coalesce(%(moment)s::timestamptz, memory_time()))
+      and trust_of(m.trust, m.source, m.role) >= trust_of(a.trust, a.source, a.role))
 order by s.holds_from desc, s.id
 
 -- name: list
@@ -115,9 +122,11 @@ select s.id, s.relation, s.confidence, s.reason, s.judge, s.state, s.holds_from,
 from supersessions s
 cross join lateral (
   select m.* from mentions_with_content m where m.tenant = this_tenant() and m.node_id = s.newer and m.forgotten_at is null
+    and (m.expires_at is null or m.expires_at > memory_time())
   order by m.at desc, m.id desc limit 1) a
 cross join lateral (
   select m.* from mentions_with_content m where m.tenant = this_tenant() and m.node_id = s.older and m.forgotten_at is null
+    and (m.expires_at is null or m.expires_at > memory_time())
   order by m.at desc, m.id desc limit 1) b
 where s.tenant = this_tenant() and s.owner = any(%(owners)s::text[])
   and (%(node)s::uuid is null or s.newer = %(node)s or s.older = %(node)s)

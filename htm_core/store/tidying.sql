@@ -146,6 +146,10 @@ join nodes n on n.tenant = g.tenant and n.id = g.node_id
 join nodes i on i.tenant = g.tenant and i.id = g.into_id
 where g.tenant = this_tenant() and g.owner = %(owner)s and g.undone_at is null and n.live and i.live
   and (%(nodes)s::uuid[] is null or g.node_id = any(%(nodes)s::uuid[]))
+  and not exists (
+    select from unnest(array[n.id, i.id]) x(id) where not exists (
+      select from mentions m where m.tenant = this_tenant() and m.node_id = x.id and m.forgotten_at is null
+        and (m.expires_at is null or m.expires_at > memory_time())))
 order by g.merged_at desc, g.node_id limit %(limit)s
 
 -- name: undo
@@ -186,6 +190,8 @@ from mentions m left join nodes n on n.tenant = m.tenant and n.id = m.node_id
 where m.tenant = this_tenant() and m.owner = %(owner)s and m.session = %(session)s and m.seq <= %(last)s
   and m.forgotten_at is null and not m.purged and m.source_id is null and m.node_id is not null
   and coalesce(m.role, 'user') in ('user', 'assistant')
+  and coalesce(m.source, m.role, 'user') in ('user', 'assistant') and (m.expires_at is null or m.expires_at > memory_time())
+  and coalesce(n.live, true)
   and not exists (select from file_chunks c where c.tenant = m.tenant and c.mention_id = m.id)
 order by m.seq desc limit %(limit)s
 
@@ -210,6 +216,8 @@ select count(*) as there from (
 select s.session, s.lines, s.sources, s.messages, s.first_at, s.last_at, s.made_at, s.model
 from summaries s
 where s.tenant = this_tenant() and s.owner = %(owner)s and (%(session)s::text is null or s.session = %(session)s)
+  and not exists (select from mentions m join nodes n on n.tenant = m.tenant and n.id = m.node_id
+    where m.tenant = s.tenant and m.id = any(s.sources) and (not n.live or m.expires_at <= memory_time()))
 order by s.last_at desc, s.session limit %(limit)s
 
 -- name: queue

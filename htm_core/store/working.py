@@ -125,6 +125,7 @@ def _item(row: Row, words: Row | None) -> Item:
         session=words["session"] or None,
         said_at=None if words["at"] is None else words["at"].timestamp(),
         seq=words["seq"] or 0,
+        source=words["source"],
         tags=tuple(words["tags"]),
         keys=tuple(words["keys"]),
         expires_at=None if words["expires_at"] is None else words["expires_at"].timestamp(),

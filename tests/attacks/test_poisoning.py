@@ -282,7 +282,8 @@ def test_a_block_of_llamaindex_and_both_recall_tools_mark_it(poisoned: dict[str,
             HTMToolSpec(memory).recall(questions()[0], 20),
         ]
         for reply in replies:
-            lines = [line for line in reply.splitlines() if line.startswith("[")]
+            found = [line for line in reply.splitlines() if line.startswith("[")]
+            lines = [line for line in found if not line.endswith((") Noted.", *questions()))]  # without the user's own
             assert len(lines) >= 10
             assert all(re.match(r"\[[0-9a-f-]{36}\] \([0-9-]{10}, from (?:a|the) ", line) for line in lines), lines
 

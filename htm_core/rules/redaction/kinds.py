@@ -181,6 +181,7 @@ _CARD = LazyPattern(
     r"\d{4}(?P<b>[ -])\d{6}(?P=b)\d{4,5})"
     r"(?![\w=+]|[.,-]\d|-\w)"
 )
+IN_FOURS = len("4111 1111 1111 1111")
 _LONG = LazyPattern(r"\d{4}[ -]?\d{4}")
 _IBAN_BEGINS = LazyPattern(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?=[ -]?[A-Za-z0-9])")
 
@@ -188,8 +189,10 @@ _IBAN_BEGINS = LazyPattern(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?=[ -]?[A-Za-z0-9]
 def cards(text: str) -> Iterator[Span]:
     """Numbers of payment cards, also in groups."""
     for match in _CARD.finditer(text) if _LONG.search(text) else ():
-        if is_card(match[0].replace(" ", "").replace("-", "")):
-            yield match.span()
+        for number in (match[0], match[0][:IN_FOURS]):  # the short group after four others may be no part of it
+            if is_card(number.replace(" ", "").replace("-", "")):
+                yield match.start(), match.start() + len(number)
+                break
 
 
 def ibans(text: str) -> Iterator[Span]:

@@ -36,6 +36,8 @@ FEWER = 0.95  # labels are estimated once more where they leave room for less th
 NEAR = 0.02  # an excess of up to this share is a matter of the last few items, not of sizes that are wrong
 
 # A line of a text that would look like a label of the transcript: a square bracket, after nothing that can be seen.
+# What a person did not say, whoever has passed it on.
+_ELSEWHERE = {"web": "from a page", "file": "from a file", "tool": "from a tool", "import": "imported"}
 _LIKE_A_LABEL = re.compile(
     "(^|\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])(?=[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u00ad\u061c\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]*\\[)"
@@ -121,9 +123,9 @@ class _Transcript(_Layout):
 
     def __init__(self, best: Sequence[Item], timezone: tzinfo) -> None:
         super().__init__(best)
-        names = {(item.name, item.role) for item in best}
-        shown = {each: _speaker(*each) for each in names}
-        self._speakers = [shown[item.name, item.role] for item in best]
+        said = [_said(item) for item in best]
+        shown = {each: _speaker(*each) for each in set(said)}
+        self._speakers = [shown[each] for each in said]
         # A bracket is looked for first: most texts have none.
         labelled = any(self._speakers)
         self._contents = [
@@ -184,6 +186,12 @@ class _Transcript(_Layout):
     def _when(self, at: int) -> tuple[float, int, int]:
         item = self._best[at]
         return (item.added_at if item.said_at is None else item.said_at, item.seq, at)
+
+
+def _said(item: Item) -> tuple[str | None, str | None]:
+    """The name and role of who said something; of what came from elsewhere, where that is, whoever has passed it on."""
+    from_elsewhere = None if item.role == item.source else _ELSEWHERE.get(item.source or "")
+    return (item.name, item.role) if from_elsewhere is None else (from_elsewhere, None)
 
 
 def _speaker(name: str | None, role: str | None) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from ...api.problems import Problem
 from ..app import Mounted
 from ..http import Receive, Scope, Send
 from ..memories import Memories, Whose
@@ -21,6 +22,10 @@ def mounted(memories: Memories) -> Mounted:
     mcp = streamable_http(lambda request: request.scope["htm.memory"], allowed_hosts=None)
 
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "POST":  # a request stands for itself: there is no stream to open, and no session to end
+            raise Problem(
+                "method_not_allowed", f"expected POST, got {scope['method']!r:.40}", headers={"Allow": "POST"}
+            )
         identity = scope["htm.identity"]
         whose = Whose(tenant=identity.tenant, user=identity.user, robot=identity.robot or ROBOT, session=None)
         async with memories.of(whose) as memory:

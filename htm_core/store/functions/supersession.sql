@@ -42,7 +42,8 @@ begin
   cross join lateral (
     select s.id, s.role, s.name, s.at, htm.trust_of(s.trust, s.source, s.role) as trust from htm.mentions s
     where s.tenant = me and s.node_id = n.id and s.forgotten_at is null
-      and (s.expires_at is null or s.expires_at > htm.memory_time()) order by s.at desc, s.id desc limit 1) m
+      and (s.expires_at is null or s.expires_at > htm.memory_time())
+    order by htm.trust_of(s.trust, s.source, s.role) desc, s.at desc, s.id desc limit 1) m
   left join lateral (
     select max(1 - (v.embedding operator(pgvector.<=>) query_vector)) as cosine from (
       select y.embedding, y.space from htm.passages p
