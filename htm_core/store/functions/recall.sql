@@ -307,7 +307,9 @@ begin
   cross join lateral (
     select jsonb_agg(jsonb_build_object(
              'id', m.id, 'robot', m.robot, 'session', m.session, 'role', m.role, 'name', m.name, 'seq', m.seq, 'at', m.at,
-             'metadata', m.metadata, 'payload', encode(m.payload, 'base64')) || htm.mention_origin(m) order by m.at desc, m.seq desc) as mentions
+             'metadata', m.metadata, 'payload', encode(m.payload, 'base64'), 'valid', htm.span_json(m.valid),
+             'valid_words', m.valid_words, 'expires_at', m.expires_at, 'source', m.source, 'trust', m.trust)
+             order by m.at desc, m.seq desc) as mentions
     from (
       select m.* from htm.mentions m
       where m.tenant = me and m.node_id = h.node_id

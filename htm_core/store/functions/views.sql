@@ -1,15 +1,7 @@
--- A span of time as JSON; null stays null.
-create or replace function htm.span_json(span tstzrange) returns jsonb language sql immutable parallel safe
+-- A span of time as JSON; null stays null. Stable as its body is: what claims more is called, and not inlined.
+create or replace function htm.span_json(span tstzrange) returns jsonb language sql stable parallel safe
 begin atomic
   select case when span is not null then jsonb_build_object('start', lower(span), 'stop', upper(span)) end;
-end;
-
--- When a mention holds, until when it is kept and where it came from, as the JSON of a hit has them.
-create or replace function htm.mention_origin(m htm.mentions) returns jsonb language sql immutable parallel safe
-begin atomic
-  select jsonb_build_object(
-    'valid', htm.span_json(m.valid),
-    'valid_words', m.valid_words, 'expires_at', m.expires_at, 'source', m.source, 'trust', m.trust);
 end;
 
 -- Mentions with their words, behind the same wall as the tables.
