@@ -46,3 +46,23 @@ def test_without_a_token_that_may_write_there_is_no_protocol(
         answer = http.post(f"{running.url}/mcp", json=body, headers={"Accept": "application/json, text/event-stream"})
     assert answer.status_code == (401 if scopes is None else 403)
     assert "tools" not in answer.text
+
+
+def test_there_is_no_stream_to_open(running: Running, issue: Issue) -> None:
+    headers = {"Authorization": f"Bearer {issue()}", "Accept": "text/event-stream"}
+    with httpx2.Client(headers=headers, timeout=10) as http:
+        answer = http.get(f"{running.url}/mcp")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
+def test_what_was_recalled_is_not_kept_for_a_repetition(running: Running, issue: Issue) -> None:
+    headers = {"Authorization": f"Bearer {issue()}", "Idempotency-Key": "the-same"}
+    with httpx2.Client(base_url=running.url, headers=headers, timeout=30) as http:
+        asked = {"query": "What is the code of the vault?"}
+        first = http.post("/v1/recall", json=asked)
+        assert "9988" not in first.text
+        said = http.post(
+            "/v1/remember", json={"content": "The code of the vault is 9988."}, headers={"Idempotency-Key": "said"}
+        )
+        assert said.status_code < 300
+        assert "9988" in http.post("/v1/recall", json=asked).text
