@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -141,6 +141,12 @@ def said(world: World, *, calmly: bool = False) -> None:
     world.acknowledged.append(text)
 
 
+def recalled(world: World) -> None:
+    """What a recall leaves to be written, without asking the server."""
+    engine = world.memory._engine
+    engine.write_behind.count(engine.working.key, [world.node.id], at=datetime.now(UTC))
+
+
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 
@@ -188,7 +194,7 @@ VERBS: dict[str, Verb] = {
     "Changes.confirm": lambda w: unknown(lambda: w.memory.changes.confirm(UNKNOWN)),
     "Memory.stats": lambda w: w.memory.stats(),
     "Memory.flush": lambda w: w.memory.flush(),
-    "Memory.close": lambda w: (w.memory._engine.hold([]), w.memory.recall("tea"), w.memory.close()),
+    "Memory.close": lambda w: (recalled(w), w.memory.close()),
     "Memory.working": lambda w: w.memory.working,
     "WorkingMemory.remove": lambda w: w.memory.working.remove(w.node.id),
     "WorkingMemory.clear": lambda w: w.memory.working.clear(),
