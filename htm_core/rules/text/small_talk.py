@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 from ..lazy_pattern import LazyPattern
 
@@ -111,8 +111,10 @@ _NO_NAME = LazyPattern(
     re.I,
 )
 _LAUGH = LazyPattern(r"(?:a*(?:ha|he|hi|ho){2,}h*a*|(?:lo+l)+|l+m+f?a+o+|x+d+)")
+_ASCII_SYMBOLS = str.maketrans("^`", "  ")  # of which `_without_symbols` leaves nothing
 _DRAWN_OUT = LazyPattern(r"([a-z])\1{2,}")
 _ALTERNATIVE = LazyPattern(r"\[([^\]]*)\]")
+_FIRST_WORD = LazyPattern(r"([A-WYZa-wyz][A-Za-z0-9]*)[\s.,!?]")  # where it can be no emoticon, as "xD" is
 _SPLIT = LazyPattern(r"[\s.,!?;:\u2026~*_()\"\u201c\u201d\u2013\u2014/\\-]+")
 _EMOTICON = LazyPattern(
     r"(?::[-'o^]?[)(DPpOo3/\\|*\]\[]+|[;=][-'o^]?[)(DP]+|\b[xX]D+\b|[)(]+[-'o]?[:;=]|<3+|\^[_.]?\^|-_+-|:'\(|\bxo(?:xo)*\b)"
@@ -123,6 +125,9 @@ def is_small_talk(text: str) -> bool:
     """Whether a message is nothing but greetings, thanks, acknowledgements, laughter or emoji."""
     if len(text) > LONGEST:
         return False
+    first = _FIRST_WORD.match(text)
+    if first is not None and _plain_word(first[1]) not in _phrases():  # so it is with most messages, and soon seen
+        return False
     plain = _EMOTICON.sub(" ", _without_symbols(text)).replace("\u2019", "'")
     written = [word for word in _SPLIT.split(plain) if word.strip("'")]
     if not written:
@@ -132,9 +137,12 @@ def is_small_talk(text: str) -> bool:
 
 def _without_symbols(text: str) -> str:
     """A text without emoji and other pictures."""
+    if text.isascii():
+        return text.translate(_ASCII_SYMBOLS)
     return "".join(" " if unicodedata.category(sign) in ("So", "Sk", "Cf", "Mn", "Cs") else sign for sign in text)
 
 
+@lru_cache(maxsize=4096)  # each recall asks for the words of all its hits
 def _plain_word(word: str) -> str:
     word = word.lower().replace("'", "")
     if _LAUGH.fullmatch(word):
@@ -144,10 +152,9 @@ def _plain_word(word: str) -> str:
 
 def _only_phrases(words: list[str], written: list[str]) -> bool:
     """Whether words are phrases one after the other, up to a name that is called at the end."""
-    known, most = _known()
     at = 0
     while at < len(words):
-        length = next((n for n in range(min(most, len(words) - at), 0, -1) if " ".join(words[at : at + n]) in known), 0)
+        length = next((len(known) for known in _phrases().get(words[at], ()) if words[at : at + len(known)] == known), 0)
         if length:
             at += length
             continue
@@ -195,7 +202,9 @@ def _read(lines: str) -> Iterator[str]:
 
 
 @cache
-def _known() -> tuple[frozenset[str], int]:
-    """All phrases, and how many words the longest has."""
-    phrases = frozenset(_read(_PHRASES))
-    return phrases, max(phrase.count(" ") + 1 for phrase in phrases)
+def _phrases() -> dict[str, list[list[str]]]:
+    """The words of all phrases, by the first of them; the longest first."""
+    found: dict[str, list[list[str]]] = {}
+    for phrase in sorted(map(str.split, set(_read(_PHRASES))), key=len, reverse=True):
+        found.setdefault(phrase[0], []).append(phrase)
+    return found
