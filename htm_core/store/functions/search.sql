@@ -76,7 +76,7 @@ begin
     select sum(s.last_seq) into messages from (
       select s.last_seq from htm.sessions s where s.tenant = me and s.owner = any(owners) limit 20) s;
   end if;
-  are_many := case when owners is null then coalesce(total > 2 * few, false) else coalesce(messages, 0) > 4 * few end;
+  are_many := case when owners is null then coalesce(total > 2 * few, false) else coalesce(messages, 0) > 2 * few end;
   -- To look c nodes up costs c. To find them through an index among n, it must be followed for pool * n / c. The cheaper is taken.
   worth_looking_up := greatest(1000, sqrt(pool::float8 * coalesce(total, 1)))::integer;
   if without_words and are_many and f.tags is null and htm.filters_mentions(f) then
