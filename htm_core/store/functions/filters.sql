@@ -53,6 +53,18 @@ begin atomic
      and (metadata_filter is null or htm.matches(m.metadata, metadata_filter));
 end;
 
+-- Whether a user, or the program for one, says a node's words still: wishes are of these alone. What is forgotten or has expired is said
+-- no more, though a page may still have the same words (rules/trust.py says who counts).
+create or replace function htm.user_says(node uuid) returns boolean
+language plpgsql stable parallel safe set search_path = pg_catalog, pg_temp as $$
+begin
+  return exists (
+    select from htm.mentions m
+    where m.tenant = htm.this_tenant() and m.node_id = node and m.forgotten_at is null
+      and (m.expires_at is null or m.expires_at > htm.memory_time())
+      and coalesce(m.source, m.role, 'user') = 'user' and coalesce(m.role, 'user') = 'user' and coalesce(m.trust, 4) >= 4);
+end $$;
+
 -- Whether there are filters that only mentions can pass.
 create or replace function htm.filters_mentions(f htm.conditions) returns boolean language sql immutable parallel safe
 begin atomic

@@ -184,7 +184,9 @@ begin
   from (
     select array_agg(b.node_id), array_agg(b.passage_id), array_agg(b.vector_rank::integer), array_agg(b.text_rank::integer),
            array_agg(b.place::integer), array_agg(b.cosine), array_agg(b.vector_score), array_agg(b.text_score),
-           array_agg(pgvector.sparsevec_send(b.weights)), array_agg(b.node_length::integer), array_agg(coalesce(b.traits, 0))
+           array_agg(pgvector.sparsevec_send(b.weights)), array_agg(b.node_length::integer),
+           -- A wish whose user says it no more is none (256 and 2048, see rules/text/traits.py).
+           array_agg(case when (b.traits & 256) <> 0 and not htm.user_says(b.node_id) then b.traits & ~2304 else coalesce(b.traits, 0) end)
     from numbered b) n
   cross join (
     select array_agg(b.number), array_agg(c.owner), array_agg(c.session), array_agg(c.seq), array_agg(c.role), array_agg(c.name),
