@@ -53,5 +53,9 @@ def _as_one(found: Sequence[Hit], best: Hit) -> Hit:
     node = best.node
     if mentions:
         node = replace(node, times_said=len(mentions), last_said=mentions[0].at)
+    keyed = [hit.node for hit in found if hit.node.keys]
+    if keyed and not node.keys:  # a key was given to what had been merged before
+        keys = dict.fromkeys(key for each in keyed for key in each.keys)
+        node = replace(node, keys=tuple(sorted(keys)), version=max(each.version or 0 for each in keyed))
     passage = best.passage if best.passage in node.content else node.content
     return replace(best, node=node, mentions=tuple(mentions), passage=passage)

@@ -167,3 +167,16 @@ def test_a_wish_that_its_user_no_longer_says_does_not_stand_because_a_page_has_t
     clock.now += 2 * DAY
     assert wish not in [hit.content for hit in ann.recall("write me a poem on the sea", limit=3)]
     assert wish in [hit.content for hit in ann.recall("Which answers are in Latin?")]  # it is what a page says
+
+
+def test_a_key_for_what_was_merged_before_is_shown_with_what_stands_for_it(ann: Memory) -> None:
+    for days, text in ((3, "The ferry to Kos leaves at nine."), (2, "The ferry to Kos leaves at nine!")):
+        say(ann, text, days=days)
+    ann.tidy(kinds=["merge"])
+    for text in ("The ferry to Kos leaves at nine.", "The ferry to Kos leaves at nine!"):
+        ann.remember(text, key="ferry")
+        assert ann.flush()
+        [hit] = [each for each in ann.recall("When does the ferry to Kos leave?") if "ferry" in each.content]
+        node = ann.get("ferry")
+        assert node is not None
+        assert (hit.node.keys, hit.node.version) == (("ferry",), node.version)

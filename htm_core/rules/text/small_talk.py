@@ -154,7 +154,9 @@ def _only_phrases(words: list[str], written: list[str]) -> bool:
     """Whether words are phrases one after the other, up to a name that is called at the end."""
     at = 0
     while at < len(words):
-        length = next((len(known) for known in _phrases().get(words[at], ()) if words[at : at + len(known)] == known), 0)
+        length = next(
+            (len(known) for known in _phrases().get(words[at], ()) if words[at : at + len(known)] == known), 0
+        )
         if length:
             at += length
             continue
