@@ -119,10 +119,11 @@ begin
        or b.node_id = any(wishes)),
   -- Where the candidates were said: their latest mentions that pass the filters.
   candidate_mentions as materialized (
-    select r.node_id, r.place, r.node_length, m.id, m.owner, m.session, m.seq, m.role, m.name, m.at, m.in_conversation
+    select r.node_id, r.place, r.node_length, m.id, m.owner, m.session, m.seq, m.role, m.name, m.at, m.in_conversation, m.by_user
     from ranked_candidates r, lateral (
       select m.id, m.owner, m.session, m.seq, m.role, m.name, m.at,
-             m.role is not null or m.name is not null or m.session <> '' as in_conversation
+             m.role is not null or m.name is not null or m.session <> '' as in_conversation,
+             htm.is_users_word(m.source, m.role, m.trust) as by_user
       from htm.mentions m
       where m.tenant = me and m.node_id = r.node_id
         and htm.mention_matches(m, asked_owners, f.robots, f.session, f.windows, f.equal, f.metadata,
@@ -133,7 +134,8 @@ begin
   -- a hundredth (`context_share` in rules/scoring.py).
   neighbours as (
     select n.* from candidate_mentions c, lateral (
-      select m.node_id, m.id, m.owner, m.session, m.seq, m.role, m.name, m.at from htm.mentions m
+      select m.node_id, m.id, m.owner, m.session, m.seq, m.role, m.name, m.at, htm.is_users_word(m.source, m.role, m.trust) as by_user
+      from htm.mentions m
       where m.tenant = me and m.owner = c.owner and m.session = c.session and m.seq between c.seq - 2 and c.seq + 2
         and m.forgotten_at is null and (m.expires_at is null or m.expires_at > coalesce(f.as_of, htm.memory_time()))
         and (f.as_of is null or m.at <= f.as_of)
@@ -144,10 +146,10 @@ begin
   -- Both, each mention once.
   considered as materialized (
     select distinct on (s.id) s.* from (
-      select c.node_id, c.id, c.owner, c.session, c.seq, c.role, c.name, c.at, c.in_conversation, true as is_candidate
+      select c.node_id, c.id, c.owner, c.session, c.seq, c.role, c.name, c.at, c.in_conversation, c.by_user, true as is_candidate
       from candidate_mentions c
       union all
-      select n.node_id, n.id, n.owner, n.session, n.seq, n.role, n.name, n.at, true, false from neighbours n) s
+      select n.node_id, n.id, n.owner, n.session, n.seq, n.role, n.name, n.at, true, n.by_user, false from neighbours n) s
     order by s.id, s.is_candidate desc),
   -- Nodes that neither search found, but that stand beside a candidate.
   neighbour_nodes as (
@@ -186,7 +188,8 @@ begin
            array_agg(b.place::integer), array_agg(b.cosine), array_agg(b.vector_score), array_agg(b.text_score),
            array_agg(pgvector.sparsevec_send(b.weights)), array_agg(b.node_length::integer),
            -- A wish whose user says it no more is none (256 and 2048, see rules/text/traits.py).
-           array_agg(case when (b.traits & 256) <> 0 and not htm.user_says(b.node_id) then b.traits & ~2304 else coalesce(b.traits, 0) end)
+           array_agg(case when (b.traits & 256) <> 0 and b.node_id not in (select c.node_id from considered c where c.by_user)
+                               and not htm.user_says(b.node_id) then b.traits & ~2304 else coalesce(b.traits, 0) end)
     from numbered b) n
   cross join (
     select array_agg(b.number), array_agg(c.owner), array_agg(c.session), array_agg(c.seq), array_agg(c.role), array_agg(c.name),
