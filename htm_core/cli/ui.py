@@ -12,6 +12,7 @@ import typer
 from ..runtime.process import shutdown
 from ..server.run import serve
 from ..server.settings import Identity, ServerSettings
+from .json_output import print_json
 from .options import CommonOptions
 from .rendering import stderr_console
 from .serve import application
@@ -40,7 +41,10 @@ def ui(
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
     common.runtime(works=worker).database.open()
     link = f"http://{HOST}:{port}{inspector.link}"
-    typer.echo(link)
+    if common.json:
+        print_json({"link": link})
+    else:
+        typer.echo(link)
     stderr_console().print("Open this link: it signs in the first browser that opens it. Ctrl-C ends the server.")
     if open_browser:
         webbrowser.open(link)

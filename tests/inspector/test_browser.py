@@ -36,7 +36,7 @@ ARGUMENTS = [
 ]  # fmt: skip
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 TENANT = "inspected-in-a-browser"
-ASKED = "/?q=When+was+the+launch+moved%2C+and+to+when%3F"
+ASKED = "/?q=Which+Saturday+is+the+launch+now%2C+13+or+20+June%3F"
 PAGES = {
     "recall": ASKED,
     "compare": "/?q=Who+paints+the+boat%3F&compare=1&a_limit=4&b_limit=4&b_mode=text",
@@ -151,6 +151,19 @@ def test_every_page_is_whole_and_readable(browser: Any, link: str, signed_in: di
         assert page.evaluate(FAULTS) == [], path
     context.close()
     assert [each for each in said if "404" not in each] == []
+
+
+def test_the_check_of_a_page_finds_what_is_wrong(browser: Any) -> None:
+    page = browser.new_page()
+    page.set_content(
+        "<main><h1>x</h1><h3>y</h3><input><a href='#'></a><p style='color: #bbb'>pale</p>"
+        "<table><tr><td>1</td></tr></table><div style='width: 9000px'>wide</div></main>"
+    )
+    found = {fault.partition(":")[0] for fault in page.evaluate(FAULTS)}
+    assert found == {
+        "no name", "no label", "no header", "wider than the window", "hard to read", "a level of headings is left out",
+    }  # fmt: skip
+    page.close()
 
 
 def test_a_question_is_asked_and_compared_by_keyboard(browser: Any, link: str, signed_in: dict[str, Any]) -> None:

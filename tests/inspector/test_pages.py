@@ -65,6 +65,10 @@ def test_no_page_answers_before_the_sign_in(method: str, path: str, site: Runnin
         check_headers(answer)
 
 
+def test_a_server_has_no_pages_unless_they_are_mounted(start: Callable[..., Running]) -> None:
+    assert httpx.get(f"{start().url}/ui/sign-in").status_code == 401
+
+
 def test_a_wrong_token_is_refused_and_a_revoked_one_signs_out(
     site: Running, issue: Issue, sign_in: SignIn, database: Database, tenant: str
 ) -> None:
