@@ -17,7 +17,6 @@ from ...access import require
 from ..visit import Visit
 
 MENTIONS, RELATED, CHANGES, VERSIONS, KEYS = 50, 20, 20, 50, 5
-JOBS = 1_000  # of the pending jobs, so many are looked through
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +55,12 @@ async def _read(memory: Memory, node: Node) -> WholeMemory:
         asyncio.to_thread(mentions_of, memory, node),
         memory.aio.related(node.id, hops=1, limit=RELATED),
         memory.aio.changes.list(node.id, limit=CHANGES),
-        memory.aio.jobs.list(limit=JOBS),
+        memory.aio.jobs.list(node=node.id),
         *(memory.aio.history(key) for key in node.keys[:KEYS]),
     )
     return WholeMemory(
         node, mentions, [(key, each[-VERSIONS:][::-1]) for key, each in zip(node.keys, histories, strict=False)],
-        related, changes, [each for each in jobs if each.node_id == node.id],
+        related, changes, jobs,
     )  # fmt: skip
 
 

@@ -17,14 +17,14 @@ from ..visit import ROBOT, Visit
 ORDERS: tuple[OrderName, ...] = get_args(OrderName)
 LATEST = 200  # messages among which active robots are looked for
 ROWS = 200
-MOST_BUDGET = 2_000_000
+BUDGET, MOST_BUDGET = 8_000, 2_000_000  # tokens of the text
 
 
 async def show(visit: Visit) -> Response:
     """The items of one robot in one session, those that would leave first at the top."""
     query = visit.query
     order = cast("OrderName", query.choice("order", ORDERS))
-    budget = query.number("budget", default=0, least=0, most=MOST_BUDGET) or None
+    budget = query.number("budget", default=BUDGET, most=MOST_BUDGET)
     async with visit.memory() as memory:
         active = await memory.aio.timeline(limit=LATEST)
     robots = _robots(visit, active)
@@ -35,7 +35,7 @@ async def show(visit: Visit) -> Response:
         rows = kept(held)
     return visit.page(
         "working.html", rows=rows[:ROWS], hidden=max(0, len(rows) - ROWS), robot=robot, robots=robots, session=session,
-        budget=held.budget, tokens=held.tokens, policy=held.policy, context=context, orders=ORDERS, order=order,
+        budget=held.budget, tokens=held.tokens, policy=held.policy, context=context, asked=budget, orders=ORDERS, order=order,
         fields=query, sessions=list(dict.fromkeys(each.session for each in reversed(active) if each.session))[:20],
     )  # fmt: skip
 
