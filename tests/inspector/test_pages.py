@@ -268,7 +268,7 @@ def test_nothing_that_was_remembered_becomes_markup(sign_in: SignIn, make: Make)
         ("/ui/", {"q": f"{HOSTILE} tea", "compare": "1", "b_session": HOSTILE, "a_tags": HOSTILE}),
         ("/ui/", {"q": f"{HOSTILE} tea"}), ("/ui/memories", {}), ("/ui/memories", {"tags": HOSTILE}), ("/ui/sessions", {}),
         ("/ui/timeline", {}), ("/ui/timeline", {"session": HOSTILE, "forgotten": "1"}), ("/ui/timeline", {"timeframe": HOSTILE}),
-        ("/ui/working", {}), ("/ui/working", {"robot": HOSTILE, "session": HOSTILE}), ("/ui/palace", {}), ("/ui/tags", {}),
+        ("/ui/working", {}), ("/ui/working", {"robot": HOSTILE, "session": HOSTILE}), ("/ui/palace", {}), ("/ui/tags", {}), ("/ui/map", {}),
         ("/ui/tags", {"tag": HOSTILE}), ("/ui/jobs", {}), ("/ui/jobs", {"kind": HOSTILE}), ("/ui/health", {}),
         (f"/ui/memory/{node.id}", {}), (f"/ui/memory/{new.id}", {}), (f"/ui/memory/{new.id}/forget", {}),
         (f"/ui/memory/{new.id}/revise", {"key": HOSTILE}), ("/ui/memory/" + HOSTILE.replace("/", "%2F"), {}),

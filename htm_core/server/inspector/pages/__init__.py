@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from starlette.responses import Response
 
 from ..visit import Visit
-from . import health, jobs, memories, memory, palace, recall, sessions, tags, working
+from . import health, jobs, memories, memory, memory_map, palace, recall, sessions, tags, working
 
 Page = Callable[[Visit], Awaitable[Response]]
 
@@ -27,6 +27,7 @@ PAGES: tuple[tuple[str, str, Page], ...] = (
     ("GET", "/working", working.show),
     ("GET", "/palace", palace.show),
     ("GET", "/tags", tags.show),
+    ("GET", "/map", memory_map.show),
     ("GET", "/jobs", jobs.show),
     ("POST", "/jobs/retry", jobs.retry),
     ("GET", "/health", health.show),
