@@ -106,6 +106,8 @@ COMMANDS = {
         "Write all memories and working memories of the tenant as JSON lines; htm import reads them back."),
     "serve": CommandInfo(ADMIN, "serve.run", "memory",
         "Serve the verbs over HTTP to those who have a token, until Ctrl-C or SIGTERM."),
+    "ui": CommandInfo(ADMIN, "ui.ui", "memory",
+        "Look into these memories with a browser: prints a link that signs in, once, and serves this machine until Ctrl-C."),
     "tokens": CommandInfo(ADMIN, "tokens.tokens", "memory",
         "Make, list and revoke the tokens of the HTTP API; a token's secret is shown once."),
     "doctor": CommandInfo(ADMIN, "doctor.doctor", "tenant",

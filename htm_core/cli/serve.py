@@ -38,6 +38,7 @@ def run(
     drain: Annotated[
         float, typer.Option("--drain", min=0, help="Seconds to go on after SIGTERM, while /ready says that it stops.")
     ] = 3.0,
+    ui: Annotated[bool, typer.Option("--ui", help="Also serve the inspector, at /ui.")] = False,
     worker: Annotated[
         bool, typer.Option("--worker/--no-worker", help="Do pending jobs in this process, or leave them to htm worker.")
     ] = True,
@@ -51,9 +52,15 @@ def run(
         host=host, port=port, anonymous=anonymous, rate=rate, burst=burst, max_body=max_body, drain=drain
     )
     made = application(common, settings, works=worker)
+    if ui:
+        from ..server.inspector.mounted import Inspector  # it needs more than the verbs do
+        from ..server.inspector.mounted import mounted as inspector_mounted
+
+        made.mount(inspector_mounted(Inspector(made)))
     check_start(settings, common.runtime(works=worker).database)
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
-    stderr_console().print(f"Listening at http://{host}:{port}; Ctrl-C ends it after the running requests.")
+    at = f"http://{host}:{port}{'/ui' if ui else ''}"
+    stderr_console().print(f"Listening at {at}; Ctrl-C ends it after the running requests.")
     try:
         serve(made)
     finally:

@@ -24,17 +24,22 @@ class Jobs:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def list(self, *, kind: JobKind | None = None, parked: bool | None = None, limit: int = 100) -> builtins.list[Job]:
+    def list(
+        self, *, kind: JobKind | None = None, parked: bool | None = None, node: str | None = None, limit: int = 100
+    ) -> builtins.list[Job]:
         """Jobs, parked ones first, then the oldest. `parked=True` shows only those that were given up, False only the others.
 
+        `node` is the id of a node: only the jobs for it.
         `kind` is "embed", "tag", "propose", "relate", "supersede", "judge" or "count". Raises `InvalidInput`.
         """
+        id = None if node is None else validation.check_id(node, what="node")
         with self._engine.transaction() as connection:
             return jobs.list_jobs(
                 connection,
                 owners=self._engine.owners,
                 kind=_checked(kind),
                 parked=parked,
+                node=id,
                 limit=validation.check_limit(limit),
             )
 

@@ -2,12 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from ..memory import Memory
 from ..operations.files import chunks_of
-from ..operations.read import latest_sessions
-from ..types import Mention
+from ..operations.read import latest_sessions, vectors_of
+from ..rules.projection import project
+from ..types import Mention, Node
+
+
+@dataclass(frozen=True, slots=True)
+class MapPoint:
+    """A memory and its place on a map, from 0 to 1 each way."""
+
+    node: Node
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryMap:
+    """Memories in a plane, near to those whose vectors are like theirs. `shown` is the share of the variance that it shows."""
+
+    points: tuple[MapPoint, ...]
+    shown: float
+    without_vector: int
+
+
+def map_of(memory: Memory, nodes: Sequence[Node]) -> MemoryMap:
+    """The map of these nodes; those that have no vector yet are left out. About a second for 4,000 of 384 dimensions."""
+    vectors = vectors_of(memory._engine, [node.id for node in nodes])
+    placed = [node for node in nodes if node.id in vectors]
+    places, shown = project([vectors[node.id] for node in placed])
+    points = tuple(MapPoint(node, float(x), float(y)) for node, (x, y) in zip(placed, places, strict=True))
+    return MemoryMap(points, shown, len(nodes) - len(placed))
 
 
 def sessions_of(memory: Memory, *, limit: int) -> list[tuple[str, datetime]]:

@@ -212,3 +212,10 @@ def _gone(what: str, id: UUID) -> NotFound:
     return NotFound(
         f"expected {what} to be the id of something that is there, got {id}; it was erased: start again without it"
     )
+
+
+def vectors_of(engine: Engine, ids: Sequence[str]) -> dict[str, Any]:
+    """One vector of each of these nodes that has one, as numpy has it."""
+    with engine.transaction() as connection:
+        found = nodes.vectors(connection, [UUID(id) for id in ids], owners=engine.owners)
+    return {str(id): vector for id, vector in found.items()}

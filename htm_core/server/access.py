@@ -34,7 +34,7 @@ class Access:
 
     async def identify(self, scope: Scope) -> Identity:
         """Whose memories a request is about; raises `Problem` for one that is nobody's."""
-        self._refuse_browsers(scope)
+        self.refuse_browsers(scope)
         given = header(scope, "authorization")
         if given is None:
             if self._settings.anonymous is not None:
@@ -44,12 +44,14 @@ class Access:
                 headers={"WWW-Authenticate": CHALLENGE},
             )  # fmt: skip
         kind, _, secret = given.partition(" ")
-        secret = secret.strip()
-        if kind.lower() != "bearer" or not secret or len(secret) > LONGEST_SECRET or not secret.isascii():
+        if kind.lower() != "bearer":
             raise _not_valid()
-        return await self._look_up(secret)
+        return await self.of_secret(secret.strip())
 
-    async def _look_up(self, secret: str) -> Identity:
+    async def of_secret(self, secret: str) -> Identity:
+        """Whose memories a token is for; raises `Problem` for one that is unknown, expired or revoked."""
+        if not secret or len(secret) > LONGEST_SECRET or not secret.isascii():
+            raise _not_valid()
         digest = tokens.digest_of(secret)
         known = self._known.get(digest)
         if known is not None and known[0] > self._clock():
@@ -76,7 +78,7 @@ class Access:
             self._known.popitem(last=False)
         return identity
 
-    def _refuse_browsers(self, scope: Scope) -> None:
+    def refuse_browsers(self, scope: Scope) -> None:
         """Refuse what a page of somebody else's could send from a browser on this machine.
 
         A page may have its own name point to this machine. Without a token nothing else would tell its requests from ours.

@@ -229,10 +229,16 @@ def retry(connection: Connection, *, owners: Sequence[str], ids: Sequence[UUID] 
 
 
 def list_jobs(
-    connection: Connection, *, owners: Sequence[str], kind: str | None, parked: bool | None, limit: int
+    connection: Connection,
+    *,
+    owners: Sequence[str],
+    kind: str | None,
+    parked: bool | None,
+    limit: int,
+    node: UUID | None = None,
 ) -> list[Job]:
-    """The jobs for these owners' memories: parked ones first, then the oldest."""
-    values = {"owners": list(owners), "kind": kind, "parked": parked, "limit": limit}
+    """The jobs for these owners' memories, or for one of them: parked ones first, then the oldest."""
+    values = {"owners": list(owners), "kind": kind, "parked": parked, "limit": limit, "node": node}
     rows = connection.execute(load("jobs")["list"], values)
     return [
         Job(**(row | {"id": str(row["id"]), "node_id": None if row["node_id"] is None else str(row["node_id"])}))

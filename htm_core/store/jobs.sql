@@ -129,7 +129,7 @@ select j.id, j.kind, j.model, j.node_id, j.attempts, j.run_at, j.error, j.create
        case when j.parked_at is not null then 'parked' when j.claimed_until > now() then 'claimed' else 'waiting' end as state
 from jobs j left join nodes n on n.tenant = j.tenant and n.id = j.node_id
 where j.tenant = this_tenant() and (j.node_id is null or n.owner = any(%(owners)s::text[]))
-  and (%(kind)s::text is null or j.kind = %(kind)s)
+  and (%(kind)s::text is null or j.kind = %(kind)s) and (%(node)s::uuid is null or j.node_id = %(node)s)
   and (%(parked)s::boolean is null or (j.parked_at is not null) = %(parked)s)
 order by j.parked_at desc nulls last, j.created_at, j.id limit %(limit)s
 

@@ -114,3 +114,9 @@ def add_accesses(connection: Connection, access_counts: Mapping[UUID, tuple[int,
 def live(connection: Connection, ids: Sequence[UUID]) -> set[UUID]:
     """Which of these nodes are live."""
     return {row["id"] for row in connection.execute(load("nodes")["live"], {"ids": list(ids)})}
+
+
+def vectors(connection: Connection, nodes: Sequence[UUID], *, owners: Sequence[str]) -> dict[UUID, Any]:
+    """One vector (d,) of each of these nodes that has one, by the tenant's model, as numpy has it."""
+    rows = connection.execute(load("nodes")["vectors"], {"nodes": list(nodes), "owners": list(owners)})
+    return {row["node_id"]: row["embedding"].to_numpy() for row in rows}

@@ -95,3 +95,11 @@ select id from nodes where tenant = this_tenant() and live and id = any(%(ids)s:
 select id from nodes
 where tenant = this_tenant() and live and owner = any(%(owners)s::text[])
   and strpos(lower(regexp_replace(content, '\s+', ' ', 'g')), lower(%(text)s)) > 0
+
+-- name: vectors
+-- One vector of each of these nodes that has one, in the space of the tenant's model.
+select distinct on (v.node_id) v.node_id, v.embedding
+from vectors v
+where v.tenant = this_tenant() and v.node_id = any(%(nodes)s::uuid[]) and v.owner = any(%(owners)s::text[]) and v.live
+  and v.space = (select m.space from models m where m.tenant = this_tenant() and m.active)
+order by v.node_id, v.passage_id

@@ -54,7 +54,10 @@ def give_up(memory: Memory) -> None:
 def test_pending_jobs_are_listed_with_kind_model_node_and_state(alone: None, make: Make, picky: Picky) -> None:
     with make(embedder=picky, settings=IDLE, tagger="keywords") as memory:
         node = memory.remember("text", tags=["a"])
-        pending = memory.jobs.list()
+        assert len(memory.jobs.list()) == len(pending := memory.jobs.list(node=node.id))
+        assert memory.jobs.list(node=str(uuid.uuid4())) == []
+        with pytest.raises(InvalidInput, match="node"):
+            memory.jobs.list(node="no id")
         assert {(job.kind, job.model) for job in pending} == {
             ("embed", memory._engine.embedder.name), ("tag", "keywords"), ("relate", ""),
         }  # fmt: skip

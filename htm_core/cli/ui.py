@@ -1,0 +1,54 @@
+"""`htm ui`: the inspector of these memories in a browser of this machine."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import webbrowser
+from typing import Annotated
+
+import typer
+
+from ..runtime.process import shutdown
+from ..server.run import serve
+from ..server.settings import Identity, ServerSettings
+from .json_output import print_json
+from .options import CommonOptions
+from .rendering import stderr_console
+from .serve import application
+
+HOST = "127.0.0.1"
+
+
+def ui(
+    common: CommonOptions,
+    port: Annotated[int, typer.Option("--port", min=1, max=65_535, help="The port to listen at.")] = 8378,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Offer nothing that changes a memory.")] = False,
+    open_browser: Annotated[bool, typer.Option("--open", help="Also open the link in a browser.")] = False,
+    worker: Annotated[
+        bool, typer.Option("--worker/--no-worker", help="Do pending jobs in this process, or leave them to htm worker.")
+    ] = True,
+) -> None:
+    """Look into these memories with a browser: prints a link that signs in, once, and serves this machine until Ctrl-C."""
+    from ..server.inspector.mounted import Inspector, mounted  # it needs an extra
+
+    settings = ServerSettings(host=HOST, port=port, drain=0.0, stop_timeout=3.0)
+    scopes = frozenset(("read",) if read_only else ("read", "write", "admin"))
+    once = Identity(tenant=common.tenant, user=common.user, robot=common.robot, scopes=scopes, token_name="htm ui")
+    made = application(common, settings, works=worker)
+    inspector = Inspector(made, once=once)
+    made.mount(mounted(inspector))
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
+    common.runtime(works=worker).database.open()
+    link = f"http://{HOST}:{port}{inspector.link}"
+    if common.json:
+        print_json({"link": link})
+    else:
+        typer.echo(link)
+    stderr_console().print("Open this link: it signs in the first browser that opens it. Ctrl-C ends the server.")
+    if open_browser:
+        webbrowser.open(link)
+    try:
+        serve(made)
+    finally:
+        shutdown()

@@ -1,0 +1,34 @@
+"""The pages: each reads through the verbs of a memory, at most so much that its time does not grow with the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from starlette.responses import Response
+
+from ..visit import Visit
+from . import health, jobs, memories, memory, memory_map, palace, recall, sessions, tags, working
+
+Page = Callable[[Visit], Awaitable[Response]]
+
+PAGES: tuple[tuple[str, str, Page], ...] = (
+    ("GET", "/", recall.show),
+    ("GET", "/memories", memories.show),
+    ("GET", "/key", memory.of_key),
+    ("GET", "/memory/{id}", memory.show),
+    ("GET", "/memory/{id}/forget", memory.ask_forget),
+    ("POST", "/memory/{id}/forget", memory.forget),
+    ("GET", "/memory/{id}/restore", memory.ask_restore),
+    ("POST", "/memory/{id}/restore", memory.restore),
+    ("GET", "/memory/{id}/revise", memory.ask_revise),
+    ("POST", "/memory/{id}/revise", memory.revise),
+    ("GET", "/sessions", sessions.show),
+    ("GET", "/timeline", sessions.timeline),
+    ("GET", "/working", working.show),
+    ("GET", "/palace", palace.show),
+    ("GET", "/tags", tags.show),
+    ("GET", "/map", memory_map.show),
+    ("GET", "/jobs", jobs.show),
+    ("POST", "/jobs/retry", jobs.retry),
+    ("GET", "/health", health.show),
+)

@@ -1,0 +1,62 @@
+"""Health: counts of what there is, what is pending, the breakers of the models, and what this machine has."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+
+from starlette.responses import Response
+
+from ....models.tokenizers import default_tokens
+from ....settings import home
+from ....store.findings import Finding
+from ....types import Stats
+from ..visit import Visit
+
+MIN_FREE = 1 << 30  # bytes
+OLD_JOB = 600.0  # seconds after which a job that waits has no worker
+
+
+async def show(visit: Visit) -> Response:
+    """The counts and the findings."""
+    async with visit.memory() as memory:
+        stats = await memory.aio.stats()
+    findings = [*_of(stats), *await asyncio.to_thread(_of_machine)]
+    return visit.page("health.html", stats=stats, findings=findings)
+
+
+def _of(stats: Stats) -> list[Finding]:
+    missing = stats.passages - stats.vectors
+    found = [Finding("database", "well", f"PostgreSQL {stats.server} answers")]
+    if missing > 0:
+        says = f"{missing:,} of {stats.passages:,} passages have no vector yet: they are found by their words"
+        found.append(Finding("vectors", "note", says, "htm worker"))
+    else:
+        found.append(Finding("vectors", "well", f"all {stats.passages:,} passages have their vector"))
+    if stats.parked_jobs:
+        found.append(Finding("jobs", "wrong", f"{stats.parked_jobs:,} jobs were given up", "htm jobs retry"))
+    elif (stats.oldest_job_seconds or 0.0) > OLD_JOB:
+        found.append(Finding("jobs", "wrong", f"one waits since {stats.oldest_job_seconds:,.0f} s", "htm worker"))
+    else:
+        found.append(Finding("jobs", "well", f"{stats.pending_jobs:,} are pending"))
+    for model, state in stats.breakers.items():
+        if state == "closed":
+            found.append(Finding(f"breaker of {model}", "well", "closed: the model is asked"))
+        else:
+            says = f"{state}: the model has failed, and is left alone for a while"
+            found.append(Finding(f"breaker of {model}", "wrong", says, "htm doctor"))
+    return found
+
+
+def _of_machine() -> list[Finding]:
+    tokens, folder = default_tokens(), home()
+    existing = next(each for each in (folder, *folder.parents) if each.exists())
+    free = shutil.disk_usage(existing).free
+    return [
+        Finding(
+            "tokenizer",
+            "well" if tokens.exact else "note",
+            f"{tokens.name}, {'exact' if tokens.exact else 'estimated'}",
+        ),
+        Finding("disk", "well" if free >= MIN_FREE else "wrong", f"{free / 1e9:.1f} GB are free"),
+    ]

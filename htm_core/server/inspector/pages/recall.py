@@ -1,0 +1,158 @@
+"""The recall bench: what a question finds, why, and what a model would be given; one setting, or two side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import cast, get_args
+
+from starlette.responses import Response
+
+from ....api.problems import problem_of
+from ....errors import HTMError
+from ....integration.origin import WARNING
+from ....integration.prompt_block import build_block, new_token, note_of, passage_of
+from ....integration.token_budget import token_counter
+from ....memory import Memory
+from ....types import Hit, Mode, Recall, Scope
+from ...access import require
+from ..fields import Fields
+from ..visit import Visit
+
+MODES: tuple[Mode, ...] = get_args(Mode)
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+LIMIT, ROOM = 8, 1_000  # as the adapters recall: passages, and tokens of the block
+MOST_ROOM = 20_000
+LEAST_PART = 0.0005  # of a score; a smaller part is not shown
+LONGEST = 1_200  # characters of a hit that are shown around its passage
+
+
+@dataclass(frozen=True, slots=True)
+class BenchSetting:
+    """How one column of the bench recalls."""
+
+    mode: Mode
+    scope: Scope
+    limit: int
+    room: int
+    session: str | None
+    robot: str | None
+    tags: list[str] | None
+    timeframe: str | None
+    as_of: datetime | None
+    min_score: float
+
+    @classmethod
+    def of(cls, fields: Fields, prefix: str) -> BenchSetting:
+        """The setting in the fields whose names begin with a prefix; raises `InvalidInput`."""
+        return cls(
+            mode=cast("Mode", fields.choice(f"{prefix}mode", MODES)),
+            scope=cast("Scope", fields.choice(f"{prefix}scope", SCOPES)),
+            limit=fields.number(f"{prefix}limit", default=LIMIT),
+            room=fields.number(f"{prefix}room", default=ROOM, most=MOST_ROOM),
+            session=fields.get(f"{prefix}session"),
+            robot=fields.get(f"{prefix}robot"),
+            tags=fields.words(f"{prefix}tags"),
+            timeframe=fields.get(f"{prefix}timeframe"),
+            as_of=fields.time(f"{prefix}as_of"),
+            min_score=fields.share(f"{prefix}min_score"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one signal added to a score, or took away, and where its bar begins and how long it is, in thousandths."""
+
+    name: str
+    value: float
+    start: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedHit:
+    """A hit, its text cut at its passage, and the parts of its score."""
+
+    hit: Hit
+    before: str
+    passage: str
+    after: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchResult:
+    """What one setting has found, and what a model would be given of it."""
+
+    recall: Recall
+    hits: tuple[ExplainedHit, ...]
+    given: str
+    tokens: int
+    room: int
+
+
+async def show(visit: Visit) -> Response:
+    """The form, and below it what was found."""
+    query = visit.query
+    question = query.get("q", "").strip()
+    results: list[BenchResult] = []
+    error, status = None, 200
+    prefixes = ("a_", "b_") if "compare" in query else ("a_",)
+    if question:
+        try:
+            settings = [BenchSetting.of(query, prefix) for prefix in prefixes]
+            if any(each.scope == "tenant" for each in settings):
+                require(visit.who.identity, "admin", why=' for scope="tenant"')
+            async with visit.memory() as memory:
+                results = [await _asked(memory, question, each) for each in settings]
+        except HTMError as failed:
+            problem = problem_of(failed)
+            error, status = problem.detail, problem.status
+    scopes = SCOPES if visit.who.identity.may("admin") else SCOPES[:-1]
+    return visit.page(
+        "recall.html", status=status, question=question, results=results, error=error, prefixes=prefixes, fields=query,
+        modes=MODES, scopes=scopes, defaults={"limit": LIMIT, "room": ROOM},
+    )  # fmt: skip
+
+
+async def _asked(memory: Memory, question: str, setting: BenchSetting) -> BenchResult:
+    found = await memory.aio.recall(
+        question, limit=setting.limit, mode=setting.mode, scope=setting.scope, timeframe=setting.timeframe,
+        tags=setting.tags, robot=setting.robot, session=setting.session, min_score=setting.min_score,
+        as_of=setting.as_of, hold=False, explain=True,
+    )  # fmt: skip
+    count = token_counter(memory)
+    given = build_block(
+        [passage_of(hit) for hit in found], question=question, warning=WARNING, token=new_token(), shown=(),
+        limit=setting.limit, room=setting.room, count=count,
+        note=note_of(degraded=found.degraded, timeframe=found.timeframe.note if found.timeframe else None),
+    )  # fmt: skip
+    return BenchResult(found, tuple(map(_explained, found)), given, count(given) if given else 0, setting.room)
+
+
+def _explained(hit: Hit) -> ExplainedHit:
+    at = hit.content.find(hit.passage) if hit.passage else -1
+    if at < 0:
+        before, passage, after = "", "", _cut(hit.content, LONGEST)
+    else:
+        end = at + len(hit.passage)
+        room = max(0, LONGEST - len(hit.passage)) // 2
+        before = hit.content[:at] if at <= room else f"\u2026{hit.content[at - room : at]}"
+        passage, after = hit.content[at:end], _cut(hit.content[end:], room)
+    return ExplainedHit(hit, before, passage, after, parts_of(hit))
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}\u2026"
+
+
+def parts_of(hit: Hit) -> tuple[Part, ...]:
+    """The parts of a score that can be seen, each beginning where the one before it ends; what takes away goes back."""
+    parts, start = [], 0.0
+    for name, value in hit.signals.items():
+        if abs(value) < LEAST_PART:
+            continue
+        low = start if value > 0 else start + value
+        parts.append(Part(name, value, max(0, round(1_000 * low)), max(2, round(1_000 * abs(value)))))
+        start += value
+    return tuple(parts)

@@ -1,0 +1,62 @@
+"""Sessions, and what was said in one of them or in all, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from starlette.responses import Response
+
+from ....types import Mention
+from ..visit import Visit
+
+LATEST = 500  # messages that one page of sessions is made of
+ROWS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A session: its messages among those that were looked at, and the last of them."""
+
+    name: str | None
+    messages: int
+    last: Mention
+
+
+async def show(visit: Visit) -> Response:
+    """The sessions of the latest messages, or of those before one."""
+    query = visit.query
+    async with visit.memory() as memory:
+        said = await memory.aio.timeline(limit=LATEST, before=query.get("before"))
+    onward = said[0].id if len(said) == LATEST else None
+    return visit.page("sessions.html", rows=sessions_in(said), onward=onward, looked_at=len(said))
+
+
+def sessions_in(said: Sequence[Mention]) -> list[SessionRow]:
+    """The sessions of messages that ascend in time, the latest first."""
+    found: dict[str | None, list[Mention]] = {}
+    for mention in reversed(said):
+        found.setdefault(mention.session, []).append(mention)
+    return [SessionRow(name, len(each), each[0]) for name, each in found.items()]
+
+
+async def timeline(visit: Visit) -> Response:
+    """What was said, oldest first: the latest page, or the one before or after a message."""
+    query = visit.query
+    before, after = query.get("before"), None if "before" in query else query.get("after")
+    is_all = "forgotten" in query
+    async with visit.memory() as memory:
+        read = partial(
+            memory.aio.timeline, session=query.get("session"), robot=query.get("robot"), timeframe=query.get("timeframe"),
+            before=before, after=after, limit=ROWS + 1,
+        )  # fmt: skip
+        said = await read(forgotten=is_all)
+        shown = {each.id for each in await read()} if is_all else None  # what only the first shows was forgotten
+    more = len(said) > ROWS
+    said = said[:ROWS] if after else said[-ROWS:]
+    return visit.page(
+        "timeline.html", said=said, shown=shown, fields=query, session=query.get("session"),
+        earlier=said[0].id if said and (more or after) else None,
+        later=said[-1].id if said and (before or (after and more)) else None,
+    )  # fmt: skip
