@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from ..types import Supersession, SupersessionChange
+from ..types import Mention, Supersession, SupersessionChange
 from .database import Connection
 from .queries import load
 from .records import mention_of
@@ -123,7 +123,16 @@ def around(
         return []
     values["owners"] = None if owners is None else list(owners)
     rows = connection.execute(load("supersession")["around"], values | {"moment": moment})
-    return [_supersession(row) for row in rows]
+    said: dict[tuple[str, UUID], Mention] = {}
+    return [_supersession(row, **{end: _said(row, end, said) for end in ("newer", "older")}) for row in rows]
+
+
+def _said(row: Mapping[str, Any], end: str, known: dict[tuple[str, UUID], Mention]) -> Mention:
+    """The mention at an end of an edge: an earlier row has it where this one does not."""
+    key = (end, row[f"{end}_id"])
+    if row[end] is not None:
+        known[key] = mention_of({**row[end], "payload": None})
+    return known[key]
 
 
 def list_edges(
@@ -140,7 +149,10 @@ def list_edges(
     """Edges of these owners, the latest first."""
     values = {"owners": list(owners), "node": node, "relation": relation, "state": state, "id": id}
     rows = connection.execute(load("supersession")["list"], values | {"min_confidence": min_confidence, "limit": limit})
-    return [_supersession(row) for row in rows]
+    return [
+        _supersession(row, **{end: mention_of({**row[end], "payload": None}) for end in ("newer", "older")})
+        for row in rows
+    ]
 
 
 def change(connection: Connection, id: UUID, *, owner: str, state: str, by: str, reason: str, at: datetime) -> bool:
@@ -155,8 +167,7 @@ def audit(connection: Connection, id: UUID, *, owners: Sequence[str]) -> list[Su
     return [SupersessionChange(**row) for row in rows]
 
 
-def _supersession(row: Mapping[str, Any]) -> Supersession:
-    newer, older = (mention_of({**row[name], "payload": None}) for name in ("newer", "older"))
+def _supersession(row: Mapping[str, Any], *, newer: Mention, older: Mention) -> Supersession:
     return Supersession(
         id=str(row["id"]),
         relation=row["relation"],

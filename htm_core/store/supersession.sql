@@ -72,7 +72,8 @@ select exists (
 
 -- name: around
 -- The edges that hold at a moment among these nodes and whatever is joined to them: at most six steps away, so that a value that
--- changed often is found with those before it. An edge holds while nobody who is trusted as much has said the older one again since, be it
+-- changed often is found with those before it. Each mention comes once as the newer one and once as the older one, with the first edge
+-- of its node. An edge holds while nobody who is trusted as much has said the older one again since, be it
 -- in the words that it was merged with, and while what the newer one says holds and has not expired.
 with recursive near as (
   select x.id, 0 as steps from unnest(%(ids)s::uuid[]) x(id)
@@ -90,9 +91,11 @@ joined as (
   where s.relation = 'supersedes' and s.state <> 'undone' and (s.state = 'confirmed' or s.confidence >= %(threshold)s)
     and (%(owners)s::text[] is null or s.owner = any(%(owners)s::text[]))
     and s.holds_from <= coalesce(%(moment)s::timestamptz, 'infinity'))
-select s.id, s.relation, s.confidence, s.reason, s.judge, s.state, s.holds_from, s.at,
-       to_jsonb(a) || jsonb_build_object('valid', span_json(a.valid)) as newer,
-       to_jsonb(b) || jsonb_build_object('valid', span_json(b.valid)) as older
+select s.id, s.relation, s.confidence, s.reason, s.judge, s.state, s.holds_from, s.at, s.newer as newer_id, s.older as older_id,
+       case when row_number() over (partition by s.newer order by s.holds_from desc, s.id) = 1
+         then to_jsonb(a) || jsonb_build_object('valid', span_json(a.valid)) end as newer,
+       case when row_number() over (partition by s.older order by s.holds_from desc, s.id) = 1
+         then to_jsonb(b) || jsonb_build_object('valid', span_json(b.valid)) end as older
 from joined s
 cross join lateral (
   select m.* from mentions_with_content m where m.tenant = this_tenant() and m.node_id = s.newer and m.forgotten_at is null
@@ -106,13 +109,14 @@ left join merges r on r.tenant = this_tenant() and r.node_id = s.older and r.und
 where coalesce(upper(a.valid) > coalesce(%(moment)s::timestamptz, memory_time()), true)
   and coalesce(lower(a.valid) <= coalesce(%(moment)s::timestamptz, memory_time()), true)
   and not exists (
-    select 1 from mentions m where m.tenant = this_tenant() and m.forgotten_at is null
-      and m.node_id in (
-        select s.older union all select r.into_id union all
-        select g.node_id from merges g where g.tenant = this_tenant() and g.undone_at is null and g.into_id in (s.older, r.into_id))
-      and m.at > s.holds_from and m.at <= coalesce(%(moment)s::timestamptz, 'infinity')
-      and (m.expires_at is null or m.expires_at > coalesce(%(moment)s::timestamptz, memory_time()))
-      and trust_of(m.trust, m.source, m.role) >= trust_of(a.trust, a.source, a.role))
+    select 1 from (
+      select s.older as id union all select r.into_id union all
+      select g.node_id from merges g where g.tenant = this_tenant() and g.undone_at is null and g.into_id in (s.older, r.into_id)) k
+    cross join lateral (  -- by its index, node for node: not all that the tenant ever said, for each edge
+      select 1 from mentions m where m.tenant = this_tenant() and m.node_id = k.id and m.forgotten_at is null
+        and m.at > s.holds_from and m.at <= coalesce(%(moment)s::timestamptz, 'infinity')
+        and (m.expires_at is null or m.expires_at > coalesce(%(moment)s::timestamptz, memory_time()))
+        and trust_of(m.trust, m.source, m.role) >= trust_of(a.trust, a.source, a.role) offset 0) again)
 order by s.holds_from desc, s.id
 
 -- name: list

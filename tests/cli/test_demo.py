@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,8 +14,30 @@ from tests.cli.conftest import Htm
 from tests.stand_ins import HashEmbedder
 
 
-def test_the_sample_goes_in_is_evicted_and_comes_back(htm: Htm) -> None:
-    shown = htm("demo", "--json").json
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A tenant with the sample, and what the first `htm demo --json` showed."""
+
+    tenant: str
+    shown: Any
+
+
+@pytest.fixture(scope="module")
+def once() -> list[Told]:
+    """Where the sample is, once it is somewhere: it has hundreds of turns."""
+    return []
+
+
+@pytest.fixture
+def told(htm: Htm, tenant: str, once: list[Told]) -> Told:
+    """The sample in a tenant, for tests that only ask it."""
+    if not once:
+        once.append(Told(tenant, htm("demo", "--json").json))
+    return once[0]
+
+
+def test_the_sample_goes_in_is_evicted_and_comes_back(told: Told) -> None:
+    shown = told.shown
     turns = len(conversation())
     assert (shown["transcript"]["imported"], shown["transcript"]["turns"]) == (turns, turns)
     assert shown["stats"]["working_tokens"] <= shown["stats"]["budget"] == 1_000
@@ -24,9 +48,9 @@ def test_the_sample_goes_in_is_evicted_and_comes_back(htm: Htm) -> None:
     assert 0 < shown["context"]["tokens"] <= 1_000
 
 
-def test_the_second_time_nothing_is_imported_twice(htm: Htm) -> None:
-    first = htm("demo", "--json").json
-    again = htm("demo", "--json").json
+def test_the_second_time_nothing_is_imported_twice(htm: Htm, told: Told) -> None:
+    first = told.shown
+    again = htm("demo", "--json", "--tenant", told.tenant).json
     assert (again["transcript"]["imported"], again["transcript"]["known"]) == (0, len(conversation()))
     assert again["evicted"] <= 30  # what the recalled ones took the place of, and nothing of the talk
     assert again["stats"]["mentions"] == first["stats"]["mentions"]
@@ -67,19 +91,20 @@ def test_ask_keeps_asking_what_was_imported_last(htm: Htm, tmp_path: Path) -> No
     assert "cashews" in htm("ask", "What is Jonas allergic to, cashews?", "--robot", "sample").out
 
 
-def test_ask_that_finds_nothing_shows_no_context_of_an_earlier_question(htm: Htm) -> None:
-    htm("demo")
-    assert "tokens" in htm("ask", "Where is the spare key?").out
-    nothing = htm("ask", "Where is the spare key?", "--timeframe", "1 January 1999")
+def test_ask_that_finds_nothing_shows_no_context_of_an_earlier_question(htm: Htm, told: Told) -> None:
+    whose = ("--tenant", told.tenant)
+    assert "tokens" in htm("ask", "Where is the spare key?", *whose).out
+    nothing = htm("ask", "Where is the spare key?", "--timeframe", "1 January 1999", *whose)
     assert nothing.code == 3
     assert "Nothing was found." in nothing.out
     assert "key" not in nothing.out.partition("Nothing was found.")[2]
-    assert htm("ask", "Where is the spare key?", "--timeframe", "1999-01-01", "--json").json["context"]["text"] == ""
+    shown = htm("ask", "Where is the spare key?", "--timeframe", "1999-01-01", "--json", *whose)
+    assert shown.json["context"]["text"] == ""
 
 
-def test_ask_says_when_the_answer_is_from_another_time_than_the_question_says(htm: Htm) -> None:
-    htm("demo")
-    told = htm("ask", "What was Jonas allergic to in January 1999, cashews?", "--timeframe", "auto")
+def test_ask_says_when_the_answer_is_from_another_time_than_the_question_says(htm: Htm, told: Told) -> None:
+    whose = ("--tenant", told.tenant)
+    told = htm("ask", "What was Jonas allergic to in January 1999, cashews?", "--timeframe", "auto", *whose)
     assert "Nothing from \u201cin January 1999\u201d answers this" in told.out
     assert "cashews" in told.out
 

@@ -269,6 +269,19 @@ def test_a_tenant_without_changes_is_not_asked_for_them_each_time(
     assert seen(quiet, "kettle") == ["The kettle is blue."]
 
 
+def test_each_of_many_edges_tells_both_sayings_that_it_shares_with_others(quiet: Memory) -> None:
+    diary = [f"On day {day} we walked along the river and counted {day} boats." for day in range(16)]
+    ids = [uuid.UUID(id) for id in say(quiet, *diary)]
+    with quiet._engine.transaction() as connection:
+        edges = supersession.around(connection, ids, owners=None, threshold=0.5)
+    assert len(edges) > 2 * len(diary)
+    for edge in edges:
+        newer, older = (diary.index(each.content) for each in (edge.newer, edge.older))
+        assert [edge.newer.node_id, edge.older.node_id] == [str(ids[newer]), str(ids[older])]
+        assert newer > older
+        assert edge.newer.at == START + timedelta(days=newer)
+
+
 @pytest.mark.parametrize(
     ("id", "error"),
     [("nonsense", InvalidInput), ("00000000-0000-4000-8000-000000000000", NotFound), ("\x00", InvalidInput)],

@@ -57,7 +57,7 @@ def test_batches_are_whole_and_acknowledged_ones_are_there(
     acknowledged: dict[str, list[int]] = {}
     for turn in range(4):
         name = f"turn{turn}"
-        acknowledged[name] = killed_after(child(url, tenant, name, worker), 0.2 + dice.random())
+        acknowledged[name] = killed_after(child(url, tenant, name, worker), 0.1 + dice.random() / 3)
     # A model of its own: another test's model of the same name that is down would hold these jobs back.
     with make(embedder=HashEmbedder(name=tenant)) as memory:
         said: dict[tuple[str, int], int] = {}
