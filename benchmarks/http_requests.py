@@ -1,4 +1,5 @@
-"""Requests made of the OpenAPI document, right and wrong, sent to a server: none may be answered with 500.
+"""Requests made of the OpenAPI document, right and wrong, sent to a server: none may be answered with 500, and each answer is
+as the document says.
 
     python -m benchmarks.http_requests --requests 10000
 
@@ -21,6 +22,7 @@ from typing import Any
 
 import httpx
 import uvicorn
+from jsonschema import Draft202012Validator
 
 from htm_core import Memory, Settings
 from htm_core.runtime.process import runtime, threads
@@ -52,12 +54,16 @@ class Generator:
         self.document = described()
         self.random = random.Random(seed)
         self.known = ["note", "ключ"]  # ids and keys that the server has told
+        self.operation: dict[str, Any] | None = (
+            None  # what the document says of the last request; None for a wrong method
+        )
+        self._validators: dict[str, Draft202012Validator] = {}
 
     def request(self) -> tuple[str, str, dict[str, Any], dict[str, str], bytes | None]:
         """A method, a path, a query, headers and a body."""
         path = self.random.choice([each for each in self.document["paths"] if each != "/v1/events"])
         method = self.random.choice(list(self.document["paths"][path])).upper()
-        said = self.document["paths"][path][method.lower()]
+        said = self.operation = self.document["paths"][path][method.lower()]
         query: dict[str, Any] = {}
         headers: dict[str, str] = {}
         for each in said.get("parameters", ()):
@@ -77,7 +83,7 @@ class Generator:
                 cut = self.random.randrange(len(body) + 1)
                 body = body[:cut] + self.random.randbytes(3) + body[cut:]
         if self.random.random() < 0.03:
-            method = self.random.choice((*METHODS, "PATCH", "OPTIONS", "BREW"))
+            method, self.operation = self.random.choice((*METHODS, "PATCH", "OPTIONS", "BREW")), None
         return method, path, query, headers, body
 
     def _segment(self) -> str:
@@ -136,6 +142,25 @@ class Generator:
         words = ("a note about tea", "last week", "confirmed", "user", "food:tea", *self.known[-5:])
         return self.random.choice(words if self.random.random() < 0.8 else ODD_TEXTS)
 
+    def check(self, answer: httpx.Response) -> None:
+        """Raise `ValidationError` for an answer that is not as the document says."""
+        if self.operation is None:
+            expected = {"$ref": "#/components/schemas/Problem"} if answer.status_code >= 400 else None
+        else:
+            answers = self.operation["responses"]
+            said = answers.get(str(answer.status_code), answers.get("default"))
+            assert said is not None, (self.operation.get("operationId"), answer.status_code, answer.text)
+            content = said.get("content", {})
+            kind = answer.headers.get("content-type", "")
+            assert kind in content or (not content and not answer.content), (kind, sorted(content))
+            expected = content[kind]["schema"] if content else None
+        if expected is not None and answer.content:
+            name = json.dumps(expected)
+            if name not in self._validators:
+                whole = {**expected, "components": self.document["components"]}
+                self._validators[name] = Draft202012Validator(whole)
+            self._validators[name].validate(answer.json())
+
     def learn(self, answer: httpx.Response) -> None:
         """Keep ids that an answer tells, to ask for them."""
         if answer.status_code == 200 and answer.headers.get("content-type") == "application/json":
@@ -146,7 +171,7 @@ class Generator:
 
 
 def send(http: httpx.Client, generator: Generator, requests: int) -> Counter[int]:
-    """Send so many requests, and count the answers by status; raises `AssertionError` for a 500."""
+    """Send so many requests, and count the answers by status; raises `AssertionError` for a 500, and what `check` raises."""
     counts: Counter[int] = Counter()
     for _ in range(requests):
         method, path, query, headers, body = generator.request()
@@ -158,6 +183,7 @@ def send(http: httpx.Client, generator: Generator, requests: int) -> Counter[int
         assert answer.status_code != 500, (method, path, query, headers, body)
         if answer.status_code >= 400:
             assert answer.headers["content-type"] == "application/problem+json", (method, path, answer.text)
+        generator.check(answer)
         generator.learn(answer)
     return counts
 

@@ -29,7 +29,8 @@ class FreshNodes:
     """The nodes that this process wrote a moment ago and that have no vectors yet, as far as it knows.
 
     A hint, never the truth: the truth is the table of jobs, and what is forgotten here is done in its turn. The worker
-    takes each node once. A node stays visible to `recall` until somebody says that it has its vectors.
+    takes each node once. A node stays visible to `recall` until somebody says that it has its vectors. Whoever makes them
+    says so before, so that no two threads embed the same text.
     """
 
     def __init__(self) -> None:
@@ -39,6 +40,8 @@ class FreshNodes:
     def renew(self) -> None:
         """Start empty in a forked child: the nodes are the parent's."""
         self._lock = threading.Lock()
+        self._let_go = threading.Condition(self._lock)
+        self._at_work: set[tuple[str, UUID]] = set()  # the nodes whose vectors somebody is making, with their tenant
         self._serial = itertools.count()
         # By tenant and owner: the nodes without vectors with their place in time, and those that no worker has taken yet.
         self._waiting: OrderedDict[tuple[str, str], dict[UUID, tuple[int, FreshNode]]] = OrderedDict()
@@ -64,15 +67,42 @@ class FreshNodes:
                 self._untaken.pop(oldest, None)
 
     def take(self, limit: int) -> list[FreshNode]:
-        """Up to `limit` nodes that nobody has taken yet: the owners take turns, and of each the newest comes first."""
+        """Up to `limit` nodes that nobody has taken yet, to make their vectors and then let go of them.
+
+        The owners take turns, and of each the newest comes first. What a recall is at work on is left out: if it fails, the node's
+        job is done in its turn.
+        """
         taken: list[FreshNode] = []
         with self._lock:
             while self._untaken and len(taken) < limit:
                 key, nodes = self._untaken.popitem(last=False)
-                taken.append(nodes.pop())
+                node = nodes.pop()
                 if nodes:
                     self._untaken[key] = nodes
+                if node.id in self._waiting.get(key, ()) and (node.tenant, node.id) not in self._at_work:
+                    taken.append(node)
+            self._at_work.update((node.tenant, node.id) for node in taken)
         return taken
+
+    def claim(self, tenant: str, ids: Iterable[UUID]) -> list[UUID]:
+        """Those of these nodes that still have no vectors and that nobody is at work on; the caller lets go of them."""
+        with self._lock:
+            waiting = {id for key, nodes in self._waiting.items() if key[0] == tenant for id in nodes}
+            mine = [id for id in ids if id in waiting and (tenant, id) not in self._at_work]
+            self._at_work.update((tenant, id) for id in mine)
+        return mine
+
+    def let_go(self, nodes: Iterable[tuple[str, UUID]]) -> None:
+        """End the work on nodes, each with its tenant, and wake those that wait for it."""
+        with self._lock:
+            self._at_work.difference_update(nodes)
+            self._let_go.notify_all()
+
+    def wait(self, tenant: str, ids: Iterable[UUID], *, seconds: float) -> bool:
+        """Wait until nobody is at work on any of these nodes; False when that took too long."""
+        wanted = {(tenant, id) for id in ids}
+        with self._lock:
+            return self._let_go.wait_for(lambda: wanted.isdisjoint(self._at_work), timeout=seconds)
 
     def visible(self, tenant: str, owners: Sequence[str] | None, *, model: str, limit: int) -> list[FreshNode]:
         """The newest nodes of these owners, or of the whole tenant, that have no vectors yet, taken or not; newest first."""

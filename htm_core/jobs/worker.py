@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from uuid import UUID
 
-from ..engine.fresh_nodes import FreshNodes
+from ..engine.fresh_nodes import FreshNode, FreshNodes
 from ..engine.verbs import bounded
 from ..errors import DatabaseUnavailable, HTMError, ModelError
 from ..fork import renewed_after_fork
@@ -315,7 +315,19 @@ class Worker:
 
     def _do_batch(self, pace: Pace, until: Callable[[], bool]) -> int:
         """Claim jobs and do them, duty by duty; give how many were claimed."""
-        batch = self._claim_fresh() if pace is Pace.FRESH else self._claim(pace)
+        if pace is Pace.FRESH:
+            return self._do_fresh(until)
+        return self._do_claimed(self._claim(pace), until)
+
+    def _do_fresh(self, until: Callable[[], bool]) -> int:
+        """Do jobs of what this process has just written; recalls that need the same vectors wait for them."""
+        taken = self._fresh_nodes.take(min(FRESH_BATCH, self._database.settings.worker_batch))
+        try:
+            return self._do_claimed(self._claim_fresh(taken), until)
+        finally:
+            self._fresh_nodes.let_go((node.tenant, node.id) for node in taken)
+
+    def _do_claimed(self, batch: Sequence[tuple[Duty, list[ClaimedJob]]], until: Callable[[], bool]) -> int:
         for duty, claimed in batch:
             if duty.any_handler.slow:
                 self._do_one_by_one(duty, claimed, until)
@@ -360,10 +372,10 @@ class Worker:
             return most
         return min(most, handler.batch)
 
-    def _claim_fresh(self) -> list[tuple[Duty, list[ClaimedJob]]]:
-        """Claim the embed jobs of what this process has just written; those that it does not get are done in their turn."""
+    def _claim_fresh(self, taken: Sequence[FreshNode]) -> list[tuple[Duty, list[ClaimedJob]]]:
+        """Claim the embed jobs of nodes; those that it does not get are done in their turn."""
         wanted: defaultdict[Duty, list[tuple[str, UUID]]] = defaultdict(list)
-        for node in self._fresh_nodes.take(min(FRESH_BATCH, self._database.settings.worker_batch)):
+        for node in taken:
             duty = self._clients.duty_of(("embed", node.model), node.tenant)
             if duty is not None:
                 wanted[duty].append((node.tenant, node.id))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 
 from ..api.problems import Problem, problem_of
 from ..api.routes import TokenScope
@@ -167,7 +168,8 @@ class Application:
         elif path == b"/v1/events" and scope["method"] == "GET":
             scope["htm.route"] = "GET /v1/events"
             require(identity, "read")
-            await self.events.serve(identity, header(scope, "last-event-id"), receive, send)
+            last_id, is_valid = header(scope, "last-event-id"), partial(self._is_valid, scope)
+            await self.events.serve(identity, last_id, receive, send, is_valid=is_valid)
         else:
             match = self._verbs.route(scope)
             if match.route is not None:
@@ -180,6 +182,16 @@ class Application:
             finally:
                 self._at_work -= 1
             await answer.send(send)
+
+    async def _is_valid(self, scope: Scope) -> bool:
+        """Whether the token of a request that is still open has neither been revoked nor expired since."""
+        try:
+            await self.access.identify(scope)
+        except Problem:
+            return False
+        except HTMError:  # the database is away, which says nothing about the token
+            return True
+        return True
 
     async def _mount(self, mounted: Mounted, scope: Scope, receive: Receive, send: Send) -> None:
         scope["htm.route"] = mounted.path

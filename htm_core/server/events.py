@@ -7,7 +7,7 @@ import json
 import secrets
 import threading
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 
 from ..api.problems import Problem
@@ -18,6 +18,7 @@ from .settings import Identity
 Owner = tuple[str, str | None]  # tenant and user
 HEARTBEAT = 15.0  # seconds after which a comment says that the stream is alive
 WAITING = 1_000  # events that wait for a slow reader; older ones are lost, and the stream says how many
+LOOK_AGAIN = 1.0  # seconds after which the token of an open stream is looked at again
 KEPT = 200  # events of one owner that are sent to who comes back with Last-Event-ID
 MOST_OWNERS = 1_000
 
@@ -113,8 +114,10 @@ class Events:
         for each in streams:
             each.close()
 
-    async def serve(self, identity: Identity, last_id: str | None, receive: Receive, send: Send) -> None:
-        """Send the events of an identity until the client goes or the server stops."""
+    async def serve(
+        self, identity: Identity, last_id: str | None, receive: Receive, send: Send, *, is_valid: Callable[[], Awaitable[bool]]
+    ) -> None:  # fmt: skip
+        """Send the events of an identity until the client goes, its token is no longer valid, or the server stops."""
         owner, stream = (identity.tenant, identity.user), Stream(asyncio.get_running_loop())
         with self._lock:
             if self._closed:
@@ -129,6 +132,7 @@ class Events:
             for id, event in self._missed(owner, last_id):
                 stream.add(id, event)
         gone = asyncio.create_task(_gone(receive, stream))
+        ended = asyncio.create_task(_ended(is_valid, stream))
         try:
             headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -140,6 +144,7 @@ class Events:
             pass
         finally:
             gone.cancel()
+            ended.cancel()
             with self._lock:
                 self._streams[owner].discard(stream)
                 if not self._streams[owner]:
@@ -157,4 +162,10 @@ class Events:
 async def _gone(receive: Receive, stream: Stream) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+    stream.close()
+
+
+async def _ended(is_valid: Callable[[], Awaitable[bool]], stream: Stream) -> None:
+    while await is_valid():
+        await asyncio.sleep(LOOK_AGAIN)
     stream.close()

@@ -64,7 +64,9 @@ def described() -> dict[str, Any]:
         ("/health", "The process answers."),
         ("/ready", "The database answers, and its schema is current."),
     ):
-        answer = {"200": {"description": what}, "503": _problem("It does not.")}
+        ok = {"type": "object", "properties": {"status": {"const": "ok"}}, "required": ["status"]}
+        said = {"description": what, "content": {"application/json": {"schema": ok}}}
+        answer = {"200": said, "503": _problem("It does not.")}
         paths[path] = {"get": {"operationId": path[1:], "summary": what, "security": [], "responses": answer}}
     return {
         "openapi": "3.1.0",

@@ -1,4 +1,7 @@
-"""Servers for the attacks that need logins: the same as those of tests/servers, and skipped where these are not obtained."""
+"""Servers for the attacks that need logins: the same as those of tests/servers, and skipped where these are not obtained.
+
+HTTP servers and their tokens are those of tests/server.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,21 @@ import os
 
 import pytest
 
+from tests.server.conftest import issue, running, start
 from tests.servers.conftest import cluster, memory_at, modern, new_cluster, oldest, premises, trusted
 
-__all__ = ["cluster", "memory_at", "modern", "new_cluster", "oldest", "premises", "trusted"]
+__all__ = [
+    "cluster",
+    "issue",
+    "memory_at",
+    "modern",
+    "new_cluster",
+    "oldest",
+    "premises",
+    "running",
+    "start",
+    "trusted",
+]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

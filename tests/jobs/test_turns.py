@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections import Counter
 from collections.abc import Iterator
@@ -537,3 +538,30 @@ def test_a_slow_model_gets_batches_of_about_a_second(
         memory.remember_many([{"content": f"more {n}"} for n in range(300)])
         worker.drain()
         assert list(map(len, embedder.batches[4:])) == [IDLE.worker_batch, 300 - IDLE.worker_batch]
+
+
+def test_vectors_that_somebody_is_making_are_waited_for_and_made_by_nobody_else() -> None:
+    fresh, ids = FreshNodes(), [uuid.uuid4() for _ in range(3)]
+    fresh.add("t", "", ids, model="m")
+    assert fresh.claim("t", ids[:2]) == ids[:2]
+    assert fresh.claim("t", ids) == ids[2:]
+    assert fresh.claim("other", ids) == []
+    assert fresh.take(10) == [], "the worker leaves them to whoever is at work"
+    assert not fresh.wait("t", ids, seconds=0.01)
+    fresh.done("t", ids[:1])
+    fresh.let_go(("t", id) for id in ids)
+    assert fresh.wait("t", ids, seconds=0)
+    assert fresh.claim("t", ids) == ids[1:], "what failed is free, what has its vectors is not asked for again"
+
+
+def test_what_the_worker_has_taken_is_free_again_after_it() -> None:
+    fresh, ids = FreshNodes(), [uuid.uuid4() for _ in range(2)]
+    fresh.add("t", "", ids, model="m")
+    taken = fresh.take(10)
+    assert fresh.claim("t", ids) == []
+    waited = threading.Thread(target=lambda: fresh.wait("t", ids, seconds=10))
+    waited.start()
+    fresh.let_go((node.tenant, node.id) for node in taken)
+    waited.join(5)
+    assert not waited.is_alive()
+    assert fresh.claim("t", ids) == ids

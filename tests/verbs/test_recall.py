@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from itertools import product
 
@@ -120,6 +122,47 @@ def test_what_waits_for_its_vector_scores_by_its_words_alone(make: Make) -> None
         by_words = memory.recall("What is the pin? asks Ann", mode="text", hold=False)[0]
         assert (waiting.content, waiting.vector_rank) == ("The pin of Ann is 1111.", None)
         assert waiting.score >= by_words.score
+
+
+class SlowAndCounting(HashEmbedder):
+    """Embeds as slowly as a busy machine, and keeps each text that it was given to store."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name=name)
+        self.given: list[str] = []
+        self.stores = True
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.given += texts
+        time.sleep(0.2)
+        if not self.stores:
+            raise ConnectionError("only questions are embedded now")
+        return super().embed_documents(texts)
+
+
+def test_recalls_at_once_embed_what_was_just_said_once_and_all_find_it_by_meaning(make: Make) -> None:
+    counting = SlowAndCounting(f"slow-{uuid.uuid4().hex[:8]}")
+    with make(embedder=counting, settings=Settings(worker="off")) as memory, ThreadPoolExecutor(6) as pool:
+        said = [f"The {thing} is in the cellar." for thing in ("violin", "boiler", "lamp")]
+        for text in said:
+            memory.remember(text)
+        answers = list(pool.map(lambda n: memory.recall(f"where is it, {n}?", mode="vector", hold=False), range(6)))
+    assert sorted(counting.given) == sorted(said)
+    assert all({hit.content for hit in answer} == set(said) for answer in answers)
+
+
+def test_a_recall_whose_turn_it_was_to_embed_and_that_failed_keeps_no_other_waiting(make: Make) -> None:
+    embedder = SlowAndCounting(f"slow-{uuid.uuid4().hex[:8]}")
+    with make(embedder=embedder, settings=Settings(worker="off")) as memory, ThreadPoolExecutor(4) as pool:
+        memory.remember("The spare key is under the flower pot.")
+        embedder.stores = False
+        began = time.monotonic()
+        answers = list(pool.map(lambda n: memory.recall(f"spare key {n}", hold=False), range(4)))
+        assert time.monotonic() - began < 10
+        assert all(answer[0].content == "The spare key is under the flower pot." for answer in answers)
+        embedder.stores = True
+        assert memory.flush(timeout=20)
+        assert memory.recall("spare key", mode="vector")[0].content == "The spare key is under the flower pot."
 
 
 def test_embed_now_has_the_vector_before_the_verb_returns(make: Make) -> None:
