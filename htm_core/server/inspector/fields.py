@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from urllib.parse import parse_qsl, urlsplit
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from ...api.problems import Problem
 from ...errors import InvalidInput
@@ -99,7 +99,13 @@ async def form_of(request: Request, *, csrf: str | None) -> Fields:
     kind = (header(request.scope, "content-type") or "").partition(";")[0].strip().lower()
     if kind != FORM:
         raise Problem("unsupported_media_type", f"expected Content-Type: {FORM}, got {kind!r:.60}")
-    fields = Fields(await request.body())
+    try:
+        body = await request.body()
+    except ClientDisconnect:
+        raise Problem(
+            "bad_request", "expected a whole form in time, got a part of one, or one that is too large"
+        ) from None
+    fields = Fields(body)
     if not is_same(fields.get("csrf"), csrf):
         raise Problem("forbidden", "expected a form of this page, got one without its secret; load the page again")
     return fields
