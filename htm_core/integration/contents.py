@@ -32,7 +32,7 @@ class MemoryMap:
 
 
 def map_of(memory: Memory, nodes: Sequence[Node]) -> MemoryMap:
-    """The map of these nodes; those that have no vector yet are left out. About a second for 4,000 of 384 dimensions."""
+    """The map of these nodes; those that have no vector yet are left out."""
     vectors = vectors_of(memory._engine, [node.id for node in nodes])
     placed = [node for node in nodes if node.id in vectors]
     places, shown = project([vectors[node.id] for node in placed])
