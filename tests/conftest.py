@@ -75,7 +75,12 @@ SLOW = (  # in the order in which they begin: those that mostly wait before thos
     "tests/palace/test_wake.py",
     "tests/palace/test_verdicts.py",
     "tests/verbs/test_backup.py",
+    "tests/cli/test_demo.py",
+    "tests/llamaindex/test_conversations.py",
+    "tests/verbs/test_recall_nearest.py",
+    "tests/verbs/test_written_behind.py",
     "tests/store/",
+    "tests/verbs/",  # the last ones by name
 )
 
 

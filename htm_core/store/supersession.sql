@@ -90,33 +90,32 @@ joined as (
   join supersessions s on s.tenant = this_tenant() and s.older = x.id
   where s.relation = 'supersedes' and s.state <> 'undone' and (s.state = 'confirmed' or s.confidence >= %(threshold)s)
     and (%(owners)s::text[] is null or s.owner = any(%(owners)s::text[]))
-    and s.holds_from <= coalesce(%(moment)s::timestamptz, 'infinity'))
+    and s.holds_from <= coalesce(%(moment)s::timestamptz, 'infinity')),
+said as materialized (
+  select x.id, m.* from (select newer as id from joined union select older from joined) x
+  cross join lateral (
+    select to_jsonb(m) || jsonb_build_object('valid', span_json(m.valid)) as whole, m.valid, trust_of(m.trust, m.source, m.role) as trust
+    from mentions_with_content m where m.tenant = this_tenant() and m.node_id = x.id and m.forgotten_at is null
+      and (m.expires_at is null or m.expires_at > coalesce(%(moment)s::timestamptz, memory_time()))
+    order by trust_of(m.trust, m.source, m.role) desc, m.at desc, m.id desc limit 1) m),
+again as materialized (  -- all sayings of the older ones, be it in the words that they were merged with
+  select o.id, m.at, m.trust from (select distinct older as id from joined) o
+  left join merges r on r.tenant = this_tenant() and r.node_id = o.id and r.undone_at is null
+  cross join lateral (
+    select o.id as node union all select r.into_id union all
+    select g.node_id from merges g where g.tenant = this_tenant() and g.undone_at is null and g.into_id in (o.id, r.into_id)) k
+  cross join lateral (
+    select m.at, trust_of(m.trust, m.source, m.role) as trust from mentions m
+    where m.tenant = this_tenant() and m.node_id = k.node and m.forgotten_at is null
+      and m.at <= coalesce(%(moment)s::timestamptz, 'infinity')
+      and (m.expires_at is null or m.expires_at > coalesce(%(moment)s::timestamptz, memory_time())) offset 0) m)
 select s.id, s.relation, s.confidence, s.reason, s.judge, s.state, s.holds_from, s.at, s.newer as newer_id, s.older as older_id,
-       case when row_number() over (partition by s.newer order by s.holds_from desc, s.id) = 1
-         then to_jsonb(a) || jsonb_build_object('valid', span_json(a.valid)) end as newer,
-       case when row_number() over (partition by s.older order by s.holds_from desc, s.id) = 1
-         then to_jsonb(b) || jsonb_build_object('valid', span_json(b.valid)) end as older
-from joined s
-cross join lateral (
-  select m.* from mentions_with_content m where m.tenant = this_tenant() and m.node_id = s.newer and m.forgotten_at is null
-    and (m.expires_at is null or m.expires_at > coalesce(%(moment)s::timestamptz, memory_time()))
-  order by trust_of(m.trust, m.source, m.role) desc, m.at desc, m.id desc limit 1) a
-cross join lateral (
-  select m.* from mentions_with_content m where m.tenant = this_tenant() and m.node_id = s.older and m.forgotten_at is null
-    and (m.expires_at is null or m.expires_at > coalesce(%(moment)s::timestamptz, memory_time()))
-  order by trust_of(m.trust, m.source, m.role) desc, m.at desc, m.id desc limit 1) b
-left join merges r on r.tenant = this_tenant() and r.node_id = s.older and r.undone_at is null
+       case when row_number() over (partition by s.newer order by s.holds_from desc, s.id) = 1 then a.whole end as newer,
+       case when row_number() over (partition by s.older order by s.holds_from desc, s.id) = 1 then b.whole end as older
+from joined s join said a on a.id = s.newer join said b on b.id = s.older
 where coalesce(upper(a.valid) > coalesce(%(moment)s::timestamptz, memory_time()), true)
   and coalesce(lower(a.valid) <= coalesce(%(moment)s::timestamptz, memory_time()), true)
-  and not exists (
-    select 1 from (
-      select s.older as id union all select r.into_id union all
-      select g.node_id from merges g where g.tenant = this_tenant() and g.undone_at is null and g.into_id in (s.older, r.into_id)) k
-    cross join lateral (  -- by its index, node for node: not all that the tenant ever said, for each edge
-      select 1 from mentions m where m.tenant = this_tenant() and m.node_id = k.id and m.forgotten_at is null
-        and m.at > s.holds_from and m.at <= coalesce(%(moment)s::timestamptz, 'infinity')
-        and (m.expires_at is null or m.expires_at > coalesce(%(moment)s::timestamptz, memory_time()))
-        and trust_of(m.trust, m.source, m.role) >= trust_of(a.trust, a.source, a.role) offset 0) again)
+  and not exists (select 1 from again g where g.id = s.older and g.at > s.holds_from and g.trust >= a.trust)
 order by s.holds_from desc, s.id
 
 -- name: list
