@@ -24,7 +24,7 @@ from htm_core.store import tokens
 from htm_core.store.database import Database
 from tests.server.conftest import Issue, Running
 
-SECRET = "the safe opens with 4711"
+SECRET = "the safe opens with Zuyderpoort"
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -74,7 +74,7 @@ def test_known_ids_of_others_open_nothing_by_any_route(who: str, running: Runnin
                 for id in (node.id, mention.id):
                     body = {"ids": [id], "id": id, "tags": ["x"], "source": id, "target": id} if route.in_body else None
                     answer = eve.request(route.method, path, json=body)
-                    assert "4711" not in answer.text, (route.method, path)
+                    assert "Zuyderpoort" not in answer.text, (route.method, path)
                     assert answer.status_code < 500 or answer.status_code == 503, (route.method, path, answer.text)
         assert ann.get("safe").content == SECRET
         assert [each.content for each in ann.timeline()] == [SECRET]
@@ -86,7 +86,7 @@ def test_headers_and_arguments_that_name_another_tenant_or_user_change_nothing(r
         tenant = ann.stats().tenant
     claims = {"X-Tenant": tenant, "HTM-Tenant": tenant, "HTM-User": "ann", "X-User": "ann", "X-Forwarded-User": "ann"}
     with httpx.Client(base_url=running.url, headers=bearer(issue(user="eve")) | claims) as eve:
-        assert "4711" not in eve.post("/v1/recall", json={"query": "safe"}).text
+        assert "Zuyderpoort" not in eve.post("/v1/recall", json={"query": "safe"}).text
         assert eve.get("/v1/timeline").json() == []
         for name in ("tenant", "user", "owner"):
             assert eve.get("/v1/timeline", params={name: "ann"}).status_code in (403, 422)
