@@ -209,3 +209,33 @@ def test_no_statement_reads_what_others_have(
     assert rows.most["jobs.missing_texts"] >= MINE  # it is counted, and functions too
     assert rows.most["search.candidates"] >= MINE
     assert rows.over(MOST) == {}
+
+
+@pytest.mark.parametrize("statistics", ["none yet", "of all"])
+def test_what_leaves_a_full_working_memory_is_looked_up_item_by_item(
+    crowded: Database, admin: psycopg.Connection[Any], settings_here: Settings, url: str | None, statistics: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    if statistics == "of all":
+        admin.execute("analyze")
+    crowded.close()  # plans are kept by connections: here the first one is made when there is much to go through
+    rows = RowsRead()
+    texts = [f"Crane {number} of {statistics} is red." for number in range(1_400)]
+    with Memory(
+        "r",
+        url=url,
+        tenant="mine",
+        user=f"full {statistics}",
+        settings=settings_here,
+        embedder=HashEmbedder(),
+        budget=10_000,
+    ) as memory:
+        memory.remember_many([Draft(content=text) for text in texts[:1_000]])
+        held = len(memory.working.items)
+        with monkeypatch.context() as patch:
+            rows.watch(patch)
+            memory.remember_many([Draft(content=text) for text in texts[1_000:]])
+        left = held + 400 - len(memory.working.items)
+    assert held > 900
+    assert left > 100
+    assert rows.most["working.change"] < 20 * (400 + left)

@@ -98,16 +98,10 @@ begin
     if mine is null then return; end if;
   end if;
   if cardinality(gone) > 0 then
-    -- Each is looked up by its key. A join could be planned to go through all that the set holds for each.
-    insert into htm.working_items as w (tenant, set_id, node_id, version, added_at, accessed_at, score)
-    select htm.this_tenant(), mine, d.id, made, i.added_at, i.accessed_at, d.score
-    from (select distinct on (u.id) u.id, u.score from unnest(gone, scores) with ordinality u(id, score, n) order by u.id, u.n desc) d
-    cross join lateral (
-      select o.added_at, o.accessed_at, o.evicted_at from htm.working_items o
-      where o.tenant = htm.this_tenant() and o.set_id = mine and o.node_id = d.id offset 0) i
-    where i.evicted_at is null
-    on conflict (tenant, set_id, node_id) do update
-    set evicted_at = gone_at, policy = by_policy, score = excluded.score, version = made;
+    -- No join: that could be planned to go through all that the set holds for each that leaves.
+    update htm.working_items w
+    set evicted_at = gone_at, policy = by_policy, score = scores[array_position(gone, w.node_id)], version = made
+    where w.tenant = htm.this_tenant() and w.set_id = mine and w.node_id = any(gone) and w.evicted_at is null;
   end if;
   -- After the evictions: what left and came back within one plan is held. What was forgotten meanwhile is not.
   insert into htm.working_items as w (tenant, set_id, node_id, version, added_at, accessed_at, access_count)
@@ -146,14 +140,9 @@ begin
   returning s.id, s.version into mine, made;
   if mine is null then return; end if;
   return query
-    insert into htm.working_items as w (tenant, set_id, node_id, version, added_at, accessed_at, access_count)
-    select htm.this_tenant(), mine, d.id, made, i.added_at, d.at, d.times
-    from unnest(ids, times, ats) as d(id, times, at)
-    cross join lateral (
-      select o.added_at, o.evicted_at from htm.working_items o
-      where o.tenant = htm.this_tenant() and o.set_id = mine and o.node_id = d.id offset 0) i
-    where i.evicted_at is null
-    on conflict (tenant, set_id, node_id) do update
-    set access_count = w.access_count + excluded.access_count, accessed_at = greatest(w.accessed_at, excluded.accessed_at), version = made
+    update htm.working_items w
+    set access_count = w.access_count + times[array_position(ids, w.node_id)],
+        accessed_at = greatest(w.accessed_at, ats[array_position(ids, w.node_id)]), version = made
+    where w.tenant = htm.this_tenant() and w.set_id = mine and w.node_id = any(ids) and w.evicted_at is null
     returning mine, made, w.node_id, w.access_count, w.accessed_at;
 end $$;
