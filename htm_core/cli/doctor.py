@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 
 import typer
@@ -13,13 +12,12 @@ from ..models.minilm import weights
 from ..models.tokenizers import default_tokens
 from ..settings import home
 from ..store.doctor import examine
-from ..store.findings import Finding
+from ..store.findings import MIN_FREE, Finding, free_space
 from .exit_codes import FAILED
 from .json_output import print_json
 from .options import CommonOptions, make_embedder
 from .rendering import make_table, printable, stderr_console, stdout_console
 
-MIN_FREE = 1 << 30  # bytes
 STYLES = {"well": "green", "note": "yellow", "wrong": "bold red"}
 
 
@@ -93,8 +91,7 @@ def _tokenizer() -> Finding:
 
 def _disk() -> Finding:
     folder = home()
-    existing = next(each for each in (folder, *folder.parents) if each.exists())
-    free = shutil.disk_usage(existing).free
+    free = free_space(folder)
     says = f"{folder}, {free / 1e9:.1f} GB free"
     if free < MIN_FREE:
         return Finding("home", "wrong", says, "free some space, or set HTM_HOME to a directory on another disk")

@@ -87,8 +87,8 @@ class FreshNodes:
     def claim(self, tenant: str, ids: Iterable[UUID]) -> list[UUID]:
         """Those of these nodes that still have no vectors and that nobody is at work on; the caller lets go of them."""
         with self._lock:
-            waiting = {id for key, nodes in self._waiting.items() if key[0] == tenant for id in nodes}
-            mine = [id for id in ids if id in waiting and (tenant, id) not in self._at_work]
+            waiting = [nodes for key, nodes in self._waiting.items() if key[0] == tenant]
+            mine = [id for id in ids if (tenant, id) not in self._at_work and any(id in nodes for nodes in waiting)]
             self._at_work.update((tenant, id) for id in mine)
         return mine
 

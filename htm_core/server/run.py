@@ -106,9 +106,8 @@ def _protocol() -> Any:
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             """Begin to wait for headers."""
             super().connection_made(transport)
-            self.access_log = (
-                False  # it would hold queries; whoever sets up logging later can turn uvicorn's setting back
-            )
+            # It would hold queries; whoever sets up logging later can turn uvicorn's setting back.
+            self.access_log = False
             self._wait()
 
         def data_received(self, data: bytes) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 State = Literal["well", "note", "wrong"]
+
+MIN_FREE = 1 << 30  # bytes of a disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,3 +20,9 @@ class Finding:
     state: State
     says: str
     mend: str | None = None
+
+
+def free_space(folder: Path) -> int:
+    """How many bytes are free where a folder is, or will be."""
+    existing = next(each for each in (folder, *folder.parents) if each.exists())
+    return shutil.disk_usage(existing).free

@@ -131,8 +131,12 @@ def _said(row: Mapping[str, Any], end: str, known: dict[tuple[str, UUID], Mentio
     """The mention at an end of an edge: an earlier row has it where this one does not."""
     key = (end, row[f"{end}_id"])
     if row[end] is not None:
-        known[key] = mention_of({**row[end], "payload": None})
+        known[key] = _mention(row[end])
     return known[key]
+
+
+def _mention(whole: Mapping[str, Any]) -> Mention:
+    return mention_of({**whole, "payload": None})
 
 
 def list_edges(
@@ -149,10 +153,7 @@ def list_edges(
     """Edges of these owners, the latest first."""
     values = {"owners": list(owners), "node": node, "relation": relation, "state": state, "id": id}
     rows = connection.execute(load("supersession")["list"], values | {"min_confidence": min_confidence, "limit": limit})
-    return [
-        _supersession(row, **{end: mention_of({**row[end], "payload": None}) for end in ("newer", "older")})
-        for row in rows
-    ]
+    return [_supersession(row, newer=_mention(row["newer"]), older=_mention(row["older"])) for row in rows]
 
 
 def change(connection: Connection, id: UUID, *, owner: str, state: str, by: str, reason: str, at: datetime) -> bool:

@@ -56,7 +56,7 @@ end;
 -- Whether a mention is a user's own word, or the program's for one, as rules/trust.py says it: only these can be wishes.
 create or replace function htm.is_users_word(source text, role text, trust smallint) returns boolean language sql immutable parallel safe
 begin atomic
-  select coalesce(source, role, 'user') = 'user' and coalesce(role, 'user') = 'user' and coalesce(trust, 4) >= 4;
+  select htm.source_of(source, role) in ('user', '') and coalesce(role, 'user') = 'user' and htm.trust_of(trust, source, role) >= 4;
 end;
 
 -- Whether a user, or the program for one, says a node's words still. What is forgotten or has expired is said no more, though a page may

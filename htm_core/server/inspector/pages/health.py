@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 
 from starlette.responses import Response
 
 from ....models.tokenizers import default_tokens
 from ....settings import home
-from ....store.findings import Finding
+from ....store.doctor import OLD_JOB_SECONDS
+from ....store.findings import MIN_FREE, Finding, free_space
 from ....types import Stats
 from ..visit import Visit
-
-MIN_FREE = 1 << 30  # bytes
-OLD_JOB = 600.0  # seconds after which a job that waits has no worker
 
 
 async def show(visit: Visit) -> Response:
@@ -35,7 +32,7 @@ def _of(stats: Stats) -> list[Finding]:
         found.append(Finding("vectors", "well", f"all {stats.passages:,} passages have their vector"))
     if stats.parked_jobs:
         found.append(Finding("jobs", "wrong", f"{stats.parked_jobs:,} jobs were given up", "htm jobs retry"))
-    elif (stats.oldest_job_seconds or 0.0) > OLD_JOB:
+    elif (stats.oldest_job_seconds or 0.0) > OLD_JOB_SECONDS:
         found.append(Finding("jobs", "wrong", f"one waits since {stats.oldest_job_seconds:,.0f} s", "htm worker"))
     else:
         found.append(Finding("jobs", "well", f"{stats.pending_jobs:,} are pending"))
@@ -49,9 +46,7 @@ def _of(stats: Stats) -> list[Finding]:
 
 
 def _of_machine() -> list[Finding]:
-    tokens, folder = default_tokens(), home()
-    existing = next(each for each in (folder, *folder.parents) if each.exists())
-    free = shutil.disk_usage(existing).free
+    tokens, free = default_tokens(), free_space(home())
     return [
         Finding(
             "tokenizer",

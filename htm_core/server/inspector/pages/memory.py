@@ -25,6 +25,7 @@ class WholeMemory:
 
     node: Node
     mentions: Sequence[Mention]
+    more_mentions: int  # how many are left out
     histories: Sequence[tuple[str, Sequence[Node]]]
     related: Sequence[Related]
     changes: Sequence[Supersession]
@@ -47,7 +48,7 @@ async def show(visit: Visit) -> Response:
         except NotFound:
             return visit.page("gone.html", status=404, id=id)
         whole = await _read(memory, node)
-    return visit.page("memory.html", whole=whole, node=node, more_mentions=len(whole.mentions) - MENTIONS)
+    return visit.page("memory.html", whole=whole, node=node)
 
 
 async def _read(memory: Memory, node: Node) -> WholeMemory:
@@ -59,9 +60,14 @@ async def _read(memory: Memory, node: Node) -> WholeMemory:
         *(memory.aio.history(key) for key in node.keys[:KEYS]),
     )
     return WholeMemory(
-        node, mentions, [(key, each[-VERSIONS:][::-1]) for key, each in zip(node.keys, histories, strict=False)],
-        related, changes, jobs,
-    )  # fmt: skip
+        node=node,
+        mentions=mentions[:MENTIONS],
+        more_mentions=max(0, len(mentions) - MENTIONS),
+        histories=[(key, each[-VERSIONS:][::-1]) for key, each in zip(node.keys, histories, strict=False)],
+        related=related,
+        changes=changes,
+        jobs=jobs,
+    )
 
 
 async def ask_forget(visit: Visit) -> Response:

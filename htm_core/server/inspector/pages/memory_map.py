@@ -7,6 +7,7 @@ import asyncio
 from starlette.responses import Response
 
 from ....integration.contents import map_of
+from ....types import Node
 from ..visit import Visit
 
 MOST, AT_ONCE = 2_000, 1_000
@@ -17,12 +18,12 @@ async def show(visit: Visit) -> Response:
     """The map of the newest memories, or of those with some tags."""
     tags = visit.query.words("tags")
     async with visit.memory() as memory:
-        nodes = await memory.aio.list(tags=tags, limit=AT_ONCE)
-        while nodes and len(nodes) < MOST and len(nodes) % AT_ONCE == 0:
-            further = await memory.aio.list(tags=tags, limit=AT_ONCE, after=nodes[-1].id)
-            if not further:
-                break
+        nodes: list[Node] = []
+        for _ in range(MOST // AT_ONCE):
+            further = await memory.aio.list(tags=tags, limit=AT_ONCE, after=nodes[-1].id if nodes else None)
             nodes += further
+            if len(further) < AT_ONCE:
+                break
         made = await asyncio.to_thread(map_of, memory, nodes)
     points = sorted(made.points, key=lambda each: each.node.created_at)
     return visit.page(

@@ -36,7 +36,7 @@ async def show(visit: Visit) -> Response:
     return visit.page(
         "working.html", rows=rows[:ROWS], hidden=max(0, len(rows) - ROWS), robot=robot, robots=robots, session=session,
         budget=held.budget, tokens=held.tokens, policy=held.policy, context=context, asked=budget, orders=ORDERS, order=order,
-        fields=query, sessions=list(dict.fromkeys(each.session for each in reversed(active) if each.session))[:20],
+        sessions=list(dict.fromkeys(each.session for each in reversed(active) if each.session))[:20],
     )  # fmt: skip
 
 
