@@ -2,9 +2,10 @@
 
     python -m benchmarks.inspector --nodes 100000
 
-The memories are one user's, in a fiftieth as many sessions, with 200 tags in 20 branches. Three of four have a vector of 64 dimensions, given
-with them; the others are pending. The server runs in this process, on the private PostgreSQL of a new home. With HTM_BENCH_HOME it is that home,
-which is filled once and kept. Each page is loaded once before it is timed; what is printed is the median, the slowest and the size.
+The memories are one user's, in a fiftieth as many sessions, with 200 tags in 20 branches. Three of four have a vector of 64
+dimensions, given with them; the others are pending. The server runs in this process, on the private PostgreSQL of a new home. With
+HTM_BENCH_HOME it is that home, which is filled once and kept. Each page is loaded once before it is timed; what is printed is the
+median, the slowest and the size.
 """
 
 from __future__ import annotations
@@ -80,7 +81,8 @@ def fill(nodes: int) -> None:
         corpus, chance = Corpus(nodes), random.Random(5)
         drafts = (
             Draft(
-                content=corpus.sentence(), vector=EMBEDDER.vector() if number % 4 else None, role="user" if number % 2 else "assistant",
+                content=corpus.sentence(), vector=EMBEDDER.vector() if number % 4 else None,
+                role="user" if number % 2 else "assistant",
                 at=START + timedelta(days=90 * number / nodes), tags=[f"area{chance.randrange(20)}:topic{chance.randrange(10)}"],
                 session=f"session-{number // 50:05}",
             )
