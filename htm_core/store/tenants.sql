@@ -57,20 +57,23 @@ order by r.name
 select name from robots where tenant = this_tenant() order by active_at desc, name
 
 -- name: statistics
+-- Mentions are read once, and grouped by robot: PostgreSQL would sort them to count distinct ones.
+with said as materialized (
+  select m.robot, count(*) filter (where m.forgotten_at is null) as mentions,
+         count(*) filter (where m.forgotten_at is not null and not m.purged) as forgotten,
+         min(m.at) filter (where m.forgotten_at is null) as oldest, max(m.at) filter (where m.forgotten_at is null) as newest
+  from mentions m where m.tenant = this_tenant() and m.owner = any(%(owners)s::text[]) group by m.robot)
 select (select count(*) from nodes where tenant = this_tenant() and live and owner = any(%(owners)s::text[])) as nodes,
-       (select count(*) from mentions where tenant = this_tenant() and forgotten_at is null and owner = any(%(owners)s::text[]))
-         as mentions,
-       (select count(*) from mentions where tenant = this_tenant() and forgotten_at is not null and not purged
-         and owner = any(%(owners)s::text[])) as forgotten,
+       (select coalesce(sum(mentions), 0)::bigint from said) as mentions,
+       (select coalesce(sum(forgotten), 0)::bigint from said) as forgotten,
        (select count(*) from sessions where tenant = this_tenant() and session <> '' and owner = any(%(owners)s::text[]))
          as sessions,
-       (select count(distinct robot) from mentions where tenant = this_tenant() and owner = any(%(owners)s::text[])) as robots,
-       (select count(distinct t.tag) from tags t join nodes n on n.tenant = t.tenant and n.id = t.node_id
-         where t.tenant = this_tenant() and t.explicit and n.owner = any(%(owners)s::text[])) as tags,
+       (select count(*) from said) as robots,
+       (select count(*) from (
+         select t.tag from tags t join nodes n on n.tenant = t.tenant and n.id = t.node_id
+         where t.tenant = this_tenant() and t.explicit and n.owner = any(%(owners)s::text[]) group by t.tag) x) as tags,
        (select count(*) from passages where tenant = this_tenant() and live and owner = any(%(owners)s::text[])) as passages,
        (select count(*) from vectors where tenant = this_tenant() and live and owner = any(%(owners)s::text[])) as vectors,
-       (select min(at) from mentions where tenant = this_tenant() and forgotten_at is null and owner = any(%(owners)s::text[]))
-         as oldest,
-       (select max(at) from mentions where tenant = this_tenant() and forgotten_at is null and owner = any(%(owners)s::text[]))
-         as newest,
+       (select min(oldest) from said) as oldest,
+       (select max(newest) from said) as newest,
        current_setting('server_version') as server

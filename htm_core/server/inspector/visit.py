@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
@@ -15,9 +15,12 @@ from ...api.problems import Problem
 from ...memory import Memory
 from ..access import require
 from ..memories import Memories, Whose
+from .counting import Counted, Counting, Key
 from .fields import Fields, form_of, query_of
 from .rendering import Templates
 from .sign_in import SignedIn
+
+T = TypeVar("T")
 
 ROBOT = "inspector"  # who has forgotten or revised something here, unless the token has a robot
 
@@ -30,6 +33,7 @@ class Visit:
     who: SignedIn
     memories: Memories
     templates: Templates
+    counting: Counting
 
     @property
     def base(self) -> str:
@@ -63,6 +67,18 @@ class Visit:
         )
         async with self.memories.of(whose) as memory:
             yield memory
+
+    async def counted(
+        self, what: str, count: Callable[[Memory], Awaitable[T]], *asked: str | int | None
+    ) -> Counted[T] | None:
+        """What a count of this memory answers, as `Counting.of` does. `asked` is what it depends on beside whose it is."""
+
+        async def read() -> T:
+            async with self.memory() as memory:
+                return await count(memory)
+
+        key: Key = (what, self.who.identity.tenant, self.who.identity.user, *asked)
+        return await self.counting.of(key, read)
 
     def url(self, path: str, /, **fields: Any) -> str:
         """The address of a page; fields that are None are left out."""

@@ -16,10 +16,9 @@ from ..visit import Visit
 
 async def show(visit: Visit) -> Response:
     """The counts and the findings."""
-    async with visit.memory() as memory:
-        stats = await memory.aio.stats()
-    findings = [*_of(stats), *await asyncio.to_thread(_of_machine)]
-    return visit.page("health.html", stats=stats, findings=findings)
+    counted = await visit.counted("stats", lambda memory: memory.aio.stats())
+    findings = [*(_of(counted.value) if counted else ()), *await asyncio.to_thread(_of_machine)]
+    return visit.page("health.html", counted=counted, findings=findings)
 
 
 def _of(stats: Stats) -> list[Finding]:

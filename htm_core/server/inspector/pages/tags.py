@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 
 from starlette.responses import Response
 
+from ....memory import Memory
+from ....rules.text.tag_tree import TagTree
+from ....types import TagRelated
 from ..visit import Visit
 
 ROWS, RELATED = 300, 20
@@ -14,8 +18,12 @@ ROWS, RELATED = 300, 20
 async def show(visit: Visit) -> Response:
     """The tree, or what stands below one tag and beside it."""
     tag = visit.query.get("tag")
-    async with visit.memory() as memory:
-        tree = await memory.aio.tags.tree(tag)
-        related = await memory.aio.tags.related(tag, limit=RELATED) if tag else []
+
+    async def count(memory: Memory) -> tuple[TagTree, Sequence[TagRelated]]:
+        """The tree, and what occurs together with the tag."""
+        return await memory.aio.tags.tree(tag), await memory.aio.tags.related(tag, limit=RELATED) if tag else []
+
+    counted = await visit.counted("tags", count, tag)
+    tree, related = counted.value if counted else ((), ())
     rows = list(islice(tree, ROWS + 1))
-    return visit.page("tags.html", tag=tag, tree=tree, rows=rows[:ROWS], is_cut=len(rows) > ROWS, related=related)
+    return visit.page("tags.html", tag=tag, counted=counted, rows=rows[:ROWS], is_cut=len(rows) > ROWS, related=related)

@@ -28,3 +28,5 @@ for (const text of document.querySelectorAll(".given pre")) {
   });
   text.before(button);
 }
+
+if (document.querySelector("[data-again]")) setTimeout(() => location.reload(), 1500);

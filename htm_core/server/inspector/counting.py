@@ -1,0 +1,73 @@
+"""Counts whose time grows with a memory: a page waits for them a little, and else shows the former ones, or comes again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+Key = tuple[str | int | None, ...]  # of a page, whose it is, and what was asked
+
+PATIENCE = 0.15  # seconds that a page waits
+AT_ONCE = 4  # counts that run; the others wait for their turn
+MOST = 500  # results that are kept; the one that was asked for least lately goes first
+
+_log = logging.getLogger("htm.server")
+
+
+@dataclass(frozen=True, slots=True)
+class Counted(Generic[T]):
+    """What was counted, and how many seconds ago: 0 where it was counted for this very page."""
+
+    value: T
+    age: float
+
+
+class Counting:
+    """Counts in this process: one at a time for each key, a few at once for all. Everything is counted anew for each page."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._done: OrderedDict[Key, tuple[float, object]] = OrderedDict()
+        self._running: dict[Key, asyncio.Task[object]] = {}
+        self._turns = asyncio.Semaphore(AT_ONCE)
+
+    async def of(self, key: Key, count: Callable[[], Awaitable[T]], *, patience: float = PATIENCE) -> Counted[T] | None:
+        """What `count` answers, if it does within `patience` seconds; else what it answered before; None where it never did.
+
+        It goes on behind the page. Raises what it raises in that time.
+        """
+        task = self._running.get(key)
+        is_fresh = task is None  # one that runs already may have begun before the latest change
+        if task is None:
+            task = self._running[key] = asyncio.create_task(self._run(key, count))
+            task.add_done_callback(lambda ended: self._ended(key, ended))
+        began = self._clock()
+        await asyncio.wait([task], timeout=patience)
+        if task.done():
+            return Counted(task.result(), 0.0 if is_fresh else self._clock() - began)  # type: ignore[arg-type]  # of this key
+        former = self._done.get(key)
+        if former is None:
+            return None
+        self._done.move_to_end(key)
+        return Counted(former[1], self._clock() - former[0])  # type: ignore[arg-type]  # of this key
+
+    async def _run(self, key: Key, count: Callable[[], Awaitable[object]]) -> object:
+        async with self._turns:
+            began = self._clock()
+            value = await count()
+        self._done[key] = (began, value)
+        self._done.move_to_end(key)
+        while len(self._done) > MOST:
+            self._done.popitem(last=False)
+        return value
+
+    def _ended(self, key: Key, task: asyncio.Task[object]) -> None:
+        self._running.pop(key, None)
+        if not task.cancelled() and (failure := task.exception()) is not None:
+            _log.debug("a count behind a page has failed", exc_info=failure)
