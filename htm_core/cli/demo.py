@@ -98,6 +98,16 @@ def sample() -> Source:
     return Source(name=SAMPLE, format=transcript.format, turns=len(transcript), drafts=lambda: iter(transcript))
 
 
+def fill_with_sample(common: CommonOptions) -> None:
+    """Import the conversation that comes with the package, as far as it is not known yet, and make its vectors."""
+    source = sample()
+    ensure_weights(common)
+    with common.memory(robot=common.robot or source.name, works=True, budget=BUDGET) as memory:
+        with progress_bar() as progress:
+            import_source(memory, source, common=common, works=True, batch=BATCH, progress=progress)
+        wait_for_vectors(memory)
+
+
 def own_questions(source: Source) -> list[Question]:
     """Questions for the user's own transcript: the first three that somebody asks in it."""
     said = (" ".join(draft.content.split()) for draft in source.drafts() if draft.role in (None, "user"))

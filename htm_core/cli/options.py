@@ -24,6 +24,8 @@ from .exit_codes import reported_errors
 
 P = ParamSpec("P")
 
+DEFAULT_TENANT = "default"
+
 Url = Annotated[
     SecretStr | None,
     typer.Option(
@@ -68,7 +70,7 @@ class CommonOptions:
     """The values of the shared options: the database, the owner of the memories, and the form of the answer."""
 
     url: SecretStr | None = None
-    tenant: str = "default"
+    tenant: str = DEFAULT_TENANT
     user: str | None = None
     robot: str | None = None
     session: str | None = None
@@ -140,7 +142,7 @@ def _redactor() -> Literal["default"] | None:
 def memory_options(
     *,
     url: Url = None,
-    tenant: Tenant = "default",
+    tenant: Tenant = DEFAULT_TENANT,
     user: User = None,
     robot: Robot = None,
     session: Session = None,
@@ -164,7 +166,7 @@ def database_options(
 def tenant_options(
     *,
     url: Url = None,
-    tenant: Tenant = "default",
+    tenant: Tenant = DEFAULT_TENANT,
     embedder: Embedder = None,
     migrate_url: OwnerUrl = None,
     json: Json = False,

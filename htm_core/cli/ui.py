@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import webbrowser
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -12,8 +13,10 @@ import typer
 from ..runtime.process import shutdown
 from ..server.run import serve
 from ..server.settings import Identity, ServerSettings
+from .commands import DEMO_TENANT
+from .demo import fill_with_sample
 from .json_output import print_json
-from .options import CommonOptions
+from .options import DEFAULT_TENANT, CommonOptions
 from .rendering import stderr_console
 from .serve import application
 
@@ -25,6 +28,9 @@ def ui(
     port: Annotated[int, typer.Option("--port", min=1, max=65_535, help="The port to listen at.")] = 8378,
     read_only: Annotated[bool, typer.Option("--read-only", help="Offer nothing that changes a memory.")] = False,
     open_browser: Annotated[bool, typer.Option("--open", help="Also open the link in a browser.")] = False,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Show the sample conversation; it is imported if it is not there.")
+    ] = False,
     worker: Annotated[
         bool, typer.Option("--worker/--no-worker", help="Do pending jobs in this process, or leave them to htm worker.")
     ] = True,
@@ -32,6 +38,9 @@ def ui(
     """Look into these memories with a browser: prints a link that signs in, once, and serves this machine until Ctrl-C."""
     from ..server.inspector.mounted import Inspector, mounted  # it needs an extra
 
+    if demo:
+        common = replace(common, tenant=DEMO_TENANT if common.tenant == DEFAULT_TENANT else common.tenant)
+        fill_with_sample(common)
     settings = ServerSettings(host=HOST, port=port, drain=0.0, stop_timeout=3.0)
     scopes = frozenset(("read",) if read_only else ("read", "write", "admin"))
     once = Identity(tenant=common.tenant, user=common.user, robot=common.robot, scopes=scopes, token_name="htm ui")

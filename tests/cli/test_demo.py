@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from htm_core.cli import demo, ui
 from htm_core.samples import conversation, questions
 from tests.cli.conftest import Htm
 from tests.stand_ins import HashEmbedder
@@ -54,6 +55,16 @@ def test_the_second_time_nothing_is_imported_twice(htm: Htm, told: Told) -> None
     assert (again["transcript"]["imported"], again["transcript"]["known"]) == (0, len(conversation()))
     assert again["evicted"] <= 30  # what the recalled ones took the place of, and nothing of the talk
     assert again["stats"]["mentions"] == first["stats"]["mentions"]
+
+
+def test_the_inspector_shows_the_sample_by_one_command(htm: Htm, tenant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "conversation", lambda: conversation()[:6])  # the whole is imported above
+    monkeypatch.setattr(ui, "serve", lambda app: None)
+    monkeypatch.setattr(ui, "shutdown", lambda: None)  # the servers are those of the next tests, too
+    links = [htm("ui", "--demo", "--json").json["link"] for _ in range(2)]
+    assert all("/ui/enter?key=" in link for link in links)
+    shown = htm("stats", "--json").json
+    assert (shown["mentions"], shown["pending_jobs"]) == (6, 0)
 
 
 def test_people_see_every_part(htm: Htm) -> None:

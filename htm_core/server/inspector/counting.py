@@ -22,7 +22,7 @@ _log = logging.getLogger("htm.server")
 
 @dataclass(frozen=True, slots=True)
 class Counted(Generic[T]):
-    """What was counted, and how many seconds ago: 0 where it was counted for this very page."""
+    """What was counted, and how many seconds ago that began: 0 where it was counted for this very page."""
 
     value: T
     age: float
@@ -47,15 +47,16 @@ class Counting:
         if task is None:
             task = self._running[key] = asyncio.create_task(self._run(key, count))
             task.add_done_callback(lambda ended: self._ended(key, ended))
-        began = self._clock()
         await asyncio.wait([task], timeout=patience)
+        if task.done() and is_fresh:
+            return Counted(task.result(), 0.0)  # type: ignore[arg-type]  # of this key
         if task.done():
-            return Counted(task.result(), 0.0 if is_fresh else self._clock() - began)  # type: ignore[arg-type]  # of this key
-        former = self._done.get(key)
-        if former is None:
+            task.result()  # raises what it raised
+        known = self._done.get(key)
+        if known is None:
             return None
         self._done.move_to_end(key)
-        return Counted(former[1], self._clock() - former[0])  # type: ignore[arg-type]  # of this key
+        return Counted(known[1], self._clock() - known[0])  # type: ignore[arg-type]  # of this key
 
     async def _run(self, key: Key, count: Callable[[], Awaitable[object]]) -> object:
         async with self._turns:
