@@ -331,6 +331,7 @@ class Memory(Handle):
         robot: str | Sequence[str] | None = None, session: str | None = None, min_score: float = 0.0, hold: bool = True,
         explain: bool = False, as_of: datetime | None = None, valid_at: datetime | None = None,
         sources: Sequence[Source | None] | None = None, min_trust: int | None = None,
+        signals: Mapping[str, float] | None = None,
     ) -> Recall:  # fmt: skip
         """Find what answers a query, best first, and hold it in working memory.
 
@@ -352,6 +353,7 @@ class Memory(Handle):
         - `as_of`: what was known then: said by then and not yet expired, and the values that keys had. What was forgotten stays so.
         - `valid_at`: what holds then, or says nothing of when it holds. `Hit.ended` marks what no longer holds then, else now.
         - `sources`: where it came from, such as ["user"]; None among them is the program itself. `min_trust`: from 0 to 4.
+        - `signals`: weights of signals in this recall, such as {"context": 0}; the others weigh what `Settings.signals` says.
 
         `robot`, `session`, `timeframe`, `where` and these must hold for one and the same mention. One query to the embedder and one
         search, both in milliseconds at 100,000 memories with the embedded model. When the embedder fails, the words are searched
@@ -363,7 +365,7 @@ class Memory(Handle):
         prepared = recall_module.prepare(
             self._engine, query, limit=limit, budget=budget, mode=mode, scope=scope, timeframe=timeframe, tags=tags,
             where=where, robot=robot, session=session, min_score=min_score, hold=hold, explain=explain, as_of=as_of,
-            valid_at=valid_at, sources=sources, min_trust=min_trust,
+            valid_at=valid_at, sources=sources, min_trust=min_trust, signals=signals,
         )  # fmt: skip
         return recall_module.answer(self._engine, prepared)
 

@@ -14,6 +14,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 from uuid import UUID
 
+from pydantic import ValidationError
+
 from ..engine.engine import Engine
 from ..errors import DimensionMismatch, InvalidInput, ModelError
 from ..rules import validation
@@ -78,6 +80,7 @@ def prepare(
     valid_at: datetime | None = None,
     sources: Sequence[Source | None] | None = None,
     min_trust: int | None = None,
+    signals: Mapping[str, float] | None = None,
 ) -> RecallQuery:
     """Check what `Memory.recall` was given; raises `InvalidInput`, and nothing is searched or embedded then."""
     text = whole = validation.check_query(query)
@@ -86,6 +89,7 @@ def prepare(
         validation.check_choice(scope, get_args(Scope), what="scope")
     if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 0):
         raise InvalidInput(f"expected budget to be a whole number of tokens, 0 or more, got {budget!r}")
+    weights = _signal_weights(_with_weights(engine.settings.signals, signals), mode)
     text, applied = _time_filter(engine, text, timeframe)
     windows = applied.windows if applied is not None else ()
     filters = _filters(engine, scope=scope, windows=windows, tags=tags, where=where, robot=robot, session=session)
@@ -109,8 +113,8 @@ def prepare(
         explain=explain,
         pool=max(SMALLEST_VECTOR_POOL if mode == "vector" else SMALLEST_POOL, 2 * limit),
         vector_share=VECTOR_SHARE,
-        signal_weights=_signal_weights(engine.settings.signals, mode),
-        moments=_moments(engine, text),
+        signal_weights=weights,
+        moments=_moments(engine, text, weights),
         timeframe=applied,
         model=engine.embedder.name,
     )
@@ -120,10 +124,26 @@ def prepare(
         prepared,
         text=whole,
         filters=replace(filters, windows=()),
-        moments=_moments(engine, whole),
+        moments=_moments(engine, whole, weights),
         timeframe=replace(applied, outside=True),
     )
     return replace(prepared, at_any_time=at_any_time)
+
+
+def _with_weights(signals: Signals, given: Mapping[str, float] | None) -> Signals:
+    """The weights of a process with those of one recall; raises `InvalidInput`."""
+    if not given:
+        return signals
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"expected signals to be weights by name, such as {{'context': 0}}, got {given!r:.80}")
+    try:
+        return Signals(**{**signals.model_dump(exclude_unset=True), **given})
+    except (ValidationError, TypeError) as error:
+        names = ", ".join(Signals.model_fields)
+        raise InvalidInput(
+            f"expected signals to be weights by name, numbers from 0 to 1 (session, speaker, time, prior: to 10) for "
+            f"{names}, got {dict(given)!r:.120}"
+        ) from error
 
 
 def _signal_weights(signals: Signals, mode: Mode) -> Signals:
@@ -181,7 +201,10 @@ def _find_all(engine: Engine, query: RecallQuery, questions: Sequence[str], *, a
     """
     limit = max(query.limit, at_least, SMALLEST_POOL if questions else 0)
     query = replace(query, limit=limit, pool=max(query.pool, at_least))
-    more = (replace(query, query=text, text=text, moments=_moments(engine, text)) for text in questions)
+    more = (
+        replace(query, query=text, text=text, moments=_moments(engine, text, query.signal_weights))
+        for text in questions
+    )
     return best_of([_find(engine, each) for each in (query, *more)], limit=limit)
 
 
@@ -270,9 +293,9 @@ def _time_filter(engine: Engine, text: str, timeframe: TimeframeLike) -> tuple[s
     return rest, AppliedTimeframe(windows=windows, words=words) if windows else None
 
 
-def _moments(engine: Engine, text: str) -> tuple[Window, ...]:
+def _moments(engine: Engine, text: str, signals: Signals) -> tuple[Window, ...]:
     """The times that a text names, where they count."""
-    if not engine.settings.signals.time:
+    if not signals.time:
         return ()
     return query_signals.times_in(
         text, now=engine.clock(), week_start=engine.settings.week_start, timezone=engine.timezone

@@ -448,3 +448,48 @@ def test_an_unexpected_failure_says_nothing_of_what_failed(sign_in: SignIn, monk
     assert answer.status_code == 500
     assert "secret words" not in answer.text
     check_headers(answer)
+
+
+def test_a_signal_can_be_switched_off_for_one_setting(sign_in: SignIn, make: Make) -> None:
+    with make() as memory:
+        for role, said in (
+            ("user", "Which colour is the boat?"),
+            ("assistant", "Blue, with a bell."),
+            ("user", "Lovely."),
+        ):
+            memory.remember(said, role=role, session="s1")
+        memory.flush()
+        asked = {"q": "Which colour has the boat?", "compare": "1", "b_off_context": "1", "b_off_session": "1"}
+        page = sign_in().get("/ui/", params=asked).text
+        first, second = page.split('id="b_head"')
+        assert 'class="s-context' in first
+        assert 'class="s-context' not in second
+        assert "without context, session" in second
+        assert 'id="b_off_context" name="b_off_context" value="1" checked' in page
+        assert 'id="a_off_context" name="a_off_context" value="1">' in page
+
+
+def test_what_the_filters_leave_out_is_shown_with_the_condition_that_fails(sign_in: SignIn, make: Make) -> None:
+    with make() as memory:
+        memory.remember("The boat is blue.", session="s1", tags=["boat:colour"])
+        memory.remember("The boat is old <script>alert(1)</script>.", session="s2", at=datetime(2020, 5, 1, tzinfo=UTC))
+        memory.flush()
+        client = sign_in()
+
+        def left_out(**given: str) -> str:
+            page = client.get("/ui/", params={"q": "the boat"} | {f"a_{name}": value for name, value in given.items()})
+            assert page.status_code == 200
+            assert "<script>alert" not in page.text
+            return page.text.partition("Left out by the filters")[2].partition("</section>")[0]
+
+        assert left_out() == ""
+        assert "The boat is old" in left_out(session="s1")
+        assert "not said in this session" in left_out(session="s1")
+        assert "The boat is blue" not in left_out(session="s1")
+        assert "without the tag boat:colour" in left_out(tags="boat:colour")
+        assert left_out(tags="boat").count("<li>") == 1  # one below it counts
+        assert "not said in this time" in left_out(timeframe="2026")
+        assert "not heard by this robot" in left_out(robot="nobody")
+        assert "its score is" in left_out(min_score="1")
+        assert "said later" in left_out(as_of="2021-01-01")
+        assert "not said in this session; not said in this time" in left_out(session="s1", timeframe="2030")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
-from htm_core import Memory, Mode, Settings, Signals
+from htm_core import InvalidInput, Memory, Mode, Settings, Signals
 from htm_core.operations.ranked_search import ranked_search
 from htm_core.store import search
 from htm_core.store.known_speakers import NAMES, READERS, KnownSpeakers
@@ -271,3 +272,27 @@ def test_a_lesser_candidate_that_stands_beside_a_better_one_scores_as_it_would_a
             assert few.score == pytest.approx(all_.score)
             assert few.signals["vector"] == pytest.approx(all_.signals["vector"])
             assert few.text_rank == all_.text_rank
+
+
+def test_one_recall_may_weigh_signals_in_its_own_way(make: Make) -> None:
+    with make(clock=lambda: NOW) as memory, make(clock=lambda: NOW, settings=without("context", "session")) as other:
+        talk(memory, "s1", "Which colour is the new bicycle?", "Blue, with a bell.", "Lovely, I like blue.")
+        memory.flush()
+
+        def scores(asked: Memory, **options: Any) -> list[tuple[str, float]]:
+            found = asked.recall("Which colour has the bicycle?", hold=False, **options)
+            return [(hit.content, hit.score) for hit in found]
+
+        alone = scores(memory, signals={"context": 0, "session": 0.0})
+        assert alone == scores(other)
+        assert alone != scores(memory)  # and the next one weighs as ever
+        assert scores(memory, signals={}) == scores(memory)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"contxt": 0}, {"context": -1}, {"context": 2}, {"time": "soon"}, {"time": float("nan")}, {1: 0}, ["context"]],
+)
+def test_weights_that_there_cannot_be_are_refused(memory: Memory, given: Any) -> None:
+    with pytest.raises(InvalidInput, match="expected signals to be weights by name"):
+        memory.recall("anything", signals=given)

@@ -21,7 +21,7 @@ _log = logging.getLogger("htm.server")
 
 
 @dataclass(frozen=True, slots=True)
-class Counted(Generic[T]):
+class PageCount(Generic[T]):
     """What was counted, and how many seconds ago that began: 0 where it was counted for this very page."""
 
     value: T
@@ -37,7 +37,9 @@ class Counting:
         self._running: dict[Key, asyncio.Task[object]] = {}
         self._turns = asyncio.Semaphore(AT_ONCE)
 
-    async def of(self, key: Key, count: Callable[[], Awaitable[T]], *, patience: float = PATIENCE) -> Counted[T] | None:
+    async def of(
+        self, key: Key, count: Callable[[], Awaitable[T]], *, patience: float = PATIENCE
+    ) -> PageCount[T] | None:
         """What `count` answers, if it does within `patience` seconds; else what it answered before; None where it never did.
 
         It goes on behind the page. Raises what it raises in that time.
@@ -49,14 +51,14 @@ class Counting:
             task.add_done_callback(lambda ended: self._ended(key, ended))
         await asyncio.wait([task], timeout=patience)
         if task.done() and is_fresh:
-            return Counted(task.result(), 0.0)  # type: ignore[arg-type]  # of this key
+            return PageCount(task.result(), 0.0)  # type: ignore[arg-type]  # of this key
         if task.done():
             task.result()  # raises what it raised
         known = self._done.get(key)
         if known is None:
             return None
         self._done.move_to_end(key)
-        return Counted(known[1], self._clock() - known[0])  # type: ignore[arg-type]  # of this key
+        return PageCount(known[1], self._clock() - known[0])  # type: ignore[arg-type]  # of this key
 
     async def _run(self, key: Key, count: Callable[[], Awaitable[object]]) -> object:
         async with self._turns:

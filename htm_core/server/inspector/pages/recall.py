@@ -14,7 +14,9 @@ from ....integration.origin import WARNING
 from ....integration.prompt_block import build_block, new_token, note_of, passage_of
 from ....integration.token_budget import token_counter
 from ....memory import Memory
-from ....types import Hit, Mode, Recall, Scope
+from ....rules.text.tags import normalize_all
+from ....settings import Signals
+from ....types import Hit, Mode, Recall, Scope, Window
 from ...access import require
 from ..fields import Fields
 from ..visit import Visit
@@ -24,6 +26,8 @@ SCOPES: tuple[Scope, ...] = get_args(Scope)
 LIMIT, ROOM = 8, 1_000  # as the adapters recall: passages, and tokens of the block
 MOST_ROOM = 20_000
 LEAST_PART = 0.0005  # of a score; a smaller part is not shown
+# Signals that can be switched off for one recall; the prior is off unless a process has switched it on.
+SIGNALS = tuple(name for name in Signals.model_fields if name != "prior")
 LONGEST = 1_200  # characters of a hit that are shown around its passage
 
 
@@ -41,6 +45,13 @@ class BenchSetting:
     timeframe: str | None
     as_of: datetime | None
     min_score: float
+    off: tuple[str, ...]
+
+    @property
+    def filters(self) -> bool:
+        """Whether it leaves out what an open question would find."""
+        given = (self.session, self.robot, self.tags, self.timeframe, self.as_of)
+        return any(each is not None for each in given) or self.min_score > 0
 
     @classmethod
     def of(cls, fields: Fields, prefix: str) -> BenchSetting:
@@ -56,6 +67,7 @@ class BenchSetting:
             timeframe=fields.get(f"{prefix}timeframe"),
             as_of=fields.time(f"{prefix}as_of"),
             min_score=fields.share(f"{prefix}min_score"),
+            off=tuple(name for name in SIGNALS if f"{prefix}off_{name}" in fields),
         )
 
 
@@ -81,11 +93,21 @@ class ExplainedHit:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A hit of the same question without filters, and what of the filters it does not satisfy."""
+
+    hit: Hit
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class BenchResult:
-    """What one setting has found, and what a model would be given of it."""
+    """What one setting has found, what its filters left out, and what a model would be given of it."""
 
     recall: Recall
     hits: tuple[ExplainedHit, ...]
+    left_out: tuple[LeftOut, ...]
+    off: tuple[str, ...]
     given: str
     tokens: int
     room: int
@@ -111,23 +133,65 @@ async def show(visit: Visit) -> Response:
     scopes = SCOPES if visit.who.identity.may("admin") else SCOPES[:-1]
     return visit.page(
         "recall.html", status=status, question=question, results=results, error=error, prefixes=prefixes, fields=query,
-        modes=MODES, scopes=scopes, defaults={"limit": LIMIT, "room": ROOM},
+        modes=MODES, scopes=scopes, signals=SIGNALS, defaults={"limit": LIMIT, "room": ROOM},
     )  # fmt: skip
 
 
 async def _asked(memory: Memory, question: str, setting: BenchSetting) -> BenchResult:
+    signals = dict.fromkeys(setting.off, 0.0)
     found = await memory.aio.recall(
         question, limit=setting.limit, mode=setting.mode, scope=setting.scope, timeframe=setting.timeframe,
         tags=setting.tags, robot=setting.robot, session=setting.session, min_score=setting.min_score,
-        as_of=setting.as_of, hold=False, explain=True,
+        as_of=setting.as_of, hold=False, explain=True, signals=signals,
     )  # fmt: skip
+    left_out: tuple[LeftOut, ...] = ()
+    if setting.filters:
+        scope = None if setting.scope == "session" else setting.scope
+        open_to_all = await memory.aio.recall(
+            question, limit=setting.limit, mode=setting.mode, scope=scope, hold=False, signals=signals
+        )
+        there = {hit.node.id for hit in found}
+        left_out = tuple(
+            LeftOut(hit, _why_left_out(hit, setting, found)) for hit in open_to_all if hit.node.id not in there
+        )
     count = token_counter(memory)
     given = build_block(
         [passage_of(hit) for hit in found], question=question, warning=WARNING, token=new_token(), shown=(),
         limit=setting.limit, room=setting.room, count=count,
         note=note_of(degraded=found.degraded, timeframe=found.timeframe.note if found.timeframe else None),
     )  # fmt: skip
-    return BenchResult(found, tuple(map(_explained, found)), given, count(given) if given else 0, setting.room)
+    return BenchResult(
+        found, tuple(map(_explained, found)), left_out, setting.off, given, count(given) if given else 0, setting.room
+    )
+
+
+def _why_left_out(hit: Hit, setting: BenchSetting, found: Recall) -> str:
+    """The conditions that none of a hit's mentions satisfies, in words; those that it shows are the latest twenty."""
+    said = hit.mentions
+    windows = found.timeframe.windows if found.timeframe is not None and not found.timeframe.outside else ()
+    failed = []
+    if setting.session is not None and all(each.session != setting.session for each in said):
+        failed.append("not said in this session")
+    if setting.robot is not None and all(each.robot != setting.robot for each in said):
+        failed.append("not heard by this robot")
+    if windows and not any(_is_within(each.at, window) for each in said for window in windows):
+        failed.append("not said in this time")
+    if setting.as_of is not None and all(each.at > setting.as_of for each in said):
+        failed.append("said later")
+    missing = [
+        tag
+        for tag in normalize_all(setting.tags or ())
+        if not any(f"{own}:".startswith(f"{tag}:") for own in hit.node.tags)
+    ]
+    if missing:
+        failed.append(f"without the tag {', '.join(missing)}")
+    if not failed and hit.score < setting.min_score:
+        failed.append(f"its score is {hit.score:.3f}")
+    return "; ".join(failed) or "no single mention satisfies all conditions, or others found with them are better"
+
+
+def _is_within(at: datetime, window: Window) -> bool:
+    return (window.start is None or at >= window.start) and (window.stop is None or at < window.stop)
 
 
 def _explained(hit: Hit) -> ExplainedHit:
