@@ -565,6 +565,32 @@ class Robot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UserSize:
+    """What one user of a tenant has; `user` is None for what everyone shares.
+
+    `nodes` and `mentions` are counted without what was forgotten, `bytes` are those of the stored rows without their indexes.
+    """
+
+    user: str | None
+    nodes: int
+    mentions: int
+    sessions: int
+    tokens: int
+    pending_jobs: int
+    bytes: int
+    last_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpanCounts:
+    """What was said in the span of time that `begins` then, and how many new memories that made."""
+
+    begins: datetime
+    mentions: int
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
     """A robot in a group; `live` until its heartbeat is late."""
 

@@ -16,7 +16,7 @@ from ..rules.identity import ANONYMOUS, looks_like_id
 from ..rules.text.tags import normalize_all
 from ..store import jobs, keys, mentions, nodes, tenants
 from ..store.database import Connection
-from ..types import Mention, Node, Robot, Stats, TimeframeLike
+from ..types import Mention, Node, Robot, SpanCounts, Stats, TimeframeLike, UserSize
 
 Cursor = str | Mention | None
 
@@ -78,6 +78,19 @@ def robots(engine: Engine) -> list[Robot]:
     """Every robot of the tenant, with counts of what this owner sees."""
     with engine.transaction() as connection:
         return tenants.robots(connection, owners=engine.owners)
+
+
+def users(engine: Engine) -> list[UserSize]:
+    """What every user of the tenant has, those with the most messages first. It reads all that the tenant has."""
+    with engine.transaction(everybody=True) as connection:
+        return tenants.users(connection)
+
+
+def growth(engine: Engine, *, unit: str, limit: int) -> list[SpanCounts]:
+    """How much was said in the latest days, weeks or months of this owner, by its time zone, oldest first."""
+    zone = getattr(engine.timezone, "key", None) or "UTC"
+    with engine.transaction() as connection:
+        return tenants.growth(connection, owners=engine.owners, unit=unit, zone=zone, limit=limit)
 
 
 def page(

@@ -106,6 +106,11 @@ class Events:
 
         return publish
 
+    def latest(self, tenant: str, user: str | None) -> list[Event]:
+        """The last events of one owner, oldest first, at most `KEPT`."""
+        with self._lock:
+            return [event for _, event in self._last.get((tenant, user), ())]
+
     def close(self) -> None:
         """End all streams, and begin no more."""
         with self._lock:

@@ -37,7 +37,7 @@ class Memories:
     """Opens memories and closes those that were used least lately."""
 
     def __init__(self, open: OpenMemory, events: Events, executor: Callable[[], Executor], *, most: int) -> None:
-        self._open, self._events, self._executor, self._most = open, events, executor, most
+        self._open, self.events, self._executor, self._most = open, events, executor, most
         self._held: OrderedDict[Whose, _Held] = OrderedDict()
 
     @asynccontextmanager
@@ -61,7 +61,7 @@ class Memories:
             await self._close_idle()
 
     async def _opened(self, whose: Whose) -> Memory:
-        publish = self._events.publisher(whose.tenant, whose.user)
+        publish = self.events.publisher(whose.tenant, whose.user)
         return await asyncio.get_running_loop().run_in_executor(self._executor(), self._open, whose, publish)
 
     async def _close_idle(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ..types import Robot
+from ..types import Robot, SpanCounts, UserSize
 from .database import Connection, Row
 from .queries import load
 
@@ -59,3 +59,18 @@ def statistics(connection: Connection, *, owners: Sequence[str]) -> Row:
     row = connection.execute(load("tenants")["statistics"], {"owners": list(owners)}).fetchone()
     assert row is not None  # a select without from has one row
     return row
+
+
+def users(connection: Connection) -> list[UserSize]:
+    """What every user of the tenant has, those with the most messages first; the transaction must see all owners."""
+    rows = connection.execute(load("tenants")["users"])
+    return [UserSize(user=row.pop("owner") or None, **row) for row in rows]
+
+
+def growth(connection: Connection, *, owners: Sequence[str], unit: str, zone: str, limit: int) -> list[SpanCounts]:
+    """What these owners said in the latest spans of time, oldest first; spans in which nothing was said are left out.
+
+    `unit` is "day", "week" or "month", and `zone` the time zone by which these begin.
+    """
+    values = {"owners": list(owners), "unit": unit, "zone": zone, "limit": limit}
+    return [SpanCounts(**row) for row in reversed(connection.execute(load("tenants")["growth"], values).fetchall())]

@@ -77,3 +77,33 @@ select (select count(*) from nodes where tenant = this_tenant() and live and own
        (select min(oldest) from said) as oldest,
        (select max(newest) from said) as newest,
        current_setting('server_version') as server
+
+-- name: users
+-- What every owner of the tenant has, those with the most messages first. Each table is read once. Bytes are those of the rows as they are
+-- stored, compressed, without their indexes.
+select owner, sum(nodes)::bigint as nodes, sum(tokens)::bigint as tokens, sum(mentions)::bigint as mentions, sum(sessions)::bigint as sessions,
+       sum(pending)::bigint as pending_jobs, sum(bytes)::bigint as bytes, max(last_at) as last_at
+from (
+  select owner, count(*) filter (where live) as nodes, coalesce(sum(tokens) filter (where live), 0) as tokens, 0 as mentions, 0 as sessions,
+         0 as pending, coalesce(sum(pg_column_size(b.*)), 0) as bytes, null::timestamptz as last_at
+  from nodes b where tenant = this_tenant() group by owner
+  union all
+  select owner, 0, 0, count(*) filter (where forgotten_at is null), 0, 0, coalesce(sum(pg_column_size(b.*)), 0), max(at) filter (where forgotten_at is null)
+  from mentions b where tenant = this_tenant() group by owner
+  union all
+  select owner, 0, 0, 0, count(*) filter (where session <> ''), 0, 0, null from sessions where tenant = this_tenant() group by owner
+  union all
+  select owner, 0, 0, 0, 0, 0, coalesce(sum(pg_column_size(b.*)), 0), null from passages b where tenant = this_tenant() group by owner
+  union all
+  select owner, 0, 0, 0, 0, 0, coalesce(sum(pg_column_size(b.*)), 0), null from vectors b where tenant = this_tenant() group by owner
+  union all
+  select owner, 0, 0, 0, 0, count(*) filter (where parked_at is null), 0, null from jobs where tenant = this_tenant() group by owner) each_table
+group by owner
+order by mentions desc, owner
+
+-- name: growth
+-- How many messages were said, and how many new memories they made, in each span of time. A memory is counted where it was first said.
+select date_trunc(%(unit)s, at, %(zone)s) as begins, count(*) as mentions, count(*) filter (where first) as nodes
+from (select m.at, m.node_id is not null and row_number() over (partition by m.node_id order by m.at, m.id) = 1 as first
+      from mentions m where m.tenant = this_tenant() and m.owner = any(%(owners)s::text[]) and m.forgotten_at is null) said
+group by 1 order by 1 desc limit %(limit)s

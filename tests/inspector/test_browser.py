@@ -41,9 +41,9 @@ PAGES = {
     "recall": ASKED,
     "compare": "/?q=Who+paints+the+boat%3F&compare=1&a_limit=4&b_limit=4&b_mode=text",
     "memories": "/memories", "sessions": "/sessions", "timeline": "/timeline", "working": "/working", "palace": "/palace",
-    "tags": "/tags", "map": "/map", "jobs": "/jobs", "health": "/health", "memory": "/key?name=launch", "missing": "/nothing",
+    "tags": "/tags", "map": "/map", "jobs": "/jobs", "growth": "/growth", "users": "/users", "health": "/health", "memory": "/key?name=launch", "missing": "/nothing",
 }  # fmt: skip
-SHOWN = ("recall", "memory", "timeline", "working", "map")  # those of which the docs have a picture
+SHOWN = ("recall", "memory", "timeline", "working", "map", "growth")  # those of which the docs have a picture
 # What is wrong with a page, found by the browser itself.
 FAULTS = """() => {
   const faults = [];
@@ -83,10 +83,15 @@ FAULTS = """() => {
 
 
 @pytest.fixture(scope="module")
-def link(start: Callable[..., Running], url: str | None) -> str:
-    """A server with the sample conversation, a palace and a key, and the link that signs in."""
-    running = start()
-    identity = Identity(tenant=TENANT, user=None, robot=None, scopes=frozenset(("read", "write")))
+def running(start: Callable[..., Running]) -> Running:
+    """The server that the browser asks."""
+    return start()
+
+
+@pytest.fixture(scope="module")
+def link(running: Running, url: str | None) -> str:
+    """The link that signs in, for the sample conversation, a palace and a key."""
+    identity = Identity(tenant=TENANT, user=None, robot=None, scopes=frozenset(("read", "write", "admin")))
     with Memory("wren", url=url, tenant=TENANT, embedder=running.embedder, settings=SETTINGS) as memory:
         if not memory.list(limit=1):
             drafts = read("\n".join(json.dumps(turn) for turn in conversation()), name="sample")
@@ -184,6 +189,30 @@ def test_a_question_is_asked_and_compared_by_keyboard(browser: Any, link: str, s
     page.wait_for_selector(".hit mark")
     assert page.locator(".signals rect[class^=s-]").first.bounding_box()["width"] > 0
     assert page.locator(".given .copy").count() == 1
+    context.close()
+
+
+def test_working_memory_is_shown_as_it_changes(
+    browser: Any, link: str, signed_in: dict[str, Any], url: str | None, running: Running
+) -> None:
+    base = link.partition("/enter")[0]
+    context = browser.new_context(storage_state=signed_in)
+    page = context.new_page()
+    page.goto(f"{base}/working?robot=lark&session=live")
+    with Memory("lark", url=url, tenant=TENANT, session="live", embedder=running.embedder, settings=SETTINGS) as memory:
+        node = memory.remember("The lark <b>sings</b> at dawn.")
+        page.wait_for_selector("[data-item]")
+        assert "came: The lark <b>sings</b> at dawn." in page.locator(".changes").inner_text()
+        page.get_by_role("button", name="Pause").click()
+        memory.working.remove(node.id)
+        page.wait_for_timeout(2_500)  # longer than it waits between two looks
+        assert page.locator("[data-item]").count() == 1
+        page.get_by_role("button", name="Go on").click()
+        page.wait_for_selector("[data-item]", state="detached")
+        assert "left: The lark <b>sings</b> at dawn." in page.locator(".changes li").first.inner_text()
+    context.clear_cookies()
+    page.get_by_text("You are signed out").wait_for()
+    assert page.get_by_role("button", name="Pause").count() == 0
     context.close()
 
 

@@ -8,14 +8,16 @@ import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import httpx
 import pytest
 
 from htm_core import Memory, NotFound
+from htm_core.operations import read
 from htm_core.palace import Palace
 from htm_core.server.inspector import sign_in as sign_in_module
-from htm_core.server.inspector.pages import PAGES
+from htm_core.server.inspector.pages import PAGES, growth
 from htm_core.server.inspector.pages.recall import parts_of
 from htm_core.server.settings import Identity
 from htm_core.store import tokens
@@ -32,7 +34,7 @@ HOSTILE = "<script>alert('&\"x')</script><img src=x onerror=alert(1)>"
 def check_headers(answer: httpx.Response) -> None:
     policy = answer.headers["content-security-policy"]
     assert policy == (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; "
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; "
         "frame-ancestors 'none'; base-uri 'none'"
     )
     assert answer.headers["x-content-type-options"] == "nosniff"
@@ -410,7 +412,7 @@ def test_jobs_that_were_given_up_are_tried_again(sign_in: SignIn, make: Make, da
 
 @pytest.mark.parametrize("path", ADDRESSES)
 def test_each_page_has_landmarks_headings_and_labels(path: str, sign_in: SignIn) -> None:
-    page = sign_in().get(f"/ui{path}")
+    page = sign_in("read", "write", "admin").get(f"/ui{path}")
     assert page.status_code == 200
     check_headers(page)
     for needed in ('<html lang="en">', "<main ", "<nav ", "<header ", 'class="skip" href="#main"'):
@@ -493,3 +495,57 @@ def test_what_the_filters_leave_out_is_shown_with_the_condition_that_fails(sign_
         assert "its score is" in left_out(min_score="1")
         assert "said later" in left_out(as_of="2021-01-01")
         assert "not said in this session; not said in this time" in left_out(session="s1", timeframe="2030")
+
+
+def test_users_and_their_sizes_are_for_who_may_see_everybody(sign_in: SignIn, make: Make) -> None:
+    with make() as shared, make(user="ann") as ann, make(user=HOSTILE) as hostile:
+        shared.remember("for all", session="s0")
+        ann.remember_many([{"content": f"Ann says {number}.", "session": f"s{number}"} for number in range(3)])
+        gone = ann.remember("to be forgotten")
+        ann.forget(gone.id)
+        hostile.remember("me too")
+    sizes = {each.user: each for each in read.users(shared._engine)}
+    assert list(sizes) == ["ann", None, HOSTILE]  # the most messages first
+    told = sizes["ann"]
+    assert (told.nodes, told.mentions, told.sessions) == (3, 3, 3)
+    assert told.tokens > 0
+    assert told.bytes > sizes[None].bytes > 0
+    assert told.last_at is not None
+    page = sign_in("admin").get("/ui/users")
+    assert page.status_code == 200
+    assert "shared by all" in page.text
+    assert "<bdi>ann</bdi>" in page.text
+    assert HOSTILE not in page.text
+    assert 'href="/ui/users"' in page.text
+    for scopes in (("read",), ("read", "write")):
+        client = sign_in(*scopes)
+        refused = client.get("/ui/users")
+        assert refused.status_code == 403
+        assert "ann" not in refused.text
+        assert 'href="/ui/users"' not in client.get("/ui/").text
+
+
+def test_growth_counts_messages_and_what_was_new_in_them(sign_in: SignIn, make: Make) -> None:
+    with make() as memory, make(user="ann") as ann:
+        for month, said in ((3, "The boat is blue."), (3, "It rains."), (5, "The boat is blue.")):
+            memory.remember(said, at=datetime(2026, month, 10, 12, tzinfo=UTC))
+        ann.remember("of somebody else", at=datetime(2026, 4, 10, 12, tzinfo=UTC))
+        spans = read.growth(memory._engine, unit="month", limit=9)
+    assert [(each.begins.month, each.mentions, each.nodes) for each in spans] == [(3, 2, 2), (5, 1, 0)]
+    client = sign_in()
+    client.get("/ui/", params={"q": "boat"})
+    page = client.get("/ui/growth", params={"unit": "month"}).text
+    assert page.count('<svg class="chart"') == 3
+    assert page.count('role="img"') >= 3
+    assert "2026-03-01" in page
+    assert re.search(r"1 of them: half within \d+\.\d ms", page)
+    assert client.get("/ui/growth", params={"unit": "year"}).status_code == 422
+
+
+def test_the_bars_of_a_chart_fill_it() -> None:
+    drawn = growth.bars([("a", 4), ("b", 0), ("c", 2)])
+    assert [(bar.label, bar.number, bar.height) for bar in drawn] == [("a", 4, 160), ("b", 0, 0), ("c", 2, 80)]
+    assert all(one.x + one.width <= other.x for one, other in pairwise(drawn))
+    assert growth.bars([]) == []
+    assert growth.by_steps([1.0, 2.0, 700.0])[0] == ("under 2 ms", 1)
+    assert sum(number for _, number in growth.by_steps([1.0, 2.0, 700.0])) == 3

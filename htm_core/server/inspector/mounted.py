@@ -28,7 +28,7 @@ PATH = "/ui"
 HEADERS = (
     (
         b"content-security-policy",
-        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; "
+        b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; "
         b"frame-ancestors 'none'; base-uri 'none'",
     ),
     (b"referrer-policy", b"same-origin"),  # "no-referrer" would hide from us where a form was sent from

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from starlette.responses import Response
 
 from ..visit import Visit
-from . import health, jobs, memories, memory, memory_map, palace, recall, sessions, tags, working
+from . import growth, health, jobs, memories, memory, memory_map, palace, recall, sessions, tags, users, working
 
 Page = Callable[[Visit], Awaitable[Response]]
 
@@ -30,5 +30,7 @@ PAGES: tuple[tuple[str, str, Page], ...] = (
     ("GET", "/map", memory_map.show),
     ("GET", "/jobs", jobs.show),
     ("POST", "/jobs/retry", jobs.retry),
+    ("GET", "/growth", growth.show),
+    ("GET", "/users", users.show),
     ("GET", "/health", health.show),
 )

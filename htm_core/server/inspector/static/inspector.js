@@ -30,3 +30,75 @@ for (const text of document.querySelectorAll(".given pre")) {
 }
 
 if (document.querySelector("[data-again]")) setTimeout(() => location.reload(), 1500);
+
+// A part of a page that is marked as live is read again every two seconds, until its button pauses it, the window is hidden or nobody is
+// signed in any more. What has left the table since, and what has come, is listed below it, the latest first.
+const EVERY = 2000;
+const MOST_CHANGES = 20;
+
+function rowsOf(part) {
+  return new Map([...part.querySelectorAll("[data-item]")].map((row) => [row.dataset.item, row.querySelector("a").textContent]));
+}
+
+function note(list, word, text) {
+  const line = document.createElement("li");
+  const what = document.createElement("bdi");
+  what.textContent = text;
+  line.append(`${new Date().toLocaleTimeString()} ${word}: `, what);
+  list.prepend(line);
+  while (list.children.length > MOST_CHANGES) list.lastChild.remove();
+}
+
+function watch(part) {
+  const controls = document.createElement("p");
+  const button = document.createElement("button");
+  const state = document.createElement("span");
+  const changes = document.createElement("ul");
+  button.type = "button";
+  button.className = "quiet";
+  button.textContent = "Pause";
+  state.setAttribute("role", "status");
+  state.className = "hint";
+  changes.className = "changes";
+  changes.setAttribute("aria-label", "What has changed while you look");
+  controls.append(button, " ", state);
+  part.before(controls);
+  part.after(changes);
+  let paused = false;
+  button.addEventListener("click", () => {
+    paused = !paused;
+    button.textContent = paused ? "Go on" : "Pause";
+    state.textContent = paused ? "Paused." : "";
+  });
+  const again = async () => {
+    if (!paused && !document.hidden && !part.contains(document.activeElement)) {
+      let answer;
+      try {
+        answer = await fetch(location.href, { redirect: "manual" });
+      } catch {
+        state.textContent = "The server does not answer. Trying again.";
+      }
+      if (answer && answer.status === 200) {
+        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        const fresh = page.querySelector("[data-live]");
+        if (fresh && !paused) {
+          const [before, after] = [rowsOf(part), rowsOf(fresh)];
+          for (const [id, text] of before) if (!after.has(id)) note(changes, "left", text);
+          for (const [id, text] of after) if (!before.has(id)) note(changes, "came", text);
+          if (fresh.innerHTML !== part.innerHTML) {
+            part.replaceChildren(...document.adoptNode(fresh).childNodes);
+            state.textContent = part.querySelector("h2").textContent;
+          }
+        }
+      } else if (answer && answer.status !== 429 && answer.status < 500) {
+        state.textContent = "You are signed out: this is no longer live.";
+        button.remove();
+        return;
+      }
+    }
+    setTimeout(again, EVERY);
+  };
+  setTimeout(again, EVERY);
+}
+
+document.querySelectorAll("[data-live]").forEach(watch);
