@@ -9,24 +9,32 @@ from datetime import datetime
 from ..memory import Memory
 from ..operations.files import chunks_of
 from ..operations.read import latest_sessions, vectors_of
+from ..rules.clusters import clusters, names
 from ..rules.projection import project
 from ..types import Mention, Node
+
+CLUSTERS, LEAST = 8, 12  # on a map at most, and memories in each on average
 
 
 @dataclass(frozen=True, slots=True)
 class MapPoint:
-    """A memory and its place on a map, from 0 to 1 each way."""
+    """A memory, its place on a map, from 0 to 1 each way, and the number of its cluster."""
 
     node: Node
     x: float
     y: float
+    cluster: int
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryMap:
-    """Memories in a plane, near to those whose vectors are like theirs. `shown` is the share of the variance that it shows."""
+    """Memories in a plane, near to those whose vectors are like theirs. `shown` is the share of the variance that it shows.
+
+    `clusters` are the words that set each cluster apart, by its number; the largest is the first.
+    """
 
     points: tuple[MapPoint, ...]
+    clusters: tuple[tuple[str, ...], ...]
     shown: float
     without_vector: int
 
@@ -36,8 +44,14 @@ def map_of(memory: Memory, nodes: Sequence[Node]) -> MemoryMap:
     vectors = vectors_of(memory._engine, [node.id for node in nodes])
     placed = [node for node in nodes if node.id in vectors]
     places, shown = project([vectors[node.id] for node in placed])
-    points = tuple(MapPoint(node, float(x), float(y)) for node, (x, y) in zip(placed, places, strict=True))
-    return MemoryMap(points, shown, len(nodes) - len(placed))
+    of_cluster = clusters(places, min(CLUSTERS, len(placed) // LEAST + 1))
+    points = tuple(
+        MapPoint(node, float(x), float(y), cluster)
+        for node, (x, y), cluster in zip(placed, places, of_cluster, strict=True)
+    )
+    return MemoryMap(
+        points, tuple(names([node.content for node in placed], of_cluster)), shown, len(nodes) - len(placed)
+    )
 
 
 def sessions_of(memory: Memory, *, limit: int) -> list[tuple[str, datetime]]:

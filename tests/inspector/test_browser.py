@@ -216,6 +216,25 @@ def test_working_memory_is_shown_as_it_changes(
     context.close()
 
 
+def test_the_sliders_of_the_map_hide_what_was_said_at_another_time(
+    browser: Any, link: str, signed_in: dict[str, Any]
+) -> None:
+    base = link.partition("/enter")[0]
+    context = browser.new_context(storage_state=signed_in)
+    page = context.new_page()
+    page.goto(f"{base}/map")
+    seen = page.locator(".map a:visible")
+    whole = seen.count()
+    assert whole > 100
+    since, till = page.locator("#since"), page.locator("#till")
+    since.fill(till.get_attribute("max"))
+    page.wait_for_selector(".map a.outside", state="attached")
+    assert seen.count() < whole
+    since.fill(since.get_attribute("min"))
+    page.wait_for_selector(".map a.outside", state="detached")
+    context.close()
+
+
 def test_a_value_is_revised_and_a_memory_forgotten_without_scripts(
     browser: Any, link: str, signed_in: dict[str, Any]
 ) -> None:

@@ -549,3 +549,39 @@ def test_the_bars_of_a_chart_fill_it() -> None:
     assert growth.bars([]) == []
     assert growth.by_steps([1.0, 2.0, 700.0])[0] == ("under 2 ms", 1)
     assert sum(number for _, number in growth.by_steps([1.0, 2.0, 700.0])) == 3
+
+
+def test_the_map_names_its_clusters_and_can_be_narrowed(sign_in: SignIn, make: Make) -> None:
+    with make() as memory:
+        memory.remember_many(
+            [
+                {"content": f"The boat {HOSTILE} leaks {number}.", "at": datetime(2026, 3, 1, tzinfo=UTC)}
+                for number in range(14)
+            ]
+            + [
+                {"content": f"The tea is green {number}.", "at": datetime(2026, 5, 1, tzinfo=UTC)}
+                for number in range(10)
+            ]
+        )
+        memory.flush()
+    client = sign_in()
+
+    def drawn(**fields: str) -> str:
+        page = client.get("/ui/map", params=fields)
+        assert page.status_code == 200
+        assert HOSTILE not in page.text
+        return page.text
+
+    whole = drawn()
+    assert whole.count("data-at=") == 24
+    table = whole.partition('id="clusters"')[2]
+    sizes = [int(size) for size in re.findall(r'<td class="number">(\d+)</td>', table)]
+    assert sum(sizes) == 24
+    assert sizes == sorted(sizes, reverse=True)
+    assert "boat" in table or "tea" in table
+    assert drawn(cluster="1").count("data-at=") == sizes[0]
+    nodes = memory.list(limit=100)
+    assert drawn(**{"from": nodes[0].created_at.isoformat()}).count("data-at=") < 24
+    assert "was first said then" in drawn(to="2020-01-01")
+    assert client.get("/ui/map", params={"cluster": "99"}).status_code == 422
+    assert client.get("/ui/map", params={"most": "7"}).status_code == 422

@@ -1,8 +1,9 @@
-"""A map: the newest memories in a plane, near to those that mean something alike, coloured by their age."""
+"""A map: the newest memories in a plane, near to those that mean something alike, in clusters, coloured by age."""
 
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime
 
 from starlette.responses import Response
 
@@ -10,23 +11,39 @@ from ....integration.contents import map_of
 from ....types import Node
 from ..visit import Visit
 
-MOST, AT_ONCE = 2_000, 1_000
+AT_ONCE = 1_000
+SIZES = ("2000", "500", "10000")  # points; the first unless another is asked for
 QUARTERS = ("the oldest quarter", "the second quarter", "the third quarter", "the newest quarter")
 
 
 async def show(visit: Visit) -> Response:
-    """The map of the newest memories, or of those with some tags."""
-    tags = visit.query.words("tags")
+    """The map of the newest memories, or of those with some tags, from one time to another or in one cluster."""
+    query = visit.query
+    tags, most = query.words("tags"), int(query.choice("most", SIZES))
+    start, stop = query.time("from"), query.time("to")
     async with visit.memory() as memory:
         nodes: list[Node] = []
-        for _ in range(MOST // AT_ONCE):
-            further = await memory.aio.list(tags=tags, limit=AT_ONCE, after=nodes[-1].id if nodes else None)
+        for _ in range(-(-most // AT_ONCE)):
+            room = min(AT_ONCE, most - len(nodes))
+            further = await memory.aio.list(tags=tags, limit=room, after=nodes[-1].id if nodes else None)
             nodes += further
-            if len(further) < AT_ONCE:
+            if len(further) < room:
                 break
         made = await asyncio.to_thread(map_of, memory, nodes)
     points = sorted(made.points, key=lambda each: each.node.created_at)
+    sizes = [sum(each.cluster == number for each in points) for number in range(len(made.clusters))]
+    chosen = query.number("cluster", default=0, most=max(1, len(sizes))) if "cluster" in query else None
+    drawn = [
+        (each, 4 * at // len(points))
+        for at, each in enumerate(points)
+        if _is_between(each.node.created_at, start, stop) and chosen in (None, each.cluster + 1)
+    ]
+    clusters = [(number + 1, words, sizes[number]) for number, words in enumerate(made.clusters)]
     return visit.page(
-        "map.html", made=made, points=[(each, 4 * at // len(points)) for at, each in enumerate(points)], quarters=QUARTERS,
-        fields=visit.query, is_cut=len(nodes) >= MOST, most=MOST,
+        "map.html", made=made, points=drawn, whole=len(points), quarters=QUARTERS, fields=query, is_cut=len(nodes) >= most,
+        most=most, sizes=SIZES, clusters=clusters, chosen=chosen,
     )  # fmt: skip
+
+
+def _is_between(at: datetime, start: datetime | None, stop: datetime | None) -> bool:
+    return (start is None or at >= start) and (stop is None or at < stop)

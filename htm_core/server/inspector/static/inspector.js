@@ -102,3 +102,31 @@ function watch(part) {
 }
 
 document.querySelectorAll("[data-live]").forEach(watch);
+
+// Two sliders hide the points of a map that lie outside of a time. Without scripts the form above does so.
+const time = document.querySelector("[data-time]");
+if (time) {
+  const points = [...document.querySelectorAll("[data-at]")].map((point) => [Number(point.dataset.at), point]);
+  const moments = points.map(([at]) => at);
+  const [since, till] = time.querySelectorAll("input");
+  const [first, last] = time.querySelectorAll("output");
+  const day = (input) => new Date(1000 * Number(input.value)).toLocaleDateString("sv");
+  const narrow = () => {
+    first.textContent = day(since);
+    last.textContent = day(till);
+    const [low, high] = [Number(since.value), Number(till.value)];
+    for (const [at, point] of points) point.classList.toggle("outside", at < low || at > high);
+  };
+  const [least, most] = [moments.reduce((a, b) => Math.min(a, b), Infinity), moments.reduce((a, b) => Math.max(a, b), -Infinity)];
+  if (least < most) {
+    for (const input of [since, till]) {
+      [input.min, input.max, input.step] = [least, most, Math.max(1, Math.floor((most - least) / 500))];
+      input.addEventListener("input", () => requestAnimationFrame(narrow));
+    }
+    since.value = least;
+    till.max = most + Number(till.step);
+    till.value = till.max;
+    time.hidden = false;
+    narrow();
+  }
+}
