@@ -58,6 +58,27 @@ def test_a_page_shows_what_was_counted_before_and_how_long_ago() -> None:
     asyncio.run(run())
 
 
+def test_a_page_that_joins_a_count_says_how_long_ago_that_count_began() -> None:
+    async def run() -> None:
+        counting, gate, now = Counting(clock=lambda: now[0]), asyncio.Event(), [0.0]
+
+        async def count() -> int:
+            await gate.wait()
+            return 1
+
+        assert await counting.of(("x",), count, patience=0.01) is None
+        now[0] = 5.0
+        joins = asyncio.create_task(counting.of(("x",), count, patience=5.0))
+        await asyncio.sleep(0)
+        now[0] = 6.0
+        gate.set()
+        counted = await joins
+        assert counted is not None
+        assert (counted.value, counted.age) == (1, 6.0)
+
+    asyncio.run(run())
+
+
 def test_a_failure_is_raised_once_and_counted_again() -> None:
     async def run() -> None:
         counting = Counting()

@@ -22,7 +22,7 @@ _log = logging.getLogger("htm.server")
 
 @dataclass(frozen=True, slots=True)
 class Counted(Generic[T]):
-    """What was counted, and how many seconds ago: 0 where it was counted for this very page."""
+    """What was counted, and how many seconds ago that began: 0 where it was counted for this very page."""
 
     value: T
     age: float
@@ -34,7 +34,7 @@ class Counting:
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._done: OrderedDict[Key, tuple[float, object]] = OrderedDict()
-        self._running: dict[Key, asyncio.Task[object]] = {}
+        self._running: dict[Key, asyncio.Task[tuple[float, object]]] = {}
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def of(self, key: Key, count: Callable[[], Awaitable[T]], *, patience: float = PATIENCE) -> Counted[T] | None:
@@ -47,17 +47,17 @@ class Counting:
         if task is None:
             task = self._running[key] = asyncio.create_task(self._run(key, count))
             task.add_done_callback(lambda ended: self._ended(key, ended))
-        began = self._clock()
         await asyncio.wait([task], timeout=patience)
         if task.done():
-            return Counted(task.result(), 0.0 if is_fresh else self._clock() - began)  # type: ignore[arg-type]  # of this key
+            began, value = task.result()
+            return Counted(value, 0.0 if is_fresh else self._clock() - began)  # type: ignore[arg-type]  # of this key
         former = self._done.get(key)
         if former is None:
             return None
         self._done.move_to_end(key)
         return Counted(former[1], self._clock() - former[0])  # type: ignore[arg-type]  # of this key
 
-    async def _run(self, key: Key, count: Callable[[], Awaitable[object]]) -> object:
+    async def _run(self, key: Key, count: Callable[[], Awaitable[object]]) -> tuple[float, object]:
         async with self._turns:
             began = self._clock()
             value = await count()
@@ -65,9 +65,9 @@ class Counting:
         self._done.move_to_end(key)
         while len(self._done) > MOST:
             self._done.popitem(last=False)
-        return value
+        return began, value
 
-    def _ended(self, key: Key, task: asyncio.Task[object]) -> None:
+    def _ended(self, key: Key, task: asyncio.Task[tuple[float, object]]) -> None:
         self._running.pop(key, None)
         if not task.cancelled() and (failure := task.exception()) is not None:
             _log.debug("a count behind a page has failed", exc_info=failure)
