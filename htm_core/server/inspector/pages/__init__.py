@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from starlette.responses import Response
 
 from ..visit import Visit
-from . import health, jobs, memories, memory, memory_map, palace, recall, sessions, tags, working
+from . import health, jobs, memories, memory, memory_map, palace, recall, sessions, tags, to_palace, working
 
 Page = Callable[[Visit], Awaitable[Response]]
 
@@ -22,6 +22,8 @@ PAGES: tuple[tuple[str, str, Page], ...] = (
     ("POST", "/memory/{id}/restore", memory.restore),
     ("GET", "/memory/{id}/revise", memory.ask_revise),
     ("POST", "/memory/{id}/revise", memory.revise),
+    ("GET", "/memory/{id}/palace", to_palace.ask),
+    ("POST", "/memory/{id}/palace", to_palace.file),
     ("GET", "/sessions", sessions.show),
     ("GET", "/timeline", sessions.timeline),
     ("GET", "/working", working.show),
