@@ -38,6 +38,5 @@ async def file(visit: Visit) -> Response:
         )
     notice = "The memory is filed."
     if isinstance(done, PromotionConflict):
-        count = len(done.contradicts)
-        notice = f"The memory is filed. It contradicts {count} {'text' if count == 1 else 'texts'} of the palace: all are kept, and related."
+        notice += f" Texts of the palace that it contradicts: {len(done.contradicts)}. All are kept, and related."
     return visit.go("/palace", room=room, drawer=drawer, notice=" ".join(filter(None, (notice, done.degraded))))
