@@ -21,7 +21,7 @@ _log = logging.getLogger("htm.server")
 
 
 @dataclass(frozen=True, slots=True)
-class Counted(Generic[T]):
+class CountResult(Generic[T]):
     """What was counted, and how many seconds ago that began: 0 where it was counted for this very page."""
 
     value: T
@@ -37,7 +37,9 @@ class Counting:
         self._running: dict[Key, asyncio.Task[tuple[float, object]]] = {}
         self._turns = asyncio.Semaphore(AT_ONCE)
 
-    async def of(self, key: Key, count: Callable[[], Awaitable[T]], *, patience: float = PATIENCE) -> Counted[T] | None:
+    async def of(
+        self, key: Key, count: Callable[[], Awaitable[T]], *, patience: float = PATIENCE
+    ) -> CountResult[T] | None:
         """What `count` answers, if it does within `patience` seconds; else what it answered before; None where it never did.
 
         It goes on behind the page. Raises what it raises in that time.
@@ -50,12 +52,12 @@ class Counting:
         await asyncio.wait([task], timeout=patience)
         if task.done():
             began, value = task.result()
-            return Counted(value, 0.0 if is_fresh else self._clock() - began)  # type: ignore[arg-type]  # of this key
+            return CountResult(value, 0.0 if is_fresh else self._clock() - began)  # type: ignore[arg-type]  # of this key
         former = self._done.get(key)
         if former is None:
             return None
         self._done.move_to_end(key)
-        return Counted(former[1], self._clock() - former[0])  # type: ignore[arg-type]  # of this key
+        return CountResult(former[1], self._clock() - former[0])  # type: ignore[arg-type]  # of this key
 
     async def _run(self, key: Key, count: Callable[[], Awaitable[object]]) -> tuple[float, object]:
         async with self._turns:

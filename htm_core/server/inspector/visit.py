@@ -15,7 +15,7 @@ from ...api.problems import Problem
 from ...memory import Memory
 from ..access import require
 from ..memories import Memories, Whose
-from .counting import Counted, Counting, Key
+from .counting import Counting, CountResult, Key
 from .fields import Fields, form_of, query_of
 from .rendering import Templates
 from .sign_in import SignedIn
@@ -70,7 +70,7 @@ class Visit:
 
     async def counted(
         self, what: str, count: Callable[[Memory], Awaitable[T]], *asked: str | int | None
-    ) -> Counted[T] | None:
+    ) -> CountResult[T] | None:
         """What a count of this memory answers, as `Counting.of` does. `asked` is what it depends on beside whose it is."""
 
         async def read() -> T:
