@@ -87,7 +87,7 @@ COMMANDS = {
     "mcp": CommandInfo(MEMORY, "mcp.mcp", "memory",
         "Serve these memories to a client of the Model Context Protocol over stdin and stdout, until it closes stdin."),
     "hook": CommandInfo(MEMORY, "hook.hook", "memory",
-        "Answer a hook of a coding agent, whose event is on stdin: wake up when a session starts, and save its transcript."),
+        "Answer a hook of a coding agent, whose event is on stdin: wake up when a session starts, and save what was said."),
     "robots": CommandInfo(ADMIN, "groups.robots", "memory",
         "List the robots of the tenant: when each was last active, its memories, and its working memory."),
     "groups": CommandInfo(ADMIN, "groups.groups", "memory",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,14 +15,17 @@ import typer
 
 from ..errors import HTMError, InvalidInput
 from ..integration.session_start import wake_text
+from ..rules.transcripts.gemini_cli import drafts_of
 from ..rules.transcripts.read import read
+from ..types import Draft
 from .exit_codes import FAILED, print_error
 from .importing import BATCH, new_and_changed
 from .json_output import print_json
 from .options import CommonOptions
 
 WAKES = ("SessionStart",)
-SAVES = ("Stop", "SessionEnd", "PreCompact")
+SAVES = ("Stop", "SessionEnd", "PreCompact")  # Claude Code: the transcript says what is new
+TURNS = ("AfterAgent",)  # Gemini CLI: the event says it
 DEFAULT_BUDGET = 1_500
 
 
@@ -32,7 +35,7 @@ def hook(
         int, typer.Option("--budget", "-b", min=200, max=50_000, help="Tokens that a session wakes up with.")
     ] = DEFAULT_BUDGET,
 ) -> None:
-    """Answer a hook of a coding agent, whose event is on stdin: wake up when a session starts, and save its transcript."""
+    """Answer a hook of a coding agent, whose event is on stdin: wake up when a session starts, and save what was said."""
     try:
         _answer(common, sys.stdin.buffer.read(), budget=budget)
     except HTMError as error:
@@ -50,13 +53,13 @@ def _answer(common: CommonOptions, said: bytes, *, budget: int) -> None:
             text = wake_text(memory, budget=budget)
         if text:
             print_json({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}})
-    elif name in SAVES:
-        saved = _save(common, event.get("transcript_path"))
+    elif name in SAVES or name in TURNS:
+        saved = _save(common, _of_transcript(event.get("transcript_path")) if name in SAVES else drafts_of(event))
         if common.json:
             print_json({"saved": saved})
     else:
         raise InvalidInput(
-            f"expected the event {', '.join((*WAKES, *SAVES))}, got {name!r:.80}; call htm hook for these events only"
+            f"expected the event {', '.join((*WAKES, *SAVES, *TURNS))}, got {name!r:.80}; call htm hook for these events only"
         )
 
 
@@ -72,8 +75,8 @@ def _event(said: bytes) -> Mapping[str, Any]:
     return event
 
 
-def _save(common: CommonOptions, path: object) -> int:
-    """Remember what is new in a transcript; answers how many turns. The agent may be writing its last line: that one is left."""
+def _of_transcript(path: object) -> Sequence[Draft]:
+    """The turns of a transcript. The agent may be writing its last line: that one is left."""
     if not isinstance(path, str) or not path:
         raise InvalidInput(f"expected transcript_path, the path of the session's transcript, got {path!r:.80}")
     file = Path(path).expanduser()
@@ -81,7 +84,11 @@ def _save(common: CommonOptions, path: object) -> int:
         content = file.read_bytes()
     except OSError as error:
         raise InvalidInput(f"expected a transcript to read, got {path!r:.200}: {error.strerror or error}") from None
-    turns = read(content[: content.rfind(b"\n") + 1], name=file.name, format="claude-code")
+    return read(content[: content.rfind(b"\n") + 1], name=file.name, format="claude-code")
+
+
+def _save(common: CommonOptions, turns: Sequence[Draft]) -> int:
+    """Remember what is new among some turns; answers how many."""
     saved = 0
     with common.memory() as memory:
         for start in range(0, len(turns), BATCH):

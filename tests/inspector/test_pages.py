@@ -224,7 +224,7 @@ def test_a_token_that_may_only_read_sees_no_actions_and_does_none(sign_in: SignI
         assert "/forget" not in page.text
         assert "/revise" not in page.text
         secret = csrf_of(page)
-        for action in ("forget", "restore", "revise"):
+        for action in ("forget", "restore", "revise", "palace"):
             path = f"/ui/memory/{node.id}/{action}"
             assert client.get(path).status_code == 403
             answer = client.post(path, data={"csrf": secret, "key": "read-me", "content": "x", "confirmed": "1"})
@@ -282,7 +282,7 @@ def test_nothing_that_was_remembered_becomes_markup(sign_in: SignIn, make: Make)
         ("/ui/timeline", {}), ("/ui/timeline", {"session": HOSTILE, "forgotten": "1"}), ("/ui/timeline", {"timeframe": HOSTILE}),
         ("/ui/working", {}), ("/ui/working", {"robot": HOSTILE, "session": HOSTILE}), ("/ui/palace", {}), ("/ui/tags", {}), ("/ui/map", {}),
         ("/ui/tags", {"tag": HOSTILE}), ("/ui/jobs", {}), ("/ui/jobs", {"kind": HOSTILE}), ("/ui/health", {}),
-        (f"/ui/memory/{node.id}", {}), (f"/ui/memory/{new.id}", {}), (f"/ui/memory/{new.id}/forget", {}),
+        (f"/ui/memory/{node.id}", {}), (f"/ui/memory/{new.id}", {}), (f"/ui/memory/{new.id}/forget", {}), (f"/ui/memory/{new.id}/palace", {}),
         (f"/ui/memory/{new.id}/revise", {"key": HOSTILE}), ("/ui/memory/" + HOSTILE.replace("/", "%2F"), {}),
         ("/ui/key", {"name": HOSTILE + "x"}), ("/ui/sign-in", {"next": HOSTILE}),
     ]  # fmt: skip

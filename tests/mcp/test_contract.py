@@ -138,7 +138,7 @@ def snippets() -> list[list[str]]:
 
 def test_every_snippet_starts_a_command_that_htm_accepts() -> None:
     lines = snippets()
-    assert len(lines) == 8
+    assert len(lines) == 10
     for program, name, *rest in lines:
         assert program == "htm"
         command(name).make_context(name, list(rest))

@@ -7,7 +7,21 @@ from collections.abc import Awaitable, Callable
 from starlette.responses import Response
 
 from ..visit import Visit
-from . import growth, health, jobs, memories, memory, memory_map, palace, recall, sessions, tags, users, working
+from . import (
+    growth,
+    health,
+    jobs,
+    memories,
+    memory,
+    memory_map,
+    palace,
+    recall,
+    sessions,
+    tags,
+    to_palace,
+    users,
+    working,
+)
 
 Page = Callable[[Visit], Awaitable[Response]]
 
@@ -22,6 +36,8 @@ PAGES: tuple[tuple[str, str, Page], ...] = (
     ("POST", "/memory/{id}/restore", memory.restore),
     ("GET", "/memory/{id}/revise", memory.ask_revise),
     ("POST", "/memory/{id}/revise", memory.revise),
+    ("GET", "/memory/{id}/palace", to_palace.ask),
+    ("POST", "/memory/{id}/palace", to_palace.file),
     ("GET", "/sessions", sessions.show),
     ("GET", "/timeline", sessions.timeline),
     ("GET", "/working", working.show),

@@ -41,7 +41,7 @@ async def of_key(visit: Visit) -> Response:
 
 async def show(visit: Visit) -> Response:
     """The page; of what was forgotten it says only that, and offers to restore it."""
-    id = _id(visit)
+    id = id_of(visit)
     async with visit.memory() as memory:
         try:
             node = await memory.aio.get(id)
@@ -77,7 +77,7 @@ async def ask_forget(visit: Visit) -> Response:
 
 async def forget(visit: Visit) -> Response:
     """Forget it."""
-    id = _id(visit)
+    id = id_of(visit)
     await visit.form()
     async with visit.memory() as memory:
         await memory.aio.forget(id)
@@ -90,12 +90,12 @@ async def forget(visit: Visit) -> Response:
 async def ask_restore(visit: Visit) -> Response:
     """Ask whether a forgotten memory is to be shown again."""
     require(visit.who.identity, "write")
-    return visit.page("restore.html", id=_id(visit))
+    return visit.page("restore.html", id=id_of(visit))
 
 
 async def restore(visit: Visit) -> Response:
     """Show it again."""
-    id = _id(visit)
+    id = id_of(visit)
     await visit.form()
     async with visit.memory() as memory:
         await memory.aio.restore(id)
@@ -109,7 +109,7 @@ async def ask_revise(visit: Visit) -> Response:
 
 async def revise(visit: Visit) -> Response:
     """Show the old value and the new one side by side; when that was confirmed, write it over the version that was seen."""
-    id, fields = _id(visit), await visit.form()
+    id, fields = id_of(visit), await visit.form()
     key, content = fields.get("key", ""), fields.get("content", "")
     version = fields.number("version", default=0, least=0, most=999_999_999)
     async with visit.memory() as memory:
@@ -125,7 +125,7 @@ async def revise(visit: Visit) -> Response:
 async def _confirm(visit: Visit, action: str) -> Response:
     require(visit.who.identity, "write")
     async with visit.memory() as memory:
-        node = await memory.aio.get(_id(visit))
+        node = await memory.aio.get(id_of(visit))
     if action == "forget":
         return visit.page("forget.html", node=node)
     key = visit.query.get("key") or next(iter(node.keys), None)
@@ -134,7 +134,8 @@ async def _confirm(visit: Visit, action: str) -> Response:
     return visit.page("revise.html", node=node, key=key, content=node.content, version=node.version or 0, step="write")
 
 
-def _id(visit: Visit) -> str:
+def id_of(visit: Visit) -> str:
+    """The id in the address of a memory's page; raises `NotFound`."""
     id = str(visit.request.path_params["id"])
     if not looks_like_id(id):
         raise NotFound(f"expected the id of a memory in the address, got {id!r:.80}")
