@@ -73,3 +73,16 @@ def test_nobody_files_a_memory_of_another_user(sign_in: SignIn, make: Make) -> N
     assert bob.get(path).status_code == 404
     form = {"csrf": csrf_of(bob.get("/ui/")), "room": "r", "drawer": "d", "reason": "why", "confirmed": "1"}
     assert bob.post(path, data=form).status_code == 404
+
+
+def test_what_it_contradicts_is_kept_and_said(sign_in: SignIn, make: Make) -> None:
+    with make() as memory:
+        node = memory.remember("The harbour office is not open on Mondays.")
+        palace, client = Palace(memory), sign_in()
+        palace.file("The harbour office is open on Mondays.", room="harbour", drawer="hours")
+        path = f"/ui/memory/{node.id}/palace"
+        form = {"csrf": csrf_of(client.get(path)), "room": "harbour", "drawer": "hours", "reason": "I was there"}
+        done = client.post(path, data=form | {"confirmed": "1"})
+        assert "that it contradicts: 1." in client.get(done.headers["location"]).text
+        assert len(palace.look(room="harbour", drawer="hours")) == 2
+        assert palace.decisions()[0].outcome == "conflict"
