@@ -41,7 +41,7 @@ PAGES = {
     "recall": ASKED,
     "compare": "/?q=Who+paints+the+boat%3F&compare=1&a_limit=4&b_limit=4&b_mode=text",
     "memories": "/memories", "sessions": "/sessions", "timeline": "/timeline", "working": "/working", "palace": "/palace",
-    "tags": "/tags", "map": "/map", "jobs": "/jobs", "growth": "/growth", "users": "/users", "health": "/health", "memory": "/key?name=launch", "missing": "/nothing",
+    "tags": "/tags", "graph": "/tags/graph", "map": "/map", "jobs": "/jobs", "growth": "/growth", "users": "/users", "health": "/health", "memory": "/key?name=launch", "missing": "/nothing",
 }  # fmt: skip
 SHOWN = ("recall", "memory", "timeline", "working", "map", "growth")  # those of which the docs have a picture
 # What is wrong with a page, found by the browser itself.

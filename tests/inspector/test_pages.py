@@ -281,7 +281,7 @@ def test_nothing_that_was_remembered_becomes_markup(sign_in: SignIn, make: Make)
         ("/ui/", {"q": f"{HOSTILE} tea"}), ("/ui/memories", {}), ("/ui/memories", {"tags": HOSTILE}), ("/ui/sessions", {}),
         ("/ui/timeline", {}), ("/ui/timeline", {"session": HOSTILE, "forgotten": "1"}), ("/ui/timeline", {"timeframe": HOSTILE}),
         ("/ui/working", {}), ("/ui/working", {"robot": HOSTILE, "session": HOSTILE}), ("/ui/palace", {}), ("/ui/tags", {}), ("/ui/map", {}),
-        ("/ui/tags", {"tag": HOSTILE}), ("/ui/jobs", {}), ("/ui/jobs", {"kind": HOSTILE}), ("/ui/health", {}),
+        ("/ui/tags", {"tag": HOSTILE}), ("/ui/tags/graph", {}), ("/ui/tags/graph", {"tag": HOSTILE}), (f"/ui/memory/{new.id}/graph", {}), ("/ui/jobs", {}), ("/ui/jobs", {"kind": HOSTILE}), ("/ui/health", {}),
         (f"/ui/memory/{node.id}", {}), (f"/ui/memory/{new.id}", {}), (f"/ui/memory/{new.id}/forget", {}), (f"/ui/memory/{new.id}/palace", {}),
         (f"/ui/memory/{new.id}/revise", {"key": HOSTILE}), ("/ui/memory/" + HOSTILE.replace("/", "%2F"), {}),
         ("/ui/key", {"name": HOSTILE + "x"}), ("/ui/sign-in", {"next": HOSTILE}),
@@ -585,3 +585,35 @@ def test_the_map_names_its_clusters_and_can_be_narrowed(sign_in: SignIn, make: M
     assert "was first said then" in drawn(to="2020-01-01")
     assert client.get("/ui/map", params={"cluster": "99"}).status_code == 422
     assert client.get("/ui/map", params={"most": "7"}).status_code == 422
+
+
+def test_a_graph_draws_what_is_related_two_steps_wide(sign_in: SignIn, make: Make) -> None:
+    with make() as memory, make(user="ann") as ann:
+        one, two, three, four = (memory.remember(f"{HOSTILE} {word}.") for word in ("One", "Two", "Three", "Four"))
+        other = ann.remember("of Ann alone")
+        memory.link(one, two, kind="supports", weight=0.9)
+        memory.link(two, three, kind="contradicts", weight=0.8)
+        memory.link(three, four)
+        ann.link(one, other)
+    page = sign_in().get(f"/ui/memory/{one.id}/graph").text
+    assert page.count("<circle") == 3
+    assert page.count("<line") == 2
+    assert "supports, by link" in page
+    assert "contradicts, by link" in page
+    assert "of Ann alone" not in page
+    assert HOSTILE not in page
+    assert sign_in().get(f"/ui/memory/{other.id}/graph").status_code == 404
+    assert sign_in().get(f"/ui/memory/{uuid.uuid4()}/graph").status_code == 404
+
+
+def test_a_graph_draws_tags_that_occur_together(sign_in: SignIn, make: Make) -> None:
+    with make() as memory:
+        memory.remember("The tea is green.", tags=["drink:tea", "colour:green"])
+        memory.remember("The coffee is black.", tags=["drink:coffee", "colour:black"])
+    client = sign_in()
+    page = client.get("/ui/tags/graph").text
+    assert "on 1 of the same memories" in page
+    assert page.count("<line") == len(set(re.findall(r'<line x1="[^>]+>', page))) >= 2
+    alone = client.get("/ui/tags/graph", params={"tag": "drink:tea"}).text
+    assert "colour:green" in alone
+    assert "colour:black" not in alone

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from ..visit import Visit
 from . import (
+    graph,
     growth,
     health,
     jobs,
@@ -30,6 +31,7 @@ PAGES: tuple[tuple[str, str, Page], ...] = (
     ("GET", "/memories", memories.show),
     ("GET", "/key", memory.of_key),
     ("GET", "/memory/{id}", memory.show),
+    ("GET", "/memory/{id}/graph", graph.of_memory),
     ("GET", "/memory/{id}/forget", memory.ask_forget),
     ("POST", "/memory/{id}/forget", memory.forget),
     ("GET", "/memory/{id}/restore", memory.ask_restore),
@@ -43,6 +45,7 @@ PAGES: tuple[tuple[str, str, Page], ...] = (
     ("GET", "/working", working.show),
     ("GET", "/palace", palace.show),
     ("GET", "/tags", tags.show),
+    ("GET", "/tags/graph", graph.of_tags),
     ("GET", "/map", memory_map.show),
     ("GET", "/jobs", jobs.show),
     ("POST", "/jobs/retry", jobs.retry),
