@@ -53,18 +53,20 @@ class TidyHandler:
         settings = self._database.settings
         zone = ZoneInfo(settings.timezone) if settings.timezone else None
         quiet = steps.QUIET_SECONDS if self._kind == "summarize" else None
+        merged = False
         with self._database.transaction(tenant, role="htm_worker") as connection:
             sessions = steps.changed(connection, self._kind, owners=None, limit=AT_ONCE, quiet=quiet)
             for each in sessions:
                 if self._kind == "profile":
                     steps.read_for_profile(connection, each, timezone=zone)
                 elif self._kind == "merge":
-                    if steps.merge(connection, each, robot=ROBOT, at=datetime.now(UTC)):
-                        self._database.merged_owners.changed(tenant)
+                    merged = bool(steps.merge(connection, each, robot=ROBOT, at=datetime.now(UTC))) or merged
                 else:
                     messages = tidying.messages(connection, each, limit=steps.SUMMARISED)
                     made = steps.summarized(messages, each, at=datetime.now(UTC))
                     steps.store_summary(connection, made, messages, each)
+        if merged:  # committed: a recall that asks from now on sees it
+            self._database.merged_owners.changed(tenant)
         return bool(sessions)
 
 
