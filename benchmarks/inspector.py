@@ -134,7 +134,8 @@ PAGES = {
     "Memories": "/memories", "Memories with a tag": "/memories?tags=area1:topic1", "a memory": "/key?name=launch",
     "Sessions": "/sessions", "Timeline": "/timeline", "Timeline of a session": "/timeline?session=session-00001",
     "Working memory": "/working?robot=bench", "Palace": "/palace", "Tags": "/tags", "Tags, one": "/tags?tag=area1:topic1",
-    "Map": "/map", "Jobs": "/jobs", "Health": "/health",
+    "Tags, drawn": "/tags/graph", "Map": "/map", "Map of 10,000": "/map?most=10000", "Jobs": "/jobs",
+    "Growth": "/growth?unit=month", "Users": "/users", "Health": "/health",
 }  # fmt: skip
 
 
