@@ -42,7 +42,8 @@ def ui(
         common = replace(common, tenant=DEMO_TENANT if common.tenant == DEFAULT_TENANT else common.tenant)
         fill_with_sample(common)
     settings = ServerSettings(host=HOST, port=port, drain=0.0, stop_timeout=3.0)
-    scopes = frozenset(("read",) if read_only else ("read", "write", "admin"))
+    # Who looks at one user's memories sees no other user's.
+    scopes = frozenset(("read",) if read_only else ("read", "write") if common.user else ("read", "write", "admin"))
     once = Identity(tenant=common.tenant, user=common.user, robot=common.robot, scopes=scopes, token_name="htm ui")
     made = application(common, settings, works=worker)
     inspector = Inspector(made, once=once)
