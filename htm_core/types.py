@@ -39,6 +39,10 @@ class Window:
     start: datetime | None
     stop: datetime | None
 
+    def __contains__(self, at: datetime) -> bool:
+        """Whether a moment is in it."""
+        return (self.start is None or at >= self.start) and (self.stop is None or at < self.stop)
+
 
 # Ways to say when: words such as "last week", a day, a moment, a window, or the two ends of one.
 Moment: TypeAlias = date | datetime | None

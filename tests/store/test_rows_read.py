@@ -192,13 +192,18 @@ def live(memory: Memory) -> None:
     memory.flush()
 
 
-@pytest.mark.parametrize("statistics", ["none yet", "of all"])
+@pytest.fixture(params=["none yet", "of all"])
+def statistics(request: pytest.FixtureRequest, crowded: Database, admin: psycopg.Connection[Any]) -> str:
+    """What PostgreSQL knows of the tables when it plans."""
+    if request.param == "of all":
+        admin.execute("analyze")
+    return str(request.param)
+
+
 def test_no_statement_reads_what_others_have(
-    crowded: Database, admin: psycopg.Connection[Any], settings_here: Settings, url: str | None, statistics: str,
+    crowded: Database, settings_here: Settings, url: str | None, statistics: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    if statistics == "of all":
-        admin.execute("analyze")
     rows = RowsRead()
     for tenant in ("mine", f"new-{statistics.replace(' ', '-')}"):
         options: dict[str, Any] = {"user": f"me-{statistics}", "session": "talk", "embedder": HashEmbedder()}
@@ -211,13 +216,10 @@ def test_no_statement_reads_what_others_have(
     assert rows.over(MOST) == {}
 
 
-@pytest.mark.parametrize("statistics", ["none yet", "of all"])
 def test_what_leaves_a_full_working_memory_is_looked_up_item_by_item(
-    crowded: Database, admin: psycopg.Connection[Any], settings_here: Settings, url: str | None, statistics: str,
+    crowded: Database, settings_here: Settings, url: str | None, statistics: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    if statistics == "of all":
-        admin.execute("analyze")
     crowded.close()  # plans are kept by connections: here the first one is made when there is much to go through
     rows = RowsRead()
     texts = [f"Crane {number} of {statistics} is red." for number in range(1_400)]

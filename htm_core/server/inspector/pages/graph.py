@@ -14,12 +14,13 @@ from ..visit import Visit
 from .memory import id_of
 
 NODES, HOPS = 40, 2
+WIDTH, HEIGHT, EDGE = 920, 580, 40  # of the drawing, and the room around it
 TAGS, BESIDE = 12, 5  # tags in the middle of the graph, and those that are looked for beside each
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnNode:
-    """A node of the drawing: what it is called, where it leads, and its place, from 0 to 1 each way."""
+    """A node of the drawing: what it is called, where it leads, and its place in the drawing."""
 
     name: str
     path: str
@@ -89,6 +90,9 @@ def drawing(
     numbers = {id: number for number, id in enumerate(names)}
     known = {pair: said for pair, said in edges.items() if pair[0] in numbers and pair[1] in numbers}
     places = lay_out(len(names), [(numbers[one], numbers[other], said[1]) for (one, other), said in known.items()])
-    nodes = {id: DrawnNode(name, paths[id], x, y) for (id, name), (x, y) in zip(names.items(), places, strict=True)}
+    nodes = {
+        id: DrawnNode(name, paths[id], x=round(EDGE + WIDTH * x, 1), y=round(EDGE + HEIGHT * y, 1))
+        for (id, name), (x, y) in zip(names.items(), places, strict=True)
+    }
     joined = [DrawnEdge(nodes[one], nodes[other], says, weight) for (one, other), (says, weight) in known.items()]
     return list(nodes.values()), sorted(joined, key=lambda each: -each.weight)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime
 
 from starlette.responses import Response
 
 from ....integration.contents import map_of
-from ....types import Node
+from ....types import Node, Window
 from ..visit import Visit
 
 AT_ONCE = 1_000
@@ -20,7 +19,7 @@ async def show(visit: Visit) -> Response:
     """The map of the newest memories, or of those with some tags, from one time to another or in one cluster."""
     query = visit.query
     tags, most = query.words("tags"), int(query.choice("most", SIZES))
-    start, stop = query.time("from"), query.time("to")
+    span = Window(start=query.time("from"), stop=query.time("to"))
     async with visit.memory() as memory:
         nodes: list[Node] = []
         for _ in range(-(-most // AT_ONCE)):
@@ -36,14 +35,10 @@ async def show(visit: Visit) -> Response:
     drawn = [
         (each, 4 * at // len(points))
         for at, each in enumerate(points)
-        if _is_between(each.node.created_at, start, stop) and chosen in (None, each.cluster + 1)
+        if each.node.created_at in span and chosen in (None, each.cluster + 1)
     ]
     clusters = [(number + 1, words, sizes[number]) for number, words in enumerate(made.clusters)]
     return visit.page(
         "map.html", made=made, points=drawn, whole=len(points), quarters=QUARTERS, fields=query, is_cut=len(nodes) >= most,
         most=most, sizes=SIZES, clusters=clusters, chosen=chosen,
     )  # fmt: skip
-
-
-def _is_between(at: datetime, start: datetime | None, stop: datetime | None) -> bool:
-    return (start is None or at >= start) and (stop is None or at < stop)

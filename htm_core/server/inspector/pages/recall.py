@@ -16,7 +16,7 @@ from ....integration.token_budget import token_counter
 from ....memory import Memory
 from ....rules.text.tags import normalize_all
 from ....settings import Signals
-from ....types import Hit, Mode, Recall, Scope, Window
+from ....types import Hit, Mode, Recall, Scope
 from ...access import require
 from ..fields import Fields
 from ..visit import Visit
@@ -174,7 +174,7 @@ def _why_left_out(hit: Hit, setting: BenchSetting, found: Recall) -> str:
         failed.append("not said in this session")
     if setting.robot is not None and all(each.robot != setting.robot for each in said):
         failed.append("not heard by this robot")
-    if windows and not any(_is_within(each.at, window) for each in said for window in windows):
+    if windows and not any(each.at in window for each in said for window in windows):
         failed.append("not said in this time")
     if setting.as_of is not None and all(each.at > setting.as_of for each in said):
         failed.append("said later")
@@ -188,10 +188,6 @@ def _why_left_out(hit: Hit, setting: BenchSetting, found: Recall) -> str:
     if not failed and hit.score < setting.min_score:
         failed.append(f"its score is {hit.score:.3f}")
     return "; ".join(failed) or "no single mention satisfies all conditions, or others found with them are better"
-
-
-def _is_within(at: datetime, window: Window) -> bool:
-    return (window.start is None or at >= window.start) and (window.stop is None or at < window.stop)
 
 
 def _explained(hit: Hit) -> ExplainedHit:
