@@ -37,6 +37,8 @@ COMMANDS = {
     "ask": CommandInfo(DEMO, "ask.ask", "memory",
         "Ask about what `htm demo` imported last, or what --robot heard, and show the context that a model would get.",
         tenant=DEMO_TENANT),
+    "chat": CommandInfo(DEMO, "chat.command.chat", "memory",
+        "Chat in the terminal with a memory: see what is recalled for each answer, and what leaves working memory."),
     "import": CommandInfo(MEMORY, "importing.import_files", "memory",
         "Import transcripts (JSON lines, LangChain, ChatGPT, Claude Code) or a backup of htm export. Importing twice adds "
         "nothing."),
@@ -150,7 +152,7 @@ def command(name: str) -> Any:
     from . import options
 
     entry = COMMANDS[name]
-    module, _, function = entry.place.partition(".")
+    module, _, function = entry.place.rpartition(".")
     shared = getattr(options, f"{entry.shared}_options")
     run = options.with_options(shared, tenant=entry.tenant)(getattr(import_module(f".{module}", __package__), function))
     alone = typer.Typer(add_completion=False)

@@ -19,6 +19,7 @@ from ..types import Context, Hit, Mention, Recall
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+SHORT_ID = 8  # digits of an id in a table; commands take them for the whole
 MAX_SHOWN = 400  # characters of one memory in a table; --json has all of them
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
