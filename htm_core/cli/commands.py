@@ -25,6 +25,7 @@ class CommandInfo:
     shared: Literal["memory", "database", "tenant", "machine"]
     summary: str
     tenant: str | None = None  # the default of --tenant, if it has one of its own
+    lists: bool = False  # whether it shows a list, so that it has --csv and --table
 
 
 COMMANDS = {
@@ -45,23 +46,23 @@ COMMANDS = {
     "remember": CommandInfo(MEMORY, "memories.remember", "memory",
         "Remember a text."),
     "recall": CommandInfo(MEMORY, "memories.recall", "memory",
-        "Find the memories that answer a question, best first."),
+        "Find the memories that answer a question, best first.", lists=True),
     "evaluate": CommandInfo(MEMORY, "evaluate.evaluate", "memory",
         "Measure recall with your own questions and the memories that should answer them, and explain what was missed."),
     "context": CommandInfo(MEMORY, "memories.context", "memory",
         "Print the context that a model would get from working memory."),
     "list": CommandInfo(MEMORY, "show.list_memories", "memory",
-        "List memories, the newest first."),
+        "List memories, the newest first.", lists=True),
     "show": CommandInfo(MEMORY, "show.show", "memory",
         "Show one memory: its text, tags, mentions, versions, relations, changes and jobs."),
     "timeline": CommandInfo(MEMORY, "memories.timeline", "memory",
-        "Show what was said in order: the latest mentions, or those before or after one."),
+        "Show what was said in order: the latest mentions, or those before or after one.", lists=True),
     "load": CommandInfo(MEMORY, "files.load", "memory",
-        "Load files as memories. Run it again after they have changed: only changes are read."),
+        "Load files as memories. Run it again after they have changed: only changes are read.", lists=True),
     "unload": CommandInfo(MEMORY, "files.unload", "memory",
         "Forget the content of a file, or of every file below a folder."),
     "files": CommandInfo(MEMORY, "files.files", "memory",
-        "Show the files that are loaded."),
+        "Show the files that are loaded.", lists=True),
     "forget": CommandInfo(MEMORY, "forget.forget", "memory",
         "Hide a memory; restore brings it back."),
     "restore": CommandInfo(MEMORY, "forget.restore", "memory",
@@ -73,33 +74,33 @@ COMMANDS = {
     "erase": CommandInfo(MEMORY, "forget.erase", "memory",
         "Erase everything of a --key, a --session or a --user, at once and for good."),
     "audit": CommandInfo(MEMORY, "audit.audit", "memory",
-        "Show what was erased in the tenant, when and by whom, or verify that no entry was changed or taken away."),
+        "Show what was erased in the tenant, when and by whom, or verify that no entry was changed or taken away.", lists=True),
     "stats": CommandInfo(MEMORY, "memories.stats", "memory",
         "Count the memories, the items in working memory and the pending jobs."),
     "tags": CommandInfo(MEMORY, "tags.tags", "memory",
-        "Show tags as a tree, the popular ones, those like a word or related to a tag; add and remove tags."),
+        "Show tags as a tree, the popular ones, those like a word or related to a tag; add and remove tags.", lists=True),
     "related": CommandInfo(MEMORY, "relations.related", "memory",
-        "Show the memories related to one, strongest first, with the edges that lead to them."),
+        "Show the memories related to one, strongest first, with the edges that lead to them.", lists=True),
     "link": CommandInfo(MEMORY, "relations.link", "memory",
         "Add an edge between two memories, or remove it with --weight 0."),
     "changes": CommandInfo(MEMORY, "changes.changes", "memory",
-        "List what newer sayings replaced or contradicted, take one back, or confirm one."),
+        "List what newer sayings replaced or contradicted, take one back, or confirm one.", lists=True),
     "profile": CommandInfo(MEMORY, "tidying.profile", "memory",
-        "Show what is known of a --user by their own words, with where it was said."),
+        "Show what is known of a --user by their own words, with where it was said.", lists=True),
     "tidy": CommandInfo(MEMORY, "tidying.tidy", "memory",
         "Merge memories that say the same, summarise sessions and read the profile; --dry-run shows what it would do."),
     "palace": CommandInfo(MEMORY, "palace.palace", "memory",
-        "Keep verified knowledge in rooms and drawers, and consult it before a model generates an answer."),
+        "Keep verified knowledge in rooms and drawers, and consult it before a model generates an answer.", lists=True),
     "mcp": CommandInfo(MEMORY, "mcp.mcp", "memory",
         "Serve these memories to a client of the Model Context Protocol over stdin and stdout, until it closes stdin."),
     "hook": CommandInfo(MEMORY, "hook.hook", "memory",
         "Answer a hook of a coding agent, whose event is on stdin: wake up when a session starts, and save what was said."),
     "robots": CommandInfo(ADMIN, "groups.robots", "memory",
-        "List the robots of the tenant: when each was last active, its memories, and its working memory."),
+        "List the robots of the tenant: when each was last active, its memories, and its working memory.", lists=True),
     "groups": CommandInfo(ADMIN, "groups.groups", "memory",
-        "List the groups of the tenant: active, standby and lost members, and the tokens in working memory."),
+        "List the groups of the tenant: active, standby and lost members, and the tokens in working memory.", lists=True),
     "jobs": CommandInfo(ADMIN, "jobs.jobs", "memory",
-        "List the pending jobs of these memories, or retry those that were given up."),
+        "List the pending jobs of these memories, or retry those that were given up.", lists=True),
     "worker": CommandInfo(ADMIN, "admin.worker", "database",
         "Do the pending jobs of all tenants, until Ctrl-C or SIGTERM."),
     "reembed": CommandInfo(ADMIN, "admin.reembed", "tenant",
@@ -115,9 +116,9 @@ COMMANDS = {
     "ui": CommandInfo(ADMIN, "ui.ui", "memory",
         "Look into these memories with a browser: prints a link that signs in, once, and serves this machine until Ctrl-C."),
     "tokens": CommandInfo(ADMIN, "tokens.tokens", "memory",
-        "Make, list and revoke the tokens of the HTTP API; a token's secret is shown once."),
+        "Make, list and revoke the tokens of the HTTP API; a token's secret is shown once.", lists=True),
     "doctor": CommandInfo(ADMIN, "doctor.doctor", "tenant",
-        "Check the installation and name the commands that fix it; exits with 1 when something is wrong."),
+        "Check the installation and name the commands that fix it; exits with 1 when something is wrong.", lists=True),
 }  # fmt: skip
 
 
@@ -156,9 +157,10 @@ def command(name: str) -> Any:
     from . import options
 
     entry = COMMANDS[name]
-    module, _, function = entry.place.rpartition(".")
+    module, _, name_of_function = entry.place.rpartition(".")
     shared = getattr(options, f"{entry.shared}_options")
-    run = options.with_options(shared, tenant=entry.tenant)(getattr(import_module(f".{module}", __package__), function))
+    function = getattr(import_module(f".{module}", __package__), name_of_function)
+    run = options.with_options(shared, tenant=entry.tenant, lists=entry.lists)(function)
     alone = typer.Typer(add_completion=False)
     alone.command(name, rich_help_panel=entry.part)(run)
     return typer.main.get_command(alone)
