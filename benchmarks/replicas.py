@@ -8,6 +8,7 @@ It needs the servers that `.ci/servers` obtains, in the directory of HTM_TEST_SE
 from __future__ import annotations
 
 import argparse
+import logging
 import random
 import statistics
 import tempfile
@@ -38,6 +39,7 @@ def main() -> None:
     )
     parser.add_argument("--writers", type=int, default=8)
     chosen = parser.parse_args()
+    logging.disable(logging.WARNING)  # each kill is logged by whoever notices it
     with tempfile.TemporaryDirectory(prefix="htm-replicas-") as folder:
         premises = Path(folder)
         premises.chmod(0o755)
@@ -52,9 +54,8 @@ def main() -> None:
                 replica.remove()
                 primary.remove()
         if chosen.kills:
-            print(
-                f"\n{'replication':14}{'kills':>7}{'acknowledged':>14}{'repeated':>10}{'lost':>6}{'doubled':>9}{'recovery p50':>14}{'max':>8}"
-            )
+            names = f"{'replication':14}{'kills':>7}{'acknowledged':>14}{'repeated':>10}{'lost':>6}{'doubled':>9}"
+            print(f"\n{names}{'recovery p50':>14}{'max':>8}")
         for synchronous in (True, False) if chosen.kills else ():
             pair = Pair(programs.modern(), premises, trusted, synchronous=synchronous)
             try:
@@ -118,11 +119,8 @@ def _causal(primary: Cluster, replica: Cluster, *, pairs: int) -> None:
                 stale += memory.get("key").content != text
                 seconds.append(time.perf_counter() - began)
             share = answered["replica"] / max(1, sum(answered.values()))
-            ranked = sorted(1000 * each for each in seconds)
-            print(
-                f"{lag:>8}{len(seconds):8,}{stale:7}{share:15.0%} {ranked[len(ranked) // 2]:7.1f} ms{ranked[int(len(ranked) * 0.95)]:6.1f} ms",
-                flush=True,
-            )
+            middle, late = _percentiles([1000 * each for each in seconds])
+            print(f"{lag:>8}{len(seconds):8,}{stale:7}{share:15.0%} {middle:7.1f} ms{late:6.1f} ms", flush=True)
         with replica.admin("postgres") as admin:
             admin.execute("alter system reset recovery_min_apply_delay")
             admin.execute("select pg_reload_conf()")
@@ -147,9 +145,15 @@ def _times(primary: Cluster, replica: Cluster, *, reads: int) -> None:
                 seconds[name].append(1000 * (time.perf_counter() - began))
     print(f"\n{'recall on the':>14}{'p50':>9}{'p95':>9}")
     for name, found in seconds.items():
-        ranked = sorted(found)
-        print(f"{name:>14}{ranked[len(ranked) // 2]:6.1f} ms{ranked[int(len(ranked) * 0.95)]:6.1f} ms")
+        middle, late = _percentiles(found)
+        print(f"{name:>14}{middle:6.1f} ms{late:6.1f} ms")
     shutdown()
+
+
+def _percentiles(found: list[float]) -> tuple[float, float]:
+    """The median, and what 95 % do not exceed."""
+    ranked = sorted(found)
+    return ranked[len(ranked) // 2], ranked[int(len(ranked) * 0.95)]
 
 
 if __name__ == "__main__":
