@@ -11,3 +11,6 @@ select pg_catalog.pg_wal_lsn_diff(case when pg_catalog.current_setting('synchron
 -- name: has_written
 -- Before the end of a transaction: one that has only read needs no replica to follow.
 select pg_catalog.pg_current_xact_id_if_assigned() is not null as has_written
+
+-- name: system
+select system_identifier::text as system from pg_catalog.pg_control_system()

@@ -15,6 +15,7 @@ from pydantic import SecretStr
 
 from htm_core import DatabaseUnavailable, InvalidInput, Memory, Settings
 from htm_core.store import replicas
+from htm_core.store.doctor import examine
 from tests.servers import programs
 from tests.servers.cluster import APP, Cluster
 from tests.servers.conftest import NewCluster, Open
@@ -246,6 +247,29 @@ def test_the_password_of_a_replica_is_not_logged(
         assert contents(memory) == {"said"}
     assert "left the replica" in caplog.text
     assert "geheim" not in caplog.text
+
+
+def test_the_doctor_knows_a_replica_its_lag_and_what_is_none(
+    primary: Cluster, replica: Cluster, oldest: Cluster, memory_at: Open
+) -> None:
+    def said(read_url: str) -> tuple[str, str]:
+        """The doctor's finding of a replica: its state, and what it says."""
+        found = examine(
+            primary.dsn(), worker=primary.dsn(), schema="htm", tenant="t", model="m", read_url=SecretStr(read_url)
+        )
+        (finding,) = [each for each in found if each.about == "replica"]
+        return finding.state, finding.says
+
+    assert said(replica.dsn())[0] == "well"
+    replay(replica, on=False)
+    with memory_at(primary.dsn()) as memory:
+        memory.log("s").append([{"role": "tool", "payload": os.urandom(20 << 20), "content": "a scan"}])
+    state, says = said(replica.dsn())
+    assert state == "note"
+    assert "bytes of the log behind" in says
+    assert said(primary.dsn()) == ("wrong", "it is no standby, maybe since it was promoted, so the primary answers all")
+    assert "another server" in said(oldest.dsn())[1]
+    assert "no replica answers" in said("postgresql://app:geheim@127.0.0.1:9/htm")[1]
 
 
 def test_a_replica_of_the_private_server_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
