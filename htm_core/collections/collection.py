@@ -284,6 +284,39 @@ class Collection(Handle):
 
         return self._reading(work)
 
+    def ids(
+        self,
+        *,
+        namespace: Sequence[str] = (),
+        prefix: str = "",
+        limit: int | None = 1_000,
+        after: str | None = None,
+    ) -> list[str]:
+        """The ids in exactly this namespace, without reading the items: those that begin with `prefix`.
+
+        They come in an order of their own, which never changes. To read on, give the last one as `after`; a `limit` of None
+        is all of them.
+        """
+        labels = items_module.check_namespace(namespace)
+        begins = validation.check_characters(prefix, what="prefix") if prefix else ""
+        last = None if after is None else document_id(self.name, labels, items_module.check_id(after, what="after"))
+        page, now = query_module.page(limit, offset=0), self._clock()
+
+        def work(connection: Connection) -> list[str]:
+            standing = store.find(connection, self.name)
+            if standing is None:
+                return []
+            return store.ids(
+                connection, collection=standing.id, namespace=labels, prefix=begins, after=last, limit=page.limit, at=now
+            )
+
+        return self._reading(work)
+
+    def server_time(self) -> datetime:
+        """The time by the database's clock, which is one for all processes and machines."""
+        with self._transaction() as connection:
+            return store.server_time(connection)
+
     def sweep(self) -> int:
         """Delete items that have expired; answers how many. Nobody sees them, even before."""
         for attempt in attempts():
