@@ -7,6 +7,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from functools import partial
+from importlib import import_module
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 
 from docs_site.check import faults
 from tests.docs.markdown import ROOT
+from tests.public_names import PACKAGES
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 MAPPED = re.findall(r"^ +- .*?([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
@@ -49,6 +51,14 @@ def test_the_changelog_and_the_notebooks_are_pages_with_their_pictures(site: Pat
         page = (site / "notebooks" / notebook.stem / "index.html").read_text(encoding="utf-8")
         assert "pip install" in page, notebook.stem
     assert list((site / "notebooks").rglob("*.png"))
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_each_public_name_has_an_anchor_on_a_page_of_the_reference(package: str, site: Path) -> None:
+    pages = "".join(page.read_text(encoding="utf-8") for page in (site / "api").rglob("index.html"))
+    names = import_module(package).__all__
+    assert names
+    assert [name for name in names if f'id="{package}.{name}"' not in pages] == []
 
 
 def test_the_check_names_what_is_broken_or_loaded_from_elsewhere(tmp_path: Path) -> None:
