@@ -7,8 +7,8 @@ import shutil
 import threading
 from collections.abc import Iterator
 from functools import partial
-from importlib import import_module
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
