@@ -13,6 +13,7 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +212,13 @@ def crash_safe_server(url: str | None, home: Path) -> Iterator[None]:
 @pytest.fixture
 def empty_database(database_url: str) -> Iterator[str]:
     """The DSN of a new database on the server under test, dropped afterwards."""
+    with new_database(database_url) as dsn:
+        yield dsn
+
+
+@contextmanager
+def new_database(database_url: str) -> Iterator[str]:
+    """A new database on a server, for as long as the block lasts; gives its DSN."""
     name = f"htm_empty_{uuid.uuid4().hex[:12]}"
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute(f"create database {name}")
