@@ -8,7 +8,7 @@ from datetime import datetime
 
 from ..memory import Memory
 from ..operations.files import chunks_of
-from ..operations.read import latest_sessions, vectors_of
+from ..operations.read import latest_sessions, session_titles, vectors_of
 from ..rules.clusters import clusters, names
 from ..rules.projection import project
 from ..types import Mention, Node
@@ -39,6 +39,14 @@ class MemoryMap:
     without_vector: int
 
 
+@dataclass(frozen=True, slots=True)
+class SessionTitle:
+    """What a session is called: the title that was stored with it, and what a user said first in it, each in one line."""
+
+    title: str | None
+    opening: str | None
+
+
 def map_of(memory: Memory, nodes: Sequence[Node]) -> MemoryMap:
     """The map of these nodes; those that have no vector yet are left out."""
     vectors = vectors_of(memory._engine, [node.id for node in nodes])
@@ -57,6 +65,19 @@ def map_of(memory: Memory, nodes: Sequence[Node]) -> MemoryMap:
 def sessions_of(memory: Memory, *, limit: int) -> list[tuple[str, datetime]]:
     """The sessions in which something was said last, and when; the latest first. What files say is none."""
     return latest_sessions(memory._engine, limit=limit)
+
+
+def titles_of(memory: Memory, sessions: Sequence[str]) -> dict[str, SessionTitle]:
+    """What sessions are called, by their names, as far as this owner sees them."""
+    found = session_titles(memory._engine, list(dict.fromkeys(sessions))) if sessions else {}
+    return {
+        session: SessionTitle(title=_one_line(title), opening=_one_line(opening))
+        for session, (title, opening) in found.items()
+    }
+
+
+def _one_line(text: str | None) -> str | None:
+    return " ".join(text.split()) or None if text else None
 
 
 def file_chunks(memory: Memory, path: str) -> list[Mention]:

@@ -184,6 +184,12 @@ def latest_sessions(engine: Engine, *, limit: int) -> list[tuple[str, datetime]]
     return engine.reading(lambda connection: mentions.latest_sessions(connection, owners=engine.owners, limit=limit))
 
 
+def session_titles(engine: Engine, sessions: Sequence[str]) -> dict[str, tuple[str | None, str | None]]:
+    """Of each session its stored title and what a user said first in it; None where there is none."""
+    with engine.transaction() as connection:
+        return mentions.session_titles(connection, sessions, owners=engine.owners)
+
+
 def who_said(engine: Engine, text: str) -> list[Mention]:
     """Every mention of nodes that contain a text, newest first."""
     wanted = " ".join(validation.check_query(text).split())
