@@ -40,8 +40,7 @@ COMMANDS = {
     "chat": CommandInfo(DEMO, "chat.command.chat", "memory",
         "Chat in the terminal with a memory: see what is recalled for each answer, and what leaves working memory."),
     "import": CommandInfo(MEMORY, "importing.import_files", "memory",
-        "Import transcripts (JSON lines, LangChain, ChatGPT, Claude Code) or a backup of htm export. Importing twice adds "
-        "nothing."),
+        "Import what was said elsewhere (ChatGPT, Claude, Codex, LlamaIndex, …) or a backup. Importing twice adds nothing."),
     "remember": CommandInfo(MEMORY, "memories.remember", "memory",
         "Remember a text."),
     "recall": CommandInfo(MEMORY, "memories.recall", "memory",
