@@ -38,8 +38,7 @@ COMMANDS = {
         "Ask about what `htm demo` imported last, or what --robot heard, and show the context that a model would get.",
         tenant=DEMO_TENANT),
     "import": CommandInfo(MEMORY, "importing.import_files", "memory",
-        "Import transcripts (JSON lines, LangChain, ChatGPT, Claude Code) or a backup of htm export. Importing twice adds "
-        "nothing."),
+        "Import transcripts, a backup of htm export, or another package's database. Importing twice adds nothing."),
     "remember": CommandInfo(MEMORY, "memories.remember", "memory",
         "Remember a text."),
     "recall": CommandInfo(MEMORY, "memories.recall", "memory",
