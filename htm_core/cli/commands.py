@@ -40,7 +40,7 @@ COMMANDS = {
     "chat": CommandInfo(DEMO, "chat.command.chat", "memory",
         "Chat in the terminal with a memory: see what is recalled for each answer, and what leaves working memory."),
     "import": CommandInfo(MEMORY, "importing.import_files", "memory",
-        "Import what was said elsewhere (ChatGPT, Claude, Codex, LlamaIndex, …) or a backup. Importing twice adds nothing."),
+        "Import what was said elsewhere (ChatGPT, Claude, Codex, …), a backup, or another package's database, and never twice."),
     "remember": CommandInfo(MEMORY, "memories.remember", "memory",
         "Remember a text."),
     "recall": CommandInfo(MEMORY, "memories.recall", "memory",

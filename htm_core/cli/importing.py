@@ -22,6 +22,7 @@ from ..store.owner_claims import claim_of
 from ..types import Draft
 from .backup import is_backup_file, read_backup
 from .import_sources import Source, source_of
+from .importing_databases import Choice, CollectionName, DryRun, Kinds, Tables, imported_databases
 from .json_output import print_json
 from .memories import report_pending_vectors
 from .options import CommonOptions
@@ -68,16 +69,29 @@ class ImportedTranscript:
 
 def import_files(
     common: CommonOptions,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files, archives or folders; - is stdin.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...", help="Files, archives, folders, or postgresql://…; - is stdin.", show_default=False
+        ),
+    ],
     format: Annotated[Format, typer.Option("--format", help="Detected by default.")] = Format.auto,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the vectors, or leave them.")] = True,
+    tables: Tables = None,
+    kinds: Kinds = None,
+    collection: CollectionName = None,
+    dry_run: DryRun = False,
 ) -> None:
-    """Import what was said elsewhere (ChatGPT, Claude, Codex, LlamaIndex, …) or a backup. Importing twice adds nothing."""
-    if format is Format.backup or (format is Format.auto and any(map(is_backup_file, files))):
-        for file in files:
+    """Import what was said elsewhere, a backup, or another package's database. Importing twice adds nothing."""
+    chosen = Choice(tables=tables or (), kinds=kinds or (), collection=collection, dry_run=dry_run)
+    if imported_databases(common, files, chosen, wait=wait, then=wait_for_vectors):
+        return
+    paths = list(map(Path, files))
+    if format is Format.backup or (format is Format.auto and any(map(is_backup_file, paths))):
+        for file in paths:
             read_backup(common, file, wait=wait, then=wait_for_vectors)
         return
-    sources = [source_of(file, format=format.value) for file in files]
+    sources = [source_of(file, format=format.value) for file in paths]
     if wait:
         ensure_weights(common)
     with common.memory(works=wait) as memory:

@@ -51,9 +51,9 @@ def examine(
     """Check a database with the logins of the application and of the worker; changes nothing.
 
     `model` is the model that queries of the tenant will use, `roles` what the names of the roles begin with, as in
-    `Settings.roles`. `read_url` names replicas; the one that answers is compared with the database. `walls_key` signs claims where there is a wall between users; a login of the owner reads it. On the embedded
-    server each role is a login of its own, and the account that reaches the socket is
-    trusted. Raises `DatabaseUnavailable` when it cannot be reached.
+    `Settings.roles`. `read_url` names replicas; the one that answers is compared with the database. `walls_key` signs claims
+    where there is a wall between users; a login of the owner reads it. On the embedded server each role is a login of its own, and
+    the account that reaches the socket is trusted. Raises `DatabaseUnavailable` when it cannot be reached.
     """
     conninfo, worker = as_secret(conninfo), as_secret(worker)
     with _connected(conninfo) as connection:
