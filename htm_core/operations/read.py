@@ -15,6 +15,7 @@ from ..rules.filters.filters import compile_where
 from ..rules.identity import ANONYMOUS, looks_like_id
 from ..rules.text.tags import normalize_all
 from ..store import jobs, keys, mentions, nodes, tenants
+from ..store import working as working_store
 from ..store.database import Connection
 from ..types import Mention, Node, Robot, SpanCounts, Stats, TimeframeLike, UserSize
 
@@ -232,3 +233,11 @@ def vectors_of(engine: Engine, ids: Sequence[str]) -> dict[str, Any]:
     with engine.transaction() as connection:
         found = nodes.vectors(connection, [UUID(id) for id in ids], owners=engine.owners)
     return {str(id): vector for id, vector in found.items()}
+
+
+def working_history(
+    engine: Engine, turns: Mapping[str, tuple[int, int]], *, first: int, limit: int
+) -> list[working_store.NotedChange]:
+    """What working memory recalled and evicted in sessions of this owner, each from one turn to another."""
+    with engine.transaction() as connection:
+        return working_store.history(connection, owner=engine.owner, turns=turns, first=first, limit=limit)
