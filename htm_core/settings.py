@@ -146,6 +146,10 @@ class Settings(BaseModel):
     expired_grace: timedelta = Field(
         default=timedelta(days=30), description="how long after it has expired a memory is deleted for good"
     )
+    working_history: timedelta = Field(
+        default=timedelta(days=30),
+        description="how long it is kept what working memory recalled and evicted at each turn; 0: it is not recorded",
+    )
     validity_words: bool = Field(
         default=True, description='read when a memory holds from words in it such as "until Friday"'
     )
@@ -176,7 +180,7 @@ class Settings(BaseModel):
                 raise ValueError(f"expected lengths of time above 0, got {length} for {name!r}")
         return given
 
-    @field_validator("expired_grace")
+    @field_validator("expired_grace", "working_history")
     @classmethod
     def _is_not_negative(cls, given: timedelta) -> timedelta:
         if given < timedelta(0):

@@ -307,7 +307,13 @@ class Collection(Handle):
             if standing is None:
                 return []
             return store.ids(
-                connection, collection=standing.id, namespace=labels, prefix=begins, after=last, limit=page.limit, at=now
+                connection,
+                collection=standing.id,
+                namespace=labels,
+                prefix=begins,
+                after=last,
+                limit=page.limit,
+                at=now,
             )
 
         return self._reading(work)

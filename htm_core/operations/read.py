@@ -15,6 +15,7 @@ from ..rules.filters.filters import compile_where
 from ..rules.identity import ANONYMOUS, looks_like_id
 from ..rules.text.tags import normalize_all
 from ..store import jobs, keys, mentions, nodes, tenants
+from ..store import working as working_store
 from ..store.database import Connection
 from ..types import Mention, Node, Robot, SpanCounts, Stats, TimeframeLike, UserSize
 
@@ -186,8 +187,7 @@ def latest_sessions(engine: Engine, *, limit: int) -> list[tuple[str, datetime]]
 
 def session_titles(engine: Engine, sessions: Sequence[str]) -> dict[str, tuple[str | None, str | None]]:
     """Of each session its stored title and what a user said first in it; None where there is none."""
-    with engine.transaction() as connection:
-        return mentions.session_titles(connection, sessions, owners=engine.owners)
+    return engine.reading(lambda connection: mentions.session_titles(connection, sessions, owners=engine.owners))
 
 
 def who_said(engine: Engine, text: str) -> list[Mention]:
@@ -254,3 +254,11 @@ def vectors_of(engine: Engine, ids: Sequence[str]) -> dict[str, Any]:
     """One vector of each of these nodes that has one, as numpy has it."""
     found = engine.reading(lambda connection: nodes.vectors(connection, [UUID(id) for id in ids], owners=engine.owners))
     return {str(id): vector for id, vector in found.items()}
+
+
+def working_history(
+    engine: Engine, turns: Mapping[str, tuple[int, int]], *, first: int, limit: int
+) -> list[working_store.NotedChange]:
+    """What working memory recalled and evicted in sessions of this owner, each from one turn to another."""
+    with engine.transaction() as connection:
+        return working_store.history(connection, owner=engine.owner, turns=turns, first=first, limit=limit)
