@@ -263,6 +263,7 @@ class Collection(Handle):
         page, now = query_module.page(limit, offset=offset), self._clock()
 
         def work(connection: Connection) -> list[tuple[str, ...]]:
+            """Read it in one transaction."""
             standing = store.find(connection, self.name)
             if standing is None:
                 return []
@@ -279,6 +280,7 @@ class Collection(Handle):
         filters = self._filters(where, on=on, namespace=namespace, ids=None, references=None)
 
         def work(connection: Connection) -> int:
+            """Read it in one transaction."""
             standing = store.find(connection, self.name)
             return store.count(connection, filters, collection=standing.id) if standing else 0
 
@@ -303,6 +305,7 @@ class Collection(Handle):
         page, now = query_module.page(limit, offset=0), self._clock()
 
         def work(connection: Connection) -> list[str]:
+            """Read it in one transaction."""
             standing = store.find(connection, self.name)
             if standing is None:
                 return []
@@ -426,6 +429,7 @@ class Collection(Handle):
     ) -> list[CollectionHit]:
 
         def work(connection: Connection) -> list[CollectionHit]:
+            """Read it in one transaction."""
             standing = store.find(connection, self.name)
             if standing is None or page.limit == 0:
                 return []

@@ -60,6 +60,7 @@ class Backup:
         with TemporaryFile("w+", encoding="utf-8", newline="") as whole:
 
             def work(connection: Connection) -> BackedUp:
+                """Read it in one transaction."""
                 whole.seek(0)
                 whole.truncate()
                 return self._write(connection, whole, progress)

@@ -113,6 +113,7 @@ def _answers(engine: Engine, query: RecallQuery, asking: Sequence[Hit]) -> list[
         return []
 
     def work(connection: Connection) -> tuple[list[search.Answered], dict[UUID, Node]]:
+        """Read it in one transaction."""
         rows = search.following(connection, [UUID(id) for id in said], query=query)
         rows = [row for row in rows if not only_asks(row.mention.content)]
         owners = sorted({row.owner for row in rows})

@@ -47,6 +47,7 @@ def _get_now(engine: Engine, id_or_key: str) -> dict[UUID, Node]:
     """The node that is meant now. A key that was revised between its look-up and that of its node is looked up again."""
 
     def work(connection: Connection) -> dict[UUID, Node]:
+        """Read it in one transaction."""
         found: dict[UUID, Node] = {}
         for _ in range(LOOK_UPS):
             node = find(engine, connection, id_or_key)
@@ -62,6 +63,7 @@ def _get_as_of(engine: Engine, id_or_key: str, *, as_of: datetime) -> dict[UUID,
     name = validation.check_name(id_or_key, what="id or key")
 
     def work(connection: Connection) -> dict[UUID, Node]:
+        """Read it in one transaction."""
         if looks_like_id(name):
             return nodes.read(connection, [UUID(name)], owners=engine.owners, as_of=as_of)
         value = keys.find_as_of(connection, name, owners=engine.owners, as_of=as_of)
@@ -78,6 +80,7 @@ def history(engine: Engine, key: str) -> list[Node]:
     name = validation.check_key(key)
 
     def work(connection: Connection) -> list[Node]:
+        """Read it in one transaction."""
         versions = keys.history(connection, name, owners=engine.owners)
         found = nodes.read(connection, [node for node, _ in versions], owners=engine.owners)
         return [replace(found[node], version=version) for node, version in versions if node in found]
@@ -111,6 +114,7 @@ def page(
     cursor = None if after is None else validation.check_id(after, what="after")
 
     def work(connection: Connection) -> list[Node]:
+        """Read it in one transaction."""
         if cursor is not None and not nodes.exists(connection, cursor, owners=engine.owners):
             raise _gone("after", cursor)
         ids = nodes.list_ids(
@@ -150,6 +154,7 @@ def timeline(
         validation.check_time(as_of, what="as_of")
 
     def work(connection: Connection) -> list[Mention]:
+        """Read it in one transaction."""
         if given:
             known = mentions.existing(connection, list(given.values()), owners=owners, owner_prefix=owner_prefix)
             for what, id in given.items():
@@ -195,6 +200,7 @@ def who_said(engine: Engine, text: str) -> list[Mention]:
     wanted = " ".join(validation.check_query(text).split())
 
     def work(connection: Connection) -> list[Mention]:
+        """Read it in one transaction."""
         said = nodes.containing(connection, wanted, owners=engine.owners)
         return mentions.of_nodes(connection, said, owners=engine.owners)
 
