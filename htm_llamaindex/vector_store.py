@@ -68,7 +68,7 @@ class HTMVectorStore(BasePydanticVectorStore):
     ) -> None:
         url = as_secret(url)
         check_alone(memory, tenant=tenant, url=url)
-        warn_of_user(memory, log=_log)
+        warn_of_user(memory, of=type(self).__name__, log=_log)
         super().__init__(
             collection=Collection.check_name(collection),
             tenant=tenant if memory is None else memory.tenant,

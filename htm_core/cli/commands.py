@@ -59,11 +59,10 @@ COMMANDS = {
             'htm chat "Where did I park?" --json',
         )),
     "import": CommandInfo(MEMORY, "importing.import_files", "memory",
-        "Import transcripts (JSON lines, LangChain, ChatGPT, Claude Code) or a backup of htm export. Importing twice adds "
-        "nothing.",
+        "Import what was said elsewhere (ChatGPT, Claude, Codex, …), a backup, or another package's database, and never twice.",
         examples=(
-            'htm import talk.jsonl conversations.json',
-            'htm import notes.txt --format text --user ann',
+            'htm import conversations.zip',
+            'htm import talk.jsonl notes.txt --user ann',
         )),
     "remember": CommandInfo(MEMORY, "memories.remember", "memory",
         "Remember a text.",

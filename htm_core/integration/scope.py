@@ -61,14 +61,15 @@ def check_session(session: str | None) -> str | None:
 _warned: set[str] = set()  # the loggers that have warned of a user's memory
 
 
-def warn_of_user(memory: Memory | None, *, log: logging.Logger) -> None:
-    """Say once for each logger that a collection belongs to the tenant, to whoever gives a vector store a user's memory."""
+def warn_of_user(memory: Memory | None, *, of: str, log: logging.Logger) -> None:
+    """Say once for each logger that a collection belongs to the tenant, to whoever gives a user's memory to the store `of`."""
     if memory is None or memory.user is None or is_anonymous(memory.user) or log.name in _warned:
         return
     _warned.add(log.name)
     log.warning(
-        "a collection belongs to the tenant: every user of it reads what is put into HTMVectorStore, whatever user the memory "
-        "has; give each user a collection of their own, or a tenant"
+        "a collection belongs to the tenant: every user of it reads what is put into %s, whatever user the memory has; "
+        "give each user a name of their own there, or a tenant",
+        of,
     )
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
 from rich.cells import cell_len
 
-from htm_core import Memory
+from htm_core import Memory, Settings
 from htm_core.cli.commands import COMMANDS, command
 from htm_core.cli.listing import Column, csv_text, print_csv, print_table
 from tests.cli.conftest import Answer, Htm
-from tests.conftest import Make
+from tests.conftest import SETTINGS, Make
+from tests.stand_ins import HashEmbedder
 
 LISTS = [name for name, each in COMMANDS.items() if each.lists]
 HOSTILE = ("=1+1", "+1", "-1", "@SUM(A1)", " =1", "\t=1", "\uff1d1", "\r=1")
@@ -27,8 +29,12 @@ def rows_of(done: Answer) -> list[dict[str, str]]:
 
 @pytest.fixture
 def filled(make: Make) -> Iterator[Memory]:
-    """A memory with something in every list: shared by nobody, so each test's own."""
-    with make(user="ann", session="a session with a rather long name, of a day in May") as memory:
+    """A memory with something in every list, and a job that no worker of this process does meanwhile."""
+    idle = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})
+    alone = HashEmbedder(name=f"alone-{uuid.uuid4().hex[:8]}")
+    with make(
+        settings=idle, embedder=alone, user="ann", session="a session with a rather long name, of a day in May"
+    ) as memory:
         first = memory.remember(
             "I live in Lisbon.", role="user", name="Ann of a rather long name", tags=["place:lisbon"]
         )
@@ -47,7 +53,7 @@ def test_every_command_that_lists_has_the_three_forms_and_no_other_has_csv() -> 
 
 
 CALLS = [
-    ("recall", "Where do I live?"), ("list",), ("timeline",), ("tags", "popular"), ("related", "{0}"), ("jobs",), ("robots",),
+    ("recall", "Where do I live?"), ("list",), ("timeline",), ("tags", "popular"), ("related", "{0}"), ("jobs", "--kind", "embed"), ("robots",),
     ("profile",), ("changes",), ("files",), ("audit",), ("tokens",), ("groups",), ("palace", "look"),
 ]  # fmt: skip
 
