@@ -14,18 +14,20 @@ from ..errors import InvalidInput, NotFound, StorageError
 from ..memory import Memory
 from ..store.foreign.database import BATCH, ForeignDatabase, ForeignTable, open_foreign
 from ..types import EmbedderLike
-from .destinations import DocumentWriter, RowWriter
-from .langchain_postgres import PGVectorStoreTables
-from .parts import ForeignDocument, ForeignPart, ForeignRow, Importer, NotUnderstood
-from .vectors import SAMPLE, VectorModel, model_of
+from .destinations import DocumentWriter, LogWriter, MemoryWriter, RowWriter
+from .langchain_postgres import ChatMessageHistories, PGVectorCollections, PGVectorStoreTables
+from .parts import ForeignDocument, ForeignMemory, ForeignPart, ForeignRow, Importer, NotUnderstood
+from .vectors import SAMPLE, VectorModel, model_of, own_model
 
-IMPORTERS: Sequence[Importer] = (PGVectorStoreTables(),)
+IMPORTERS: Sequence[Importer] = (
+    PGVectorStoreTables(), PGVectorCollections(), ChatMessageHistories(),
+)  # fmt: skip
 KINDS = tuple(each.kind for each in IMPORTERS)
 # So many rows that were left out are shown with their reason; all are counted.
 EXAMPLES = 5
 SHOWN_TABLES = 30
 
-Progress = Callable[[str, int, int], None]
+Progress = Callable[[str, int, int | None], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,9 +104,15 @@ def import_database(
             _import(memory, database, importer, part, models[id(part)], dry_run=dry_run, progress=progress)
             for importer, part in parts
         ]
-        understood = {id(part.table) for _, part in parts} | {id(t) for _, part in parts for t in part.tables.values()}
-        others = tuple(str(table) for table in database.tables if id(table) not in understood) if not tables else ()
+        others = () if tables or kinds else _others(memory, database, [part for _, part in parts])
     return DatabaseImport(dry_run=dry_run, tables=tuple(done), others=others)
+
+
+def _others(memory: Memory, database: ForeignDatabase, parts: Sequence[ForeignPart]) -> tuple[str, ...]:
+    """The tables that belong to no part, and not to a memory either."""
+    understood = [part.table for part in parts] + [table for part in parts for table in part.tables.values()]
+    own = memory._engine.settings.schema_
+    return tuple(str(table) for table in database.tables if table not in understood and table.schema != own)
 
 
 def recognised(
@@ -114,13 +122,12 @@ def recognised(
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown:
         raise InvalidInput(f"expected a kind of {', '.join(KINDS)}; got {unknown[0]!r:.80}")
-    wanted = [_table(database, name) for name in tables]
     importers = [each for each in IMPORTERS if not kinds or each.kind in kinds]
-    named = wanted if len(kinds) == 1 else ()
+    wanted = [_table(database, name) for name in tables]
     found = [
         (importer, part)
         for importer in importers
-        for part in importer.recognise(database, named=named)
+        for part in _parts(importer, database, wanted if len(kinds) == 1 else ())
         if not wanted or part.table in wanted
     ]
     _check_found(database, found, wanted, importers, said=len(kinds) == 1)
@@ -131,6 +138,13 @@ def recognised(
             "it, or name the tables to import"
         )
     return found
+
+
+def _parts(importer: Importer, database: ForeignDatabase, said: Sequence[ForeignTable]) -> list[ForeignPart]:
+    """What an importer recognises; tables of which the kind was said may have columns of other names."""
+    if isinstance(importer, PGVectorStoreTables) and said:
+        return [part for table in said if (part := importer.part_of(table)) is not None]
+    return importer.recognise(database)
 
 
 def _check_found(
@@ -198,20 +212,17 @@ def _model(
     memory: Memory, database: ForeignDatabase, importer: Importer, part: ForeignPart, given: EmbedderLike | None
 ) -> VectorModel:
     """The model of a part's vectors, by its first rows; nothing is written before all are known."""
-    first = list(islice(importer.rows(database, part), BATCH))
-    rows = [row for row in first if isinstance(row, ForeignDocument) and row.item.vector is not None]
-    sample = [
-        (row.embedded, row.item.vector) for row in rows if row.embedded and row.embedded.strip() and row.item.vector
-    ][:SAMPLE]
+    if not part.named or part.destination == "log":
+        return VectorModel(None)
+    first = islice(importer.rows(database, part), BATCH)
+    rows = [row for row in first if isinstance(row, ForeignDocument | ForeignMemory) and row.vector is not None]
     if not rows:
         return VectorModel(None)
-    return model_of(
-        sample,
-        given=given,
-        own=memory._engine.embedder,
-        table=str(part.table),
-        dimension=len(rows[0].item.vector or ()),
-    )
+    sample = [(row.embedded, row.vector) for row in rows if row.embedded and row.embedded.strip() and row.vector]
+    own, dimension = memory._engine.embedder, len(rows[0].vector or ())
+    if part.destination == "memories":
+        return own_model(sample[:SAMPLE], own=own, dimension=dimension)
+    return model_of(sample[:SAMPLE], given=given, own=own, table=str(part.table), dimension=dimension)
 
 
 def _import(
@@ -239,14 +250,24 @@ def _import(
         if progress is not None:
             progress(str(part.table), done, total)
     return ImportedTable(
-        kind=part.kind, table=str(part.table), into=f"collection {part.into}", model=model.name, rows=done,
+        kind=part.kind, table=str(part.table), into=_place(part), model=model.name, rows=done,
         imported=imported, changed=changed, known=known, skipped=sum(reasons.values()), reasons=dict(reasons),
         examples=tuple(examples),
     )  # fmt: skip
 
 
 def _writer(memory: Memory, part: ForeignPart, model: VectorModel) -> RowWriter:
+    if part.destination == "log":
+        return LogWriter(memory)
+    if part.destination == "memories":
+        return MemoryWriter(memory, model)
     return DocumentWriter(memory, part.into, model)
+
+
+def _place(part: ForeignPart) -> str:
+    """Where a part goes, in words."""
+    words = {"store": "the items of HTMStore", "log": "the logs of its sessions", "memories": "memories"}
+    return words.get(part.destination, f"collection {part.into}")
 
 
 def _batches(rows: Iterator[ForeignRow]) -> Iterator[list[ForeignRow]]:

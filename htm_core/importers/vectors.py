@@ -57,6 +57,15 @@ def model_of(
     return VectorModel(own.name, own)
 
 
+def own_model(sample: Sample, *, own: CheckedEmbedder, dimension: int) -> VectorModel:
+    """The memory's own model if it made the vectors; else none, and they are not kept."""
+    try:
+        _check(sample, own, table="", dimension=dimension)
+    except (DimensionMismatch, ModelError):
+        return VectorModel(None)
+    return VectorModel(own.name, own)
+
+
 def similarity(one: Sequence[float], other: Sequence[float]) -> float:
     """The cosine of two vectors; 1 for two without a direction, 0 where only one has none."""
     length = math.hypot(*one) * math.hypot(*other)
