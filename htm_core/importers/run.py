@@ -18,12 +18,13 @@ from .destinations import DocumentWriter, LogWriter, MemoryWriter, RowWriter
 from .langchain_postgres import ChatMessageHistories, PGVectorCollections, PGVectorStoreTables
 from .langgraph import PostgresSavers, PostgresStores
 from .llama_index import PGVectorStoreNodes, PostgresChatStores
+from .mem0 import Mem0Collections
 from .parts import ForeignDocument, ForeignMemory, ForeignPart, ForeignRow, Importer, NotUnderstood
 from .vectors import SAMPLE, VectorModel, model_of, own_model
 
 IMPORTERS: Sequence[Importer] = (
     PGVectorStoreTables(), PGVectorCollections(), ChatMessageHistories(), PGVectorStoreNodes(), PostgresChatStores(),
-    PostgresStores(), PostgresSavers(),
+    PostgresStores(), PostgresSavers(), Mem0Collections(),
 )  # fmt: skip
 KINDS = tuple(each.kind for each in IMPORTERS)
 # So many rows that were left out are shown with their reason; all are counted.
