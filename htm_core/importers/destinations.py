@@ -131,11 +131,24 @@ class MemoryWriter:
         """Remember those with new ids, and those with another text."""
         outcome = BatchOutcome()
         memories = [row for row in rows if isinstance(row, ForeignMemory)]
-        for user, some in groupby(memories, key=lambda row: row.user):
-            own = self._memory if user is None else self._memory.of(user=user)
+        for (user, robot), some in groupby(memories, key=lambda row: (row.user, row.robot)):
+            own = self._memory_of(robot)
+            own = own if user is None else own.of(user=user)
             drafts = [row.draft if self._keeps else replace(row.draft, vector=None) for row in some]
             self._remember(own, drafts, outcome, dry_run=dry_run)
         return outcome
+
+    def _memory_of(self, robot: str | None) -> Memory:
+        """The memory of another robot, with the same options."""
+        if robot is None or robot == self._memory.robot:
+            return self._memory
+        given = self._memory._options
+        return Memory(
+            robot, url=given.url, tenant=given.tenant, user=given.user, session=given.session, budget=given.budget,
+            policy=given.policy, embedder=given.embedder, embed=given.embed, tokenizer=given.tokenizer,
+            tagger=given.tagger, propositioner=given.propositioner, redactor=given.redactor, judge=given.judge,
+            settings=given.settings, clock=given.clock,
+        )  # fmt: skip
 
     def _remember(self, own: Memory, drafts: Sequence[Draft], outcome: BatchOutcome, *, dry_run: bool) -> None:
         engine = own._engine

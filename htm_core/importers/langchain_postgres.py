@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from ..errors import InvalidInput
@@ -56,7 +56,7 @@ class PGVectorStoreTables:
         """How many documents the table has."""
         return database.count(part.table)
 
-    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Iterator[ForeignRow]:
+    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
         """The documents in the order of their ids; single columns of metadata are put back into it, as the store does."""
         statement = "documents" if "metadata" in part.columns else "documents_without_metadata"
         found = database.read(SQL, statement, tables={"table": part.table}, columns=part.columns, further=part.further)
@@ -101,7 +101,7 @@ class PGVectorCollections:
         """How many documents the collection has."""
         return database.count(part.table, SQL, "count_embeddings", **part.parameters)
 
-    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Iterator[ForeignRow]:
+    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
         """The documents in the order of their ids."""
         tables = {"table": part.table}
         for row in database.read(SQL, "embeddings", tables=tables, columns=part.columns, **part.parameters):
@@ -132,7 +132,7 @@ class ChatMessageHistories:
         """How many messages the table has."""
         return database.count(part.table)
 
-    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Iterator[ForeignRow]:
+    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
         """The messages by session, in the order in which they were added."""
         statement = "messages" if part.table.has("created_at") else "messages_without_time"
         yield from distinct_ids(

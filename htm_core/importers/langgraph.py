@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -44,7 +44,7 @@ class PostgresStores:
         """How many items the store has."""
         return database.count(part.table)
 
-    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Iterator[ForeignRow]:
+    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
         """The items by namespace and key; what has expired is left out."""
         statement = "items_with_vectors" if "vectors" in part.tables else "items"
         for row in database.read(SQL, statement, tables={"table": part.table, **part.tables}):
@@ -70,7 +70,7 @@ class PostgresSavers:
     def count(self, database: ForeignDatabase, part: ForeignPart) -> None:
         """How many messages there are is known at the end."""
 
-    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Iterator[ForeignRow]:
+    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
         """The messages by thread, in their order, each with the time of the first checkpoint that has it."""
         thread = _Thread("")
         for row in database.read(SQL, "messages", tables={"table": part.table, "blobs": part.tables["blobs"]}):

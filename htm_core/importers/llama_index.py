@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 
 from ..integration.documents import jsonb_metadata
 from ..store.foreign.database import ForeignDatabase, ForeignTable
@@ -34,7 +34,7 @@ class PGVectorStoreNodes:
         """How many nodes the table has; one that was added twice counts once."""
         return database.count(part.table, SQL, "count_nodes")
 
-    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Iterator[ForeignRow]:
+    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
         """The nodes in the order of their ids, as HTMVectorStore keeps them."""
         for row in database.read(SQL, "nodes", tables={"table": part.table}):
             yield _node(row["id"], row["content"], row["metadata"], row["embedding"])
@@ -60,7 +60,7 @@ class PostgresChatStores:
         """How many messages the table has."""
         return database.count(part.table, SQL, "count_messages")
 
-    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Iterator[ForeignRow]:
+    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
         """The messages by conversation, in their order."""
         yield from distinct_ids(
             llamaindex_message(message, session=row["session"], where=f"{row['session']}, message {at}")

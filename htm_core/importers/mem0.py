@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -43,7 +43,7 @@ class Mem0Collections:
         """How many memories the table has."""
         return database.count(part.table)
 
-    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Iterator[ForeignRow]:
+    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
         """The memories by user, in the order in which they were made."""
         for row in database.read(SQL, "memories", tables={"table": part.table}):
             yield _memory(row["id"], row["payload"], row["embedding"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol, TypeAlias
@@ -59,10 +59,11 @@ class ForeignMessage:
 
 @dataclass(frozen=True, slots=True)
 class ForeignMemory:
-    """Something to remember, and whose memory it is; None is the importing memory's own user."""
+    """Something to remember, whose memory it is, and who remembers it; None is the importing memory's own user or robot."""
 
     user: str | None
     draft: Draft
+    robot: str | None = None
 
     @property
     def embedded(self) -> str:
@@ -98,5 +99,5 @@ class Importer(Protocol):
     def count(self, database: ForeignDatabase, part: ForeignPart) -> int | None:
         """How many rows `rows` gives; None when that is only known at the end."""
 
-    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Iterator[ForeignRow]:
+    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
         """The rows of a part, always in the same order."""

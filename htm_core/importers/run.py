@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -20,11 +21,12 @@ from .langgraph import PostgresSavers, PostgresStores
 from .llama_index import PGVectorStoreNodes, PostgresChatStores
 from .mem0 import Mem0Collections
 from .parts import ForeignDocument, ForeignMemory, ForeignPart, ForeignRow, Importer, NotUnderstood
+from .ruby_htm import RubyHTM
 from .vectors import SAMPLE, VectorModel, model_of, own_model
 
 IMPORTERS: Sequence[Importer] = (
     PGVectorStoreTables(), PGVectorCollections(), ChatMessageHistories(), PGVectorStoreNodes(), PostgresChatStores(),
-    PostgresStores(), PostgresSavers(), Mem0Collections(),
+    PostgresStores(), PostgresSavers(), Mem0Collections(), RubyHTM(),
 )  # fmt: skip
 KINDS = tuple(each.kind for each in IMPORTERS)
 # So many rows that were left out are shown with their reason; all are counted.
@@ -218,7 +220,8 @@ def _model(
     """The model of a part's vectors, by its first rows; nothing is written before all are known."""
     if not part.named or part.destination == "log":
         return VectorModel(None)
-    first = islice(importer.rows(database, part), BATCH)
+    with closing(importer.rows(database, part)) as every:
+        first = list(islice(every, BATCH))
     rows = [row for row in first if isinstance(row, ForeignDocument | ForeignMemory) and row.vector is not None]
     if not rows:
         return VectorModel(None)
