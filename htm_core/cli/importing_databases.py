@@ -78,7 +78,8 @@ def _import(
     works = wait and not choice.dry_run
     with open_foreign(address) as database:  # what is wrong with it is said before weights are downloaded
         parts = [part for _, part in recognised(database, tables=choice.tables, kinds=choice.kinds)]
-    if works and any(part.destination in ("log", "memories") for part in parts):
+    speaks = any(part.destination in ("log", "memories") for part in parts)  # and is embedded then
+    if works and speaks:
         ensure_weights(own)
     with own.memory(works=works) as memory:
         with progress_bar() as progress:
@@ -88,13 +89,13 @@ def _import(
                 """One bar for each table."""
                 if table not in tasks:
                     tasks[table] = progress.add_task(f"Importing {table}", total=total)
-                progress.update(tasks[table], completed=done)
+                progress.update(tasks[table], total=total, completed=done)  # one table may have several collections
 
             done = import_database(
                 memory, address, tables=choice.tables, kinds=choice.kinds, collection=choice.collection,
                 embedder=embedder, dry_run=choice.dry_run, progress=show,
             )  # fmt: skip
-        if works and memory.stats().pending_jobs:
+        if works and speaks:
             then(memory)
     if common.json:
         print_json(done)

@@ -16,6 +16,7 @@ from ..rules.identity import document_id, is_anonymous, node_id
 from ..rules.redaction.values import redact_draft, redact_item
 from ..store import collections as store
 from ..store import mentions
+from ..store.owner_claims import claim_of
 from ..types import CollectionHit, CollectionItem, Draft
 from .parts import ForeignDocument, ForeignMemory, ForeignMessage, ForeignRow, NotUnderstood
 from .vectors import SAME, VectorModel, similarity
@@ -172,7 +173,8 @@ class MemoryWriter:
 def _known(memory: Memory, ids: Sequence[tuple[str, str]]) -> dict[tuple[str, str], UUID | None]:
     """Which (session, id) a memory has already, each with its node."""
     engine = memory._engine
-    with engine.transaction() as connection:
+    # Not a transaction of the engine, which would make the tenant's rows, also for a dry run.
+    with engine.database.transaction(engine.tenant, claim=claim_of(engine.owner)) as connection:
         return mentions.nodes_of_ids(connection, ids, owner=engine.owner)
 
 

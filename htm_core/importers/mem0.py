@@ -29,7 +29,11 @@ class Mem0Collections:
     def recognise(self, database: ForeignDatabase) -> list[ForeignPart]:
         """The tables with exactly its columns; its table of entities, which are no memories, belongs to the one of the memories."""
         tables = [
-            table for table in database.tables if [each.name for each in table.columns] == ["id", "vector", "payload"]
+            table
+            for table in database.tables
+            if [each.name for each in table.columns] == ["id", "vector", "payload"]
+            and table.columns[1].is_vector
+            and table.columns[2].type == "jsonb"
         ]
         found = []
         for table in tables:

@@ -32,6 +32,8 @@ KINDS = tuple(each.kind for each in IMPORTERS)
 # So many rows that were left out are shown with their reason; all are counted.
 EXAMPLES = 5
 SHOWN_TABLES = 30
+# Among so many rows with vectors, texts are looked for that can be embedded again.
+LOOKED_AT = 20
 
 Progress = Callable[[str, int, int | None], None]
 
@@ -87,7 +89,7 @@ def import_database(
     Args:
         memory: Where it goes. Chat histories and memories become its user's; of one without a user, each session's own.
         url: The address of the other database, also in SQLAlchemy's form, with a driver.
-        tables: Only these, as "name" or "schema.name".
+        tables: Only these, as "name" or "schema.name"; collections of `PGVector` by their own names, too.
         kinds: Only these, of `htm_core.importers.KINDS`. One kind with `tables` also takes tables whose columns have other names.
         collection: The name of the collection, where there is one table of documents; by default the table's.
         embedder: The model that made the vectors, or the name under which its vectors are stored; by default the memory's own,
@@ -129,14 +131,20 @@ def recognised(
     if unknown:
         raise InvalidInput(f"expected a kind of {', '.join(KINDS)}; got {unknown[0]!r:.80}")
     importers = [each for each in IMPORTERS if not kinds or each.kind in kinds]
-    wanted = [_table(database, name) for name in tables]
-    found = [
+    wanted = {name: _table(database, name) for name in tables}
+    named = [table for table in wanted.values() if table is not None]
+    every = [
         (importer, part)
         for importer in importers
-        for part in _parts(importer, database, wanted if len(kinds) == 1 else ())
-        if not wanted or part.table in wanted
+        for part in _parts(importer, database, named if len(kinds) == 1 else ())
     ]
-    _check_found(database, found, wanted, importers, said=len(kinds) == 1)
+    found = [(importer, part) for importer, part in every if not wanted or part.table in named or _name(part) in wanted]
+    collections = {_name(part) for _, part in every}
+    lost = next((name for name, table in wanted.items() if table is None and name not in collections), None)
+    if lost is not None:
+        seen = ", ".join([*map(str, database.tables[:SHOWN_TABLES]), *sorted(filter(None, collections))]) or "none"
+        raise NotFound(f"expected a table of this database, got {lost!r:.80}; it has {seen}")
+    _check_found(database, found, named, importers, said=len(kinds) == 1)
     hidden = next((part.table for _, part in found if not part.table.readable), None)
     if hidden is not None:
         raise StorageError(
@@ -180,15 +188,18 @@ def _check_found(
         )
 
 
-def _table(database: ForeignDatabase, name: str) -> ForeignTable:
+def _table(database: ForeignDatabase, name: str) -> ForeignTable | None:
+    """The table of a name, or None."""
     found = [each for each in database.tables if name in (each.name, f"{each.schema}.{each.name}")]
-    if not found:
-        seen = ", ".join(map(str, database.tables[:SHOWN_TABLES])) or "none"
-        raise NotFound(f"expected a table of this database, got {name!r:.80}; it has {seen}")
     if len(found) > 1:
         both = " and ".join(f"{each.schema}.{each.name}" for each in found)
         raise InvalidInput(f"expected one table, but {name!r:.80} stands for {both}; name it with its schema")
-    return found[0]
+    return found[0] if found else None
+
+
+def _name(part: ForeignPart) -> str | None:
+    """The name of a collection that shares its table with others; it can be chosen like a table."""
+    return part.into if part.parameters else None
 
 
 def _named(part: ForeignPart, collection: str | None) -> ForeignPart:
@@ -221,8 +232,8 @@ def _model(
     if not part.named or part.destination == "log":
         return VectorModel(None)
     with closing(importer.rows(database, part)) as every:
-        first = list(islice(every, BATCH))
-    rows = [row for row in first if isinstance(row, ForeignDocument | ForeignMemory) and row.vector is not None]
+        having = (row for row in every if isinstance(row, ForeignDocument | ForeignMemory) and row.vector is not None)
+        rows = list(islice(having, LOOKED_AT))
     if not rows:
         return VectorModel(None)
     sample = [(row.embedded, row.vector) for row in rows if row.embedded and row.embedded.strip() and row.vector]

@@ -8,6 +8,7 @@ from langchain_core.messages import messages_to_dict
 from htm_core import InvalidInput, Memory
 from htm_core.importers import import_database
 from htm_core.importers import run as run_module
+from htm_core.store import tenants
 from htm_langchain import HTMChatMessageHistory, HTMVectorStore
 from tests.conftest import Make
 from tests.importers import peers
@@ -36,6 +37,12 @@ def test_each_collection_of_pgvector_becomes_one(make: Make, foreign: Foreign) -
     assert sum(shares) / len(shares) >= 0.99
 
 
+def test_one_of_its_collections_can_be_chosen_and_named(make: Make, foreign: Foreign) -> None:
+    with make() as memory:
+        done = import_database(memory, foreign.dsn, tables=["letters"], collection="post", embedder=peers.embedder())
+        assert [(each.into, each.imported) for each in done.tables] == [("collection post", 30)]
+
+
 def histories(memory: Memory, foreign: Foreign, **options: object) -> list[tuple[int, int, int, int]]:
     return counts(import_database(memory, foreign.dsn, kinds=["langchain-chat-history"], **options))  # type: ignore[arg-type]
 
@@ -43,6 +50,8 @@ def histories(memory: Memory, foreign: Foreign, **options: object) -> list[tuple
 def test_chat_histories_become_logs_with_their_exact_messages(make: Make, foreign: Foreign) -> None:
     with make() as memory:
         assert histories(memory, foreign, dry_run=True) == [(14, 0, 0, 0)]
+        with memory._engine.database.transaction(memory.tenant) as connection:
+            assert tenants.active_model(connection) is None  # not even the tenant has been made
         assert histories(memory, foreign) == [(14, 0, 0, 0)]
         assert histories(memory, foreign) == [(0, 0, 14, 0)]
         for session, said in foreign.said["histories"].items():

@@ -79,3 +79,25 @@ def test_a_row_that_is_refused_is_left_out_and_the_others_come(make: Make, forei
         assert "1,000,000 characters" in table.examples[0].reason
     finally:
         foreign.run("drop table long")
+
+
+def test_vectors_that_come_late_are_still_of_a_known_model(make: Make, foreign: Foreign) -> None:
+    """The first six hundred documents have no vector, and are found by their words."""
+    foreign.run(
+        "create table late (langchain_id text primary key, content text not null, embedding vector(32), langchain_metadata json)"
+    )
+    foreign.run("insert into late select 'a-' || n, 'Row ' || n, null, null from generate_series(1, 600) n")
+    foreign.run(
+        "insert into late values ('b', 'The last one.', %s, null)", str(peers.embedder().embed_query("The last one."))
+    )
+    try:
+        with make() as memory:
+            with pytest.raises(InvalidInput, match="which model made the vectors of late"):
+                import_database(memory, foreign.dsn, tables=["late"])
+            [table] = import_database(memory, foreign.dsn, tables=["late"], embedder="Model:hash").tables
+            assert (table.imported, table.model) == (601, "Model:hash")
+            store = HTMVectorStore(peers.embedder(), collection="late", memory=memory)
+            assert store.similarity_search("The last one.", k=1)[0].id == "b"
+            assert store.similarity_search("599", k=1, mode="text")[0].id == "a-599"
+    finally:
+        foreign.run("drop table late")
