@@ -39,7 +39,7 @@ def write_stream(pieces: Iterable[Any]) -> None:
     write("".join(str(getattr(piece, "content", piece)) for piece in pieces))
 
 
-class sidebar:
+class Sidebar:
     @staticmethod
     def text_input(label: str, value: str) -> str:
         return value
@@ -48,3 +48,6 @@ class sidebar:
     @contextmanager
     def expander(label: str) -> Iterator[None]:
         yield
+
+
+sidebar = Sidebar
