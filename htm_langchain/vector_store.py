@@ -12,9 +12,10 @@ from langchain_core.vectorstores import VectorStore
 from pydantic import SecretStr
 
 from htm_core import Collection, CollectionHit, CollectionItem, InvalidInput, Memory
+from htm_core.integration.documents import item_of
 from htm_core.integration.scope import as_secret, check_alone
 
-from .documents import document_of, item_of
+from .documents import document_of
 from .embedder import HTMEmbeddings
 from .options import one_name
 from .vector_search import (

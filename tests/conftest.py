@@ -29,6 +29,8 @@ from htm_core.models.minilm.model import MiniLM
 from htm_core.runtime import process
 from htm_core.runtime.process import runtime
 from htm_core.store.database import Database
+from htm_core.store.embedded.server import release, start
+from tests.crash_safety import set_crash_safety
 from tests.stand_ins import HashEmbedder
 
 # What is compiled once need not be compiled again by each of the processes that run tests, and that tests start.
@@ -137,7 +139,7 @@ def pytest_report_header() -> str:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def home() -> Iterator[Path]:
+def home(request: pytest.FixtureRequest) -> Iterator[Path]:
     """A home of the test session's own, so that nobody's memories are touched.
 
     It lies where an unprivileged account may enter, which pytest's own directories do not allow: as root the embedded
@@ -149,10 +151,19 @@ def home() -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HTM_HOME", str(path))
         patch.delenv("HTM_DATABASE_URL", raising=False)
+        if not os.environ.get("HTM_TEST_URL") and any("url" in _fixtures(item) for item in request.session.items):
+            set_crash_safety(start(path).dsn("htm_root"), on=False)
+            release(path)
         yield path
         shutdown()
+        release(path)
     if "HTM_TEST_HOME" not in os.environ:
         shutil.rmtree(path, ignore_errors=True)
+
+
+def _fixtures(item: pytest.Item) -> tuple[str, ...]:
+    """The fixtures that a test uses, and those that these use."""
+    return tuple(getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")
@@ -183,6 +194,19 @@ def database_url(url: str | None) -> str:
     found = runtime(url, SETTINGS).database
     found.open()
     return os.environ.get("HTM_TEST_ADMIN_URL") or found.dsn("htm_root").get_secret_value()
+
+
+@pytest.fixture(scope="module")
+def crash_safe_server(url: str | None, home: Path) -> Iterator[None]:
+    """The server of the session as users have it, for files that kill it, or ask whether it is set well.
+
+    It is asked for anew at the end: a test may have ended it, or have closed all that held it.
+    """
+    if url is None:
+        set_crash_safety(start(home).dsn("htm_root"), on=True)
+    yield
+    if url is None:
+        set_crash_safety(start(home).dsn("htm_root"), on=False)
 
 
 @pytest.fixture
