@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Collection, Container, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from pydantic import SecretStr
@@ -95,7 +95,7 @@ class WorkingSet:
         return self.memory
 
     def _transaction(self) -> AbstractContextManager[Connection]:
-        return self._database.transaction(self.key.tenant, claim=claim_of(self.key.owner))
+        return self._database.transaction(self.key.tenant, claim=claim_of(self.key.owner), followed=False)
 
     def unload(self) -> None:
         """Hold nothing until the next use reads the table."""
@@ -176,7 +176,9 @@ class WorkingSet:
         try:
             with self._transaction() as connection:
                 expected = at.version if at is not None else None
-                written = working.change(connection, self.key, evicted=plan.victims, expected=expected)
+                written = working.change(
+                    connection, self.key, evicted=plan.victims, expected=expected, noted=self._noted
+                )
         finally:
             if written is None:
                 self.memory.release(plan)
@@ -184,12 +186,33 @@ class WorkingSet:
 
     # -- what this process changes ------------------------------------------------------------------------------------
 
+    @property
+    def _noted(self) -> bool:
+        return self._database.settings.working_history > timedelta(0)
+
     def write(
-        self, connection: Connection, plan: Plan, *, live: Container[UUID] | None = None, dead: Sequence[UUID] = ()
+        self,
+        connection: Connection,
+        plan: Plan,
+        *,
+        live: Container[UUID] | None = None,
+        dead: Sequence[UUID] = (),
+        recalled: bool = False,
     ) -> SetChange | None:
-        """Write a plan in the caller's transaction: only `live` nodes come in, and `dead` ones leave every set."""
+        """Write a plan in the caller's transaction: only `live` nodes come in, and `dead` ones leave every set.
+
+        `recalled` says that what comes in was recalled, not said.
+        """
         admitted = [item for item in plan.admitted if live is None or UUID(item.id) in live]
-        return working.change(connection, self.key, admitted=admitted, evicted=plan.victims, dead=dead)
+        return working.change(
+            connection,
+            self.key,
+            admitted=admitted,
+            evicted=plan.victims,
+            dead=dead,
+            noted=self._noted,
+            recalled=recalled,
+        )
 
     def await_writing(self, plan: Plan) -> None:
         """Before a plan's transaction, wait for one that writes what the plan undoes: theirs must be the order of the table.
@@ -221,7 +244,7 @@ class WorkingSet:
         def write() -> SetChange | None:
             self.await_writing(plan)
             with self._transaction() as connection:
-                return self.write(connection, plan)
+                return self.write(connection, plan, recalled=True)
 
         try:
             written = retry_transaction(write)
@@ -267,7 +290,9 @@ class WorkingSet:
 
             def write() -> SetChange | None:
                 with self._transaction() as connection:
-                    return working.change(connection, self.key, admitted=admitted, evicted=evicted)
+                    return working.change(
+                        connection, self.key, admitted=admitted, evicted=evicted, noted=self._noted, recalled=True
+                    )
 
             try:
                 written = retry_transaction(write, repeatable=True) if moves else None
@@ -350,7 +375,7 @@ class WorkingSet:
 
         def write() -> SetChange | None:
             with self._transaction() as connection:
-                return working.remove(connection, self.key, ids, at=datetime.now(UTC))
+                return working.remove(connection, self.key, ids, at=datetime.now(UTC), noted=self._noted)
 
         with bounded(self._database.settings), time_limit.locked(self._writing, what="the same working memory"):
             written = retry_transaction(write)

@@ -18,7 +18,7 @@ from ..engine.verbs import bounded
 from ..errors import DatabaseUnavailable, HTMError, ModelError
 from ..fork import renewed_after_fork
 from ..models.embedders import CheckedEmbedder
-from ..store import forgetting, jobs, model_status
+from ..store import forgetting, jobs, model_status, working
 from ..store.database import Connection, Database
 from ..store.errors import is_retryable
 from ..store.jobs import ClaimedJob, Lane
@@ -401,7 +401,10 @@ class Worker:
             return jobs.enqueue_due_counts(connection)
 
     def _sweep(self) -> None:
-        """Hide and erase what has expired, at most once a minute, by the server's time; no process has to be told."""
+        """Hide and erase what has expired, and delete old records of working memory, at most once a minute, by the server's time.
+
+        No process has to be told.
+        """
         now = time.monotonic()
         if self._swept is not None and now - self._swept < SWEEP_SECONDS:
             return
@@ -409,6 +412,7 @@ class Worker:
         before = datetime.now(UTC) - self._database.settings.expired_grace
         with self._database.transaction("", role="htm_worker") as connection:
             tenants = forgetting.tenants_with_expired(connection, before=before)
+            working.drop_all_history(connection, before=datetime.now(UTC) - self._database.settings.working_history)
         for tenant in tenants:
             with self._database.transaction(tenant, role="htm_worker") as connection:
                 forgetting.sweep(connection, before=before)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from ..engine.engine import Engine, new_id
 from ..errors import InvalidInput, NotFound
 from ..rules import validation
-from ..store import audit, forgetting, nodes, tidying
+from ..store import audit, forgetting, nodes, tidying, working
 from ..store.database import Connection
 from ..store.errors import attempts
 from ..types import Node, Receipt
@@ -74,6 +74,7 @@ def sweep(engine: Engine) -> int:
     for attempt in attempts():
         with attempt, engine.transaction(everybody=True) as connection:
             hidden, gone = forgetting.sweep(connection, before=before)
+            working.drop_history(connection, before=engine.clock() - engine.settings.working_history)
     engine.drop(hidden)
     engine.emit("sweep", hidden=len(hidden), nodes=gone)
     return gone

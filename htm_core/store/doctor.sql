@@ -58,7 +58,7 @@ order by c.relname
 select c.relname as name
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where n.nspname = %(schema)s and c.relkind in ('r', 'p') and not (c.relispartition and c.relrowsecurity)
-  and (c.relname in ('node_state', 'tags', 'working_items')
+  and (c.relname in ('node_state', 'tags', 'working_items', 'working_changes')
        or exists (select 1 from pg_attribute a where a.attrelid = c.oid and a.attname = 'owner' and not a.attisdropped))
   and not exists (select 1 from pg_policy p where p.polrelid = c.oid and p.polname = 'user_wall' and not p.polpermissive)
 order by c.relname

@@ -140,8 +140,13 @@ def change(
     evicted: Sequence[Eviction] = (),
     dead: Sequence[UUID] = (),
     expected: int | None = None,
+    noted: bool = False,
+    recalled: bool = False,
 ) -> SetChange | None:
     """Store admitted and evicted items, and remove `dead` nodes from every set; returns the new version.
+
+    With `noted` the change goes into the record of the set, by its turn: with `recalled` that of the time at which it happened,
+    which may be a moment ago, else the present one.
 
     None when there is nothing to write, also since all of it was erased, or when `expected` is given and the set has another
     version already.
@@ -155,13 +160,21 @@ def change(
         "at": _moment(evicted[0].at) if evicted else None,
         "policy": evicted[0].policy if evicted else None,
         "dead": list(dead),
+        "noted": noted,
+        "recalled": recalled,
+        "gone_ats": [_moment(eviction.at) for eviction in evicted] if noted and recalled else None,
     }
     return _change(connection, {**key.columns(), **values, **_columns(admitted)})
 
 
-def remove(connection: Connection, key: SetKey, ids: Sequence[str], *, at: datetime) -> SetChange | None:
-    """Remove items from a set without a receipt."""
-    values = {"expected": None, "gone": [UUID(id) for id in ids], "scores": None, "at": at, "policy": None, "dead": []}
+def remove(
+    connection: Connection, key: SetKey, ids: Sequence[str], *, at: datetime, noted: bool = False
+) -> SetChange | None:
+    """Remove items from a set without a receipt. With `noted` the change goes into the record of the set."""
+    values = {
+        "expected": None, "gone": [UUID(id) for id in ids], "scores": None, "at": at, "policy": None, "dead": [], "noted": noted,
+        "recalled": False, "gone_ats": None,
+    }  # fmt: skip
     return _change(connection, {**key.columns(), **values, **_columns(())})
 
 
@@ -195,6 +208,85 @@ def prune(connection: Connection, ids: Sequence[UUID]) -> None:
     """Record in every set that rows of these nodes are about to be deleted, so that readers load it again."""
     if ids:
         connection.execute(load("working")["prune"], {"ids": list(ids)})
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A node that came into a set or left it: its first words, tokens, and the keep-score by which it left.
+
+    `content` is None where the node is hidden: it was forgotten since.
+    """
+
+    id: str
+    content: str | None
+    tokens: int
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotedChange:
+    """What a set did at a turn: the first of the nodes that came by recall and that left, and how many did.
+
+    `seq` is the number of the last mention of the session by then, 0 before the first. `policy` is that by which they left, None
+    where somebody removed them. `holder` is a robot, or with `shared` a group.
+    """
+
+    session: str
+    seq: int
+    at: datetime
+    holder: str
+    shared: bool
+    recalled: tuple[Moved, ...]
+    recalled_count: int
+    evicted: tuple[Moved, ...]
+    evicted_count: int
+    policy: str | None
+
+
+def history(
+    connection: Connection, *, owner: str, turns: Mapping[str, tuple[int, int]], first: int, limit: int
+) -> list[NotedChange]:
+    """What the sets of an owner did in these sessions, each from one turn to another, with the `first` nodes of each list."""
+    values: dict[str, object] = {
+        "owner": owner, "sessions": list(turns), "begins": [begin for begin, _ in turns.values()],
+        "ends": [end for _, end in turns.values()], "first": first, "limit": limit,
+    }  # fmt: skip
+    rows = connection.execute(load("working")["history"], values).fetchall()
+    ids = sorted({id for row in rows for id in (*row["recalled"], *row["evicted"])})
+    words = (
+        {row["id"]: row for row in connection.execute(load("working")["history_words"], {"ids": ids})} if ids else {}
+    )
+
+    def _moved(id: UUID, score: float | None = None) -> Moved:
+        known = words.get(id)
+        return Moved(str(id), known["content"] if known else None, known["tokens"] if known else 0, score)
+
+    return [
+        NotedChange(
+            session=row["session"],
+            seq=row["seq"],
+            at=row["at"],
+            holder=row["holder"],
+            shared=row["shared"],
+            recalled=tuple(map(_moved, row["recalled"])),
+            recalled_count=row["came"],
+            evicted=tuple(map(_moved, row["evicted"], row["scores"])),
+            evicted_count=row["left"],
+            policy=row["policy"],
+        )
+        for row in rows
+    ]
+
+
+def drop_history(connection: Connection, *, before: datetime) -> None:
+    """Delete the tenant's records from before a time."""
+    connection.execute(load("working")["drop_history"], {"before": before})
+
+
+def drop_all_history(connection: Connection, *, before: datetime) -> int:
+    """Delete the records of all tenants from before a time, as a worker; says how many."""
+    row = connection.execute(load("working")["drop_all_history"], {"before": before}).fetchone()
+    return 0 if row is None else int(row["dropped"])
 
 
 def _columns(items: Sequence[Item]) -> dict[str, list[object]]:

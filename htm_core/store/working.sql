@@ -42,7 +42,8 @@ where n.tenant = this_tenant() and n.live and n.id = any(array(select each_id(%(
 select set_id, reached, refused from change_working_set(
   %(owner)s, %(shared)s, %(holder)s, %(session)s, %(expected)s::bigint,
   %(gone)s::uuid[], %(scores)s::float8[], %(at)s::timestamptz, %(policy)s::text,
-  %(came)s::uuid[], %(added)s::timestamptz[], %(accessed)s::timestamptz[], %(counts)s::bigint[], %(dead)s::uuid[])
+  %(came)s::uuid[], %(added)s::timestamptz[], %(accessed)s::timestamptz[], %(counts)s::bigint[], %(dead)s::uuid[],
+  %(noted)s, %(recalled)s, %(gone_ats)s::timestamptz[])
 
 -- name: add_accesses
 select set_id, reached, node, count, at from count_accesses(
@@ -54,3 +55,25 @@ select evict_from_all_sets(array(
 
 -- name: prune
 select mark_sets_pruned(%(ids)s::uuid[])
+
+-- name: history
+-- What the sets of an owner did in the asked turns of sessions, and of a list of nodes its first ones, with the length of the whole.
+select s.session, s.holder, s.shared, c.seq, c.at, c.policy, c.recalled[:%(first)s] as recalled, cardinality(c.recalled) as came,
+       c.evicted[:%(first)s] as evicted, c.scores[:%(first)s] as scores, cardinality(c.evicted) as "left"
+from unnest(%(sessions)s::text[], %(begins)s::bigint[], %(ends)s::bigint[]) as asked(session, begins, ends)
+join working_sets s on s.tenant = this_tenant() and s.owner = %(owner)s and s.session = asked.session
+cross join lateral (
+  select b.* from working_changes b
+  where b.tenant = this_tenant() and b.set_id = s.id and b.seq between asked.begins and asked.ends offset 0) c
+order by s.session, c.seq, c.at, c.version, s.holder
+limit %(limit)s
+
+-- name: history_words
+select n.id, left(n.content, 200) as content, n.tokens from nodes n
+where n.tenant = this_tenant() and n.live and n.id = any(array(select each_id(%(ids)s::uuid[])))
+
+-- name: drop_history
+delete from working_changes where tenant = this_tenant() and at < %(before)s
+
+-- name: drop_all_history
+select drop_working_changes(%(before)s) as dropped

@@ -84,7 +84,8 @@ declare
                                     'supersession_audit', 'tidied_sessions', 'profile_facts', 'canonical_forms', 'merges', 'summaries',
                                     'tokens', 'idempotent_requests'];
   by_parent constant text[] := array[array['node_state', 'nodes', 'node_id'], array['tags', 'nodes', 'node_id'],
-                                     array['working_items', 'working_sets', 'set_id']];
+                                     array['working_items', 'working_sets', 'set_id'],
+                                     array['working_changes', 'working_sets', 'set_id']];
   own constant text := '(owner = any((select htm.claimed(''owners''))::text[]) or owner ^@ any((select htm.claimed(''prefixes''))::text[]))';
   place constant text := (select c.relnamespace::regnamespace::text from pg_class c where c.oid = (select w.tableoid from htm.user_walls w));
   guarded text; parent text[]; condition text;

@@ -50,6 +50,16 @@ begin
   order by s.id for no key update of s;
   update htm.working_sets s set version = s.version + 1, pruned = s.version + 1
   where s.tenant = htm.this_tenant() and s.id = any(array(select htm.each_id(htm.sets_with(ids, false))));
+  -- What is deleted leaves the record of their changes, too. Lists of keep-scores go with those of nodes, place by place.
+  update htm.working_changes c
+  set recalled = array(select r.id from unnest(c.recalled) with ordinality r(id, place) where r.id <> all(ids) order by r.place),
+      evicted = array(select e.id from unnest(c.evicted) with ordinality e(id, place) where e.id <> all(ids) order by e.place),
+      scores = array(select e.score from unnest(c.evicted, c.scores) with ordinality e(id, score, place) where e.id <> all(ids) order by e.place)
+  where c.tenant = htm.this_tenant() and c.set_id = any(array(select htm.each_id(htm.sets_with(ids, false))))
+    and (c.recalled && ids or c.evicted && ids);
+  delete from htm.working_changes c
+  where c.tenant = htm.this_tenant() and c.set_id = any(array(select htm.each_id(htm.sets_with(ids, false))))
+    and c.recalled = '{}' and c.evicted = '{}';
 end $$;
 
 -- Locks a set and all others that hold some of these nodes, in order.
@@ -67,12 +77,16 @@ end $$;
 -- Answers with the version that it made, and with those who were forgotten meanwhile and did not come; with nothing where
 -- `expected` is given and the set has moved on from it, and where there is no set and nothing that it would hold: what was
 -- held before its owner was erased leaves no row of that owner.
+--
+-- With `noted` the change is recorded. Where it was `recalled`, it may be written a moment after it happened, and is recorded with the turn
+-- of that time: `added` says when each came, `gone_ats` when each left.
 create or replace function htm.change_working_set(of_owner text, is_shared boolean, of_holder text, of_session text, expected bigint,
                            gone uuid[], scores float8[], gone_at timestamptz, by_policy text,
-                           came uuid[], added timestamptz[], accessed timestamptz[], counts bigint[], dead uuid[])
+                           came uuid[], added timestamptz[], accessed timestamptz[], counts bigint[], dead uuid[],
+                           noted boolean default false, recalled boolean default false, gone_ats timestamptz[] default null)
 returns table (set_id uuid, reached bigint, refused uuid[]) language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
-declare mine uuid; made bigint; held integer;
+declare mine uuid; made bigint; held integer; left_it integer := 0;
 begin
   perform 1 from htm.nodes n where n.tenant = htm.this_tenant() and n.id = any(array(select htm.each_id(came))) order by n.id for share of n;
   if cardinality(dead) > 0 then  -- all of the sets' locks at once, in order
@@ -102,6 +116,7 @@ begin
     update htm.working_items w
     set evicted_at = gone_at, policy = by_policy, score = scores[array_position(gone, w.node_id)], version = made
     where w.tenant = htm.this_tenant() and w.set_id = mine and w.node_id = any(gone) and w.evicted_at is null;
+    get diagnostics left_it = row_count;
   end if;
   -- After the evictions: what left and came back within one plan is held. What was forgotten meanwhile is not.
   insert into htm.working_items as w (tenant, set_id, node_id, version, added_at, accessed_at, access_count)
@@ -118,6 +133,38 @@ begin
     update htm.working_items w set evicted_at = now(), policy = null, score = null, version = made
     where w.tenant = htm.this_tenant() and w.set_id = mine and w.node_id = any(array(select htm.each_id(dead))) and w.evicted_at is null;
     perform htm.evict_from_all_sets(dead, mine);
+  end if;
+  -- Only nodes of which the set has a row are on record: by that row they are found when the node is deleted.
+  if noted and not recalled and left_it > 0 and left_it = cardinality(gone) then
+    insert into htm.working_changes (tenant, set_id, version, seq, at, recalled, evicted, scores, policy)
+    values (htm.this_tenant(), mine, made, coalesce((
+              select s.last_seq from htm.sessions s
+              where s.tenant = htm.this_tenant() and s.owner = of_owner and s.session = of_session), 0),
+            gone_at, '{}', gone, coalesce(scores, array_fill(null::float8, array[left_it])), by_policy);
+  elsif noted and (cardinality(gone) > 0 or recalled and held > 0) then
+    insert into htm.working_changes (tenant, set_id, version, seq, at, recalled, evicted, scores, policy)
+    select htm.this_tenant(), mine, made, t.seq, min(e.at), coalesce(array_agg(e.id order by e.place) filter (where not e.left_it), '{}'),
+           coalesce(array_agg(e.id order by e.place) filter (where e.left_it), '{}'),
+           coalesce(array_agg(e.score order by e.place) filter (where e.left_it), '{}'), by_policy
+    from (select c.id, c.at, c.place, null::float8 as score, false as left_it from unnest(came, added) with ordinality c(id, at, place)
+          where change_working_set.recalled
+          union all
+          select g.id, coalesce(g.at, gone_at), g.place, g.score, true
+          from unnest(gone, change_working_set.scores, gone_ats) with ordinality g(id, score, at, place)) e
+    cross join lateral (
+      select coalesce(
+        -- What is written later belongs to the last message before it, among the latest: those may have times that somebody gave them.
+        case when change_working_set.recalled then (
+          select coalesce(max(l.seq) filter (where l.at <= e.at), min(l.seq) - 1) from (
+            select m.seq, m.at from htm.mentions m where m.tenant = htm.this_tenant() and m.owner = of_owner and m.session = of_session
+            order by m.seq desc limit 50) l) end,
+        (select s.last_seq from htm.sessions s where s.tenant = htm.this_tenant() and s.owner = of_owner and s.session = of_session),
+        0) as seq) t
+    where (select true from htm.working_items w where w.tenant = htm.this_tenant() and w.set_id = mine and w.node_id = e.id)
+    group by t.seq;
+  end if;
+  if noted and made > 10000 and (cardinality(gone) > 0 or recalled) then
+    delete from htm.working_changes c where c.tenant = htm.this_tenant() and c.set_id = mine and c.version <= made - 10000;
   end if;
   return query select mine, made, case when held = cardinality(came) then '{}' else array(
     select d.id from unnest(came) as d(id)
@@ -146,3 +193,10 @@ begin
     where w.tenant = htm.this_tenant() and w.set_id = mine and w.node_id = any(ids) and w.evicted_at is null
     returning mine, made, w.node_id, w.access_count, w.accessed_at;
 end $$;
+
+-- Deletes the records of all tenants that are from before a time, and says how many. Only workers may; to anybody else there are none.
+create or replace function htm.drop_working_changes(before timestamptz) returns bigint
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+  with dropped as (delete from htm.working_changes c where current_setting('role') = 'htm_worker' and c.at < before returning 1)
+  select count(*) from dropped;
+$$;

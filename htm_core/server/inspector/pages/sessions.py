@@ -1,13 +1,16 @@
-"""Sessions, and what was said in one of them or in all, page by page."""
+"""Sessions, and what was said and what working memory did in one of them or in all, page by page."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from starlette.responses import Response
 
+from ....integration.contents import Turn, changes_of
+from ....store.working import NotedChange
 from ....types import Mention
 from ..visit import Visit
 
@@ -42,7 +45,7 @@ def sessions_in(said: Sequence[Mention]) -> list[SessionRow]:
 
 
 async def timeline(visit: Visit) -> Response:
-    """What was said, oldest first: the latest page, or the one before or after a message."""
+    """What was said, oldest first: the latest page, or the one before or after a message. With what each turn did."""
     query = visit.query
     before, after = query.get("before"), None if "before" in query else query.get("after")
     is_all = "forgotten" in query
@@ -53,10 +56,24 @@ async def timeline(visit: Visit) -> Response:
         )  # fmt: skip
         said = await read(forgotten=is_all)
         shown = {each.id for each in await read()} if is_all else None  # what only the first shows was forgotten
-    more = len(said) > ROWS
-    said = said[:ROWS] if after else said[-ROWS:]
+        more = len(said) > ROWS
+        said = said[:ROWS] if after else said[-ROWS:]
+        is_first = not (more or after)
+        session = query.get("session")
+        # What was recalled before the first message of a session stands before it.
+        begins = {session: 0} if session and is_first else {}
+        changes = await asyncio.to_thread(lambda: changes_of(memory, said, begins=begins))
     return visit.page(
-        "timeline.html", said=said, shown=shown, fields=query, session=query.get("session"),
+        "timeline.html", said=said, shown=shown, fields=query, session=session, changes=_chosen(changes, query.get("robot")),
+        before_all=_chosen(changes, query.get("robot")).get((session, 0), []) if session and is_first else [],
         earlier=said[0].id if said and (more or after) else None,
         later=said[-1].id if said and (before or (after and more)) else None,
     )  # fmt: skip
+
+
+def _chosen(changes: Mapping[Turn, Sequence[NotedChange]], robot: str | None) -> dict[Turn, list[NotedChange]]:
+    """The changes of one robot's working memory, and of groups, or of all."""
+    return {
+        turn: [each for each in found if robot is None or each.shared or each.holder == robot]
+        for turn, found in changes.items()
+    }
