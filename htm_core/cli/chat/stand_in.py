@@ -81,7 +81,7 @@ def is_recalled(message: BaseMessage) -> bool:
 
 
 def _in_conversation(said: Sequence[BaseMessage], question: str, *, share: float) -> list[tuple[str, str]]:
-    """What people said in the part of the conversation that is shown, where this share of the question's words is in it; newest first.
+    """What people said in the shown part of the conversation that has this share of the question's words; newest first.
 
     Recall leaves it out, since a model sees it anyway.
     """
