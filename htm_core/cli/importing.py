@@ -82,7 +82,7 @@ def import_files(
     collection: CollectionName = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Import what was said elsewhere, a backup, or another package's database. Importing twice adds nothing."""
+    """Import what was said elsewhere (ChatGPT, Claude, Codex, …), a backup, or another package's database, and never twice."""
     chosen = Choice(tables=tables or (), kinds=kinds or (), collection=collection, dry_run=dry_run)
     if imported_databases(common, files, chosen, wait=wait, then=wait_for_vectors):
         return
