@@ -17,7 +17,7 @@ from ..rules.text.tags import normalize_all
 from ..store import jobs, keys, mentions, nodes, tenants
 from ..store import working as working_store
 from ..store.database import Connection
-from ..types import Mention, Node, Robot, SpanCounts, Stats, TimeframeLike, UserSize
+from ..types import Mention, Node, Robot, SpanCounts, Stats, TenantSizes, TimeframeLike, UserSizes
 
 Cursor = str | Mention | None
 
@@ -81,10 +81,20 @@ def robots(engine: Engine) -> list[Robot]:
         return tenants.robots(connection, owners=engine.owners)
 
 
-def users(engine: Engine) -> list[UserSize]:
-    """What every user of the tenant has, those with the most messages first. It reads all that the tenant has."""
+def users(engine: Engine, *, first: int = 0, limit: int = 100) -> UserSizes:
+    """What users of the tenant have, those with the most messages first, from the place `first` on. It counts all messages."""
     with engine.transaction(everybody=True) as connection:
-        return tenants.users(connection)
+        return tenants.users(connection, first=first, limit=limit)
+
+
+def tenant_sizes(engine: Engine, *, after: str | None = None, limit: int = 100) -> TenantSizes:
+    """What the tenants of the whole installation have, in the order of their names, those after one.
+
+    It asks as a worker, so only somebody who operates the installation may be shown it. Raises `StorageError` where this login
+    has not the workers' role.
+    """
+    with engine.database.transaction("", role="htm_worker") as connection:
+        return tenants.sizes(connection, after=after, limit=limit)
 
 
 def growth(engine: Engine, *, unit: str, limit: int) -> list[SpanCounts]:
