@@ -16,7 +16,7 @@ from ..rules.identity import ANONYMOUS, looks_like_id
 from ..rules.text.tags import normalize_all
 from ..store import jobs, keys, mentions, nodes, tenants
 from ..store import working as working_store
-from ..store.database import Connection
+from ..store.database import Connection, Row
 from ..types import Mention, Node, Robot, SpanCounts, Stats, TenantSizes, TimeframeLike, UserSizes
 
 Cursor = str | Mention | None
@@ -238,11 +238,17 @@ def _gone(what: str, id: UUID) -> NotFound:
     )
 
 
-def vectors_of(engine: Engine, ids: Sequence[str]) -> dict[str, Any]:
-    """One vector of each of these nodes that has one, as numpy has it."""
+def map_stamp(engine: Engine, *, tags: Sequence[str] | None, limit: int) -> nodes.MapStamp:
+    """Which of the newest nodes, perhaps with some tags, a map shows."""
+    wanted = None if tags is None else normalize_all(tags) or None
     with engine.transaction() as connection:
-        found = nodes.vectors(connection, [UUID(id) for id in ids], owners=engine.owners)
-    return {str(id): vector for id, vector in found.items()}
+        return nodes.map_stamp(connection, owners=engine.owners, tags=wanted, limit=limit)
+
+
+def map_points(engine: Engine, ids: Sequence[UUID], *, characters: int) -> list[Row]:
+    """The nodes of a map, oldest first, with how their contents begin and their vectors."""
+    with engine.transaction() as connection:
+        return nodes.map_points(connection, ids, characters=characters)
 
 
 def working_history(
