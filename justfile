@@ -42,6 +42,10 @@ bench *arguments:
 docs:
     python -m pytest tests/docs
 
+# Lint the Dockerfile and build the image, where hadolint and a Docker daemon are there.
+image:
+    bash .ci/image
+
 # What is run before a change is taken.
 ci:
     bash .ci/run
