@@ -42,6 +42,20 @@ bench *arguments:
 docs:
     python -m pytest tests/docs
 
+# Build the docs as a site into build/docs-site, strictly, and check its links and what its pages load.
+docs-site:
+    NO_MKDOCS_2_WARNING=1 python -m mkdocs build --strict
+    python -m docs_site.check build/docs-site
+
+# Show the site at http://127.0.0.1:8000, built again whenever a page changes.
+docs-serve:
+    NO_MKDOCS_2_WARNING=1 python -m mkdocs serve
+
+# Keep the site of a version on the local branch `docs-site`, beside those of others: `just docs-version 0.1 latest`.
+docs-version version *aliases:
+    NO_MKDOCS_2_WARNING=1 DOCS_VERSIONS=mike mike deploy --branch docs-site --update-aliases {{ version }} {{ aliases }}
+    mike set-default --branch docs-site --allow-undefined latest
+
 # Lint the Dockerfile and build the image, where hadolint and a Docker daemon are there.
 image:
     bash .ci/image

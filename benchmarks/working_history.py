@@ -3,8 +3,8 @@
     python -m benchmarks.working_history --nodes 20000
 
 Two memories of one private server take turns, block by block, one with `Settings(working_history=…)` of 30 days and one with 0.
-Both have a full working memory, so that whatever comes drives something out: the dearest case. Printed are CPU milliseconds a call,
-of this process and the server together: the mean of the blocks, and how much more a recorded block takes than the other of a pair.
+Both have a full working memory, so that whatever comes drives something out: the dearest case. Printed are CPU milliseconds a
+call, of this process and the server together: the mean of the blocks, and how much more a recorded block takes than its pair.
 """
 
 from __future__ import annotations
@@ -116,10 +116,10 @@ def line(verb: str, spent: dict[str, list[float]]) -> str:
     pairs = zip(spent["recorded"], spent["not recorded"], strict=True)
     more = statistics.quantiles([100 * (one / other - 1) for one, other in pairs], n=4)
     middle = {name: statistics.fmean(each) for name, each in spent.items()}
-    whole = 100 * (middle["recorded"] / middle["not recorded"] - 1)
+    in_all = 100 * (middle["recorded"] / middle["not recorded"] - 1)
     return (
-        f"{verb:24} {middle['recorded']:8.3f} ms recorded, {middle['not recorded']:8.3f} ms not: {whole:+.1f} %, "
-        f"of pairs {more[1]:+.1f} % (the middle half: {more[0]:+.1f} to {more[2]:+.1f} %)"
+        f"{verb:24} {middle['recorded']:8.3f} ms recorded, {middle['not recorded']:8.3f} ms not: "
+        f"{in_all:+.1f} %, of pairs {more[1]:+.1f} % (the middle half: {more[0]:+.1f} to {more[2]:+.1f} %)"
     )
 
 

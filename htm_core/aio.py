@@ -107,6 +107,8 @@ class AsyncCollection(_Twin[Collection]):
     clear = awaited(Collection.clear)
     namespaces = awaited(Collection.namespaces)
     count = awaited(Collection.count)
+    ids = awaited(Collection.ids)
+    server_time = awaited(Collection.server_time)
     sweep = awaited(Collection.sweep)
     check = awaited(Collection.check)
 

@@ -88,6 +88,19 @@ class Settings(BaseModel):
     )
     migrate_url: SecretStr | None = Field(default=None, description="DSN of the owner: migrations and indexes")
     listen_url: SecretStr | None = Field(default=None, description="direct DSN for LISTEN, behind a pooler")
+    read_url: SecretStr | None = Field(
+        default=None, description="DSN of one replica or several, which answer what only reads; docs/production.md"
+    )
+    read_wait: float = Field(
+        default=0.005,
+        ge=0,
+        description="seconds to wait for a replica to see what this process wrote, before the primary answers",
+    )
+    read_max_lag: float = Field(
+        default=10.0,
+        gt=0,
+        description="seconds by which a replica that answers may be behind what other processes wrote",
+    )
     max_content: int = Field(default=1_000_000, ge=1, description="characters of one memory at most")
     max_drafts: int = Field(default=100_000, ge=1, description="drafts of one remember_many at most")
     signals: Signals = Field(default=Signals(), description="what counts in recall beside meaning and words")

@@ -24,7 +24,7 @@ SupersessionState = Literal["standing", "confirmed", "undone"]
 TidyKind = Literal["profile", "merge", "summarize"]
 ProfileSection = Literal["about", "instructions", "preferences", "people", "places", "work", "plans"]
 JobState = Literal["waiting", "claimed", "parked"]
-CollectionKind = Literal["documents", "langgraph"]
+CollectionKind = Literal["documents", "langgraph", "langchain", "llamaindex"]
 FilterTarget = Literal["metadata", "value"]
 
 Metadata = Mapping[str, Any]

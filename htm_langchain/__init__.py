@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 from htm_core import __version__ as __version__
 
 if TYPE_CHECKING:
+    from .byte_store import HTMByteStore
     from .chains import with_memory
     from .drafts import document_drafts
     from .embedder import HTMEmbeddings
     from .history import HTMChatMessageHistory
     from .middleware import HTMMemoryMiddleware
     from .palace_tools import create_palace_tools
+    from .record_manager import HTMRecordManager
     from .retriever import HTMRetriever
     from .self_query import HTMTranslator
     from .store import AsyncHTMStore, HTMStore
@@ -26,9 +28,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsyncHTMStore",
+    "HTMByteStore",
     "HTMChatMessageHistory",
     "HTMEmbeddings",
     "HTMMemoryMiddleware",
+    "HTMRecordManager",
     "HTMRetriever",
     "HTMStore",
     "HTMTranslator",
@@ -46,9 +50,11 @@ __all__ = [
 # Each name with its module, and the extra that installs what the module imports.
 _MODULES = {
     "AsyncHTMStore": ("store", "agents"),
+    "HTMByteStore": ("byte_store", "langchain"),
     "HTMChatMessageHistory": ("history", "langchain"),
     "HTMEmbeddings": ("embedder", "langchain"),
     "HTMMemoryMiddleware": ("middleware", "agents"),
+    "HTMRecordManager": ("record_manager", "langchain"),
     "HTMRetriever": ("retriever", "langchain"),
     "HTMStore": ("store", "agents"),
     "HTMTranslator": ("self_query", "langchain"),

@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from langchain_core.documents import Document
 
 from htm_core import Draft, InvalidInput
+from htm_core.integration.documents import jsonb_metadata
 from htm_core.integration.exact_json import jsonb_text
 from htm_core.integration.messages import storable_name
 from htm_core.integration.origin import document_source
-
-from .documents import jsonb_metadata
 
 
 def document_drafts(documents: Iterable[Document]) -> list[Draft]:

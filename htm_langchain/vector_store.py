@@ -12,9 +12,10 @@ from langchain_core.vectorstores import VectorStore
 from pydantic import SecretStr
 
 from htm_core import Collection, CollectionHit, CollectionItem, InvalidInput, Memory
+from htm_core.integration.documents import item_of
 from htm_core.integration.scope import as_secret, check_alone
 
-from .documents import document_of, item_of
+from .documents import document_of
 from .embedder import HTMEmbeddings
 from .options import one_name
 from .vector_search import (
@@ -116,14 +117,14 @@ class HTMVectorStore(VectorStore):
     ) -> Self:
         """A store with these texts in it.
 
+            HTMVectorStore.from_texts(["The harbour opens at six."], memory=Memory("atlas"), collection="manuals")
+
         Args:
             texts: The texts.
             embedding: The model; by default the memory's own.
             metadatas: The metadata of each text; by default none.
             ids: Their ids; by default new ones.
             kwargs: The other arguments of the constructor.
-
-            HTMVectorStore.from_texts(["The harbour opens at six."], memory=Memory("atlas"), collection="manuals")
         """
         store = cls(embedding, **kwargs)
         store.add_texts(texts, metadatas, ids=ids)
@@ -156,14 +157,14 @@ class HTMVectorStore(VectorStore):
     ) -> Self:
         """A store with texts whose vectors are there already.
 
+            HTMVectorStore.from_embeddings([(text, vector)], model, memory=Memory("atlas"))
+
         Args:
             text_embeddings: Pairs of a text and its vector, made by `embedding`.
             embedding: The model; by default the memory's own.
             metadatas: The metadata of each text; by default none.
             ids: Their ids; by default new ones.
             kwargs: The other arguments of the constructor.
-
-            HTMVectorStore.from_embeddings([(text, vector)], model, memory=Memory("atlas"))
         """
         pairs = list(text_embeddings)
         store = cls(embedding, **kwargs)
@@ -322,12 +323,12 @@ class HTMVectorStore(VectorStore):
     def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
         """The documents that answer a query, best first.
 
+            store.similarity_search("When does the harbour open?", k=2, filter={"year": 2025}, mode="text")
+
         Args:
             query: The query. A blank one lists what satisfies the filter, in the order in which it was first added.
             k: Documents at most; 4 by default.
             kwargs: The options `filter`, `mode` and `score_threshold`.
-
-            store.similarity_search("When does the harbour open?", k=2, filter={"year": 2025}, mode="text")
         """
         return _documents(find(self._items, query, k, self._options(kwargs)))
 
@@ -338,12 +339,12 @@ class HTMVectorStore(VectorStore):
     def similarity_search_with_score(self, query: str, k: int = 4, **kwargs: Any) -> Scored:
         """`similarity_search` with each document's score in [0, 1], 1 the best; for a blank query all are 0.
 
+            [(document, score)] = store.similarity_search_with_score("harbour", k=1)
+
         Args:
             query: The query.
             k: Documents at most; 4 by default.
             kwargs: The options `filter`, `mode` and `score_threshold`.
-
-            [(document, score)] = store.similarity_search_with_score("harbour", k=1)
         """
         return _scored(find(self._items, query, k, self._options(kwargs)))
 
@@ -372,12 +373,12 @@ class HTMVectorStore(VectorStore):
     def similarity_search_with_score_by_vector(self, embedding: list[float], k: int = 4, **kwargs: Any) -> Scored:
         """`similarity_search_by_vector` with each document's score in [0, 1], 1 the best.
 
+            [(document, score)] = store.similarity_search_with_score_by_vector(model.embed_query("harbour"), k=1)
+
         Args:
             embedding: A vector of the store's own model.
             k: Documents at most; 4 by default.
             kwargs: The options `filter` and `score_threshold`.
-
-            [(document, score)] = store.similarity_search_with_score_by_vector(model.embed_query("harbour"), k=1)
         """
         return _scored(find_by_vector(self._items, embedding, k, self._options(kwargs)))
 
@@ -394,14 +395,14 @@ class HTMVectorStore(VectorStore):
     ) -> list[Document]:
         """Documents that are relevant to a query and unlike each other, by their vectors.
 
+            store.max_marginal_relevance_search("harbour", k=3, fetch_k=50)
+
         Args:
             query: The query.
             k: Documents at most; 4 by default.
             fetch_k: How many of the best are chosen from; 20 by default.
             lambda_mult: From 0 (all diversity) to 1 (all relevance); 0.5 by default.
             kwargs: The options `filter`, `mode` and `score_threshold`.
-
-            store.max_marginal_relevance_search("harbour", k=3, fetch_k=50)
         """
         return _documents(self._diverse(query, k, fetch_k, lambda_mult, kwargs))
 
@@ -418,14 +419,14 @@ class HTMVectorStore(VectorStore):
 
         The documents come in the order in which they were chosen, which is not that of their scores.
 
+            for document, score in store.max_marginal_relevance_search_with_score("harbour"): ...
+
         Args:
             query: The query.
             k: Documents at most; 4 by default.
             fetch_k: How many of the best are chosen from; 20 by default.
             lambda_mult: From 0 (all diversity) to 1 (all relevance); 0.5 by default.
             kwargs: The options `filter`, `mode` and `score_threshold`.
-
-            for document, score in store.max_marginal_relevance_search_with_score("harbour"): ...
         """
         return _scored(self._diverse(query, k, fetch_k, lambda_mult, kwargs))
 
@@ -441,14 +442,14 @@ class HTMVectorStore(VectorStore):
     ) -> list[Document]:
         """`max_marginal_relevance_search`, for a query's vector.
 
+            store.max_marginal_relevance_search_by_vector(model.embed_query("harbour"), k=3)
+
         Args:
             embedding: A vector of the store's own model.
             k: Documents at most; 4 by default.
             fetch_k: How many of the best are chosen from; 20 by default.
             lambda_mult: From 0 (all diversity) to 1 (all relevance); 0.5 by default.
             kwargs: The options `filter` and `score_threshold`.
-
-            store.max_marginal_relevance_search_by_vector(model.embed_query("harbour"), k=3)
         """
         return _documents(self._diverse_by_vector(embedding, k, fetch_k, lambda_mult, kwargs))
 
@@ -465,14 +466,14 @@ class HTMVectorStore(VectorStore):
     ) -> Scored:
         """`max_marginal_relevance_search_by_vector` with each document's score in [0, 1], 1 the best.
 
+            store.max_marginal_relevance_search_with_score_by_vector(model.embed_query("harbour"), k=3)
+
         Args:
             embedding: A vector of the store's own model.
             k: Documents at most; 4 by default.
             fetch_k: How many of the best are chosen from; 20 by default.
             lambda_mult: From 0 (all diversity) to 1 (all relevance); 0.5 by default.
             kwargs: The options `filter` and `score_threshold`.
-
-            store.max_marginal_relevance_search_with_score_by_vector(model.embed_query("harbour"), k=3)
         """
         return _scored(self._diverse_by_vector(embedding, k, fetch_k, lambda_mult, kwargs))
 

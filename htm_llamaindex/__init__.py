@@ -13,8 +13,11 @@ import htm_core
 if TYPE_CHECKING:
     from .block import HTMMemoryBlock
     from .chat_store import HTMChatStore
+    from .document_store import HTMDocumentStore
     from .drafts import node_drafts
     from .embedder import HTMEmbedding
+    from .index_store import HTMIndexStore
+    from .kv_store import HTMKVStore
     from .memory import HTMMemory
     from .palace_tools import HTMPalaceToolSpec
     from .retriever import HTMRetriever
@@ -23,7 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HTMChatStore",
+    "HTMDocumentStore",
     "HTMEmbedding",
+    "HTMIndexStore",
+    "HTMKVStore",
     "HTMMemory",
     "HTMMemoryBlock",
     "HTMPalaceToolSpec",
@@ -38,7 +44,10 @@ __version__ = htm_core.__version__
 
 _MODULES = {
     "HTMChatStore": "chat_store",
+    "HTMDocumentStore": "document_store",
     "HTMEmbedding": "embedder",
+    "HTMIndexStore": "index_store",
+    "HTMKVStore": "kv_store",
     "HTMMemory": "memory",
     "HTMMemoryBlock": "block",
     "HTMPalaceToolSpec": "palace_tools",

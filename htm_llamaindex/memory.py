@@ -340,13 +340,13 @@ class HTMMemory(BaseMemory):
     def set(self, messages: Sequence[ChatMessage], *, forget: bool = False) -> None:
         """Make these messages the session's log.
 
+            memory.set([*history[:-1], edited], forget=True)
+
         Args:
             messages: The messages, oldest first. One that the log has already stays the same one, also when a client
                 sends only its words. Recalled blocks among them are left out: nobody said them.
             forget: Whether what leaves the log leaves recall as well, as after an edit. By default long-term memory keeps
                 it. `memory.restore` brings it back.
-
-            memory.set([*history[:-1], edited], forget=True)
         """
         self._recalled = self._consulted = None
         self._log.begin()

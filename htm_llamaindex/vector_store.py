@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -16,15 +15,14 @@ from llama_index.core.vector_stores.types import (
 )
 from pydantic import Field, PrivateAttr, SecretStr, field_serializer
 
-from htm_core import Collection, CollectionHit, Memory, is_anonymous
+from htm_core import Collection, CollectionHit, Memory
 from htm_core.integration.scope import as_secret, check_alone
 
 from . import handles
 from .filters import where_of
 from .nodes import item_of, node_of
+from .scope import warn_of_user
 from .vector_search import search
-
-_log = logging.getLogger("htm.llamaindex")
 
 
 class HTMVectorStore(BasePydanticVectorStore):
@@ -68,7 +66,7 @@ class HTMVectorStore(BasePydanticVectorStore):
     ) -> None:
         url = as_secret(url)
         check_alone(memory, tenant=tenant, url=url)
-        _warn_of_user(memory)
+        warn_of_user(memory, of=type(self).__name__)
         super().__init__(
             collection=Collection.check_name(collection),
             tenant=tenant if memory is None else memory.tenant,
@@ -175,20 +173,6 @@ class HTMVectorStore(BasePydanticVectorStore):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_dict, (self.to_dict(),)
-
-
-_warned_of_user = False
-
-
-def _warn_of_user(memory: Memory | None) -> None:
-    """Say once in a process that a collection belongs to the tenant, to whoever gives a user's memory."""
-    global _warned_of_user
-    if memory is not None and memory.user is not None and not is_anonymous(memory.user) and not _warned_of_user:
-        _warned_of_user = True
-        _log.warning(
-            "a collection belongs to the tenant: every user of it reads what is put into HTMVectorStore, whatever user the "
-            "memory has; give each user a collection of their own, or a tenant"
-        )
 
 
 def _result(hits: Sequence[CollectionHit]) -> VectorStoreQueryResult:

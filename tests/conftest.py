@@ -13,6 +13,7 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from htm_core.models.minilm.model import MiniLM
 from htm_core.runtime import process
 from htm_core.runtime.process import runtime
 from htm_core.store.database import Database
+from htm_core.store.embedded.server import release, start
+from tests.crash_safety import set_crash_safety
 from tests.stand_ins import HashEmbedder
 
 # What is compiled once need not be compiled again by each of the processes that run tests, and that tests start.
@@ -136,7 +139,7 @@ def pytest_report_header() -> str:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def home() -> Iterator[Path]:
+def home(request: pytest.FixtureRequest) -> Iterator[Path]:
     """A home of the test session's own, so that nobody's memories are touched.
 
     It lies where an unprivileged account may enter, which pytest's own directories do not allow: as root the embedded
@@ -148,10 +151,19 @@ def home() -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HTM_HOME", str(path))
         patch.delenv("HTM_DATABASE_URL", raising=False)
+        if not os.environ.get("HTM_TEST_URL") and any("url" in _fixtures(item) for item in request.session.items):
+            set_crash_safety(start(path).dsn("htm_root"), on=False)
+            release(path)
         yield path
         shutdown()
+        release(path)
     if "HTM_TEST_HOME" not in os.environ:
         shutil.rmtree(path, ignore_errors=True)
+
+
+def _fixtures(item: pytest.Item) -> tuple[str, ...]:
+    """The fixtures that a test uses, and those that these use."""
+    return tuple(getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")
@@ -184,9 +196,29 @@ def database_url(url: str | None) -> str:
     return os.environ.get("HTM_TEST_ADMIN_URL") or found.dsn("htm_root").get_secret_value()
 
 
+@pytest.fixture(scope="module")
+def crash_safe_server(url: str | None, home: Path) -> Iterator[None]:
+    """The server of the session as users have it, for files that kill it, or ask whether it is set well.
+
+    It is asked for anew at the end: a test may have ended it, or have closed all that held it.
+    """
+    if url is None:
+        set_crash_safety(start(home).dsn("htm_root"), on=True)
+    yield
+    if url is None:
+        set_crash_safety(start(home).dsn("htm_root"), on=False)
+
+
 @pytest.fixture
 def empty_database(database_url: str) -> Iterator[str]:
     """The DSN of a new database on the server under test, dropped afterwards."""
+    with new_database(database_url) as dsn:
+        yield dsn
+
+
+@contextmanager
+def new_database(database_url: str) -> Iterator[str]:
+    """A new database on a server, for as long as the block lasts; gives its DSN."""
     name = f"htm_empty_{uuid.uuid4().hex[:12]}"
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute(f"create database {name}")

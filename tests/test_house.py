@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import re
 from collections.abc import Iterator
@@ -30,6 +31,8 @@ from htm_core.store.queries import load
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("htm_core", "htm_langchain", "htm_llamaindex")
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+CORE = [path for path in MODULES if "htm_core" in path.parts]
+ADAPTERS = [path for path in MODULES if "htm_core" not in path.parts]
 
 # What a module may import: what stands on a lower layer, or beside it. docs/architecture.md says what each holds.
 LAYERS = {
@@ -40,7 +43,7 @@ LAYERS = {
     "engine": 4,
     "operations": 5, "handles": 5, "collections": 5, "jobs": 5, "groups": 5, "runtime": 5,
     "memory": 6, "aio": 6, "palace": 6, "__init__": 6,
-    "integration": 7, "api": 7,
+    "integration": 7, "api": 7, "importers": 7,
     "cli": 8, "server": 8, "client": 8, "anthropic_tool": 8,
 }  # fmt: skip
 # The awaited twin of a memory is made of its class, and a memory hands it out: the only circle.
@@ -52,21 +55,33 @@ SQL = re.compile(
 )
 
 
+def place(path: Path, line: int) -> str:
+    """Where something stands, as an editor opens it."""
+    return f"{path.relative_to(ROOT)}:{line}"
+
+
 def part(path: Path) -> str:
     return path.relative_to(ROOT / "htm_core").parts[0].removesuffix(".py")
 
 
-def imported(path: Path) -> Iterator[tuple[str, int]]:
+@functools.cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Everything that a file says, itself first: read once for all tests."""
+    return tuple(ast.walk(ast.parse(path.read_text())))
+
+
+@functools.cache
+def imported(path: Path) -> list[tuple[str, int]]:
     """Every absolute module name that a file imports, with its line."""
-    package = list(path.relative_to(ROOT).with_suffix("").parts[:-1])
-    for node in ast.walk(ast.parse(path.read_text())):
+    package, found = list(path.relative_to(ROOT).with_suffix("").parts[:-1]), []
+    for node in nodes(path):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, node.lineno) for alias in node.names)
+            found += [(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
-            yield base, node.lineno
-            yield from ((f"{base}.{alias.name}", node.lineno) for alias in node.names)
+            found += [(base, node.lineno), *((f"{base}.{alias.name}", node.lineno) for alias in node.names)]
+    return found
 
 
 def module(path: Path) -> str:
@@ -86,15 +101,16 @@ def imports() -> dict[str, set[str]]:
     return graph
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if "htm_core" in p.parts], ids=lambda p: str(p.relative_to(ROOT)))
-def test_imports_go_downward_only(path: Path) -> None:
-    mine = part(path)
-    for name, line in imported(path):
-        if not name.startswith("htm_core."):
-            continue
-        theirs = name.split(".")[1]
-        if theirs in LAYERS and theirs != mine:
-            assert LAYERS[theirs] <= LAYERS[mine], f"{path.name}:{line} imports {name}, which is not below {mine}"
+def test_imports_go_downward_only() -> None:
+    wrong = []
+    for path in CORE:
+        mine = part(path)
+        for name, line in imported(path):
+            if name.startswith("htm_core."):
+                theirs = name.split(".")[1]
+                if theirs in LAYERS and theirs != mine and LAYERS[theirs] > LAYERS[mine]:
+                    wrong.append(f"{place(path, line)} imports {name}, which is not below {mine}")
+    assert wrong == []
 
 
 def test_no_module_imports_itself_by_a_circle() -> None:
@@ -103,18 +119,22 @@ def test_no_module_imports_itself_by_a_circle() -> None:
     list(TopologicalSorter(graph).static_order())
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_imports_inside_a_package_are_relative(path: Path) -> None:
-    own = path.relative_to(ROOT).parts[0]
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and not node.level:
-            assert (node.module or "").split(".")[0] != own, f"{path.name}:{node.lineno} names its own package"
+def test_imports_inside_a_package_are_relative() -> None:
+    wrong = [
+        place(path, node.lineno)
+        for path in MODULES
+        for node in nodes(path)
+        if isinstance(node, ast.ImportFrom)
+        and not node.level
+        and (node.module or "").split(".")[0] == path.relative_to(ROOT).parts[0]
+    ]
+    assert wrong == [], "these name their own package"
 
 
 def test_no_part_of_the_core_imports_itself_by_a_circle() -> None:
     graph: dict[str, set[str]] = {}
-    for path in MODULES:
-        if "htm_core" in path.parts and module(path) != "htm_core":
+    for path in CORE:
+        if module(path) != "htm_core":
             names = {name.split(".")[1] for name, _ in imported(path) if name.startswith("htm_core.")}
             graph.setdefault(part(path), set()).update(names & LAYERS.keys() - {part(path)})
     graph["memory"] -= {"aio"}
@@ -122,52 +142,56 @@ def test_no_part_of_the_core_imports_itself_by_a_circle() -> None:
 
 
 def test_every_module_has_a_layer() -> None:
-    assert {part(path) for path in MODULES if "htm_core" in path.parts} <= LAYERS.keys()
+    assert {part(path) for path in CORE} <= LAYERS.keys()
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_only_the_store_imports_psycopg_and_only_it(path: Path) -> None:
-    drivers = [name for name, _ in imported(path) if name.split(".")[0] in ("psycopg", "psycopg_pool", "pgvector")]
-    assert not drivers or "store" in path.parts
+def test_only_the_store_imports_psycopg_and_only_it() -> None:
+    drivers = {"psycopg", "psycopg_pool", "pgvector"}
+    wrong = [
+        f"{place(path, line)} imports {name}"
+        for path in MODULES
+        if "store" not in path.parts
+        for name, line in imported(path)
+        if name.split(".")[0] in drivers
+    ]
+    assert wrong == []
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in MODULES if "htm_core" not in p.parts], ids=lambda p: str(p.relative_to(ROOT))
-)
-def test_adapters_use_the_public_names_of_the_core_and_not_each_other(path: Path) -> None:
-    other = {"htm_langchain": "htm_llamaindex", "htm_llamaindex": "htm_langchain"}[path.relative_to(ROOT).parts[0]]
-    for name, line in imported(path):
-        assert not name.startswith(other), f"{path.name}:{line} imports the other adapter"
-        if name.startswith("htm_core."):
-            public = {f"htm_core.palace.{each}" for each in palace.__all__}
-            assert len(name.split(".")) == 2 or name.startswith("htm_core.integration.") or name in public, (
-                f"{path.name}:{line} reaches into {name}; import it from htm_core"
-            )
+def test_adapters_use_the_public_names_of_the_core_and_not_each_other() -> None:
+    wrong = []
+    public = {f"htm_core.palace.{each}" for each in palace.__all__}
+    for path in ADAPTERS:
+        other = {"htm_langchain": "htm_llamaindex", "htm_llamaindex": "htm_langchain"}[path.relative_to(ROOT).parts[0]]
+        for name, line in imported(path):
+            if name.startswith(other):
+                wrong.append(f"{place(path, line)} imports the other adapter")
+            if name.startswith("htm_core.") and not (
+                len(name.split(".")) == 2 or name.startswith("htm_core.integration.") or name in public
+            ):
+                wrong.append(f"{place(path, line)} reaches into {name}; import it from htm_core")
+    assert wrong == []
 
 
 def strings(path: Path) -> Iterator[tuple[str, int]]:
-    tree = ast.parse(path.read_text())
-    docs = {id(n.body[0].value) for n in ast.walk(tree)
+    docs = {id(n.body[0].value) for n in nodes(path)
             if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
             and n.body and isinstance(n.body[0], ast.Expr)}  # fmt: skip
-    for node in ast.walk(tree):
+    for node in nodes(path):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
             yield node.value, node.lineno
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_no_sql_stands_in_python(path: Path) -> None:
-    for text, line in strings(path):
-        assert not SQL.match(text), f"{path.name}:{line} holds SQL; it belongs in a .sql file"
+def test_no_sql_stands_in_python() -> None:
+    wrong = [place(path, line) for path in MODULES for text, line in strings(path) if SQL.match(text)]
+    assert wrong == [], "these hold SQL; it belongs in a .sql file"
 
 
 def test_no_two_public_classes_of_the_core_have_one_name() -> None:
     found: dict[str, list[str]] = {}
-    for path in MODULES:
-        if "htm_core" in path.parts:
-            for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                    found.setdefault(node.name, []).append(module(path))
+    for path in CORE:
+        for node in nodes(path):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(module(path))
     assert {name: where for name, where in found.items() if len(where) > 1} == {}
 
 
@@ -191,7 +215,7 @@ def test_every_verb_is_awaitable() -> None:
 def test_public_functions_say_what_they_do() -> None:
     silent = []
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
                 nested = any(isinstance(d, ast.Name) and d.id in ("overload", "override") for d in node.decorator_list)
                 if ast.get_docstring(node) is None and not nested:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..types import Supersession
+from .ids import change_id, memory_id, short
 from .json_output import print_json
 from .options import CommonOptions
 from .rendering import local_time, make_table, printable, stderr_console, stdout_console
@@ -44,9 +45,10 @@ def changes(
         raise typer.BadParameter(f"expected the id of a change: htm changes {act.value} ID")
     with common.memory() as memory:
         if act is ChangeAction.list:
-            _show(common, memory.changes.list(id, min_confidence=min_confidence, limit=limit))
+            about = None if id is None else memory_id(memory, id)
+            _show(common, memory.changes.list(about, min_confidence=min_confidence, limit=limit))
         elif act is ChangeAction.audit:
-            rows = memory.changes.audit(id or "")
+            rows = memory.changes.audit(change_id(memory, id or ""))
             if common.json:
                 print_json(rows)
             else:
@@ -56,7 +58,7 @@ def changes(
                 stdout_console().print(made)
         else:
             verb = memory.changes.undo if act is ChangeAction.undo else memory.changes.confirm
-            _show(common, [verb(id or "", reason=reason)])
+            _show(common, [verb(change_id(memory, id or ""), reason=reason)])
 
 
 def _show(common: CommonOptions, found: list[Supersession]) -> None:
@@ -69,7 +71,7 @@ def _show(common: CommonOptions, found: list[Supersession]) -> None:
     made = make_table("id", "now", "formerly", "what", "sure", "state", "why", right=("sure",))
     for each in found:
         made.add_row(
-            each.id,
+            short(each.id),
             printable(each.newer.content),
             printable(each.older.content),
             each.relation,

@@ -37,9 +37,10 @@ COMMANDS = {
     "ask": CommandInfo(DEMO, "ask.ask", "memory",
         "Ask about what `htm demo` imported last, or what --robot heard, and show the context that a model would get.",
         tenant=DEMO_TENANT),
+    "chat": CommandInfo(DEMO, "chat.command.chat", "memory",
+        "Chat in the terminal with a memory: see what is recalled for each answer, and what leaves working memory."),
     "import": CommandInfo(MEMORY, "importing.import_files", "memory",
-        "Import transcripts (JSON lines, LangChain, ChatGPT, Claude Code) or a backup of htm export. Importing twice adds "
-        "nothing."),
+        "Import what was said elsewhere (ChatGPT, Claude, Codex, …), a backup, or another package's database, and never twice."),
     "remember": CommandInfo(MEMORY, "memories.remember", "memory",
         "Remember a text."),
     "recall": CommandInfo(MEMORY, "memories.recall", "memory",
@@ -48,6 +49,10 @@ COMMANDS = {
         "Measure recall with your own questions and the memories that should answer them, and explain what was missed."),
     "context": CommandInfo(MEMORY, "memories.context", "memory",
         "Print the context that a model would get from working memory."),
+    "list": CommandInfo(MEMORY, "show.list_memories", "memory",
+        "List memories, the newest first."),
+    "show": CommandInfo(MEMORY, "show.show", "memory",
+        "Show one memory: its text, tags, mentions, versions, relations, changes and jobs."),
     "timeline": CommandInfo(MEMORY, "memories.timeline", "memory",
         "Show what was said in order: the latest mentions, or those before or after one."),
     "load": CommandInfo(MEMORY, "files.load", "memory",
@@ -150,7 +155,7 @@ def command(name: str) -> Any:
     from . import options
 
     entry = COMMANDS[name]
-    module, _, function = entry.place.partition(".")
+    module, _, function = entry.place.rpartition(".")
     shared = getattr(options, f"{entry.shared}_options")
     run = options.with_options(shared, tenant=entry.tenant)(getattr(import_module(f".{module}", __package__), function))
     alone = typer.Typer(add_completion=False)

@@ -19,7 +19,8 @@ from ..samples import Question, conversation, questions
 from ..settings import home
 from ..types import Context, Eviction, Recall, Stats
 from .answers import BUDGET, AnsweredQuestion, show_answer
-from .importing import Format, ImportedTranscript, Source, import_source, source_of, wait_for_vectors
+from .import_sources import Source, source_of
+from .importing import Format, ImportedTranscript, import_source, wait_for_vectors
 from .json_output import print_json
 from .options import CommonOptions
 from .rendering import (
@@ -64,7 +65,7 @@ def demo(
 ) -> None:
     """See it work: half a year of conversation, a working memory of 1,000 tokens, and questions about it."""
     started = time.monotonic()
-    source = sample() if file is None else source_of(file, format=format)
+    source = sample() if file is None else source_of(file, format=format.value)
     report = _Report(common)
     report.heading(f"htm-memory remembers {source.turns:,} turns with {budget:,} tokens of working memory")
     ensure_weights(common)

@@ -69,6 +69,7 @@ def _database(common: CommonOptions) -> list[Finding]:
         embedded=database.is_embedded,
         roles="htm" if database.is_embedded else database.settings.roles,
         walls_key=database.walls_key,
+        read_url=database.settings.read_url,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ..errors import InvalidInput
+from .ids import memory_id, short
 from .json_output import print_json, to_json
 from .options import CommonOptions
 from .rendering import printable, stdout_console
@@ -28,15 +29,16 @@ def forget(
 ) -> None:
     """Hide a memory; restore brings it back."""
     with common.memory() as memory:
-        memory.forget(id_or_key, robot=by)
-    done(common, {"forgotten": id_or_key}, f"Forgotten; bring it back with: htm restore {id_or_key}")
+        given = memory_id(memory, id_or_key)
+        memory.forget(given, robot=by)
+    done(common, {"forgotten": given}, f"Forgotten; bring it back with: htm restore {given}")
 
 
 def restore(common: CommonOptions, id_or_key: Key) -> None:
     """Bring back a forgotten memory."""
     with common.memory() as memory:
-        node = memory.restore(id_or_key)
-    done(common, to_json(node), f"Restored: {node.content:.200}")
+        node = memory.restore(memory_id(memory, id_or_key, forgotten=True))
+    done(common, to_json(node), f"Restored {short(node.id)}: {node.content:.200}")
 
 
 def purge(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import islice
@@ -15,14 +13,16 @@ from typing import Annotated
 import typer
 from rich.progress import Progress
 
-from ..errors import HTMError, InvalidInput
+from ..errors import HTMError
 from ..memory import Memory
 from ..rules.identity import node_id
-from ..rules.transcripts.read import first_line, iter_read, lines_format, read
+from ..rules.transcripts.turns import Skip
 from ..store import mentions
 from ..store.owner_claims import claim_of
 from ..types import Draft
 from .backup import is_backup_file, read_backup
+from .import_sources import Source, source_of
+from .importing_databases import Choice, CollectionName, DryRun, Kinds, Tables, imported_databases
 from .json_output import print_json
 from .memories import report_pending_vectors
 from .options import CommonOptions
@@ -30,7 +30,6 @@ from .rendering import make_table, printable, progress_bar, stdout_console
 from .setup import ensure_weights
 
 BATCH = 100
-LONG_FILE = 64 << 20  # bytes, beyond which JSON lines are read line by line instead of at once
 
 
 class Format(StrEnum):
@@ -38,50 +37,61 @@ class Format(StrEnum):
 
     auto = "auto"
     jsonl = "jsonl"
-    langchain = "langchain"
     chatgpt = "chatgpt"
+    claude = "claude"
     claude_code = "claude-code"
+    codex = "codex"
+    langchain = "langchain"
+    llamaindex = "llamaindex"
     text = "text"
     backup = "backup"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """One transcript without errors; `drafts` returns its turns from the beginning, each time it is called."""
-
-    name: str
-    format: str
-    turns: int
-    reasons: dict[str, int] = field(default_factory=dict)
-    drafts: Callable[[], Iterator[Draft]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedTranscript:
-    """The result for one transcript: turns that were new, changed, known already, and skipped for `reasons`."""
+    """The result for one transcript: turns that were new, changed, known already, and skipped for `reasons`.
+
+    `sessions` is how many conversations it has, `titles` are those of the first few, `examples` the first places of each reason.
+    """
 
     name: str
     format: str
     turns: int
+    sessions: int = 0
+    titles: tuple[str, ...] = ()
     imported: int = 0
     changed: int = 0
     known: int = 0
     skipped: int = 0
     reasons: dict[str, int] = field(default_factory=dict)
+    examples: tuple[Skip, ...] = ()
 
 
 def import_files(
     common: CommonOptions,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Transcripts; - is stdin.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...", help="Files, archives, folders, or postgresql://…; - is stdin.", show_default=False
+        ),
+    ],
     format: Annotated[Format, typer.Option("--format", help="Detected by default.")] = Format.auto,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the vectors, or leave them.")] = True,
+    tables: Tables = None,
+    kinds: Kinds = None,
+    collection: CollectionName = None,
+    dry_run: DryRun = False,
 ) -> None:
-    """Import transcripts (JSON lines, LangChain, ChatGPT, Claude Code) or a backup of htm export. Importing twice adds nothing."""
-    if format is Format.backup or (format is Format.auto and any(map(is_backup_file, files))):
-        for file in files:
+    """Import what was said elsewhere, a backup, or another package's database. Importing twice adds nothing."""
+    chosen = Choice(tables=tables or (), kinds=kinds or (), collection=collection, dry_run=dry_run)
+    if imported_databases(common, files, chosen, wait=wait, then=wait_for_vectors):
+        return
+    paths = list(map(Path, files))
+    if format is Format.backup or (format is Format.auto and any(map(is_backup_file, paths))):
+        for file in paths:
             read_backup(common, file, wait=wait, then=wait_for_vectors)
         return
-    sources = [source_of(file, format=format) for file in files]
+    sources = [source_of(file, format=format.value) for file in paths]
     if wait:
         ensure_weights(common)
     with common.memory(works=wait) as memory:
@@ -95,39 +105,6 @@ def import_files(
         report_pending_vectors(memory)
 
 
-def source_of(file: Path, *, format: Format) -> Source:
-    """Read a whole transcript first, so that nothing is remembered of a broken file."""
-    name = "stdin" if str(file) == "-" else file.name
-    try:
-        by_lines = format in ("jsonl", "claude-code") or (format == "auto" and file.suffix == ".jsonl")
-        if str(file) != "-" and file.stat().st_size > LONG_FILE and by_lines:
-            return _long(file)
-        content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-    except OSError as error:
-        raise InvalidInput(f"expected a transcript to read, got {file}: {error.strerror or error}") from None
-    transcript = read(content, name=name, format=format.value)
-    return Source(
-        name=name,
-        format=transcript.format,
-        turns=len(transcript),
-        reasons=dict(transcript.reasons),
-        drafts=lambda: iter(transcript),
-    )
-
-
-def _long(file: Path) -> Source:
-    reasons: Counter[str] = Counter()
-
-    def _drafts(skip: Callable[[str], object] | None = None) -> Iterator[Draft]:
-        with file.open("rb") as lines:
-            yield from iter_read(lines, name=file.name, skip=skip)
-
-    turns = sum(1 for _ in _drafts(lambda reason: reasons.update([reason])))
-    with file.open("rb") as lines:
-        format = lines_format(first_line(lines)[0], file.name)
-    return Source(name=file.name, format=format, turns=turns, reasons=dict(reasons), drafts=_drafts)
-
-
 def import_source(
     memory: Memory, source: Source, *, common: CommonOptions, works: bool, batch: int, progress: Progress
 ) -> ImportedTranscript:
@@ -135,7 +112,7 @@ def import_source(
     task = progress.add_task(f"Importing {source.name}", total=source.turns)
     result = ImportedTranscript(
         name=source.name, format=source.format, turns=source.turns, reasons=source.reasons,
-        skipped=sum(source.reasons.values()),
+        skipped=sum(source.reasons.values()), sessions=source.sessions, titles=source.titles, examples=source.examples,
     )  # fmt: skip
     turns = source.drafts()
     while some := list(islice(turns, batch)):

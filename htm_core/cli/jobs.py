@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..types import Job
+from .ids import job_ids, short
 from .json_output import print_json
 from .options import CommonOptions
 from .rendering import local_time, make_table, printable, stderr_console, stdout_console
@@ -52,7 +53,9 @@ def jobs(
         raise typer.BadParameter("ids are for retry: htm jobs retry ID")
     with common.memory() as memory:
         if act is JobAction.retry:
-            retried = memory.jobs.retry(ids or None, kind=None if kind is None else kind.value)
+            retried = memory.jobs.retry(
+                job_ids(memory, ids) if ids else None, kind=None if kind is None else kind.value
+            )
             found = None
         else:
             retried, found = 0, memory.jobs.list(kind=None if kind is None else kind.value, parked=parked, limit=limit)
@@ -76,5 +79,7 @@ def _show(common: CommonOptions, found: list[Job]) -> None:
     made = make_table("id", "kind", "state", "tries", "since", "what went wrong", right=("tries",))
     for job in found:
         what = f"{job.kind} {job.model}".strip()
-        made.add_row(job.id, what, job.state, str(job.attempts), local_time(job.created_at), printable(job.error or ""))
+        made.add_row(
+            short(job.id), what, job.state, str(job.attempts), local_time(job.created_at), printable(job.error or "")
+        )
     stdout_console().print(made)

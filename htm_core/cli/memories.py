@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, cast
 
 import typer
+from rich.text import Text
 
 from .. import types
+from ..integration.contents import titles_of
 from ..memory import Memory
 from ..rules.transcripts.turns import iso_time
 from ..rules.trust import check_source
 from ..types import Draft
 from .exit_codes import NOTHING_FOUND
 from .forget import lifetime
+from .ids import mention_id, short
 from .json_output import print_json
 from .options import AsOf, CommonOptions, Timeframe, json_object, split_values
 from .rendering import (
@@ -201,31 +204,41 @@ def timeline(
     timeframe: Timeframe = None,
     by: Annotated[str | None, typer.Option("--by", metavar="ROBOT", help="Only what this robot heard.")] = None,
     limit: Limit = 100,
-    before: Annotated[str | None, typer.Option("--before", metavar="ID", help="Only before this mention.")] = None,
-    after: Annotated[str | None, typer.Option("--after", metavar="ID", help="Only after this mention.")] = None,
+    before: Annotated[
+        str | None, typer.Option("--before", metavar="ID", help="Only before this mention or memory.")
+    ] = None,
+    after: Annotated[
+        str | None, typer.Option("--after", metavar="ID", help="Only after this mention or memory.")
+    ] = None,
     forgotten: Annotated[bool, typer.Option("--forgotten", help="Show forgotten mentions too.")] = False,
     as_of: AsOf = None,
 ) -> None:
     """Show what was said in order: the latest mentions, or those before or after one."""
     with common.memory() as memory:
         said = memory.timeline(
-            session=common.session, robot=by, timeframe=timeframe, limit=limit, before=before, after=after, forgotten=forgotten,
-            as_of=iso_time(as_of, where="--as-of"),
+            session=common.session, robot=by, timeframe=timeframe, limit=limit, forgotten=forgotten,
+            before=mention_id(memory, before), after=mention_id(memory, after), as_of=iso_time(as_of, where="--as-of"),
         )  # fmt: skip
+        names = {} if common.json else session_names(memory, [each.session for each in said])
     if common.json:
         print_json(said)
     elif said:
-        made = make_table("when", "session", "who", "what")
+        made = make_table("id", "who and when", "session", "what")
         for mention in said:
+            who = Text.assemble(printable(speaker(mention), longest=16), "\n", (local_time(mention.at), "dim"))
             made.add_row(
-                local_time(mention.at),
-                printable(mention.session or "", longest=32),
-                printable(speaker(mention)),
+                short(mention.node_id), who, printable(names.get(mention.session or "", ""), longest=20),
                 printable(mention.content),
-            )
+            )  # fmt: skip
         stdout_console().print(made)
     if not said:
         end_empty("Nothing was said.")
+
+
+def session_names(memory: Memory, sessions: Sequence[str | None]) -> dict[str, str]:
+    """What sessions are called for people: by the title that is stored with them, else by their own names."""
+    known = [each for each in sessions if each]
+    return {session: found.title or session for session, found in titles_of(memory, known).items()}
 
 
 def stats(common: CommonOptions) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ..types import Relation, RelationKind
+from .ids import memory_id, short
 from .json_output import print_json
 from .memories import Limit, end_empty
 from .options import CommonOptions
@@ -41,14 +42,17 @@ def related(
     """Show the memories related to one, strongest first, with the edges that lead to them."""
     kinds: list[RelationKind] | None = None if not types else [each.value for each in types]
     with common.memory() as memory:
-        found = memory.related(node, hops=hops, kinds=kinds, limit=limit, min_weight=min_weight)
-        start = memory.get(node).id
+        start = memory_id(memory, node)
+        found = memory.related(start, hops=hops, kinds=kinds, limit=limit, min_weight=min_weight)
+        start = memory.get(start).id
     if common.json:
         print_json(found)
     elif found:
         made = make_table("weight", "by", "id", "memory", right=("weight",))
         for each in found:
-            made.add_row(f"{each.weight:.2f}", path_text(start, each.path), each.node.id, printable(each.node.content))
+            made.add_row(
+                f"{each.weight:.2f}", path_text(start, each.path), short(each.node.id), printable(each.node.content)
+            )
         stdout_console().print(made)
     if not found:
         end_empty("No related memories were found.")
@@ -63,7 +67,7 @@ def link(
 ) -> None:
     """Add an edge between two memories, or remove it with --weight 0."""
     with common.memory() as memory:
-        made = memory.link(source, target, kind=kind.value, weight=weight)
+        made = memory.link(memory_id(memory, source), memory_id(memory, target), kind=kind.value, weight=weight)
     if common.json:
         print_json(made)
     else:

@@ -19,6 +19,7 @@ from ..types import Context, Hit, Mention, Recall
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+SHORT_ID = 8  # digits of an id in a table; commands take them for the whole
 MAX_SHOWN = 400  # characters of one memory in a table; --json has all of them
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -92,19 +93,11 @@ def speaker(mention: Mention | None) -> str:
 
 
 def hits_table(found: Recall, *, marked: str | None = None) -> Table:
-    """Hits as a table: score, relevance, ranks by meaning and by words, speaker and time; `marked` words are highlighted.
+    """Hits as a table: id, score, relevance, ranks by meaning and by words, speaker and time; `marked` words are highlighted.
 
     With --explain each memory has its signals below it: what each added to the score.
     """
-    made = make_table(
-        "score",
-        "relevance",
-        "meaning",
-        "words",
-        "who and when",
-        "memory",
-        right=("score", "relevance", "meaning", "words"),
-    )
+    made = make_table("id", "score", "likely", "by", "who and when", "memory", right=("score", "likely"))
     for hit in found:
         text = printable(hit.content if len(hit.content) <= MAX_SHOWN else hit.passage)
         if marked:
@@ -115,10 +108,10 @@ def hits_table(found: Recall, *, marked: str | None = None) -> Table:
             added = " + ".join(f"{name} {value:.2f}" for name, value in hit.signals.items() if abs(value) >= 0.005)
             text = Text.assemble(text, (f"\n{added}", "dim"))
         made.add_row(
+            hit.node.id[:SHORT_ID],
             f"{hit.score:.2f}",
             f"{hit.relevance:.0%}",
-            _rank(hit.vector_rank),
-            _rank(hit.text_rank),
+            _ranks(hit),
             _who_and_when(hit),
             text,
         )
@@ -133,8 +126,10 @@ def _who_and_when(hit: Hit) -> Text:
     return Text.assemble(printable(speaker(hit.mention) + more, longest=24), "\n", (when, "dim"), (holds, "italic"))
 
 
-def _rank(rank: int | None) -> str:
-    return "-" if rank is None else str(rank)
+def _ranks(hit: Hit) -> str:
+    """The places by meaning and by words, in two lines."""
+    named = (("meaning", hit.vector_rank), ("words", hit.text_rank))
+    return "\n".join(f"{name} {rank}" for name, rank in named if rank is not None)
 
 
 def timings_line(found: Recall) -> str:

@@ -11,6 +11,7 @@ import typer
 from ..memory import Memory
 from ..rules.text.tag_tree import TagTree
 from ..types import TagCount, TagFound, TagRelated
+from .ids import memory_id
 from .json_output import print_json
 from .memories import end_empty
 from .options import CommonOptions
@@ -106,7 +107,7 @@ def _nested(tree: TagTree) -> dict[str, Any]:
 
 def _change(common: CommonOptions, memory: Memory, act: TagAction, given: Sequence[str]) -> None:
     change = memory.tags.add if act is TagAction.add else memory.tags.remove
-    node = change(given[0], given[1:])
+    node = change(memory_id(memory, given[0]), given[1:])
     if common.json:
         print_json(node)
     else:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..types import Merge, ProfileLine, Summary, Tidied, TidyKind
+from .ids import memory_id, short
 from .json_output import print_json
 from .memories import end_empty
 from .options import CommonOptions
@@ -69,7 +70,7 @@ def tidy(
     wanted: list[TidyKind] | None = [each.value for each in kinds] if kinds else None
     with common.memory() as memory:
         if undo is not None:
-            apart = memory.unmerge(undo)
+            apart = memory.unmerge(memory_id(memory, undo, forgotten=True))
             if common.json:
                 print_json({"undone": apart})
             else:
@@ -98,7 +99,9 @@ def _print_merges(merges: tuple[Merge, ...], *, most: int) -> None:
     if merges[:most]:
         made = make_table("id", "memory", "says the same as")
         for each in merges[:most]:
-            made.add_row(each.node_id, printable(each.content, longest=120), printable(each.into_content, longest=120))
+            made.add_row(
+                short(each.node_id), printable(each.content, longest=120), printable(each.into_content, longest=120)
+            )
         stdout_console().print(made)
 
 

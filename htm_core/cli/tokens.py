@@ -11,9 +11,11 @@ from typing import Annotated
 import typer
 
 from ..errors import InvalidInput, NotFound
+from ..operations.short_ids import FEWEST_DIGITS
 from ..rules import validation
 from ..store import tokens as store
 from ..store.tokens import ApiToken
+from .ids import short
 from .json_output import print_json
 from .options import CommonOptions, split_values
 from .rendering import local_time, make_table, printable, stderr_console, stdout_console
@@ -89,7 +91,7 @@ def _create(common: CommonOptions, name: str, scopes: list[str], days: float | N
 
 
 def _revoke(common: CommonOptions, name: str) -> None:
-    ended = store.revoke(common.runtime().database, common.tenant, name, at=datetime.now(UTC))
+    ended = store.revoke(common.runtime().database, common.tenant, _whole(common, name), at=datetime.now(UTC))
     if ended is None:
         raise NotFound(
             f"expected the name or the id of a valid token of the tenant, got {name!r:.80}; see htm tokens list"
@@ -98,6 +100,18 @@ def _revoke(common: CommonOptions, name: str) -> None:
         print_json(ended)
     else:
         stdout_console().print(f"{printable(ended.name)} is revoked; servers refuse it within five seconds.")
+
+
+def _whole(common: CommonOptions, given: str) -> str:
+    """The id of the token whose id begins so; a name, and anything else, as it is. Raises `InvalidInput` for several."""
+    known = store.listed(common.runtime().database, common.tenant)
+    if len(given) < FEWEST_DIGITS or any(each.name == given for each in known):
+        return given
+    found = [each for each in known if each.id.startswith(given.lower())]
+    if len(found) > 1:
+        named = "".join(f"\n  {each.id}  {each.name}" for each in found)
+        raise InvalidInput(f"expected the beginning of one token's id, got {given!r}, with which several begin:{named}")
+    return found[0].id if found else given
 
 
 def _show(common: CommonOptions, found: list[ApiToken]) -> None:
@@ -112,5 +126,5 @@ def _show(common: CommonOptions, found: list[ApiToken]) -> None:
         expires = "revoked" if each.revoked_at else local_time(each.expires_at) if each.expires_at else "never"
         created = local_time(each.created_at) if each.created_at else ""
         user, robot = printable(each.user or "(shared)"), printable(each.robot or "(any)")
-        made.add_row(printable(each.name), user, robot, ", ".join(each.scopes), created, expires, each.id)
+        made.add_row(printable(each.name), user, robot, ", ".join(each.scopes), created, expires, short(each.id))
     stdout_console().print(made)

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 from uuid import UUID
 
 from .. import time_limit
@@ -38,6 +38,7 @@ from . import query as query_module
 from . import vector_spaces
 from .vector_spaces import VectorSpace
 
+T = TypeVar("T")
 # One document in so many looks whether its collection has outgrown exact search.
 SELDOM = 256
 # Whose items a collection holds: anybody's documents, or what an adapter keeps for itself (LangGraph's store).
@@ -144,11 +145,13 @@ class Collection(Handle):
         if not wanted:
             return []
         now = self._clock()
-        for attempt in attempts():
-            with attempt, self._transaction() as connection:
-                if refresh:
+        if refresh:
+            for attempt in attempts():
+                with attempt, self._transaction() as connection:
                     store.extend_ttl(connection, wanted, at=now)
-                found = store.read(connection, wanted, at=now)
+                    found = store.read(connection, wanted, at=now)
+        else:
+            found = self._reading(lambda connection: store.read(connection, wanted, at=now))
         return [found[uid] for uid in wanted if uid in found]
 
     def query(
@@ -257,23 +260,71 @@ class Collection(Handle):
         begins = items_module.check_namespace(prefix, what="prefix")
         ends = items_module.check_namespace(suffix, what="suffix")
         depth = None if max_depth is None else validation.check_whole(max_depth, what="max_depth", least=0)
-        page = query_module.page(limit, offset=offset)
-        with self._transaction() as connection:
+        page, now = query_module.page(limit, offset=offset), self._clock()
+
+        def work(connection: Connection) -> list[tuple[str, ...]]:
+            """Read it in one transaction."""
             standing = store.find(connection, self.name)
             if standing is None:
                 return []
             return store.namespaces(
-                connection, page, collection=standing.id, prefix=begins, suffix=ends, depth=depth, at=self._clock()
+                connection, page, collection=standing.id, prefix=begins, suffix=ends, depth=depth, at=now
             )
+
+        return self._reading(work)
 
     def count(
         self, *, where: Mapping[str, Any] | None = None, on: FilterTarget = "metadata", namespace: Sequence[str] = ()
     ) -> int:
         """How many items satisfy the filter, in a namespace and below it."""
         filters = self._filters(where, on=on, namespace=namespace, ids=None, references=None)
-        with self._transaction() as connection:
+
+        def work(connection: Connection) -> int:
+            """Read it in one transaction."""
             standing = store.find(connection, self.name)
             return store.count(connection, filters, collection=standing.id) if standing else 0
+
+        return self._reading(work)
+
+    def ids(
+        self,
+        *,
+        namespace: Sequence[str] = (),
+        prefix: str = "",
+        limit: int | None = 1_000,
+        after: str | None = None,
+    ) -> list[str]:
+        """The ids in exactly this namespace, without reading the items: those that begin with `prefix`.
+
+        They come in an order of their own, which never changes. To read on, give the last one as `after`; a `limit` of None
+        is all of them.
+        """
+        labels = items_module.check_namespace(namespace)
+        begins = validation.check_characters(prefix, what="prefix") if prefix else ""
+        last = None if after is None else document_id(self.name, labels, items_module.check_id(after, what="after"))
+        page, now = query_module.page(limit, offset=0), self._clock()
+
+        def work(connection: Connection) -> list[str]:
+            """Read it in one transaction."""
+            standing = store.find(connection, self.name)
+            if standing is None:
+                return []
+            return store.ids(
+                connection,
+                collection=standing.id,
+                namespace=labels,
+                prefix=begins,
+                after=last,
+                limit=page.limit,
+                at=now,
+            )
+
+        return self._reading(work)
+
+    def server_time(self) -> datetime:
+        """The time by the database's clock, which is one for all processes and machines."""
+        with self._transaction() as connection:
+            return store.server_time(connection)
 
     def sweep(self) -> int:
         """Delete items that have expired; answers how many. Nobody sees them, even before."""
@@ -297,6 +348,9 @@ class Collection(Handle):
 
     def _transaction(self) -> AbstractContextManager[Connection]:
         return self._database.transaction(self.tenant)
+
+    def _reading(self, work: Callable[[Connection], T]) -> T:
+        return self._database.reading(self.tenant, work)
 
     def _document(self, item: CollectionItem | Mapping[str, Any], now: datetime, *, model: str | None) -> Document:
         given = items_module.as_item(item)
@@ -373,7 +427,9 @@ class Collection(Handle):
         refresh: bool,
         model: str | None = None,
     ) -> list[CollectionHit]:
-        with self._transaction() as connection:
+
+        def work(connection: Connection) -> list[CollectionHit]:
+            """Read it in one transaction."""
             standing = store.find(connection, self.name)
             if standing is None or page.limit == 0:
                 return []
@@ -385,6 +441,11 @@ class Collection(Handle):
                 )
                 hits = store.search(connection, question, filters, page, collection=standing.id)
             return self._prolonged(connection, hits, at=filters.at) if refresh else hits
+
+        if not refresh:
+            return self._reading(work)
+        with self._transaction() as connection:
+            return work(connection)
 
     def _prolonged(self, connection: Connection, hits: list[CollectionHit], *, at: datetime) -> list[CollectionHit]:
         mortal = [hit.item for hit in hits if hit.item.ttl is not None]

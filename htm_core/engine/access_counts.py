@@ -94,7 +94,7 @@ class AccessCounts:
         """Write one tenant's counts in one transaction, every table in the order of its keys."""
         written: dict[SetKey, CountedAccesses] = {}
         claim = claim_of(*{key.owner for key in access_counts.held})
-        with self._database.transaction(tenant, claim=claim) as connection:
+        with self._database.transaction(tenant, claim=claim, followed=False) as connection:
             if access_counts.nodes:
                 nodes.add_accesses(connection, access_counts.nodes)
             for key in sorted(access_counts.held, key=lambda key: (key.owner, key.shared, key.holder, key.session)):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING, Any, LiteralString
+from typing import TYPE_CHECKING, Any, LiteralString, TypeVar
 from uuid import UUID
 
 from .. import time_limit
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from ..models.rerankers import CheckedReranker
 
 Clock = Callable[[], datetime]
+T = TypeVar("T")
 # What an operation adds to the transaction of a write: before the drafts are written, and after.
 Before = Callable[[Connection], None]
 After = Callable[[Connection, list[WrittenEntry]], None]
@@ -203,13 +204,36 @@ class Engine:
             yield connection
         self.database.settled.add(key)
 
+    @property
+    def _is_settled(self) -> bool:
+        """Whether the rows of tenant, robot and model are known to exist."""
+        return (self.tenant, self.robot, self.embedder.name) in self.database.settled
+
+    def reading(
+        self,
+        work: Callable[[Connection], T],
+        *,
+        patient: bool = False,
+        everybody: bool = False,
+        now: datetime | None = None,
+    ) -> T:
+        """The answer of `work`, which only reads, in a transaction: on a replica where one may answer (`Settings.read_url`).
+
+        Where a replica fails, `work` is called again on the primary. What it may see is as in `transaction`, and so are the errors.
+        """
+        if not self._is_settled:
+            with self.transaction(patient=patient, everybody=everybody, now=now) as connection:
+                return work(connection)
+        claim = EVERYBODY if everybody else claim_of(self.owner)
+        return self.database.reading(self.tenant, work, claim=claim, patient=patient, now=now or self.clock())
+
     def read(self, statement: LiteralString, parameters: Mapping[str, Any], *, everybody: bool = False) -> list[Row]:
         """The rows of one statement that only reads, as a transaction of its own: in one message there and back.
 
         What it may see is as in `transaction`, and so are the errors.
         """
         claim = EVERYBODY if everybody else claim_of(self.owner)
-        if (self.tenant, self.robot, self.embedder.name) not in self.database.settled:
+        if not self._is_settled:
             with self.transaction(everybody=everybody) as connection:
                 return connection.execute(statement, parameters).fetchall()
         return self.database.read(self.tenant, statement, parameters, claim=claim, now=self.clock())

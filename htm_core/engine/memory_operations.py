@@ -41,7 +41,8 @@ OTHERS = frozenset((
     "htm.tags.popular", "htm.tags.related", "htm.changes.list", "htm.changes.undo", "htm.changes.confirm",
     "htm.changes.audit", "htm.jobs.list", "htm.jobs.retry", "htm.backup.write", "htm.backup.read", "htm.group.leave",
     "htm.group.promote", "htm.group.demote", "htm.group.failover", "htm.group.status", "htm.collection.namespaces",
-    "htm.collection.count", "htm.collection.sweep", "htm.collection.check", "htm.palace.identity", "htm.palace.rooms",
+    "htm.collection.count", "htm.collection.ids", "htm.collection.server_time", "htm.collection.sweep", "htm.collection.check",
+    "htm.palace.identity", "htm.palace.rooms",
     "htm.palace.sweep", "htm.palace.undo", "htm.palace.wake_up", "htm.palace.decisions", "htm.palace.consultations",
     "htm.palace.export", "htm.palace.load",
 ))  # fmt: skip

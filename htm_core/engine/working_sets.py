@@ -95,7 +95,7 @@ class WorkingSet:
         return self.memory
 
     def _transaction(self) -> AbstractContextManager[Connection]:
-        return self._database.transaction(self.key.tenant, claim=claim_of(self.key.owner))
+        return self._database.transaction(self.key.tenant, claim=claim_of(self.key.owner), followed=False)
 
     def unload(self) -> None:
         """Hold nothing until the next use reads the table."""

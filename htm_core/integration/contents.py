@@ -9,7 +9,7 @@ from datetime import datetime
 
 from ..memory import Memory
 from ..operations.files import chunks_of
-from ..operations.read import latest_sessions, map_points, map_stamp, working_history
+from ..operations.read import latest_sessions, map_points, map_stamp, session_titles, working_history
 from ..rules.clusters import clusters, names
 from ..rules.projection import project
 from ..store.working import NotedChange
@@ -17,6 +17,8 @@ from ..types import Mention
 
 CLUSTERS, LEAST = 8, 12  # on a map at most, and memories in each on average
 CHARACTERS = 500  # of a memory by which its cluster is named
+CHANGES, MOVED = 1_000, 8  # changes of working memory that are read at most, and memories of each that are shown
+Turn = tuple[str, int]  # a session, and the number of a mention in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,14 @@ class MemoryMap:
         return self.nodes - len(self.points)
 
 
+@dataclass(frozen=True, slots=True)
+class SessionTitle:
+    """What a session is called: the title that was stored with it, and what a user said first in it, each in one line."""
+
+    title: str | None
+    opening: str | None
+
+
 def map_of(
     memory: Memory, *, tags: Sequence[str] | None = None, limit: int, known: MemoryMap | None = None
 ) -> MemoryMap:
@@ -75,8 +85,17 @@ def sessions_of(memory: Memory, *, limit: int) -> list[tuple[str, datetime]]:
     return latest_sessions(memory._engine, limit=limit)
 
 
-CHANGES, MOVED = 1_000, 8  # changes of working memory that are read at most, and memories of each that are shown
-Turn = tuple[str, int]  # a session, and the number of a mention in it
+def titles_of(memory: Memory, sessions: Sequence[str]) -> dict[str, SessionTitle]:
+    """What sessions are called, by their names, as far as this owner sees them."""
+    found = session_titles(memory._engine, list(dict.fromkeys(sessions))) if sessions else {}
+    return {
+        session: SessionTitle(title=_one_line(title), opening=_one_line(opening))
+        for session, (title, opening) in found.items()
+    }
+
+
+def _one_line(text: str | None) -> str | None:
+    return " ".join(text.split()) or None if text else None
 
 
 def changes_of(

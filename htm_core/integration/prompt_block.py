@@ -182,6 +182,18 @@ def drop_last_items(block: str, *, spare: int, count: Callable[[str], int]) -> s
     return ""
 
 
+def items_of(block: str) -> list[tuple[str, str]]:
+    """The label and the text of each item of a block, without what it superseded; a text may be an excerpt."""
+    _, *items = block.rpartition("\n")[0].split(ITEM)
+    found = []
+    for item in items:
+        about, _, text = item.partition("] ")
+        first, *further = text.split("\n")
+        own = [line for line in further if line.startswith("  ") and not line.startswith("  formerly (until ")]
+        found.append((about, "\n".join([first, *(line[2:] for line in own)])))
+    return found
+
+
 def is_block(text: str, *, warning: str) -> bool:
     """Whether a text is a block with this warning, or with that of doubtful passages."""
     return is_fenced(text, TAG, beginnings=(warning, DOUBTFUL_WARNING))

@@ -29,7 +29,9 @@ def flush(engine: Engine, worker: Worker, *, timeout: float | None) -> bool:
     limit = time_limit.TimeLimit(longest, total=timeout, slides=timeout is None)
     try:
         with time_limit.limited(limit):
-            return _flush(engine, worker, limit)
+            done = _flush(engine, worker, limit)
+            engine.database.follow()  # the jobs were done by transactions that no read waits for
+            return done
     except (DeadlineExceeded, QueryTimeout, time_limit.OutOfTime):
         # The server did not answer; the time that the caller gave is not over.
         if timeout is None or limit.left > ALMOST:

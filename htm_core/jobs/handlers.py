@@ -131,7 +131,7 @@ class EmbedHandler:
         incomplete: set[UUID],
     ) -> None:
         finished = [job for job in group if job.node_id not in incomplete]
-        with self._database.transaction(tenant, role="htm_worker") as connection:
+        with self._database.transaction(tenant, role="htm_worker", followed=True) as connection:
             nodes.insert_vectors(connection, vectors, model=self.model)
             jobs.finish(connection, finished)
             if self._database.settings.supersession is not None:  # of an import nothing is compared

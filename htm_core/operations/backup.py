@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from tempfile import TemporaryFile
 from typing import Any, TextIO
 from uuid import UUID
 
@@ -50,16 +52,34 @@ class Backup:
         what each robot and group holds and has held; and jobs, pending or parked.
         """
         self._engine.write_behind.write()
+        if self._engine.settings.read_url is None:
+            with self._engine.transaction(patient=True, everybody=True) as connection:
+                return self._write(connection, target, progress)
+        # A replica may end a long query, and then the primary begins again: nothing of a half may be in the target.
+        self._engine.database.follow()
+        with TemporaryFile("w+", encoding="utf-8", newline="") as whole:
+
+            def work(connection: Connection) -> BackedUp:
+                """Read it in one transaction."""
+                whole.seek(0)
+                whole.truncate()
+                return self._write(connection, whole, progress)
+
+            written = self._engine.reading(work, patient=True, everybody=True)
+            whole.seek(0)
+            shutil.copyfileobj(whole, target)
+        return written
+
+    def _write(self, connection: Connection, target: TextIO, progress: Progress | None) -> BackedUp:
         counts: Counter[str] = Counter()
-        with self._engine.transaction(patient=True, everybody=True) as connection:
-            known = backup.header(connection) or {}
-            head = {name: known.get(name) for name in ("language", "code", "model", "dimension")}
-            target.write(_line({"format": FORMAT, "version": VERSION, "tenant": self._engine.tenant, **head}))
-            for part, row in backup.rows(connection, space=known.get("space")):
-                target.write(_line({"part": part, "row": row}))
-                counts[part] += 1
-                if progress is not None and counts.total() % backup.AT_ONCE == 0:
-                    progress(counts.total())
+        known = backup.header(connection) or {}
+        head = {name: known.get(name) for name in ("language", "code", "model", "dimension")}
+        target.write(_line({"format": FORMAT, "version": VERSION, "tenant": self._engine.tenant, **head}))
+        for part, row in backup.rows(connection, space=known.get("space")):
+            target.write(_line({"part": part, "row": row}))
+            counts[part] += 1
+            if progress is not None and counts.total() % backup.AT_ONCE == 0:
+                progress(counts.total())
         return BackedUp(counts=dict(counts))
 
     def read(self, source: Iterable[str], *, progress: Progress | None = None) -> BackedUp:

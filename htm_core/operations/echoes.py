@@ -9,8 +9,9 @@ from uuid import UUID
 from ..engine.engine import Engine
 from ..rules.grounding.questions import about_questions, only_asks
 from ..store import nodes, search
+from ..store.database import Connection
 from ..store.search import RecallQuery
-from ..types import Hit, Mention
+from ..types import Hit, Mention, Node
 
 # What is left of the score of a text that only asks: where it asks the same, and where it asks something else. The second keeps
 # questions that are needed to read what was answered; measured in docs/why/recall.md.
@@ -110,13 +111,16 @@ def _answers(engine: Engine, query: RecallQuery, asking: Sequence[Hit]) -> list[
     said = {hit.mentions[0].id: hit for hit in asking if hit.mentions}
     if filtered or not said:
         return []
-    with engine.transaction(everybody=query.of_everybody) as connection:
+
+    def work(connection: Connection) -> tuple[list[search.Answered], dict[UUID, Node]]:
+        """Read it in one transaction."""
         rows = search.following(connection, [UUID(id) for id in said], query=query)
         rows = [row for row in rows if not only_asks(row.mention.content)]
         owners = sorted({row.owner for row in rows})
-        known = nodes.read(
-            connection, [UUID(row.mention.node_id) for row in rows if row.mention.node_id], owners=owners
-        )
+        spoken = [UUID(row.mention.node_id) for row in rows if row.mention.node_id]
+        return rows, nodes.read(connection, spoken, owners=owners)
+
+    rows, known = engine.reading(work, everybody=query.of_everybody)
     found = []
     for row in rows:
         node = known.get(UUID(row.mention.node_id)) if row.mention.node_id else None

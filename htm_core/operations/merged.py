@@ -8,8 +8,9 @@ from uuid import UUID
 
 from ..engine.engine import Engine
 from ..store import nodes, tidying
+from ..store.database import Connection
 from ..store.search import RecallQuery
-from ..types import Hit, Mention
+from ..types import Hit, Mention, Node
 
 
 def as_one(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> list[Hit]:
@@ -22,13 +23,15 @@ def as_one(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> list[Hit]
     merged_owners, owners = engine.database.merged_owners, query.filters.owners
     if not hits or merged_owners.has_none(engine.tenant, owners):
         return list(hits)
-    groups: dict[UUID, list[Hit]] = {}
-    with engine.transaction(everybody=query.of_everybody) as connection:
+
+    def work(connection: Connection) -> tuple[dict[UUID, list[Hit]], dict[UUID, Node]]:
+        """The hits by what stands for them, and those nodes that are no hit themselves; nothing where nothing is merged."""
+        groups: dict[UUID, list[Hit]] = {}
         stands_for = tidying.merged_among(connection, [UUID(hit.node.id) for hit in hits])
         if not stands_for:
             if owners is not None and not tidying.has_merges(connection, owners=owners):
                 merged_owners.found_none(engine.tenant, owners)
-            return list(hits)
+            return {}, {}
         for hit in hits:
             node = UUID(hit.node.id)
             groups.setdefault(stands_for.get(node, node), []).append(hit)
@@ -37,6 +40,11 @@ def as_one(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> list[Hit]
         asked = query.filters
         is_any = not (asked.tags or asked.equal or asked.metadata)
         known = nodes.read(connection, missing, owners=owners) if missing and owners and is_any else {}
+        return groups, known
+
+    groups, known = engine.reading(work, everybody=query.of_everybody)
+    if not groups:
+        return list(hits)
     made = []
     for node, found in groups.items():
         best = found[0]

@@ -45,46 +45,57 @@ def get(engine: Engine, id_or_key: str, *, as_of: datetime | None = None) -> Nod
 
 def _get_now(engine: Engine, id_or_key: str) -> dict[UUID, Node]:
     """The node that is meant now. A key that was revised between its look-up and that of its node is looked up again."""
-    found: dict[UUID, Node] = {}
-    with engine.transaction() as connection:
+
+    def work(connection: Connection) -> dict[UUID, Node]:
+        """Read it in one transaction."""
+        found: dict[UUID, Node] = {}
         for _ in range(LOOK_UPS):
             node = find(engine, connection, id_or_key)
             found = nodes.read(connection, [node], owners=engine.owners) if node else {}
             if node is None or looks_like_id(id_or_key) or any(each.version is not None for each in found.values()):
                 break
-    return found
+        return found
+
+    return engine.reading(work)
 
 
 def _get_as_of(engine: Engine, id_or_key: str, *, as_of: datetime) -> dict[UUID, Node]:
     name = validation.check_name(id_or_key, what="id or key")
-    with engine.transaction(now=as_of) as connection:
+
+    def work(connection: Connection) -> dict[UUID, Node]:
+        """Read it in one transaction."""
         if looks_like_id(name):
             return nodes.read(connection, [UUID(name)], owners=engine.owners, as_of=as_of)
         value = keys.find_as_of(connection, name, owners=engine.owners, as_of=as_of)
         if value is None:
             return {}
         found = nodes.read(connection, [value[0]], owners=engine.owners, as_of=as_of)
-    return {id: replace(node, keys=(name,), version=value[1]) for id, node in found.items()}
+        return {id: replace(node, keys=(name,), version=value[1]) for id, node in found.items()}
+
+    return engine.reading(work, now=as_of)
 
 
 def history(engine: Engine, key: str) -> list[Node]:
     """Every value of a key, oldest first."""
-    with engine.transaction() as connection:
-        versions = keys.history(connection, validation.check_key(key), owners=engine.owners)
+    name = validation.check_key(key)
+
+    def work(connection: Connection) -> list[Node]:
+        """Read it in one transaction."""
+        versions = keys.history(connection, name, owners=engine.owners)
         found = nodes.read(connection, [node for node, _ in versions], owners=engine.owners)
-    return [replace(found[node], version=version) for node, version in versions if node in found]
+        return [replace(found[node], version=version) for node, version in versions if node in found]
+
+    return engine.reading(work)
 
 
 def robots(engine: Engine) -> list[Robot]:
     """Every robot of the tenant, with counts of what this owner sees."""
-    with engine.transaction() as connection:
-        return tenants.robots(connection, owners=engine.owners)
+    return engine.reading(lambda connection: tenants.robots(connection, owners=engine.owners))
 
 
 def users(engine: Engine, *, first: int = 0, limit: int = 100) -> UserSizes:
     """What users of the tenant have, those with the most messages first, from the place `first` on. It counts all messages."""
-    with engine.transaction(everybody=True) as connection:
-        return tenants.users(connection, first=first, limit=limit)
+    return engine.reading(lambda connection: tenants.users(connection, first=first, limit=limit), everybody=True)
 
 
 def tenant_sizes(engine: Engine, *, after: str | None = None, limit: int = 100) -> TenantSizes:
@@ -100,8 +111,9 @@ def tenant_sizes(engine: Engine, *, after: str | None = None, limit: int = 100) 
 def growth(engine: Engine, *, unit: str, limit: int) -> list[SpanCounts]:
     """How much was said in the latest days, weeks or months of this owner, by its time zone, oldest first."""
     zone = getattr(engine.timezone, "key", None) or "UTC"
-    with engine.transaction() as connection:
-        return tenants.growth(connection, owners=engine.owners, unit=unit, zone=zone, limit=limit)
+    return engine.reading(
+        lambda connection: tenants.growth(connection, owners=engine.owners, unit=unit, zone=zone, limit=limit)
+    )
 
 
 def page(
@@ -110,7 +122,9 @@ def page(
     """One page of nodes, newest first; raises `NotFound` when the node that it follows was erased."""
     compiled = compile_where(where)
     cursor = None if after is None else validation.check_id(after, what="after")
-    with engine.transaction() as connection:
+
+    def work(connection: Connection) -> list[Node]:
+        """Read it in one transaction."""
         if cursor is not None and not nodes.exists(connection, cursor, owners=engine.owners):
             raise _gone("after", cursor)
         ids = nodes.list_ids(
@@ -123,7 +137,9 @@ def page(
             after=cursor,
         )
         found = nodes.read(connection, ids, owners=engine.owners)
-    return [found[id] for id in ids if id in found]
+        return [found[id] for id in ids if id in found]
+
+    return engine.reading(work)
 
 
 def timeline(
@@ -146,7 +162,9 @@ def timeline(
     given = {what: id for what, id in cursors.items() if id is not None}
     if as_of is not None:
         validation.check_time(as_of, what="as_of")
-    with engine.transaction(now=as_of) as connection:
+
+    def work(connection: Connection) -> list[Mention]:
+        """Read it in one transaction."""
         if given:
             known = mentions.existing(connection, list(given.values()), owners=owners, owner_prefix=owner_prefix)
             for what, id in given.items():
@@ -166,32 +184,42 @@ def timeline(
             as_of=as_of,
         )
 
+    return engine.reading(work, now=as_of)
+
 
 def sessions(engine: Engine) -> list[str]:
     """The sessions of this owner that have a log; without a user also those of anonymous users."""
     others = None if engine.owner else ANONYMOUS + "%"
-    with engine.transaction() as connection:
-        return mentions.logged_sessions(connection, owner=engine.owner, owner_pattern=others)
+    return engine.reading(
+        lambda connection: mentions.logged_sessions(connection, owner=engine.owner, owner_pattern=others)
+    )
 
 
 def latest_sessions(engine: Engine, *, limit: int) -> list[tuple[str, datetime]]:
     """The sessions in which something was said last, and when; the latest first, without those of files."""
-    with engine.transaction() as connection:
-        return mentions.latest_sessions(connection, owners=engine.owners, limit=limit)
+    return engine.reading(lambda connection: mentions.latest_sessions(connection, owners=engine.owners, limit=limit))
+
+
+def session_titles(engine: Engine, sessions: Sequence[str]) -> dict[str, tuple[str | None, str | None]]:
+    """Of each session its stored title and what a user said first in it; None where there is none."""
+    return engine.reading(lambda connection: mentions.session_titles(connection, sessions, owners=engine.owners))
 
 
 def who_said(engine: Engine, text: str) -> list[Mention]:
     """Every mention of nodes that contain a text, newest first."""
     wanted = " ".join(validation.check_query(text).split())
-    with engine.transaction() as connection:
+
+    def work(connection: Connection) -> list[Mention]:
+        """Read it in one transaction."""
         said = nodes.containing(connection, wanted, owners=engine.owners)
         return mentions.of_nodes(connection, said, owners=engine.owners)
+
+    return engine.reading(work)
 
 
 def mentions_of_node(engine: Engine, node_id: str) -> list[Mention]:
     """Every mention of a node, newest first."""
-    with engine.transaction() as connection:
-        return mentions.of_nodes(connection, [UUID(node_id)], owners=engine.owners)
+    return engine.reading(lambda connection: mentions.of_nodes(connection, [UUID(node_id)], owners=engine.owners))
 
 
 def stats(engine: Engine, *, breakers: Mapping[str, str]) -> Stats:
@@ -241,19 +269,20 @@ def _gone(what: str, id: UUID) -> NotFound:
 def map_stamp(engine: Engine, *, tags: Sequence[str] | None, limit: int) -> nodes.MapStamp:
     """Which of the newest nodes, perhaps with some tags, a map shows."""
     wanted = None if tags is None else normalize_all(tags) or None
-    with engine.transaction() as connection:
-        return nodes.map_stamp(connection, owners=engine.owners, tags=wanted, limit=limit)
+    return engine.reading(
+        lambda connection: nodes.map_stamp(connection, owners=engine.owners, tags=wanted, limit=limit)
+    )
 
 
 def map_points(engine: Engine, ids: Sequence[UUID], *, characters: int) -> list[Row]:
     """The nodes of a map, oldest first, with how their contents begin and their vectors."""
-    with engine.transaction() as connection:
-        return nodes.map_points(connection, ids, characters=characters)
+    return engine.reading(lambda connection: nodes.map_points(connection, ids, characters=characters))
 
 
 def working_history(
     engine: Engine, turns: Mapping[str, tuple[int, int]], *, first: int, limit: int
 ) -> list[working_store.NotedChange]:
     """What working memory recalled and evicted in sessions of this owner, each from one turn to another."""
-    with engine.transaction() as connection:
-        return working_store.history(connection, owner=engine.owner, turns=turns, first=first, limit=limit)
+    return engine.reading(
+        lambda connection: working_store.history(connection, owner=engine.owner, turns=turns, first=first, limit=limit)
+    )

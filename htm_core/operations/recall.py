@@ -431,8 +431,7 @@ def _fit_budget(engine: Engine, hits: Sequence[Hit], budget: int, *, everybody: 
     said = [UUID(hit.mentions[0].id) for hit in kept if hit.mentions]
     if not budget or not said:
         return kept
-    with engine.transaction(everybody=everybody) as connection:
-        before = preceding(connection, said)
+    before = engine.reading(lambda connection: preceding(connection, said), everybody=everybody)
     shown = {hit.node.id for hit in kept}
     for place, hit in enumerate(kept):
         message = before.get(hit.mentions[0].id) if hit.mentions else None

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from ..engine.engine import Engine
 from ..store import nodes, supersession
+from ..store.database import Connection
 from ..store.search import RecallQuery
 from ..types import Hit, Node, Recall, Supersession
 
@@ -31,17 +32,23 @@ def present_first(engine: Engine, query: RecallQuery, found: Recall) -> Recall:
         return found
     moment = min(filter(None, (query.filters.as_of, query.filters.valid_at)), default=None)
     ids = [UUID(hit.node.id) for hit in found.hits[:COMPARED_HITS]]
-    with engine.transaction(everybody=query.of_everybody) as connection:
+
+    def work(connection: Connection) -> tuple[list[Supersession], dict[UUID, Node]]:
+        """What was superseded around the hits, and the newer sayings that are no hit themselves."""
         if engine.database.superseding.known(engine.tenant) is None:
             engine.database.superseding.learn(engine.tenant, there=supersession.has_any(connection))
             if not engine.database.superseding.known(engine.tenant):
-                return found
+                return [], {}
         edges = supersession.around(connection, ids, owners=query.filters.owners, threshold=threshold, moment=moment)
         if not edges:
-            return found
+            return [], {}
         missing = [] if _is_filtered(query) else sorted({UUID(each.newer.node_id or "") for each in edges} - set(ids))
         owners = engine.owners if query.filters.owners is None else query.filters.owners
-        known = nodes.read(connection, missing, owners=owners) if missing else {}
+        return list(edges), nodes.read(connection, missing, owners=owners) if missing else {}
+
+    edges, known = engine.reading(work, everybody=query.of_everybody)
+    if not edges:
+        return found
     brought = {str(id): node for id, node in known.items()}
     return replace(found, hits=tuple(reordered(found.hits, edges, brought, former=_shows_former(query))))
 

@@ -47,6 +47,10 @@ ITEM_ID_LENGTH = 10_000  # characters of a collection item's id
 NAMESPACE_BYTES = 1_500  # of a collection item's labels; an index entry has no more room
 
 FILE_BYTES = 32 << 20
+ARCHIVE_FILES = 1_000  # that are read from one archive
+ARCHIVE_BYTES = 16 << 30  # of them all, unpacked
+ARCHIVE_RATIO = 200  # unpacked to packed, of a file of more than ARCHIVE_SMALL bytes; conversations have about 5 to 20
+ARCHIVE_SMALL = 64 << 20
 YAML_VALUES = 10_000  # of a front matter, with every alias counted as what it stands for
 YAML_LEVELS = 64
 YAML_LENGTH = 200_000  # characters of a front matter

@@ -195,6 +195,29 @@ def list_items(connection: Connection, filters: DocumentFilters, page: Page, *, 
     return [_hit(row) for row in connection.execute(statement, columns)]
 
 
+def ids(
+    connection: Connection,
+    *,
+    collection: int,
+    namespace: Sequence[str],
+    prefix: str,
+    after: UUID | None,
+    limit: int | None,
+    at: datetime,
+) -> list[str]:
+    """The ids in exactly this namespace that begin with `prefix`, in an order of their own, behind the uid `after`."""
+    values = {"collection": collection, "namespace": list(namespace), "prefix": prefix, "after": after, "limit": limit}
+    return [row["id"] for row in connection.execute(load("collections")["ids"], values | {"at": at})]
+
+
+def server_time(connection: Connection) -> datetime:
+    """What the server's clock says."""
+    row = connection.execute(load("collections")["server_time"]).fetchone()
+    assert row is not None  # a select without a table has one row
+    now: datetime = row["now"]
+    return now
+
+
 def count(connection: Connection, filters: DocumentFilters, *, collection: int) -> int:
     """How many documents satisfy the filters."""
     row = connection.execute(load("collections")["count"], _filter_columns(filters, collection)).fetchone()

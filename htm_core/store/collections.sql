@@ -103,6 +103,17 @@ select d.uid, d.namespace, d.id, d.content, d.value, d.metadata, d.payload, d.re
 from hits h join documents d on d.tenant = this_tenant() and d.uid = h.uid
 order by h.place
 
+-- name: ids
+-- In the order of the primary key, so that each page goes on where the last one ended.
+select d.id from documents d
+where d.tenant = this_tenant() and d.collection = %(collection)s and d.namespace = %(namespace)s::text[]
+  and (d.expires_at is null or d.expires_at > %(at)s) and starts_with(d.id, %(prefix)s)
+  and (%(after)s::uuid is null or d.uid > %(after)s)
+order by d.uid limit %(limit)s
+
+-- name: server_time
+select clock_timestamp() as now
+
 -- name: count
 select count_documents(
   row(%(collection)s::int, %(uids)s::uuid[], %(namespace_prefix)s::text[], %(references)s::text[], %(metadata_equal)s::jsonb,

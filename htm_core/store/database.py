@@ -7,11 +7,11 @@ import logging
 import math
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, LiteralString
+from typing import Any, LiteralString, TypeVar
 
 import psycopg
 from psycopg.pq.abc import PGresult
@@ -20,7 +20,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequest
 from pydantic import SecretStr
 
 from .. import time_limit
-from ..errors import SchemaOutdated, StorageError
+from ..errors import InvalidInput, SchemaOutdated, StorageError
 from ..fork import renewed_after_fork
 from ..settings import Settings, as_secret
 from .connection import (
@@ -42,6 +42,7 @@ from .merged_owners import MergedOwners
 from .migrate import client_name, migrate, pending_steps, read_applied, schema_files
 from .owner_claims import EVERYBODY, NOBODY, OwnerClaim, sign
 from .queries import load
+from .replicas import NoReplica, Replicas, replica_options
 from .roles import EMBEDDED, Roles, choose, find, rights
 from .schemas import register_types, search_path
 from .superseding_tenants import SupersedingTenants
@@ -49,6 +50,7 @@ from .superseding_tenants import SupersedingTenants
 __all__ = ["Connection", "Database", "Row", "close_all", "database"]
 
 _log = logging.getLogger("htm.database")
+T = TypeVar("T")
 
 # Who may not take a role is told so, and who may not use a schema finds nothing in it.
 REFUSALS = (
@@ -67,6 +69,8 @@ TRANSACTION_TIMEOUT_SINCE = 170000
 LONGEST = 2**31 - 1
 # Seconds that the server waits longer than this process, whose error says more.
 GRACE = 1.0
+# Seconds to wait for the primary to say how far it is, where a replica could answer meanwhile.
+PRIMARY_PATIENCE = 0.5
 # Transactions that go with somebody else's pace, such as a backup's, may wait so many times longer for their client.
 PATIENT = 20
 
@@ -101,6 +105,7 @@ class _Start:
     whole: float
     idle: float
     now: datetime | None = None  # the memory's time; None: the server's
+    followed: bool = True  # whether this process's reads on a replica must see what it writes
 
 
 def _patience(share: float) -> float:
@@ -125,6 +130,7 @@ class Database:
             readable(url)
         self._home = home
         self.settings = settings
+        self._replicas = self._make_replicas()
         self._inherited: list[ConnectionPool[Connection]] = []
         self._pools: dict[str, ConnectionPool[Connection]] = {}
         self.renew()
@@ -138,6 +144,8 @@ class Database:
         self._lock = threading.RLock()
         self._inherited += self._pools.values()
         self._pools = {}
+        if self._replicas is not None and (pool := self._replicas.inherited()) is not None:
+            self._inherited.append(pool)
         self._path: str | None = None
         self._roles = EMBEDDED
         self._may_work = True
@@ -189,23 +197,64 @@ class Database:
     @contextlib.contextmanager
     def transaction(
         self, tenant: str, *, role: str = "htm_app", claim: OwnerClaim | None = None, patient: bool = False,
-        now: datetime | None = None,
+        now: datetime | None = None, followed: bool | None = None,
     ) -> Iterator[Connection]:  # fmt: skip
         """A transaction as `role` that sees one tenant; committed at the end, rolled back on any error.
 
         `role` is `htm_app` or `htm_worker`, by whatever name this installation has it. Where there is a wall between users, it sees
         the owners of `claim`: by default a worker sees all, anybody else nothing that has an owner. Outside of verbs, and when
         it is `patient`, it may take any time, but each answer of the server has its limit. What has expired by `now` is hidden; by
-        default it is the server's time.
+        default it is the server's time. Reads on a replica wait for what is `followed`: by default what the application writes.
 
         Raises `DatabaseUnavailable`, `QueryTimeout`, `SchemaOutdated`, `StorageError`.
         """
         with time_limit.limited(self._limit(patient=patient)):
             self.open()
             claim = claim or (EVERYBODY if role == "htm_worker" else NOBODY)
-            with self._transaction(tenant, role, claim, patient=patient, now=now) as connection:
+            followed = role == "htm_app" if followed is None else followed
+            start = self._start(tenant, role, claim, patient=patient, now=now, followed=followed)
+            with self._transaction(start) as connection:
                 yield connection
             time_limit.transaction_ended()
+
+    def reading(
+        self,
+        tenant: str,
+        work: Callable[[Connection], T],
+        *,
+        claim: OwnerClaim = NOBODY,
+        patient: bool = False,
+        now: datetime | None = None,
+    ) -> T:
+        """The answer of `work`, which only reads, in a transaction: on a replica where one may answer, else on the primary.
+
+        On a replica that fails, `work` is called once more on the primary. The rest is as in `transaction`.
+        """
+        with time_limit.limited(self._limit(patient=patient)):
+            self.open()
+
+            def on_replica(connection: Connection) -> T:
+                """The same, in a transaction that is rolled back: there is nothing to commit."""
+                self._begin(connection, self._start(tenant, "htm_app", claim, patient=patient, now=now))
+                answer = work(connection)
+                connection.rollback()
+                return answer
+
+            try:
+                with translated():
+                    answer = self._on_replica(on_replica)
+            except NoReplica:
+                start = self._start(tenant, "htm_app", claim, patient=patient, now=now)
+                with self._transaction(start) as connection:
+                    answer = work(connection)
+            time_limit.transaction_ended()
+            return answer
+
+    def follow(self) -> None:
+        """Let reads on a replica wait for all that was committed until now, also by other processes."""
+        if self._replicas is not None:
+            with translated():
+                self._replicas.wrote(self._ask_position(patience=self.settings.pool_timeout))
 
     def read(
         self,
@@ -228,16 +277,34 @@ class Database:
         with time_limit.limited(self._limit(patient=False)):
             self.open()
             if self._claim_key is not None or not Connection.sends_batches():
-                with self._transaction(tenant, "htm_app", claim, patient=False, now=now) as connection:
-                    return connection.execute(statement, parameters, binary=True).fetchall()
-            with translated(), self._looking_again_when_refused():
-                rows = self._read(tenant, statement, parameters, now=now)
+                return self.reading(
+                    tenant,
+                    lambda connection: connection.execute(statement, parameters, binary=True).fetchall(),
+                    claim=claim,
+                    now=now,
+                )
+            try:
+                with translated():
+                    rows = self._on_replica(
+                        lambda connection: connection.read(
+                            *self._statements(tenant, statement, parameters, now=now), prepare=self._is_direct
+                        )
+                    )
+            except NoReplica:
+                with translated(), self._looking_again_when_refused():
+                    rows = self._read(self._statements(tenant, statement, parameters, now=now))
             time_limit.transaction_ended()
             return rows
 
-    def _read(
+    def _on_replica(self, work: Callable[[Connection], T]) -> T:
+        if self._replicas is None:
+            raise NoReplica
+        return self._replicas.run(work)
+
+    def _statements(
         self, tenant: str, statement: LiteralString, parameters: Mapping[str, Any], *, now: datetime | None
-    ) -> list[Row]:
+    ) -> list[tuple[LiteralString, Mapping[str, Any]]]:
+        """The message of one statement that only reads: the settings of its transaction, and itself."""
         settings = {
             "role": self._roles.name("htm_app"),
             "path": self._path,
@@ -246,7 +313,9 @@ class Database:
             "timeout": _milliseconds(min(self.settings.statement_timeout, _patience(1.0))),
             "idle": "0",  # it never waits for this process
         }
-        statements = (load("database")["enter"], settings), (statement, parameters)
+        return [(load("database")["enter"], settings), (statement, parameters)]
+
+    def _read(self, statements: Sequence[tuple[LiteralString, Mapping[str, Any]]]) -> list[Row]:
         pool = self._pool("htm_app")
         try:
             with self._lent(pool) as connection:
@@ -283,12 +352,11 @@ class Database:
         longest = max(self.settings.verb_timeout, self.settings.statement_timeout + GRACE)
         return time_limit.TimeLimit(longest, total=math.inf)
 
-    @contextlib.contextmanager
-    def _transaction(
-        self, tenant: str, role: str, claim: OwnerClaim, *, patient: bool, now: datetime | None
-    ) -> Iterator[Connection]:
+    def _start(
+        self, tenant: str, role: str, claim: OwnerClaim, *, patient: bool, now: datetime | None, followed: bool = True
+    ) -> _Start:
         limit = time_limit.current()
-        start = _Start(
+        return _Start(
             role=role,
             tenant=tenant,
             claim=claim,
@@ -296,16 +364,34 @@ class Database:
             whole=math.inf if limit is None else limit.left,
             idle=self.settings.verb_timeout * (PATIENT if patient else 1),
             now=now,
+            followed=followed,
         )
+
+    @contextlib.contextmanager
+    def _transaction(self, start: _Start) -> Iterator[Connection]:
         with (
             translated(),
             self._looking_again_when_refused(),
             self._begun(start) as connection,
             detect_lost_session(connection, committing=True),
-            _concluded(connection),
+            self._concluded(connection, start),
             detect_lost_session(connection, committing=False),
         ):
             yield connection
+
+    @contextlib.contextmanager
+    def _concluded(self, connection: Connection, start: _Start) -> Iterator[None]:
+        """Commit at the end, or roll back after any error and raise that error even if the rollback fails."""
+        try:
+            yield
+        except BaseException:
+            with contextlib.suppress(psycopg.Error):
+                connection.rollback()
+            raise
+        if self._replicas is None or not start.followed:
+            connection.commit()
+        else:
+            self._replicas.wrote(_commit_position(connection, patience=_patience(1.0)))
 
     def _opening(self, connection: Connection, start: _Start) -> bytes:
         """The statements that begin a transaction, in one message, which takes literals but no parameters."""
@@ -380,6 +466,8 @@ class Database:
             for pool in self._pools.values():
                 pool.close()
             self._pools.clear()
+            if self._replicas is not None:
+                self._replicas.close()
             self.settled.clear()
             self._path = None
 
@@ -480,10 +568,7 @@ class Database:
         # When there is none, enough time must be left to find out why.
         connection = pool.getconn(timeout=min(self.settings.pool_timeout, _patience(POOL_SHARE)))
         try:
-            opening = self._opening(connection, start)
-            answers = check(connection, patience=self.settings.pool_timeout, opening=opening)
-            if start.key is not None:
-                self._say_claim(connection, start, start.key, answers[-1])
+            self._begin(connection, start)
         except BaseException:
             with contextlib.suppress(psycopg.Error):
                 connection.rollback()
@@ -491,29 +576,64 @@ class Database:
             raise
         return connection
 
+    def _begin(self, connection: Connection, start: _Start) -> None:
+        """Begin a transaction, in one message, or in two where its claim is signed."""
+        opening = self._opening(connection, start)
+        answers = check(connection, patience=self.settings.pool_timeout, opening=opening)
+        if start.key is not None:
+            self._say_claim(connection, start, start.key, answers[-1])
+
     def _pool(self, role: str) -> ConnectionPool[Connection]:
         kind = role if self.is_embedded else "any"
         pool = self._pools.get(kind)
         if pool is None:
             with self._lock:
-                pool = self._pools.get(kind) or self._make_pool(role)
+                pool = self._pools.get(kind) or self._make_pool(self.dsn(role), name=f"htm-{role}")
                 self._pools[kind] = pool
         return pool
 
-    def _make_pool(self, role: str) -> ConnectionPool[Connection]:
+    def _make_pool(self, dsn: SecretStr, *, name: str, **besides: str) -> ConnectionPool[Connection]:
         return ConnectionPool(
             connection_class=Connection,
-            kwargs=options(self.dsn(role), patience=self.settings.pool_timeout)
-            | {"fallback_application_name": client_name(self.settings.schema_)},
+            kwargs=options(dsn, patience=self.settings.pool_timeout)
+            | {"fallback_application_name": client_name(self.settings.schema_)}
+            | besides,
             min_size=self.settings.pool_min,
             max_size=max(self.settings.pool_max, self.settings.pool_min),
             timeout=self.settings.pool_timeout,
             # The pool retries at growing intervals. After this time it stops, and the next caller's attempt is immediate.
             reconnect_timeout=self.settings.pool_timeout,
             configure=self._configure,
-            name=f"htm-{role}",
+            name=name,
             open=True,
         )
+
+    def _make_replicas(self) -> Replicas | None:
+        dsn = self.settings.read_url
+        if dsn is None:
+            return None
+        if self.is_embedded:
+            raise InvalidInput(
+                "expected url= beside Settings.read_url, got the private server, which has no replica; give the primary's url "
+                "(or HTM_DATABASE_URL), or leave read_url out"
+            )
+        readable(dsn)
+        return Replicas(
+            dsn,
+            settings=self.settings,
+            make_pool=lambda dsn: self._make_pool(dsn, name="htm-replica", **replica_options(dsn)),
+            ask_primary=lambda: self._ask_position(patience=PRIMARY_PATIENCE),
+        )
+
+    def _ask_position(self, *, patience: float) -> int:
+        """How far the primary's log is; raises psycopg's errors."""
+        pool = self._pool("htm_app")
+        connection = pool.getconn(timeout=min(patience, _patience(POOL_SHARE)))
+        try:
+            (found,) = check(connection, patience=patience, opening=load("replicas")["written"].encode())
+        finally:
+            pool.putconn(connection)
+        return int(found.get_value(0, 0) or 0)
 
     def _configure(self, connection: Connection) -> None:
         # In a thread of the pool, which would open no other connection while it waits.
@@ -639,16 +759,12 @@ def _milliseconds(seconds: float) -> str:
     return str(min(LONGEST, max(1, int(1000 * min(seconds, LONGEST)))))
 
 
-@contextlib.contextmanager
-def _concluded(connection: Connection) -> Iterator[None]:
-    """Commit at the end, or roll back after any error and raise that error even if the rollback fails."""
-    try:
-        yield
-    except BaseException:
-        with contextlib.suppress(psycopg.Error):
-            connection.rollback()
-        raise
-    connection.commit()
+def _commit_position(connection: Connection, *, patience: float) -> int:
+    """Commit, and say how far the primary's log is then: in one message. 0 where nothing was written."""
+    replicas = load("replicas")
+    message = f"{replicas['has_written']}; commit; {replicas['written']}"
+    has_written, _, written = check(connection, patience=min(patience, LONGEST / 1000), opening=message.encode())
+    return int(written.get_value(0, 0) or 0) if has_written.get_value(0, 0) == b"t" else 0
 
 
 def _refuse_outsider(connection: Connection, schema: str) -> None:

@@ -26,11 +26,13 @@ from .migrate import (
 )
 from .owner_claims import EVERYBODY, sign
 from .queries import load
+from .replicas import replica_state
 from .roles import Roles, choose, rights
 from .schemas import Names, open_schemas, search_path
 from .sizing import advise, read_sizes
 
 MIGRATE = "htm migrate --url OWNER_DSN"
+FAR_BEHIND = 16 << 20  # bytes of the log: one segment
 OLD_JOB_SECONDS = 600.0  # a job that has waited so long has no worker
 
 
@@ -44,13 +46,14 @@ def examine(
     embedded: bool = False,
     roles: str | None = None,
     walls_key: bytes | None = None,
+    read_url: SecretStr | None = None,
 ) -> list[Finding]:
     """Check a database with the logins of the application and of the worker; changes nothing.
 
     `model` is the model that queries of the tenant will use, `roles` what the names of the roles begin with, as in
-    `Settings.roles`. `walls_key` signs claims where there is a wall between users; a login of the owner reads it. On the embedded
-    server each role is a login of its own, and the account that reaches the socket is
-    trusted. Raises `DatabaseUnavailable` when it cannot be reached.
+    `Settings.roles`. `read_url` names replicas; the one that answers is compared with the database. `walls_key` signs claims
+    where there is a wall between users; a login of the owner reads it. On the embedded server each role is a login of its own, and
+    the account that reaches the socket is trusted. Raises `DatabaseUnavailable` when it cannot be reached.
     """
     conninfo, worker = as_secret(conninfo), as_secret(worker)
     with _connected(conninfo) as connection:
@@ -65,6 +68,8 @@ def examine(
                 found += _reach(connection, named, schema)
             if state["roles"] == 3:
                 found += _schemas(connection, named, schema, state["home"])
+        if read_url is not None:
+            found += [_replica(connection, read_url)]
         path = search_path(schema)
         key = walls_key or _walls_key(connection, path, named)
         found += _stepping_in(
@@ -79,6 +84,29 @@ def examine(
         return found
     with _connected(worker) as connection:
         return found + _stepping_in(connection, path, named.worker, "", key, lambda: _jobs(connection))
+
+
+def _replica(primary: Connection, read_url: SecretStr) -> Finding:
+    """Whether the replica that answers is one of this server, and how far it is behind."""
+    about, mend = "replica", "correct Settings.read_url, or HTM_READ_URL; docs/production.md#replicas"
+    try:
+        written = _one(primary, "replicas", "written", {})["position"]
+        with _connected(read_url) as connection:
+            state = replica_state(connection)
+            here, there = (_one(each, "replicas", "system", {})["system"] for each in (primary, connection))
+    except HTMError as error:
+        return Finding(about, "wrong", f"no replica answers, so the primary answers all: {error}", mend)
+    if here != there:
+        return Finding(about, "wrong", f"it is of another server: system {there}, and the primary's is {here}", mend)
+    if not state.is_standby:
+        return Finding(
+            about, "wrong", "it is no standby, maybe since it was promoted, so the primary answers all", mend
+        )
+    behind = max(0, written - state.replayed)
+    says = f"a standby that is {behind:,} bytes of the log behind"
+    if behind > FAR_BEHIND:
+        return Finding(about, "note", says, "look at pg_stat_replication of the primary, and at the replica's load")
+    return Finding(about, "well", says)
 
 
 def _walls_key(connection: Connection, path: str, roles: Roles) -> bytes | None:

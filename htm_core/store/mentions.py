@@ -167,6 +167,14 @@ def latest_sessions(connection: Connection, *, owners: Sequence[str], limit: int
     return [(row["session"], row["at"]) for row in rows]
 
 
+def session_titles(
+    connection: Connection, sessions: Sequence[str], *, owners: Sequence[str]
+) -> dict[str, tuple[str | None, str | None]]:
+    """Of each session its stored title and the beginning of what a user said first in it; None where there is none."""
+    rows = connection.execute(load("mentions")["session_titles"], {"sessions": list(sessions), "owners": list(owners)})
+    return {row["session"]: (row["title"], row["opening"]) for row in rows}
+
+
 def place_in_log(connection: Connection, mentions: Sequence[UUID]) -> None:
     """Make these mentions the log, in this order; call `clear_log` first."""
     connection.execute(

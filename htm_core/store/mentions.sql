@@ -134,6 +134,20 @@ where tenant = this_tenant() and owner = any(%(owners)s::text[]) and session <> 
   and forgotten_at is null and not purged and (expires_at is null or expires_at > memory_time())
 group by session order by max(at) desc, session limit %(limit)s
 
+-- name: session_titles
+-- Of each session the title that its messages were stored with, and what a user said first.
+select given.session,
+  (select m.metadata->>'title' from mentions m
+   where m.tenant = this_tenant() and m.owner = any(%(owners)s::text[]) and m.session = given.session
+     and m.metadata ? 'title' and m.forgotten_at is null and not m.purged
+   order by m.seq desc limit 1) as title,
+  (select left(m.content, 400) from mentions_with_content m
+   where m.tenant = this_tenant() and m.owner = any(%(owners)s::text[]) and m.session = given.session
+     and m.role = 'user' and m.content <> '' and m.forgotten_at is null
+     and (m.expires_at is null or m.expires_at > memory_time())
+   order by m.seq limit 1) as opening
+from unnest(%(sessions)s::text[]) as given(session)
+
 -- name: clear_log
 update mentions set log_position = null, archived = false
 where tenant = this_tenant() and owner = %(owner)s and session = %(session)s and log_position is not null

@@ -514,6 +514,7 @@ def test_every_table_of_a_tenant_is_behind_the_wall_or_belongs_to_no_user(walled
     assert bare == []
 
 
+@pytest.mark.usefixtures("crash_safe_server")
 def test_the_wall_goes_up_on_an_existing_database_and_comes_down_again(url: str | None) -> None:
     """Running processes find out by an error of one verb at most, and the doctor says how it stands."""
     settings = SETTINGS.model_copy(update={"schema_": f"switch_{uuid.uuid4().hex[:8]}", "worker": "off"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from htm_core.cli import app, options
+from htm_core.cli import main as program
 from htm_core.models.embedders import CheckedEmbedder, resolve
 from htm_core.runtime import process as this_process
 from tests.conftest import SETTINGS
@@ -102,6 +104,32 @@ def process(environment: None) -> Htm:
             cwd=ROOT, env=bare(), input=input, capture_output=True, text=True, timeout=120,
         )  # fmt: skip
         return Answer(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def main(environment: None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Htm:
+    """Runs the whole program in this process, as a process of its own would, without any model to be had.
+
+    For what is refused: the half second that another interpreter needs for its imports is spared.
+    """
+    for name in os.environ.keys() - bare().keys():
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HTM_MODEL_FETCH", "off")
+
+    def run(*arguments: object, input: str | None = None) -> Answer:
+        assert input is None, "expected a command that reads nothing; a process of its own has an input"
+        thresholds = gc.get_threshold()
+        capfd.readouterr()
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "argv", ["htm", *map(str, arguments)])
+            with pytest.raises(SystemExit) as ended:
+                program()
+        gc.set_threshold(*thresholds)
+        out, err = capfd.readouterr()
+        assert isinstance(ended.value.code, int)
+        return Answer(ended.value.code, out, err)
 
     return run
 

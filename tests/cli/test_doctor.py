@@ -18,6 +18,8 @@ from tests.cli.conftest import Htm
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
 
+pytestmark = pytest.mark.usefixtures("crash_safe_server")
+
 SCHEMA = f"doctored_{uuid.uuid4().hex[:8]}"
 OWNER, APP, WORKER = Roles.of(SCHEMA).names
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 import uuid
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from htm_core import Memory
-from htm_core.cli import importing
+from htm_core.cli import archives, import_sources, importing
 from tests.cli.conftest import Htm
 from tests.stand_ins import HashEmbedder
 
@@ -100,6 +103,128 @@ def test_every_kind_of_transcript_is_imported(htm: Htm, file: Path) -> None:
     assert counts(htm, file)[2] == told["turns"]
 
 
+def conversation(id: str, *texts: str) -> dict[str, Any]:
+    """A conversation as Claude exports it."""
+    messages = [
+        {
+            "uuid": f"{id}-{n}",
+            "sender": "human",
+            "content": [{"type": "text", "text": text}],
+            "created_at": "2026-01-04T10:00:00Z",
+        }
+        for n, text in enumerate(texts)
+    ]
+    return {"uuid": id, "name": f"About {id}", "chat_messages": messages}
+
+
+def archive(file: Path, **members: str) -> Path:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, content in members.items():
+            made.writestr(name, content)
+    return file
+
+
+def test_a_newer_export_as_it_is_downloaded_adds_only_what_is_new(htm: Htm, tmp_path: Path) -> None:
+    older = [conversation("apples", "Which apples keep?", "ok"), conversation("pears", "ok")]
+    first = archive(tmp_path / "data-2026-01.zip", **{"users.json": "[]", "conversations.json": json.dumps(older)})
+    assert counts(htm, first) == (3, 0, 0, 0)
+    newer = [conversation("plums", "And plums?"), conversation("pears", "ok", "thanks"), older[0]]
+    second = archive(tmp_path / "data-2026-02.zip", **{"conversations.json": json.dumps(newer)})
+    assert counts(htm, second) == (2, 0, 3, 0)
+    folder = tmp_path / "unpacked"
+    folder.mkdir()
+    (folder / "conversations.json").write_text(json.dumps(newer))
+    assert counts(htm, folder) == counts(htm, folder / "conversations.json") == (0, 0, 5, 0)
+    [told] = htm("import", second, "--json").json["files"]
+    assert (told["format"], told["sessions"], told["titles"][0]) == ("claude", 3, "About plums")
+
+
+def test_an_export_cut_into_files_is_read_in_their_order(htm: Htm, tmp_path: Path) -> None:
+    parts = {f"export/conversations-00{n}.json": json.dumps([conversation(f"c{n}", f"Words {n}")]) for n in (1, 0)}
+    assert counts(htm, archive(tmp_path / "chatgpt.zip", **parts)) == (2, 0, 0, 0)
+    assert [each["content"] for each in htm("timeline", "--json").json] == ["Words 0", "Words 1"]
+
+
+def zip_bomb(file: Path) -> Path:
+    return archive(file, **{"conversations.json": "[" + " " * 3_000_000})
+
+
+def path_that_leads_out(file: Path) -> Path:
+    return archive(file, **{"../../evil/conversations.json": json.dumps([conversation("c", "Harmless words.")])})
+
+
+def test_a_zip_bomb_is_refused_before_it_is_unpacked(htm: Htm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "ARCHIVE_SMALL", 1_000_000)
+    done = htm("import", zip_bomb(tmp_path / "bomb.zip"))
+    assert done.code == 2
+    assert "looks like a zip bomb" in done.err
+    monkeypatch.setattr(archives, "ARCHIVE_BYTES", 2_000_000)
+    monkeypatch.setattr(archives, "ARCHIVE_RATIO", 10_000)
+    assert "in one archive, got more" in htm("import", tmp_path / "bomb.zip").err
+
+
+def test_a_path_in_an_archive_leads_nowhere(htm: Htm, tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    assert counts(htm, path_that_leads_out(inner / "export.zip")) == (1, 0, 0, 0)
+    assert sorted(each.name for each in tmp_path.rglob("*")) == ["a", "b", "export.zip"]
+
+
+def cut_off(file: Path) -> Path:
+    whole = archive(file, **{"conversations.json": json.dumps([conversation("c", *map(str, range(999)))])})
+    file.write_bytes(whole.read_bytes()[:-200])
+    return file
+
+
+def damaged(file: Path) -> Path:
+    content = bytearray(
+        archive(file, **{"conversations.json": json.dumps([conversation("c", *map(str, range(999)))])}).read_bytes()
+    )
+    content[200:260] = b"x" * 60
+    file.write_bytes(content)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (cut_off, "got a broken one"),
+        (damaged, "broken"),
+        (lambda file: archive(file, **{"word/document.xml": "<w/>"}), "looks like a Word document"),
+        (lambda file: archive(file, **{"a.txt": "hi"}), "a zip archive of other files (a.txt)"),
+        (lambda file: archive(file, **{"conversations.json": "[]"}), "an empty JSON list"),
+    ],
+)
+def test_an_archive_that_is_no_export_is_refused_with_what_it_is(
+    htm: Htm, tmp_path: Path, made: Callable[[Path], Path], words: str
+) -> None:
+    done = htm("import", made(tmp_path / "export.zip"))
+    assert done.code == 2
+    assert words in done.err
+    assert htm("timeline").code == 3
+
+
+@pytest.mark.parametrize("content", ["", " \n", "[]", "\ufeff"])
+def test_an_empty_file_is_an_error_that_says_what_is_understood(htm: Htm, tmp_path: Path, content: str) -> None:
+    file = tmp_path / "talk.jsonl"
+    file.write_text(content)
+    done = htm("import", file)
+    assert done.code == 2
+    assert "got an empty file. Understood are exports of ChatGPT and Claude" in done.err
+
+
+def test_a_folder_of_sessions_is_read_and_what_is_none_is_named(htm: Htm, tmp_path: Path) -> None:
+    folder = tmp_path / "sessions" / "2026" / "02"
+    folder.mkdir(parents=True)
+    shutil.copy(FIXTURES / "rollout.jsonl", folder / "rollout-1.jsonl")
+    (folder / "other.jsonl").write_text('{"weather": "fine"}\n')
+    (folder / "notes.txt").write_text("not read")
+    [told] = htm("import", tmp_path / "sessions", "--json").json["files"]
+    assert (told["format"], told["imported"], told["reasons"]["not understood"]) == ("codex", 4, 1)
+    assert "2026/02/other.jsonl" in [each["where"] for each in told["examples"]]
+    assert counts(htm, tmp_path / "sessions")[:3] == (0, 0, 4)
+
+
 def test_a_transcript_comes_through_stdin_in_the_format_that_is_named(htm: Htm) -> None:
     done = htm("import", "-", "--format", "text", "--json", input="Ines: good morning\nJonas: hello\n")
     assert done.json["files"][0]["imported"] == 2
@@ -110,7 +235,7 @@ def test_a_long_file_is_read_line_by_line_with_the_same_outcome(
     htm: Htm, talk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts(htm, talk)
-    monkeypatch.setattr(importing, "LONG_FILE", 10)
+    monkeypatch.setattr(import_sources, "LONG_FILE", 10)
     assert counts(htm, talk) == (0, 0, 25, 0)
 
 

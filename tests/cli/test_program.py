@@ -45,8 +45,8 @@ def test_the_version_is_the_packages(process: Htm) -> None:
     ],
     ids=" ".join,
 )
-def test_a_mistake_of_usage_exits_with_2_and_no_traceback(process: Htm, words: tuple[str, ...]) -> None:
-    done = process(*words)
+def test_a_mistake_of_usage_exits_with_2_and_no_traceback(main: Htm, words: tuple[str, ...]) -> None:
+    done = main(*words)
     assert (done.code, done.out) == (2, "")
     assert "Error" in done.err
     assert "Traceback" not in done.err
@@ -67,11 +67,21 @@ def test_a_mistake_of_usage_exits_with_2_and_no_traceback(process: Htm, words: t
     ],
     ids=" ".join,
 )
-def test_what_cannot_be_meant_exits_with_2_and_one_line_that_says_why(process: Htm, words: tuple[str, ...]) -> None:
-    done = process(*words)
+def test_what_cannot_be_meant_exits_with_2_and_one_line_that_says_why(main: Htm, words: tuple[str, ...]) -> None:
+    done = main(*words)
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("htm: ")
     assert len(done.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "words", [("recall", "x", "--where", "{a"), ("remember", "x", "--at", "yesterday")], ids=" ".join
+)
+def test_a_process_of_its_own_says_the_same_of_a_mistake_to_the_last_byte(
+    main: Htm, process: Htm, words: tuple[str, ...]
+) -> None:
+    """One of either kind: nothing is added while an interpreter starts or ends."""
+    assert process(*words) == main(*words)
 
 
 def test_a_database_that_is_away_exits_with_1_and_keeps_the_password_to_itself(process: Htm) -> None:

@@ -26,7 +26,7 @@ def test_a_token_is_made_shown_once_listed_and_revoked(htm: Htm, database: Datab
     again = htm("tokens", "create", "laptop")
     assert again.code == 2
     assert "no token of the tenant has" in again.err
-    assert htm("tokens", "revoke", "laptop").code == 0
+    assert htm("tokens", "revoke", listed["id"][:8]).code == 0
     assert htm("tokens", "list", "--json").json == []
     assert len(htm("tokens", "list", "--revoked", "--json").json) == 1
     assert htm("tokens", "revoke", "laptop").code == 3

@@ -9,6 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 PAGES = sorted((ROOT / "docs").glob("*.md"))
+GUIDES = sorted([*(ROOT / "docs" / "migrate").glob("*.md"), *(ROOT / "docs" / "recipes").glob("*.md")])
 EVERYTHING = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 _FENCE = re.compile(r"^ {0,3}```(\w*)[^\n]*$")

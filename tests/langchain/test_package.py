@@ -45,6 +45,7 @@ def test_what_needs_langchains_core_alone_imports_no_agents_and_no_langgraph() -
         ("langgraph", "HTMStore", "agents"),
         ("langgraph", "AsyncHTMStore", "agents"),
         ("langchain_core", "HTMRetriever", "langchain"),
+        ("langchain_core", "HTMByteStore", "langchain"),
         ("langchain_core", "HTMVectorStore", "langchain"),
         ("langchain_core", "create_recall_tool", "langchain"),
         ("langchain_core", "with_memory", "langchain"),

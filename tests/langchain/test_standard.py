@@ -9,9 +9,12 @@ import pytest
 
 pytest.importorskip("langchain_tests")
 
+from langchain_core.stores import BaseStore
 from langchain_core.tools import BaseTool
 from langchain_core.vectorstores import VectorStore
 from langchain_tests.integration_tests import (
+    BaseStoreAsyncTests,
+    BaseStoreSyncTests,
     EmbeddingsIntegrationTests,
     RetrieversIntegrationTests,
     ToolsIntegrationTests,
@@ -21,6 +24,7 @@ from langchain_tests.unit_tests import EmbeddingsUnitTests, ToolsUnitTests
 
 from htm_core import Memory
 from htm_langchain import (
+    HTMByteStore,
     HTMEmbeddings,
     HTMRetriever,
     HTMVectorStore,
@@ -153,6 +157,26 @@ class TestHTMEmbeddingsUnit(Embeddings, EmbeddingsUnitTests):
 
 
 class TestHTMEmbeddingsIntegration(Embeddings, EmbeddingsIntegrationTests):
+    pass
+
+
+class ByteStore:
+    """The fixtures of the suites for key-value stores."""
+
+    @pytest.fixture
+    def kv_store(self, memory: Memory) -> BaseStore[str, bytes]:
+        return HTMByteStore(memory=memory)
+
+    @pytest.fixture
+    def three_values(self) -> tuple[bytes, bytes, bytes]:
+        return b"foo", b"\x00\xff", b""
+
+
+class TestHTMByteStore(ByteStore, BaseStoreSyncTests[bytes]):
+    pass
+
+
+class TestHTMByteStoreAwaited(ByteStore, BaseStoreAsyncTests[bytes]):
     pass
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+from collections import Counter
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core.errors import InvalidInput
-from htm_core.rules.transcripts.read import FORMATS, Transcript, iter_read, read
+from htm_core.rules.transcripts.json_items import items
+from htm_core.rules.transcripts.read import FORMATS, Transcript, iter_list, iter_read, read
 from htm_core.types import Draft
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "transcripts"
@@ -250,7 +253,11 @@ def test_json_of_any_shape_is_read_or_refused_in_words(value: Any, format: str) 
 
 def test_line_by_line_nothing_is_asked_for_ahead_and_a_broken_line_raises_when_reached() -> None:
     reasons: list[str] = []
-    reading = iter_read([b'{"content": "one"}\n', b'{"content": ""}\n', b"{oops\n"], name="x", skip=reasons.append)
+    reading = iter_read(
+        [b'{"content": "one"}\n', b'{"content": ""}\n', b"{oops\n"],
+        name="x",
+        skip=lambda each: reasons.append(each.reason),
+    )
     assert next(reading).content == "one"
     assert reasons == []
     with pytest.raises(InvalidInput, match="x, line 3, column"):
@@ -333,7 +340,7 @@ def test_an_export_keeps_titles_models_and_times_in_utc() -> None:
     assert result.name == "browser"
     assert answer.metadata == {"title": "Blight", "model": "some-model"}
     assert answer.at == result.at  # it has no time of its own, and must not come first
-    assert (hello.session, hello.id, hello.metadata) == ("conversations.json-2", "b", None)
+    assert (hello.session, hello.id, hello.metadata) == ("chatgpt-639f7965a1987992", "b", None)
     assert hello.at == datetime(2025, 8, 3, 5, 46, 40, tzinfo=UTC)
 
 
@@ -355,10 +362,180 @@ def test_hidden_messages_of_an_export_are_counted_and_not_read() -> None:
         ({"mapping": {}, "create_time": 1e300}, "seconds since 1970"),
     ],
 )
-def test_a_broken_export_is_named_by_conversation(conversation: dict[str, Any], words: str) -> None:
-    message = refusal(json.dumps([{"mapping": {}}, conversation]))
-    assert "chat.jsonl, conversation 2" in message
+def test_a_conversation_that_is_not_understood_is_left_out_with_its_place_and_the_others_are_read(
+    conversation: dict[str, Any], words: str
+) -> None:
+    said = {"author": {"role": "user"}, "content": {"parts": ["hello"]}}
+    whole = {"mapping": {"a": {"message": said, "parent": None}}, "current_node": "a"}
+    transcript = read(json.dumps([whole, conversation, whole | {"id": "other"}]), name="chat.json")
+    assert [(draft.session, draft.content) for draft in transcript][1:] == [("other", "hello")]
+    assert transcript.reasons == {"not understood": 1}
+    assert transcript.examples[0].where == "chat.json, conversation 2"
+    assert words in transcript.examples[0].detail
+
+
+def test_a_newer_export_in_another_order_and_under_another_name_gives_the_same_ids() -> None:
+    export = json.loads((FIXTURES / "conversations.json").read_text())
+    older = {(draft.session, draft.id) for draft in read(json.dumps(export), name="old.json")}
+    assert {(draft.session, draft.id) for draft in read(json.dumps(export[::-1]), name="new.json")} == older
+
+
+# --- Claude ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_claude_export_keeps_titles_times_and_the_text_of_attachments() -> None:
+    transcript = fixture("claude.json")
+    assert transcript.format == "claude"
+    assert [(draft.id, draft.role, draft.content) for draft in transcript] == [
+        ("m1", "user", "Which apples keep until March?"),
+        ("m2", "assistant", "Boskoop and Jonagold.\n\nStore them cool."),
+        ("m3", "user", "Here is my list."),
+        ("m3:attachment:1", "user", "Boskoop: 12 kg\nElstar: 3 kg"),
+        ("old-1", "user", "Good morning"),
+    ]
+    assert transcript[3].metadata == {"title": "Apples", "attachment": "list.txt"}
+    assert transcript[2].metadata == {"title": "Apples", "parts_without_text": 1}
+    assert transcript[0].at == datetime(2026, 1, 4, 10, 0, 1, 500_000, tzinfo=UTC)
+    assert transcript[4].session == "conv-2"
+    assert transcript[4].metadata is None
+    assert transcript.reasons == {"a call of a tool": 1, "only files in it": 1, "not understood": 1}
+
+
+# --- Codex -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_codex_session_gives_what_was_said_with_its_place_and_model() -> None:
+    transcript = fixture("rollout.jsonl")
+    assert transcript.format == "codex"
+    assert {draft.session for draft in transcript} == {"0199-abc"}
+    assert [(draft.role, draft.content) for draft in transcript] == [
+        ("user", "Make the tests pass."),
+        ("assistant", "They pass now."),
+        ("user", "Again."),
+        ("user", "Again."),
+    ]
+    assert transcript[1].metadata == {
+        "client": "codex",
+        "cwd": "/home/ines/garden",
+        "branch": "main",
+        "model": "gpt-5-codex",
+    }
+    assert transcript[0].at == datetime(2026, 2, 1, 9, 0, 2, tzinfo=UTC)
+    assert len({draft.id for draft in transcript}) == 4
+    assert transcript.reasons["written by the program"] == 2
+    assert transcript.reasons["a call of a tool"] == 1
+
+
+def test_a_codex_session_of_an_older_version_is_read_too() -> None:
+    meta = {"id": "s1", "timestamp": "2025-07-01T08:00:00.000Z", "instructions": None, "git": {"branch": "dev"}}
+    said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hello"}]}
+    transcript = read(lines(meta, {"record_type": "state"}, said), name="rollout.jsonl")
+    assert [(draft.session, draft.content, draft.metadata) for draft in transcript] == [
+        ("s1", "Hello", {"client": "codex", "branch": "dev"})
+    ]
+
+
+# --- LlamaIndex ------------------------------------------------------------------------------------------------------
+
+
+def chat_store(*texts: str) -> str:
+    """A chat store as LlamaIndex persists it."""
+    messages = [
+        {"role": "user", "additional_kwargs": {"page": 3}, "blocks": [{"block_type": "text", "text": text}]}
+        for text in texts
+    ]
+    return json.dumps({"store": {"ann": messages}, "class_name": "SimpleChatStore"})
+
+
+def test_a_chat_store_is_read_by_its_keys() -> None:
+    transcript = read(chat_store("Hi", "ok", "ok"), name="chat.json")
+    assert transcript.format == "llamaindex"
+    assert [(draft.session, draft.role, draft.content) for draft in transcript] == [
+        ("ann", "user", "Hi"), ("ann", "user", "ok"), ("ann", "user", "ok"),
+    ]  # fmt: skip
+    assert transcript[0].metadata == {"page": 3}
+    assert len({draft.id for draft in transcript}) == 3
+
+
+def test_a_chat_store_whose_oldest_messages_were_deleted_keeps_the_ids_of_the_others() -> None:
+    before = {draft.id for draft in read(chat_store("Hi", "ok", "bye"), name="chat.json")}
+    after = [draft.id for draft in read(chat_store("ok", "bye", "new"), name="moved.json")]
+    assert [id in before for id in after] == [True, True, False]
+
+
+def test_chat_messages_one_a_line_are_read_with_their_blocks() -> None:
+    image = {"block_type": "image", "url": "https://example.org/a.png"}
+    text = [{"block_type": "text", "text": "Look"}, image, {"block_type": "text", "text": "at this"}]
+    said = {"role": "user", "additional_kwargs": {}, "blocks": text}
+    call = {"role": "assistant", "additional_kwargs": {"tool_calls": [{"id": "1"}]}, "blocks": []}
+    transcript = read(lines(said, call, said | {"role": "chatbot"}), name="chat.jsonl")
+    assert [(draft.session, draft.role, draft.content) for draft in transcript] == [
+        ("chat.jsonl", "user", "Look\nat this"), ("chat.jsonl", "assistant", "Look\nat this"),
+    ]  # fmt: skip
+    assert transcript[0].metadata == {"parts_without_text": 1}
+    assert transcript.reasons == {"a call of a tool": 1}
+
+
+# --- item by item ----------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(json_values, max_size=8), st.integers(1, 40))
+def test_a_list_read_in_parts_of_any_size_has_the_items_that_it_has(values: list[Any], size: int) -> None:
+    written = json.dumps(values, ensure_ascii=False).encode()
+    parts = io.BytesIO(written)
+    assert list(items(lambda _: parts.read(size), "x", scan=json.JSONDecoder())) == values
+
+
+@pytest.mark.parametrize("name", ["conversations.json", "claude.json", "messages_to_dict.json"])
+def test_item_by_item_an_export_gives_the_same_drafts(name: str) -> None:
+    content = (FIXTURES / name).read_bytes()
+    skipped: list[str] = []
+    known, found = iter_list(io.BytesIO(content).read, name=name, skip=lambda each: skipped.append(each.reason))
+    whole = fixture(name)
+    assert (known, tuple(found)) == (whole.format, whole.drafts)
+    assert Counter(skipped) == whole.reasons
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[{"mapping": {}}, {"mapping": {}', "item 2: expected JSON; it ends too early"),
+        ('[{"mapping": {}} {"mapping": {}}]', "expected a comma or the end of the list after item 1; '{' came"),
+        (
+            '[{"mapping": {}}, {"mapping": nonsense, "more": "and more text than can be the end"}]',
+            "item 2: expected JSON; Expect",
+        ),
+        ('[{"mapping": NaN}]', "NaN is no number"),
+        ('[{"mapping": {}}] and more', "more came after it"),
+        ('[{"weather": "fine"}]', 'whose first item is an object with the fields "weather"'),
+        ("[]", "an empty JSON list"),
+    ],
+)
+def test_a_broken_list_is_refused_with_the_item(text: str, words: str) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        list(iter_list(io.BytesIO(text.encode()).read, name="export.zip")[1])
+    assert words in str(raised.value)
+    assert "export.zip" in str(raised.value)
+
+
+# --- what it looks like ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"%PDF-1.7\n\xe2\xe3", "a PDF document"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "a PNG picture"),
+        (b"\x1f\x8b\x08\0\0", "a gzip archive"),
+        (b"<!DOCTYPE html><html>", "an HTML page"),
+        ("Ines: hi".encode("utf-16"), "text in UTF-16"),
+        (b'{"weather": "fine"}', 'an object with the fields "weather"'),
+    ],
+)
+def test_a_foreign_file_is_refused_with_what_it_looks_like_and_what_is_understood(content: bytes, words: str) -> None:
+    message = refusal(content)
     assert words in message
+    assert "ChatGPT and Claude" in message
 
 
 # --- plain text ------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from htm_core import Memory, Settings, shutdown
+from tests.crash_safety import OFF
 from tests.servers import programs
 from tests.servers.authority import Certificate, authority
 from tests.servers.cluster import Cluster
@@ -69,13 +70,13 @@ def new_cluster(premises: Path, trusted: Certificate) -> Iterator[NewCluster]:
 @pytest.fixture(scope="session")
 def modern(new_cluster: NewCluster) -> Cluster:
     """PostgreSQL 18 over TCP; prepared."""
-    return new_cluster(programs.modern())
+    return new_cluster(programs.modern(), settings=OFF)
 
 
 @pytest.fixture(scope="session")
 def oldest(new_cluster: NewCluster) -> Cluster:
     """PostgreSQL 15 with pgvector 0.8.0 over TCP; prepared."""
-    return new_cluster(programs.oldest())
+    return new_cluster(programs.oldest(), settings=OFF)
 
 
 @pytest.fixture(scope="session")
@@ -97,7 +98,7 @@ def cluster(request: pytest.FixtureRequest) -> Cluster:
 @pytest.fixture(scope="session")
 def matrix_cluster(new_cluster: NewCluster) -> Cluster:
     """PostgreSQL 15 for whole parts of the suite, which leave work behind that nobody will do."""
-    return new_cluster(programs.oldest())
+    return new_cluster(programs.oldest(), settings=OFF)
 
 
 @pytest.fixture(scope="session")

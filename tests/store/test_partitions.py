@@ -114,6 +114,7 @@ def test_a_search_of_a_tenant_reads_the_index_of_its_partition_alone(
     assert sum(name in text for name in names) == 1
 
 
+@pytest.mark.usefixtures("crash_safe_server")
 def test_a_space_that_is_due_later_gets_an_index_in_each_partition_and_the_doctor_misses_one_that_is_gone(
     url: str | None, parted: Settings, base: Database, embedder: HashEmbedder, database_url: str
 ) -> None:

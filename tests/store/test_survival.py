@@ -16,6 +16,8 @@ from htm_core import Memory, Mention, Settings
 from tests.conftest import Make
 from tests.stand_ins import HashEmbedder
 
+pytestmark = pytest.mark.usefixtures("crash_safe_server")
+
 ROOT = Path(__file__).parents[2]
 CHILD = """
 import sys

@@ -118,6 +118,8 @@ def call_every_verb(memory: Memory, folder: Path) -> None:
     items.query("tea", mode="text")
     items.namespaces()
     items.count()
+    items.ids()
+    items.server_time()
     items.sweep()
     items.check()
     items.delete(["1"])

@@ -774,3 +774,25 @@ def test_writers_of_the_same_items_in_any_order_do_not_stand_in_each_others_way(
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(write, range(4)))
+
+
+def test_ids_are_listed_by_prefix_and_page_without_their_items(memory: Memory) -> None:
+    docs = memory.collection("paged")
+    assert docs.ids() == []
+    names = [f"{kind}{number}" for kind in ("a%", "a_", "b") for number in range(5)]
+    docs.put([{"id": name, "content": name, "index": False} for name in names])
+    docs.put([{"id": "a%x", "namespace": ("below",), "index": False}])
+    assert sorted(docs.ids()) == sorted(names)
+    assert sorted(docs.ids(prefix="a%")) == names[:5]
+    assert docs.ids(namespace=("below",), prefix="a") == ["a%x"]
+    first, rest = docs.ids(limit=4), docs.ids(limit=None, after=docs.ids(limit=4)[-1])
+    assert [*first, *rest] == docs.ids(limit=None)
+    with pytest.raises(InvalidInput, match="after"):
+        docs.ids(after="")
+
+
+def test_the_servers_clock_goes_on(memory: Memory) -> None:
+    docs = memory.collection("clock")
+    first = docs.server_time()
+    assert first.tzinfo is not None
+    assert first < docs.server_time()

@@ -37,6 +37,12 @@ def excerpt(text: str, question: str, *, longest: int) -> str:
     return (CUT if start > 0 else "") + text[start:stop].strip() + (CUT if stop < len(text.rstrip()) else "")
 
 
+def shared_words(text: str, question: str) -> float:
+    """The share of a question's words that a text has, from 0 to 1, without those that are in every sentence."""
+    wanted = _stems(question)
+    return len(wanted & _stems(text)) / len(wanted) if wanted else 0.0
+
+
 def _best_part(text: str, question: str, room: int) -> tuple[int, int]:
     """Where the best sentences in a row begin and end; the earlier ones of equals. A sentence that is too long is cut."""
     wanted = _stems(question)

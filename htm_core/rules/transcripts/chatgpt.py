@@ -1,13 +1,18 @@
-"""Read the conversations.json of a ChatGPT export. Each conversation is a tree; the branch that was shown last is read."""
+"""Read the conversations.json of a ChatGPT export. Each conversation is a tree; the branch that was shown last is read.
+
+A conversation that is not understood is left out with the reason, and the others are read: nobody can mend an export.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from hashlib import sha256
 from typing import Any
 
 from ...errors import InvalidInput
-from .turns import Skip, Turn, epoch_time, object_field, role_of, shown
+from .turns import Skip, Turn, epoch_time, not_understood, object_field, role_of, shown
 
 HIDDEN = frozenset({"thoughts", "reasoning_recap", "user_editable_context", "model_editable_context"})
 
@@ -20,17 +25,33 @@ def is_export(value: Any) -> bool:
 
 def conversations(value: Any, name: str) -> Iterator[Turn | Skip]:
     """Read every conversation of an export; its id is the session, its title goes into the metadata of each turn."""
-    for number, item in enumerate(value if isinstance(value, list) else [value], 1):
+    yield from each_conversation(value if isinstance(value, list) else [value], name)
+
+
+def each_conversation(values: Iterable[Any], name: str) -> Iterator[Turn | Skip]:
+    """Read conversations one by one, as they come out of a long export."""
+    for number, item in enumerate(values, 1):
         where = f"{name}, conversation {number}"
-        if not isinstance(item, dict) or not isinstance(item.get("mapping"), dict):
-            raise InvalidInput(
-                f'{where}: expected an object with "mapping"; {shown(item)} came. '
-                "Take conversations.json out of the export as it is."
-            )
-        yield from conversation(item, where=where, session=f"{name}-{number}")
+        try:
+            if not isinstance(item, dict) or not isinstance(item.get("mapping"), dict):
+                raise InvalidInput(f'expected an object with "mapping"; {shown(item)} came')
+            turns = list(conversation(item, where=where))
+        except InvalidInput as error:
+            yield not_understood(error, where=where)
+        else:
+            yield from turns
 
 
-def conversation(value: Mapping[str, Any], *, where: str, session: str) -> Iterator[Turn | Skip]:
+def session_of(value: Mapping[str, Any]) -> str:
+    """The id of a conversation. One without an id, as in old exports, has one of its beginning, which a later export has too."""
+    id = value.get("conversation_id") or value.get("id")
+    if id:
+        return str(id)
+    beginning = [value.get("create_time"), next(iter(value["mapping"]), None)]
+    return f"chatgpt-{sha256(json.dumps(beginning, default=str).encode()).hexdigest()[:16]}"
+
+
+def conversation(value: Mapping[str, Any], *, where: str) -> Iterator[Turn | Skip]:
     """Read one conversation from its root to its current node; messages on other branches are skipped.
 
     A message without a time gets the time of the message before it, so that the order is kept.
@@ -40,8 +61,8 @@ def conversation(value: Mapping[str, Any], *, where: str, session: str) -> Itera
     taken = set(path)
     for key, node in mapping.items():
         if key not in taken and isinstance(node, dict) and node.get("message"):
-            yield Skip("on a branch that was not the last shown")
-    session = str(value.get("conversation_id") or value.get("id") or session)
+            yield Skip("on a branch that was not the last shown", f"{where}, node {key!r}")
+    session = session_of(value)
     title = {"title": value["title"]} if value.get("title") else {}
     at = epoch_time(value.get("create_time"), where=where)
     for key in path:
@@ -89,7 +110,7 @@ def node_turn(
     author, content = object_field(message, "author", where=where), object_field(message, "content", where=where)
     about = object_field(message, "metadata", where=where)
     if reason := skip_reason(message, author, content, about):
-        return Skip(reason)
+        return Skip(reason, where)
     role = role_of(author.get("role"))
     text, without_text = text_of(content)
     extra = {"model": about.get("model_slug"), "parts_without_text": without_text}

@@ -44,22 +44,22 @@ def is_line(value: Any) -> bool:
 def lines(values: Iterable[tuple[str, Any]]) -> Iterator[Turn | Skip]:
     """Read lines that were parsed already, each with its place."""
     for where, value in values:
-        yield line(value, where=where) if isinstance(value, dict) else Skip("not a line of such a transcript")
+        yield line(value, where=where) if isinstance(value, dict) else Skip("not a line of such a transcript", where)
 
 
 def line(value: Mapping[str, Any], *, where: str) -> Turn | Skip:
     """Read one line; what is no talk between the user and the assistant is left out, with the reason."""
     kind, message = value.get("type"), value.get("message")
     if kind not in TALK or not isinstance(message, dict):
-        return Skip("a note of the program")
+        return Skip("a note of the program", where)
     if reason := _skip_reason(value):
-        return Skip(reason)
+        return Skip(reason, where)
     text, reason = _text_of(message.get("content"))
     if reason:
-        return Skip(reason)
+        return Skip(reason, where)
     session, id = value.get("sessionId"), value.get("uuid")
     if not (isinstance(session, str) and session and isinstance(id, str) and id):
-        return Skip("without a session or an id")
+        return Skip("without a session or an id", where)
     about = {**{ours: value.get(theirs) for theirs, ours in ABOUT.items()}, "model": message.get("model")}
     return Turn(
         where=where,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ...errors import InvalidInput
@@ -28,12 +28,12 @@ def messages(value: Any, name: str) -> Iterator[Turn | Skip]:
     """Read a message, a list of them, or lists by session; anything else is refused with its place."""
     if isinstance(value, dict) and not is_message(value):
         for session, listed in value.items():
-            yield from listed_messages(listed, session=session, where=f"{name}, session {session!r}")
+            yield from messages_of(listed, session=session, where=f"{name}, session {session!r}")
     else:
-        yield from listed_messages(value if isinstance(value, list) else [value], session=name, where=name)
+        yield from listed_messages(value if isinstance(value, list) else [value], name)
 
 
-def listed_messages(value: Any, *, session: str, where: str) -> Iterator[Turn | Skip]:
+def messages_of(value: Any, *, session: str, where: str) -> Iterator[Turn | Skip]:
     """Read the messages of one session in order."""
     if not isinstance(value, list):
         raise InvalidInput(
@@ -43,11 +43,17 @@ def listed_messages(value: Any, *, session: str, where: str) -> Iterator[Turn | 
         yield message(item, session=session, where=f"{where}, message {number}")
 
 
+def listed_messages(values: Iterable[Any], name: str) -> Iterator[Turn | Skip]:
+    """Read messages one by one, all of the session that is named as the file."""
+    for number, item in enumerate(values, 1):
+        yield message(item, session=name, where=f"{name}, message {number}")
+
+
 def message(value: Any, *, session: str, where: str) -> Turn | Skip:
     """Read one message; other fields go into metadata, and a message that removes another one is skipped."""
     kind, fields = kind_and_fields(value, where=where)
     if kind == "remove":
-        return Skip("a removal of another message")
+        return Skip("a removal of another message", where)
     role = role_of(fields.get("role") if kind == "chat" else kind)
     text, without_text = text_of(fields.get("content"), where=where)
     speaker = fields.get("name") or (fields.get("role") if role is None else None)

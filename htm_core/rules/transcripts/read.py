@@ -1,22 +1,25 @@
-"""Read a conversation from elsewhere: JSON lines, LangChain dumps, ChatGPT exports, Claude Code, or "Name: text" lines."""
+"""Read a conversation from elsewhere: find out what wrote it, and read it whole, line by line, or item by item of a JSON list."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from math import isfinite
 from typing import Any, overload
 
 from ...errors import InvalidInput
 from ...types import Draft
-from . import chatgpt, claude_code, langchain
-from .turns import ROLES, Skip, Turn, drafts, iso_time, object_field, role_of, shown
+from . import chatgpt, claude, claude_code, codex, langchain, llamaindex
+from .json_items import items
+from .looks_like import json_words, looks_like, refusal, text_looks_like
+from .turns import ROLES, Omissions, Skip, Turn, drafts, iso_time, object_field, role_of, shown
 
-FORMATS = ("auto", "jsonl", "langchain", "chatgpt", "claude-code", "text")
+FORMATS = (
+    "auto", "jsonl", "chatgpt", "claude", "claude-code", "codex", "langchain", "llamaindex", "text",
+)  # fmt: skip
 FIELDS = ("session", "role", "name", "content", "at", "id", "metadata")
 SPEAKER = re.compile(r"(?P<name>[^\W_][^:\n]{0,39}):\s+(?P<content>\S.*)")
 SPEAKERS: Mapping[str, str] = {**ROLES, "you": "user", "me": "user", "bot": "assistant", "chatgpt": "assistant"}
@@ -24,11 +27,12 @@ SPEAKERS: Mapping[str, str] = {**ROLES, "you": "user", "me": "user", "bot": "ass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript(Sequence[Draft]):
-    """The drafts of one file in order; `reasons` counts the entries that were left out, by reason."""
+    """The drafts of one file in order; `reasons` counts the entries that were left out, `examples` are the first of each reason."""
 
     format: str
     drafts: tuple[Draft, ...] = ()
     reasons: Mapping[str, int] = field(default_factory=dict)
+    examples: tuple[Skip, ...] = ()
 
     @property
     def skipped(self) -> int:
@@ -50,8 +54,7 @@ def read(text: str | bytes, *, name: str = "transcript", format: str = "auto") -
     """Read a whole transcript; the first broken place raises `InvalidInput`.
 
     `name` is the file's name: messages show it, and it is the session where the file names none. Reading the same file
-    under the same name gives the same ids. Formats: jsonl, langchain, chatgpt, claude-code, text, or auto to
-    detect it.
+    under the same name gives the same ids. `format` is one of `FORMATS`; auto finds it out.
     """
     if format not in FORMATS:
         raise InvalidInput(
@@ -59,22 +62,41 @@ def read(text: str | bytes, *, name: str = "transcript", format: str = "auto") -
         )
     content = decoded(text, name=name)
     known, entries = parsed(content, name=name) if format == "auto" else (format, READERS[format](content, name))
-    reasons: Counter[str] = Counter()
-    found = tuple(drafts(entries, format=known, skip=lambda reason: reasons.update([reason])))
-    return Transcript(format=known, drafts=found, reasons=dict(reasons))
+    left_out = Omissions()
+    found = tuple(drafts(entries, format=known, skip=left_out.add))
+    return Transcript(format=known, drafts=found, reasons=dict(left_out.reasons), examples=tuple(left_out.examples))
 
 
 def iter_read(
-    lines: Iterable[str | bytes], *, name: str = "transcript", skip: Callable[[str], object] | None = None
+    lines: Iterable[str | bytes],
+    *,
+    name: str = "transcript",
+    format: str = "auto",
+    skip: Callable[[Skip], object] | None = None,
 ) -> Iterator[Draft]:
-    """Read JSON lines, or a transcript of Claude Code, one line at a time, giving the same drafts as `read`.
+    """Read a format of one JSON object a line, one line at a time, giving the same drafts as `read`.
 
     A broken line raises only when it is reached: to store all or nothing, read to the end before storing. `skip` is
-    called with the reason for each line left out. Keeps no text, but about 200 bytes for each id that the file gives.
+    called with each line left out. Keeps no text, but about 200 bytes for each id that the file gives.
     """
     first, rest = first_line(lines)
-    format = lines_format(first, name)
-    return drafts(LINE_READERS[format](rest, name), format=format, skip=skip)
+    known = lines_format(first, name) if format == "auto" else format
+    return drafts(LINE_READERS[known](rest, name), format=known, skip=skip)
+
+
+def iter_list(
+    read: Callable[[int], bytes], *, name: str, format: str = "auto", skip: Callable[[Skip], object] | None = None
+) -> tuple[str, Iterator[Draft]]:
+    """Read a JSON list item by item, such as a long export, giving its format and the same drafts as `read`.
+
+    `read(size)` gives the next bytes of the file. A broken place raises only when it is reached, as with `iter_read`.
+    """
+    values = items(read, name, scan=PLAIN_JSON)
+    first = list(islice(values, 1))
+    known = next((each for each, shape in LIST_SHAPES.items() if format == each or shape.has(first)), None)
+    if known is None or (format != "auto" and known != format):
+        raise InvalidInput(refusal(name, json_words(first)))
+    return known, drafts(LIST_SHAPES[known].entries(chain(first, values), name), format=known, skip=skip)
 
 
 def first_line(lines: Iterable[str | bytes]) -> tuple[str | bytes, Iterator[str | bytes]]:
@@ -91,14 +113,17 @@ def lines_format(line: str | bytes, name: str) -> str:
     """Which format of one JSON object a line has this as its first line."""
     text = decoded(line, name=name)
     try:
-        return "claude-code" if claude_code.is_line(plain_json(text)) else "jsonl"
+        value = plain_json(text)
     except (ValueError, RecursionError):
         return "jsonl"  # whose reader says what is wrong with it
+    return next((format for format, recognised in LINES.items() if recognised(value)), "jsonl")
 
 
 def parsed(content: str, *, name: str) -> tuple[str, Iterator[Turn | Skip]]:
     """Detect the format by how the text begins, and read it."""
     start = content.lstrip()
+    if words := text_looks_like(start):
+        raise InvalidInput(refusal(name, words))
     if not start.startswith(("{", "[")):
         return "text", text_lines(content, name)
     try:
@@ -109,12 +134,19 @@ def parsed(content: str, *, name: str) -> tuple[str, Iterator[Turn | Skip]]:
             format = lines_format(first_line(listed)[0], name)
             return format, LINE_READERS[format](listed, name)
         value = json_value(content, name)
-    for format, (recognised, entries) in SHAPES.items():
-        if recognised(value):
-            return format, entries(value, name)
+    if value == []:
+        return "jsonl", iter(())
+    if isinstance(value, list):
+        for format, shape in LIST_SHAPES.items():
+            if shape.has(value[:1]):
+                return format, shape.entries(value, name)
+    else:
+        for format, (recognised, entries) in OBJECTS.items():
+            if recognised(value):
+                return format, entries(value, name)
     raise InvalidInput(
-        f"{name}: expected JSON lines, a LangChain dump or a ChatGPT export; JSON of another shape came. "
-        'Write one object a line, such as {"role": "user", "name": "Ines", "content": "..."}.'
+        f"{refusal(name, json_words(value))} "
+        'Or write one object a line, such as {"role": "user", "name": "Ines", "content": "..."}.'
     )
 
 
@@ -135,12 +167,9 @@ def values(lines: Iterable[str | bytes], name: str) -> Iterator[tuple[str, Any]]
             yield where, json_value(text, where)
 
 
-def records(value: Any, name: str) -> Iterator[Turn | Skip]:
-    """Read a JSON list of such records, or a single one."""
-    if not isinstance(value, list):
-        yield record(value, where=f"{name}, line 1", session=name)
-        return
-    for number, item in enumerate(value, 1):
+def records(values: Iterable[Any], name: str) -> Iterator[Turn | Skip]:
+    """Read the items of a JSON list as such records."""
+    for number, item in enumerate(values, 1):
         yield record(item, where=f"{name}, item {number}", session=name)
 
 
@@ -152,7 +181,7 @@ def record(value: Any, *, where: str, session: str) -> Turn | Skip:
             "Fix that line, or name the right format."
         )
     if value["content"] is None:
-        return Skip("no text in it")
+        return Skip("no text in it", where)
     return Turn(
         where=where,
         session=name_field(value, "session", where=where) or session,
@@ -228,6 +257,8 @@ def decoded(text: str | bytes, *, name: str) -> str:
     try:
         return text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        if words := looks_like(text[:512]):
+            raise InvalidInput(refusal(name, words)) from None
         line = text.count(b"\n", 0, error.start) + 1
         raise InvalidInput(
             f"{name}: expected UTF-8; byte 0x{text[error.start]:02x} came in line {line}. Save the file as UTF-8."
@@ -247,7 +278,7 @@ def json_value(text: str, where: str) -> Any:
 
 def plain_json(text: str) -> Any:
     """Parse standard JSON: without NaN and infinities, which cannot be stored as metadata."""
-    return json.loads(text, parse_constant=finite, parse_float=finite)
+    return PLAIN_JSON.decode(text)
 
 
 def finite(word: str) -> float:
@@ -258,30 +289,67 @@ def finite(word: str) -> float:
     return number
 
 
+PLAIN_JSON = json.JSONDecoder(parse_constant=finite, parse_float=finite)
+
+
 def has_content(value: Any) -> bool:
-    """Whether this is a record, or a list of them, as in JSON lines."""
-    first = value[0] if isinstance(value, list) and value else value
-    return value == [] or (isinstance(first, dict) and "content" in first)
+    """Whether this is a record as in JSON lines."""
+    return isinstance(value, dict) and "content" in value
 
 
-Reader = Callable[[str, str], Iterator[Turn | Skip]]
-LineReader = Callable[[Iterable[str | bytes], str], Iterator[Turn | Skip]]
+Entries = Iterator[Turn | Skip]
+Reader = Callable[[str, str], Entries]
+LineReader = Callable[[Iterable[str | bytes], str], Entries]
 
+
+@dataclass(frozen=True, slots=True)
+class ListShape:
+    """How a JSON list of one format is recognised by its first item, and how its items are read."""
+
+    recognised: Callable[[Any], bool]
+    entries: Callable[[Iterable[Any], str], Entries]
+
+    def has(self, first: Sequence[Any]) -> bool:
+        """Whether a list with this first item, or with none, is of this format."""
+        return bool(first) and self.recognised(first[0])
+
+
+# Formats of one JSON object a line, by the first of them; what is none of these is read as `jsonl`.
+LINES: Mapping[str, Callable[[Any], bool]] = {
+    "claude-code": claude_code.is_line,
+    "codex": codex.is_line,
+    "llamaindex": llamaindex.is_message,
+}
 LINE_READERS: Mapping[str, LineReader] = {
     "jsonl": json_lines,
     "claude-code": lambda lines, name: claude_code.lines(values(lines, name)),
+    "codex": lambda lines, name: codex.lines(values(lines, name), name),
+    "llamaindex": lambda lines, name: llamaindex.lines(values(lines, name), name),
 }
-
-SHAPES: Mapping[str, tuple[Callable[[Any], bool], Callable[[Any, str], Iterator[Turn | Skip]]]] = {
+LIST_SHAPES: Mapping[str, ListShape] = {
+    "chatgpt": ListShape(chatgpt.is_export, chatgpt.each_conversation),
+    "claude": ListShape(claude.is_export, claude.each_conversation),
+    "langchain": ListShape(langchain.is_message, langchain.listed_messages),
+    "llamaindex": ListShape(llamaindex.is_message, llamaindex.listed_messages),
+    "jsonl": ListShape(has_content, records),
+}
+# One JSON value that is no list.
+OBJECTS: Mapping[str, tuple[Callable[[Any], bool], Callable[[Any, str], Entries]]] = {
     "chatgpt": (chatgpt.is_export, chatgpt.conversations),
+    "claude": (claude.is_export, claude.conversations),
     "claude-code": (claude_code.is_line, lambda value, name: claude_code.lines([(f"{name}, line 1", value)])),
+    "codex": (codex.is_line, lambda value, name: codex.lines([(f"{name}, line 1", value)], name)),
     "langchain": (langchain.is_dump, langchain.messages),
-    "jsonl": (has_content, records),
+    "llamaindex": (llamaindex.is_dump, llamaindex.messages),
+    "jsonl": (has_content, lambda value, name: iter([record(value, where=f"{name}, line 1", session=name)])),
 }
 READERS: Mapping[str, Reader] = {
     "jsonl": lambda content, name: json_lines(content.split("\n"), name),
-    "langchain": lambda content, name: langchain.messages(json_value(content, name), name),
     "chatgpt": lambda content, name: chatgpt.conversations(json_value(content, name), name),
+    "claude": lambda content, name: claude.conversations(json_value(content, name), name),
     "claude-code": lambda content, name: LINE_READERS["claude-code"](content.split("\n"), name),
+    "codex": lambda content, name: LINE_READERS["codex"](content.split("\n"), name),
+    "langchain": lambda content, name: langchain.messages(json_value(content, name), name),
+    "llamaindex": lambda content, name: llamaindex.read(content, name, json_value=json_value),
     "text": text_lines,
 }

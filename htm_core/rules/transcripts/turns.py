@@ -24,6 +24,8 @@ ROLES: Mapping[str, str] = {
     "tool": "tool",
     "function": "tool",
 }
+EXAMPLES = 3  # of what was left out, for each reason
+NOT_UNDERSTOOD = "not understood"  # of what a program wrote, so that nobody can mend it: it is left out and shown
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # PostgreSQL's text cannot hold NUL and lone surrogates
 
 
@@ -43,13 +45,29 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """An entry of a transcript that is left out, and why."""
+    """An entry of a transcript that is left out: why, and where it stands. `detail` says what was wrong with it."""
 
     reason: str
+    where: str = ""
+    detail: str = ""
 
 
-def drafts(entries: Iterable[Turn | Skip], *, format: str, skip: Callable[[str], object] | None) -> Iterator[Draft]:
-    """Turn what was read into drafts, one by one; `skip` is called with the reason for each entry that is left out.
+@dataclass(slots=True)
+class Omissions:
+    """What was left out of a transcript: how many entries for each reason, and the first few of each as examples."""
+
+    reasons: Counter[str] = field(default_factory=Counter)
+    examples: list[Skip] = field(default_factory=list)
+
+    def add(self, skip: Skip) -> None:
+        """Count an entry that is left out."""
+        self.reasons[skip.reason] += 1
+        if skip.where and self.reasons[skip.reason] <= EXAMPLES:
+            self.examples.append(skip)
+
+
+def drafts(entries: Iterable[Turn | Skip], *, format: str, skip: Callable[[Skip], object] | None) -> Iterator[Draft]:
+    """Turn what was read into drafts, one by one; `skip` is called with each entry that is left out.
 
     A turn without an id gets one from its content and its position in its session. So reading a file twice, or a file
     that has grown since, gives the same ids, and two equal turns ("ok", "ok") stay two.
@@ -58,17 +76,17 @@ def drafts(entries: Iterable[Turn | Skip], *, format: str, skip: Callable[[str],
     seen: dict[tuple[str, str], bytes] = {}
     for entry in entries:
         if isinstance(entry, Skip):
-            reason = entry.reason
+            left_out = entry
         elif not entry.content.strip():
-            reason = "no text in it"
+            left_out = Skip("no text in it", entry.where)
         elif is_repeat(entry, seen):
-            reason = "the same id and words again"
+            left_out = Skip("the same id and words again", entry.where)
         else:
             yield draft(entry, format=format, position=positions[entry.session])
             positions[entry.session] += 1
             continue
         if skip is not None:
-            skip(reason)
+            skip(left_out)
 
 
 def is_repeat(turn: Turn, seen: dict[tuple[str, str], bytes]) -> bool:
@@ -112,6 +130,24 @@ def fingerprint(turn: Turn, *, format: str, position: int) -> str:
     at = None if turn.at is None else turn.at.isoformat()
     parts = [format, turn.session, position, turn.role, turn.name, turn.content, at]
     return sha256(json.dumps(parts).encode("ascii")).hexdigest()[:32]
+
+
+class Occurrences:
+    """Ids of turns that have none: the same while what stands before them is taken away, or something is added anywhere."""
+
+    def __init__(self, format: str) -> None:
+        self._format, self._seen = format, Counter[str]()
+
+    def id(self, *parts: object) -> str:
+        """An id from what tells a turn from others of its session, and how often the same came before: 32 hexadecimal digits."""
+        digest = sha256(json.dumps([self._format, *parts], default=str).encode("ascii")).hexdigest()
+        self._seen[digest] += 1
+        return sha256(f"{digest}:{self._seen[digest]}".encode("ascii")).hexdigest()[:32]
+
+
+def not_understood(error: InvalidInput, *, where: str) -> Skip:
+    """What stands at a place and cannot be read, to be left out with the reason."""
+    return Skip(NOT_UNDERSTOOD, where, str(error).removeprefix(f"{where}: "))
 
 
 def storable(text: str) -> str:

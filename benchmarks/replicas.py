@@ -1,0 +1,160 @@
+"""Reads of a replica that lags, and fail-over under writers: what is stale, what is lost, how long it takes.
+
+python -m benchmarks.replicas --pairs 10000 --kills 50 --writers 8
+
+It needs the servers that `.ci/servers` obtains, in the directory of HTM_TEST_SERVERS or where that script puts them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import random
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from htm_core import Memory, Settings, shutdown
+from htm_core.store import replicas
+from tests.servers import programs
+from tests.servers.authority import authority
+from tests.servers.cluster import Cluster
+from tests.servers.failover import Pair, write_under_fire
+from tests.servers.replica import await_replay, replica_of
+from tests.stand_ins import HashEmbedder
+
+LAGS = ("0", "2ms", "20ms", "200ms")
+
+
+def main() -> None:
+    """Run both measurements and print their tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=2000, help="writes that are read at once, for all lags together")
+    parser.add_argument("--reads", type=int, default=1000, help="recalls for the comparison of times")
+    parser.add_argument(
+        "--kills", type=int, default=5, help="primaries that are killed, with and without synchronous commit"
+    )
+    parser.add_argument("--writers", type=int, default=8)
+    chosen = parser.parse_args()
+    logging.disable(logging.WARNING)  # each kill is logged by whoever notices it
+    with tempfile.TemporaryDirectory(prefix="htm-replicas-") as folder:
+        premises = Path(folder)
+        premises.chmod(0o755)
+        trusted = authority(premises)
+        if chosen.pairs:
+            primary = _primary(premises)
+            replica = replica_of(primary, premises)
+            try:
+                _causal(primary, replica, pairs=chosen.pairs)
+                _times(primary, replica, reads=chosen.reads)
+            finally:
+                replica.remove()
+                primary.remove()
+        if chosen.kills:
+            names = f"{'replication':14}{'kills':>7}{'acknowledged':>14}{'repeated':>10}{'lost':>6}{'doubled':>9}"
+            print(f"\n{names}{'recovery p50':>14}{'max':>8}")
+        for synchronous in (True, False) if chosen.kills else ():
+            pair = Pair(programs.modern(), premises, trusted, synchronous=synchronous)
+            try:
+                found = write_under_fire(pair, kills=chosen.kills, writers=chosen.writers)
+            finally:
+                pair.remove()
+            middle, longest = statistics.median(found.recovery_seconds), max(found.recovery_seconds)
+            print(
+                f"{'synchronous' if synchronous else 'asynchronous':14}{chosen.kills:7}{found.acknowledged:14,}{found.refused:10,}"
+                f"{len(found.lost):6}{len(found.doubled):9}{middle:12.2f} s{longest:6.2f} s",
+                flush=True,
+            )
+
+
+def _primary(premises: Path) -> Cluster:
+    folder = Path(tempfile.mkdtemp(dir=premises))
+    made = Cluster(programs.modern(), folder, authority(premises), {"shared_buffers": "256MB"})
+    made.build()
+    made.start()
+    made.prepare()
+    return made
+
+
+def _opened(primary: Cluster, replica: Cluster | None) -> Memory:
+    read_url = None if replica is None else SecretStr(replica.dsn())
+    return Memory(url=primary.dsn(), tenant="bench", embedder=HashEmbedder(), settings=Settings(read_url=read_url))
+
+
+def _causal(primary: Cluster, replica: Cluster, *, pairs: int) -> None:
+    """Write and read at once, while the replica applies commits later and later."""
+    answered = {"replica": 0, "primary": 0}
+    run = replicas.Replicas.run
+
+    def counted(self: replicas.Replicas, work: object) -> object:
+        """Count who answers."""
+        try:
+            found = run(self, work)  # type: ignore[arg-type]
+        except replicas.NoReplica:
+            answered["primary"] += 1
+            raise
+        answered["replica"] += 1
+        return found
+
+    replicas.Replicas.run = counted  # type: ignore[method-assign,assignment]
+    print(f"{'lag':>8}{'pairs':>8}{'stale':>7}{'by the replica':>16}{'read p50':>10}{'p95':>9}")
+    chance, total = random.Random(7), 0
+    with _opened(primary, replica) as memory:
+        for lag in LAGS:
+            with replica.admin("postgres") as admin:
+                admin.execute(f"alter system set recovery_min_apply_delay = '{lag}'")
+                admin.execute("select pg_reload_conf()")
+            time.sleep(0.5)
+            stale, seconds = 0, []
+            answered.update(replica=0, primary=0)
+            for _ in range(pairs // len(LAGS)):
+                total += 1
+                text = f"value {total}"
+                memory.revise("key", text) if total > 1 else memory.remember(text, key="key")
+                time.sleep(chance.choice((0, 0, 0.002)))
+                began = time.perf_counter()
+                stale += memory.get("key").content != text
+                seconds.append(time.perf_counter() - began)
+            share = answered["replica"] / max(1, sum(answered.values()))
+            middle, late = _percentiles([1000 * each for each in seconds])
+            print(f"{lag:>8}{len(seconds):8,}{stale:7}{share:15.0%} {middle:7.1f} ms{late:6.1f} ms", flush=True)
+        with replica.admin("postgres") as admin:
+            admin.execute("alter system reset recovery_min_apply_delay")
+            admin.execute("select pg_reload_conf()")
+    replicas.Replicas.run = run  # type: ignore[method-assign]
+    shutdown()
+
+
+def _times(primary: Cluster, replica: Cluster, *, reads: int) -> None:
+    """Recall on the primary, and on the replica, in turns."""
+    with _opened(primary, None) as memory:
+        memory.remember_many(
+            [{"content": f"Saying {number} of the heron, {number * 7919 % 1000}."} for number in range(2000)]
+        )
+        memory.flush()
+    await_replay(primary, replica)
+    seconds: dict[str, list[float]] = {"primary": [], "replica": []}
+    with _opened(primary, None) as plain, _opened(primary, replica) as spread:
+        for number in range(reads):
+            for name, memory in (("primary", plain), ("replica", spread)):
+                began = time.perf_counter()
+                memory.recall(f"What of the heron and {number % 1000}?", hold=False)
+                seconds[name].append(1000 * (time.perf_counter() - began))
+    print(f"\n{'recall on the':>14}{'p50':>9}{'p95':>9}")
+    for name, found in seconds.items():
+        middle, late = _percentiles(found)
+        print(f"{name:>14}{middle:6.1f} ms{late:6.1f} ms")
+    shutdown()
+
+
+def _percentiles(found: list[float]) -> tuple[float, float]:
+    """The median, and what 95 % do not exceed."""
+    ranked = sorted(found)
+    return ranked[len(ranked) // 2], ranked[int(len(ranked) * 0.95)]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What makes a site of `docs/`: hooks of MkDocs, and a check of the built folder."""

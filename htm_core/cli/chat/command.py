@@ -1,0 +1,114 @@
+"""`htm chat`: opens the memory and the model, and begins the chat."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ...errors import InvalidInput
+from ...memory import Memory
+from ...types import Eviction
+from ..exit_codes import FAILED, print_error
+from ..json_output import print_json, to_json
+from ..memories import report_pending_vectors
+from ..options import CommonOptions
+from ..rendering import printable, stderr_console, stdout_console
+from ..setup import ensure_weights
+
+if TYPE_CHECKING:
+    from .terminal import ChatTerminal
+
+STAND_IN = "stand-in"
+BUDGET = 16_000  # tokens, as the middleware has it for a model whose limit is not known
+NOBODY = "you"
+
+
+def chat(
+    common: CommonOptions,
+    message: Annotated[
+        str | None, typer.Argument(metavar="[MESSAGE]", help="Answer this alone; - reads it from stdin.")
+    ] = None,
+    model: Annotated[
+        str,
+        typer.Option("--model", "-m", envvar="HTM_CHAT_MODEL", help="PROVIDER:MODEL of LangChain, as ollama:llama3.2."),
+    ] = STAND_IN,
+    budget: Annotated[
+        int, typer.Option("--budget", min=1, help="Tokens of a request, and of working memory.")
+    ] = BUDGET,
+    system: Annotated[str | None, typer.Option("--system", help="Another system prompt.")] = None,
+) -> None:
+    """Chat in the terminal with a memory: see what is recalled for each answer, and what leaves working memory."""
+    if common.json and message is None:
+        raise InvalidInput('expected a message with --json, since its output is one document: htm chat "…" --json')
+    common = replace(common, user=common.user or login_name())
+    evictions: list[Eviction] = []
+    with common.memory(works=True, budget=budget, on_evict=evictions.append) as memory:
+        terminal = _opened(common, memory, evictions, model=model, budget=budget, system=system)
+        if message is None:
+            terminal.run()
+        else:
+            _ask_once(common, terminal, sys.stdin.read().strip() if message == "-" else message)
+        report_pending_vectors(memory)
+
+
+def login_name() -> str:
+    """Who is logged in: the user of a chat that names none, since what is said in it is somebody's own."""
+    try:
+        return getpass.getuser() or NOBODY
+    except (OSError, KeyError, ImportError):
+        return NOBODY
+
+
+def _opened(
+    common: CommonOptions, memory: Memory, evictions: list[Eviction], *, model: str, budget: int, system: str | None
+) -> ChatTerminal:
+    """The chat of these options; raises `InvalidInput` where the model or a package is missing."""
+    try:
+        from .agent import SYSTEM, ChatAgent
+        from .models import chat_model
+        from .terminal import ChatTerminal
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in ("langchain", "langchain_core", "langgraph"):
+            raise
+        raise InvalidInput(
+            f"expected {missing} to be installed for htm chat; run: pip install 'htm-memory[agents]'"
+        ) from None
+    from .sessions import find_session, new_session
+
+    made = chat_model(model)
+    ensure_weights(common)
+    common.warm_model()
+    notes = stderr_console() if common.json or not stdout_console().is_terminal else stdout_console()
+    found = find_session(memory, common.session) if common.session else None
+    session = found.id if found else common.session or new_session()
+    talks = "a stand-in, which quotes memory; --model ollama:llama3.2 answers" if model == STAND_IN else model
+    about = [f"Model: {talks}", f"You are {common.user}, in session {found.title or session if found else session}"]
+    if common.session and found is None:
+        about.append("No session has that id or title: it is a new one")
+    for line in (*about, "/help lists the commands; Ctrl-D leaves"):
+        if not common.json:
+            notes.print(printable(f"{line}."), style="dim")
+    agent = ChatAgent(made, memory, evictions, name=model, budget=budget, system=SYSTEM if system is None else system)
+    return ChatTerminal(memory, agent, session=session, answers=notes if common.json else stdout_console(), notes=notes)
+
+
+def _ask_once(common: CommonOptions, terminal: ChatTerminal, message: str) -> None:
+    """Answer one message and end; a model that fails ends it with 1."""
+    from .models import explained
+
+    if not message.strip():
+        raise InvalidInput("expected a message, got nothing but white space")
+    try:
+        turn = terminal.ask(message)
+    except Exception as error:  # each provider's package has errors of its own
+        if common.debug:
+            raise
+        print_error(f"the model failed: {explained(terminal.model, error)}. What was said is kept")
+        raise typer.Exit(FAILED) from None
+    if common.json:
+        print_json({"session": terminal.session, "user": common.user, **to_json(turn)})

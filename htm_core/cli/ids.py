@@ -1,0 +1,45 @@
+"""Ids as people type them: whole, or the first digits, at least four; a memory also by its key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from ..errors import NotFound
+from ..integration.origin import mentions_of
+from ..memory import Memory
+from ..operations.short_ids import whole_id
+from .rendering import SHORT_ID
+
+
+def short(id: str | None) -> str:
+    """The first digits of an id, which commands take for the whole."""
+    return "" if id is None else id[:SHORT_ID]
+
+
+def memory_id(memory: Memory, given: str, *, forgotten: bool = False) -> str:
+    """The id of a memory, or its key. With `forgotten` it may be one that is hidden. Raises `InvalidInput` for several."""
+    return whole_id(memory._engine, given, hidden=forgotten)
+
+
+def change_id(memory: Memory, given: str) -> str:
+    """The id of a change."""
+    return whole_id(memory._engine, given, kind="changes")
+
+
+def job_ids(memory: Memory, given: Sequence[str]) -> list[str]:
+    """The ids of jobs."""
+    return [whole_id(memory._engine, each, kind="jobs") for each in given]
+
+
+def mention_id(memory: Memory, given: str | None) -> str | None:
+    """The id of a mention, given by its own or by that of its memory, which stands for the latest mention of it."""
+    if given is None:
+        return None
+    own = whole_id(memory._engine, given, kind="mentions", hidden=True)
+    if own != given:
+        return own
+    with suppress(NotFound):
+        said = mentions_of(memory, memory.get(memory_id(memory, given)))
+        return said[0].id if said else given
+    return given

@@ -1,0 +1,203 @@
+"""What `htm import` is given: a file, an archive, a folder or stdin, each read as one source of turns."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+from ..errors import InvalidInput
+from ..operations.folders import Folder
+from ..rules.transcripts.looks_like import UNDERSTOOD, refusal
+from ..rules.transcripts.read import (
+    LINE_READERS,
+    LIST_SHAPES,
+    Transcript,
+    first_line,
+    iter_list,
+    iter_read,
+    lines_format,
+    read,
+)
+from ..rules.transcripts.turns import NOT_UNDERSTOOD, Omissions, Skip, not_understood
+from ..types import Draft
+from .archives import CONVERSATIONS, Archive, is_archive
+
+LONG_FILE = 64 << 20  # bytes, beyond which a file is read part by part instead of at once
+TITLES = 5  # that are kept of a source for its report
+FOLDER_PATTERN = ("**", "*")
+
+OnSkip = Callable[[Skip], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What was read without errors; `drafts` returns its turns from the beginning, each time it is called.
+
+    `sessions` is how many conversations it has, `titles` are those of the first few, `reasons` counts what was left out, and
+    `examples` are the first places of each reason.
+    """
+
+    name: str
+    format: str
+    turns: int
+    sessions: int = 0
+    titles: tuple[str, ...] = ()
+    reasons: dict[str, int] = field(default_factory=dict)
+    examples: tuple[Skip, ...] = ()
+    drafts: Callable[[], Iterator[Draft]]
+
+
+Opened = tuple[str, Iterator[Draft]]
+Part = Callable[[OnSkip], Opened]  # opens one stream of a source: its format, and its turns from the beginning
+
+
+def source_of(path: Path, *, format: str) -> Source:
+    """Read a file, an archive or a folder to its end first, so that nothing is remembered of a broken one.
+
+    Raises `InvalidInput` for what cannot be read, is empty, or is nothing that is understood.
+    """
+    name = "stdin" if str(path) == "-" else path.name or str(path.resolve())
+    try:
+        if path.is_dir():
+            return source(name, _folder_parts(path, format))
+        if str(path) == "-" or not path.is_file():  # a pipe can be read only once
+            content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+            if is_archive(content[:4]):
+                return source(name, _archive_parts(io.BytesIO(content), name, format))
+            return source(name, [_kept_part(content, name=name, format=format)])
+        with path.open("rb") as file:
+            archive = is_archive(file.read(4))
+        if archive:
+            return source(name, _archive_parts(path, name, format))
+        if part := _long_part(path, name=name, format=format):
+            return source(name, [part])
+        return source(name, [_kept_part(path.read_bytes(), name=name, format=format)])
+    except OSError as error:
+        raise InvalidInput(f"expected a transcript to read, got {path}: {error.strerror or error}") from None
+
+
+def source(name: str, parts: Sequence[Part]) -> Source:
+    """One source of its parts, each read to its end once."""
+    left_out, sessions, formats, turns = Omissions(), dict[str, str | None](), set[str](), 0
+    for part in parts:
+        format, drafts = part(left_out.add)
+        before = turns
+        for draft in drafts:
+            turns += 1
+            title = (draft.metadata or {}).get("title")
+            sessions.setdefault(draft.session or "", title if isinstance(title, str) else None)
+        if turns > before or len(parts) == 1:
+            formats.add(format)
+    if not turns and not left_out.reasons:
+        raise InvalidInput(f"{name}: expected a transcript, got an empty file. Understood are {UNDERSTOOD}.")
+    if not turns and set(left_out.reasons) == {NOT_UNDERSTOOD}:
+        first = left_out.examples[0]
+        raise InvalidInput(f"{first.where}: nothing was understood: {first.detail}")
+    return Source(
+        name=name,
+        format=", ".join(sorted(formats)),
+        turns=turns,
+        sessions=len(sessions),
+        titles=tuple(title for title in sessions.values() if title)[:TITLES],
+        reasons=dict(left_out.reasons),
+        examples=tuple(left_out.examples),
+        drafts=lambda: (draft for part in parts for draft in part(lambda _: None)[1]),
+    )
+
+
+def _kept_part(content: bytes, *, name: str, format: str) -> Part:
+    """What was read at once, and is kept for the second time."""
+    transcript = read(content, name=name, format=format)
+    return lambda skip: (transcript.format, _told(transcript, skip))
+
+
+def _told(transcript: Transcript, skip: OnSkip) -> Iterator[Draft]:
+    for reason, count in transcript.reasons.items():
+        shown = [each for each in transcript.examples if each.reason == reason]
+        for each in [*shown, *[Skip(reason)] * (count - len(shown))]:
+            skip(each)
+    yield from transcript
+
+
+def _long_part(file: Path, *, name: str, format: str) -> Part | None:
+    """A file that is read part by part: a long one in a format that allows it."""
+    if file.stat().st_size <= LONG_FILE:
+        return None
+    with file.open("rb") as head:
+        start = head.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    if start == b"[" and (format == "auto" or format in LIST_SHAPES):
+        return lambda skip: _opened_list(file.open("rb"), name=name, format=format, skip=skip)
+    if start == b"{" and (format in LINE_READERS or (format == "auto" and file.suffix == ".jsonl")):
+        with file.open("rb") as lines:
+            known = lines_format(first_line(lines)[0], name) if format == "auto" else format
+        return lambda skip: (known, _lines(file, name=name, format=known, skip=skip))
+    return None
+
+
+def _lines(file: Path, *, name: str, format: str, skip: OnSkip) -> Iterator[Draft]:
+    with file.open("rb") as lines:
+        yield from iter_read(lines, name=name, format=format, skip=skip)
+
+
+def _opened_list(file: IO[bytes], *, name: str, format: str, skip: OnSkip) -> Opened:
+    with ExitStack() as stack:
+        stack.enter_context(file)
+        known, found = iter_list(file.read, name=name, format=format, skip=skip)
+        return known, _within(stack.pop_all(), found)
+
+
+def _within(opened: ExitStack, drafts: Iterator[Draft]) -> Iterator[Draft]:
+    with opened:
+        yield from drafts
+
+
+# -- archives and folders --------------------------------------------------------------------------------------------------
+
+
+def _archive_parts(file: Path | io.BytesIO, name: str, format: str) -> list[Part]:
+    with Archive(file, name=name) as archive:
+        found = archive.conversations()
+    return [partial(_opened_member, file, name, number, format) for number, _ in enumerate(found)]
+
+
+def _opened_member(file: Path | io.BytesIO, name: str, number: int, format: str, skip: OnSkip) -> Opened:
+    with ExitStack() as stack:
+        archive = stack.enter_context(Archive(file, name=name))
+        info = archive.conversations()[number]
+        member = stack.enter_context(archive.open(info))
+        known, found = iter_list(member.read, name=f"{name}, {info.filename}", format=format, skip=skip)
+        return known, _within(stack.pop_all(), found)
+
+
+def _folder_parts(path: Path, format: str) -> list[Part]:
+    """The transcripts of a folder: an unpacked export, or the sessions of Claude Code or Codex."""
+    with Folder(path) as folder:
+        files = [parts for parts in folder.files(FOLDER_PATTERN) if not path.joinpath(*parts).is_symlink()]
+    if found := [parts for parts in files if CONVERSATIONS.fullmatch(parts[-1])]:
+        return [partial(_opened_list_of, path.joinpath(*each), "/".join(each), format) for each in found]
+    if found := [parts for parts in files if parts[-1].endswith(".jsonl")]:
+        return [partial(_opened_session, path.joinpath(*each), "/".join(each), format) for each in found]
+    listed = ", ".join("/".join(parts)[:60] for parts in files[:5]) + (", …" if len(files) > 5 else "")
+    raise InvalidInput(refusal(path.name or str(path), f"a folder of other files ({listed or 'none'})"))
+
+
+def _opened_list_of(file: Path, name: str, format: str, skip: OnSkip) -> Opened:
+    return _opened_list(file.open("rb"), name=name, format=format, skip=skip)
+
+
+def _opened_session(file: Path, name: str, format: str, skip: OnSkip) -> Opened:
+    """One of many files; one that is nothing of the kind is left out, since it may have come there by chance."""
+    try:
+        part = _long_part(file, name=file.name, format=format) or _kept_part(
+            file.read_bytes(), name=file.name, format=format
+        )
+    except InvalidInput as error:
+        skip(not_understood(error, where=name))
+        return format, iter(())
+    return part(skip)

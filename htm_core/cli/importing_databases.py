@@ -1,0 +1,117 @@
+"""The part of `htm import` that moves in what another package keeps in PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import typer
+from pydantic import SecretStr
+
+from ..errors import InvalidInput
+from ..memory import Memory
+from ..models.embedders import CheckedEmbedder
+from ..store.foreign.database import is_address
+from .json_output import print_json
+from .options import CommonOptions, make_embedder
+from .rendering import key_value_table, printable, progress_bar, stderr_console, stdout_console
+
+Tables = Annotated[
+    list[str] | None, typer.Option("--table", show_default="all that are known", help="Of a database: only this table.")
+]
+Kinds = Annotated[
+    list[str] | None, typer.Option("--kind", show_default="all", help="Of a database: only what this package keeps.")
+]
+CollectionName = Annotated[
+    str | None, typer.Option("--collection", show_default="the table's name", help="Where a table of documents goes.")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Of a database: say what would be imported, and write nothing.")
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What of a database is imported, and where its documents go."""
+
+    tables: Sequence[str]
+    kinds: Sequence[str]
+    collection: str | None
+    dry_run: bool
+
+
+def imported_databases(
+    common: CommonOptions,
+    sources: Sequence[str],
+    choice: Choice,
+    *,
+    wait: bool,
+    then: Callable[[Memory], object],
+) -> bool:
+    """Import the databases among what `htm import` was given; False when there are none. With `wait`, `then` waits for vectors."""
+    addresses = [SecretStr(each) for each in sources if is_address(each)]
+    if not addresses:
+        if choice.tables or choice.kinds or choice.collection or choice.dry_run:
+            raise InvalidInput(
+                "expected the address of a database with --table, --kind, --collection and --dry-run, got files; write "
+                "htm import postgresql://USER@HOST/DATABASE"
+            )
+        return False
+    if len(addresses) < len(sources):
+        raise InvalidInput("expected either files or addresses of databases, got both; import one after the other")
+    for address in addresses:
+        _import(common, address, choice, wait=wait, then=then)
+    return True
+
+
+def _import(
+    common: CommonOptions, address: SecretStr, choice: Choice, *, wait: bool, then: Callable[[Memory], object]
+) -> None:
+    from ..importers import import_database  # files need none of it
+
+    embedder = _embedder(common.embedder)
+    # A model that only a program can give: its name is what vectors are stored under.
+    own = replace(common, embedder=None) if isinstance(embedder, str) else common
+    works = wait and not choice.dry_run
+    with own.memory(works=works) as memory:
+        with progress_bar() as progress:
+            tasks = {}
+
+            def show(table: str, done: int, total: int) -> None:
+                """One bar for each table."""
+                if table not in tasks:
+                    tasks[table] = progress.add_task(f"Importing {table}", total=total)
+                progress.update(tasks[table], completed=done)
+
+            done = import_database(
+                memory, address, tables=choice.tables, kinds=choice.kinds, collection=choice.collection,
+                embedder=embedder, dry_run=choice.dry_run, progress=show,
+            )  # fmt: skip
+        if works and memory.stats().pending_jobs:
+            then(memory)
+    if common.json:
+        print_json(done)
+        return
+    console = stdout_console()
+    for each in done.tables:
+        counts = f"{each.imported:,} new, {each.changed:,} changed, {each.known:,} known, {each.skipped:,} skipped"
+        rows = [("kind", each.kind), ("into", each.into), ("rows", f"{each.rows:,}: {counts}")]
+        rows += [("vectors of", each.model)] if each.model else []
+        rows += [("skipped", f"{count:,} times: {reason}") for reason, count in each.reasons.items()]
+        rows += [("such as", f"{example.where}: {example.reason}") for example in each.examples[:1]]
+        console.print(printable(each.table), style="bold")
+        console.print(key_value_table(rows))
+    if done.others:
+        stderr_console().print(printable(f"Not understood, and left alone: {', '.join(done.others)}"), style="dim")
+    if done.dry_run:
+        stderr_console().print("Nothing was written.", style="dim")
+
+
+def _embedder(spec: str | None) -> CheckedEmbedder | str | None:
+    if spec is None:
+        return None
+    try:
+        return make_embedder(spec)
+    except InvalidInput:
+        return spec

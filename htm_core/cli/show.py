@@ -1,0 +1,140 @@
+"""`htm list` and `htm show`: memories without a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from ..integration.origin import mentions_of
+from ..memory import Memory
+from ..types import Job, Mention, Node, Related, Supersession
+from .ids import memory_id, short
+from .json_output import print_json
+from .memories import Limit, Tags, Where, end_empty
+from .options import CommonOptions, json_object, split_values
+from .relations import path_text
+from .rendering import key_value_table, local_time, make_table, printable, speaker, stdout_console
+
+MENTIONS, RELATED, CHANGES = 20, 20, 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownMemory:
+    """All that `htm show` tells of a memory. `versions` are those of its keys, oldest first."""
+
+    node: Node
+    mentions: Sequence[Mention]
+    versions: dict[str, Sequence[Node]]
+    related: Sequence[Related]
+    changes: Sequence[Supersession]
+    jobs: Sequence[Job]
+
+
+def list_memories(
+    common: CommonOptions,
+    tags: Tags = None,
+    where: Where = None,
+    limit: Limit = 20,
+    after: Annotated[
+        str | None, typer.Option("--after", metavar="ID", help="Only older ones than this: the next page.")
+    ] = None,
+) -> None:
+    """List memories, the newest first."""
+    with common.memory() as memory:
+        follows = None if after is None else memory_id(memory, after, forgotten=True)
+        found = memory.list(tags=split_values(tags), where=json_object(where), limit=limit, after=follows)
+    if common.json:
+        print_json(found)
+    elif found:
+        made = make_table("id", "when", "memory")
+        for node in found:
+            text = printable(node.content)
+            if node.tags:
+                text.append(f"\n{', '.join(node.tags)}", style="dim")
+            made.add_row(short(node.id), local_time(node.last_said or node.created_at), text)
+        stdout_console().print(made)
+    if not found:
+        end_empty("There are no such memories.")
+
+
+def show(
+    common: CommonOptions,
+    id_or_key: Annotated[str, typer.Argument(metavar="ID_OR_KEY", help="A memory, by its id or its key.")],
+) -> None:
+    """Show one memory: its text, tags, mentions, versions, relations, changes and jobs."""
+    with common.memory() as memory:
+        shown = _read(memory, memory.get(memory_id(memory, id_or_key)))
+    if common.json:
+        print_json(shown)
+    else:
+        _print(shown)
+
+
+def _read(memory: Memory, node: Node) -> ShownMemory:
+    return ShownMemory(
+        node=node,
+        mentions=mentions_of(memory, node),
+        versions={key: memory.history(key) for key in node.keys},
+        related=memory.related(node.id, hops=1, limit=RELATED),
+        changes=memory.changes.list(node.id, limit=CHANGES),
+        jobs=memory.jobs.list(node=node.id),
+    )
+
+
+def _print(shown: ShownMemory) -> None:
+    node, to = shown.node, stdout_console()
+    to.print(printable(node.content, longest=100_000))
+    to.print()
+    metadata = ", ".join(f"{name}={value}" for name, value in node.metadata.items())
+    rows = {
+        "id": node.id,
+        "keys": ", ".join(node.keys),
+        "tags": ", ".join(node.tags),
+        "importance": f"{node.importance:g}",
+        "metadata": metadata,
+        "tokens": f"{node.tokens:,}",
+        "created": local_time(node.created_at),
+        "last used": f"{local_time(node.accessed_at)}, {node.access_count:,} times in all",
+        "expires": local_time(node.expires_at),
+    }
+    to.print(key_value_table((name, value) for name, value in rows.items() if value))
+    _print_mentions(shown.mentions)
+    for key, versions in shown.versions.items():
+        made = make_table("version", "id", f"value of {printable(key, longest=40)}", right=("version",))
+        for value in versions:
+            made.add_row(str(value.version), short(value.id), printable(value.content, longest=120))
+        to.print(made)
+    if shown.related:
+        made = make_table("weight", "by", "id", "related memory", right=("weight",))
+        for each in shown.related:
+            made.add_row(
+                f"{each.weight:.2f}", path_text(node.id, each.path), short(each.node.id),
+                printable(each.node.content, longest=120),
+            )  # fmt: skip
+        to.print(made)
+    if shown.changes:
+        made = make_table("change", "what", "sure", "state", "now, and formerly", right=("sure",))
+        for change in shown.changes:
+            both = f"{change.newer.content[:120]}\n{change.older.content[:120]}"
+            made.add_row(short(change.id), change.relation, f"{change.confidence:.2f}", change.state, printable(both))
+        to.print(made)
+    if shown.jobs:
+        made = make_table("job", "kind", "state", "what went wrong")
+        for job in shown.jobs:
+            made.add_row(short(job.id), f"{job.kind} {job.model}".strip(), job.state, printable(job.error or ""))
+        to.print(made)
+
+
+def _print_mentions(said: Sequence[Mention]) -> None:
+    made = make_table("said", "by", "robot", "in session")
+    for each in said[:MENTIONS]:
+        made.add_row(
+            local_time(each.at), printable(speaker(each), longest=24), printable(each.robot, longest=20),
+            printable(each.session or ""),
+        )  # fmt: skip
+    stdout_console().print(made)
+    if len(said) > MENTIONS:
+        stdout_console().print(f"and {len(said) - MENTIONS:,} more before")

@@ -1,0 +1,1 @@
+"""Databases of other packages, which are only read."""

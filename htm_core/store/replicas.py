@@ -1,0 +1,226 @@
+"""Reading from physical replicas: which of a process's reads they may answer, and when they are left. docs/why/replicas.md.
+
+An answer is never older than what this process last wrote, nor than `Settings.read_max_lag`. Both are positions in the primary's
+write-ahead log, in bytes: that of each commit comes back with the commit, and the primary's own is asked for now and then. A
+replica answers once it has replayed as much. Whatever it cannot do the primary does, in the same verb.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import psycopg
+from psycopg import errors as pg
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
+from pydantic import SecretStr
+
+from .. import time_limit
+from ..settings import Settings
+from .connection import Connection, NoAnswer, check, readable
+from .errors import redact
+from .queries import load
+
+_log = logging.getLogger("htm.replicas")
+T = TypeVar("T")
+
+# The share of a verb's time that its replica has. What is left is for the primary.
+SHARE = 0.3
+# Seconds for which a replica that failed is left alone: at first, and at most.
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
+CONNECT = 1.0  # seconds to wait for a connection
+LOOK = 0.001  # seconds between two looks at how far a replica has come
+
+# Errors of a replica that say nothing against it: a vacuum of the primary took rows away from a query, or the query was too long
+# for its share of the time.
+ONLY_THIS_TIME = (pg.SerializationFailure, pg.QueryCanceled, pg.DeadlockDetected)
+# Errors of one that is no use now: it is gone, or has not replayed an upgrade yet.
+OF_NO_USE = (
+    psycopg.OperationalError, pg.InsufficientPrivilege, pg.UndefinedFunction, pg.UndefinedTable, pg.UndefinedColumn,
+    pg.UndefinedObject, pg.InvalidSchemaName, pg.ReadOnlySqlTransaction, pg.InvalidSqlStatementName, pg.FeatureNotSupported,
+)  # fmt: skip
+
+
+class NoReplica(Exception):
+    """No replica may answer this read; the primary does."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaState:
+    """How a replica was found: for `htm doctor`."""
+
+    is_standby: bool
+    replayed: int  # bytes of the primary's log
+
+
+def replica_options(dsn: SecretStr) -> dict[str, str]:
+    """What is asked of libpq where the connection string says nothing else: only standbys, and any of several."""
+    chosen = {"target_session_attrs": "standby"}
+    if psycopg.pq.version() >= 160000:
+        chosen["load_balance_hosts"] = "random"
+    given = readable(dsn)
+    return {name: value for name, value in chosen.items() if name not in given}
+
+
+def replica_state(connection: Connection) -> ReplicaState:
+    """Whether a server is a standby, and how much of the log it has replayed."""
+    (found,) = check(connection, patience=_left(), opening=load("replicas")["replayed"].encode())
+    return ReplicaState(found.get_value(0, 0) == b"t", int(found.get_value(0, 1) or 0))
+
+
+class Replicas:
+    """The replicas of a database, as this process reads from them."""
+
+    def __init__(
+        self,
+        dsn: SecretStr,
+        *,
+        settings: Settings,
+        make_pool: Callable[[SecretStr], ConnectionPool[Connection]],
+        ask_primary: Callable[[], int],
+    ) -> None:
+        self.dsn = dsn
+        self._settings = settings
+        self._make_pool = make_pool
+        self._ask_primary = ask_primary
+        self._lock = threading.Lock()
+        self._pool: ConnectionPool[Connection] | None = None
+        self._written = 0  # the position of this process's last commit
+        self._old_enough = 0  # the position of the primary about `read_max_lag` ago
+        self._latest = 0  # that of the last time when it was asked
+        self._asked_at = float("-inf")
+        self._left_until = float("-inf")
+        self._pause = FIRST_PAUSE
+        self._waits = True  # whether the last wait for a replica was worth it
+
+    def wrote(self, position: int) -> None:
+        """Note how far the primary's log was after a commit of this process."""
+        with self._lock:
+            self._written = max(self._written, position)
+
+    def run(self, work: Callable[[Connection], T]) -> T:
+        """The answer of `work` on a replica; raises `NoReplica` where none may answer, or it fails there.
+
+        `work` only reads, and is called at most once here. Errors that say something against the question are raised.
+        """
+        if time.monotonic() < self._left_until:
+            raise NoReplica
+        limit = time_limit.current() or time_limit.TimeLimit(self._settings.verb_timeout)
+        with time_limit.limited(time_limit.TimeLimit(limit.seconds * SHARE, total=limit.left * SHARE)):
+            try:
+                with self._lent() as connection:
+                    self._await_replay(connection)
+                    answer = work(connection)
+            except ONLY_THIS_TIME as error:
+                raise NoReplica from error
+            except OF_NO_USE as error:
+                self._leave(error)
+                raise NoReplica from error
+        self._stay()
+        return answer
+
+    def close(self) -> None:
+        """Close every connection."""
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
+
+    def inherited(self) -> ConnectionPool[Connection] | None:
+        """The pool, for a forked child that must neither use nor free it; from then on there is none."""
+        pool, self._pool = self._pool, None
+        self._lock = threading.Lock()
+        return pool
+
+    # -- how far a replica has come ------------------------------------------------------------------------------------
+
+    def _await_replay(self, connection: Connection) -> None:
+        """Wait until a replica has replayed what it must have; raises `NoReplica` when it takes too long."""
+        self._look_at_primary()
+        with self._lock:
+            needed = max(self._written, self._old_enough)
+        if connection.replayed >= needed > 0:
+            return
+        deadline = time.monotonic() + (self._settings.read_wait if self._waits else 0.0)
+        while True:
+            state = replica_state(connection)
+            if not state.is_standby:
+                connection.close()
+                raise psycopg.OperationalError("it is no standby, maybe since it was promoted")
+            connection.replayed = state.replayed
+            if state.replayed >= needed:
+                self._waits = True
+                return
+            if time.monotonic() >= deadline:
+                self._waits = False  # one look each time, until one is enough
+                raise NoReplica
+            time.sleep(LOOK)
+
+    def _look_at_primary(self) -> None:
+        """Ask now and then how far the primary is. What it said about `read_max_lag` ago must have been replayed."""
+        now, longest = time.monotonic(), self._settings.read_max_lag
+        with self._lock:
+            age = now - self._asked_at
+            if age < longest / 2:
+                return
+            self._asked_at = now  # other threads need not ask as well
+        try:
+            position = self._ask_primary()
+        except psycopg.Error:
+            return  # a primary that is down has nothing newer
+        with self._lock:
+            self._old_enough = max(self._old_enough, position if age > longest else self._latest)
+            self._latest = max(self._latest, position)
+
+    # -- its connections -----------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _lent(self) -> Iterator[Connection]:
+        pool = self._opened()
+        connection = pool.getconn(timeout=min(CONNECT, _left()))
+        try:
+            yield connection
+        except BaseException:
+            with contextlib.suppress(psycopg.Error):
+                connection.rollback()
+            raise
+        finally:
+            pool.putconn(connection)
+
+    def _opened(self) -> ConnectionPool[Connection]:
+        with self._lock:
+            if self._pool is None:
+                self._pool = self._make_pool(self.dsn)
+            return self._pool
+
+    def _leave(self, error: Exception) -> None:
+        """Read from the primary for a while, and say why."""
+        with self._lock:
+            pause, self._pause = self._pause, min(LONGEST_PAUSE, 2 * self._pause)
+            self._left_until = time.monotonic() + pause
+            pool = self._pool
+        why = (
+            "it gave no connection in time"
+            if isinstance(error, PoolTimeout | TooManyRequests)
+            else redact(str(error)).strip()
+        )
+        _log.warning("left the replica of Settings.read_url for %.3g s: %s; the primary answers", pause, why)
+        if pool is not None and not isinstance(error, NoAnswer | PoolTimeout | PoolClosed | TooManyRequests):
+            with contextlib.suppress(psycopg.Error):
+                pool.check()  # the same event has probably ended its other sessions
+
+    def _stay(self) -> None:
+        if self._pause != FIRST_PAUSE:
+            self._pause = FIRST_PAUSE
+            _log.info("reading from the replica of Settings.read_url again")
+
+
+def _left() -> float:
+    """Seconds that an answer may take."""
+    limit = time_limit.current()
+    return 60.0 if limit is None else max(0.0, min(60.0, limit.seconds, limit.left))

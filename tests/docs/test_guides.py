@@ -1,0 +1,71 @@
+"""Every Python block of the guides runs, one namespace for each page, all pages in one process that is started once."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import new_database
+from tests.docs.markdown import GUIDES, ROOT, blocks, program
+
+WITH_PYTHON = [
+    page for page in GUIDES if any(block.language == "python" and not block.skipped for block in blocks(page))
+]
+RUN = """
+import json, os, sys, traceback
+from htm_core import shutdown
+
+folder, outcomes = os.getcwd(), {}
+for name, source in json.load(open("pages.json", encoding="utf-8")):
+    os.makedirs(os.path.join(folder, name))
+    os.chdir(os.path.join(folder, name))
+    try:
+        exec(compile(source, name, "exec"), {"__name__": "guide"})
+        outcomes[name] = ""
+    except BaseException:
+        outcomes[name] = traceback.format_exc()
+    os.chdir(folder)
+    shutdown()
+    json.dump(outcomes, open("outcomes.json", "w", encoding="utf-8"))
+"""
+
+
+def relative(page: Path) -> str:
+    return page.relative_to(ROOT / "docs").as_posix()
+
+
+@pytest.fixture(scope="module")
+def outcomes(database_url: str, weights_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What became of each page: an empty text, or the traceback.
+
+    Importing two frameworks once for all pages saves most of the time. The pages share a database, so each has users of its own.
+    """
+    folder = tmp_path_factory.mktemp("guides")
+    (folder / "pages.json").write_text(json.dumps([(relative(page), program(page)) for page in WITH_PYTHON]))
+    with new_database(database_url) as dsn:
+        own = {"HTM_DATABASE_URL": dsn, "HTM_HOME": str(folder), "HTM_MODEL_DIR": str(weights_dir)}
+        done = subprocess.run(
+            [sys.executable, "-c", RUN],
+            env={**os.environ, **own, "PYTHONPATH": str(ROOT)}, cwd=folder, capture_output=True, text=True, timeout=280,
+        )  # fmt: skip
+    assert (folder / "outcomes.json").exists(), done.stderr[-4_000:]
+    found: dict[str, str] = json.loads((folder / "outcomes.json").read_text())
+    return found
+
+
+@pytest.mark.parametrize("page", WITH_PYTHON, ids=relative)
+def test_the_examples_of_a_guide_run_as_they_stand(page: Path, outcomes: dict[str, str]) -> None:
+    assert outcomes.get(relative(page), "it was not reached") == ""
+
+
+def test_each_guide_to_move_has_lines_of_before_and_after() -> None:
+    for page in GUIDES:
+        if page.parent.name == "migrate" and page.stem not in ("index", "zep"):
+            text = page.read_text(encoding="utf-8")
+            assert "Before:" in text, page.name
+            assert "After" in text, page.name

@@ -1,0 +1,121 @@
+"""The docs build as a site: strictly, with every page in its navigation, no broken link, and nothing from another host."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docs_site.check import faults
+from tests.docs.markdown import ROOT
+from tests.public_names import PACKAGES
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+MAPPED = re.findall(r"^ +- .*?([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
+
+
+def test_the_navigation_has_every_page_once() -> None:
+    pages = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]
+    pages += [f"notebooks/{path.stem}.md" for path in (ROOT / "notebooks").glob("*.ipynb")]
+    beside = ["changelog.md", "contributing.md", "security-policy.md"]
+    assert sorted(MAPPED) == sorted([*pages, *beside])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site. Building it strictly fails at any warning: a link, an anchor or a page that is not there."""
+    pytest.importorskip("mkdocs", reason='the site needs MkDocs: pip install -e ".[docs]"')
+    from mkdocs.commands.build import build
+    from mkdocs.config import load_config
+
+    folder = tmp_path_factory.mktemp("site")
+    build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
+    return folder
+
+
+def test_no_link_of_the_site_is_broken_and_nothing_comes_from_another_host(site: Path) -> None:
+    assert faults(site) == []
+
+
+def test_the_changelog_and_the_notebooks_are_pages_with_their_pictures(site: Path) -> None:
+    assert "Keep a Changelog" in (site / "changelog" / "index.html").read_text(encoding="utf-8")
+    for notebook in (ROOT / "notebooks").glob("*.ipynb"):
+        page = (site / "notebooks" / notebook.stem / "index.html").read_text(encoding="utf-8")
+        assert "pip install" in page, notebook.stem
+    assert list((site / "notebooks").rglob("*.png"))
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_each_public_name_has_an_anchor_on_a_page_of_the_reference(package: str, site: Path) -> None:
+    pages = "".join(page.read_text(encoding="utf-8") for page in (site / "api").rglob("index.html"))
+    names = import_module(package).__all__
+    assert names
+    assert [name for name in names if f'id="{package}.{name}"' not in pages] == []
+
+
+def test_the_check_names_what_is_broken_or_loaded_from_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "index.html").write_text(
+        '<h1 id="top">There</h1><style>a { background: url(//x.org/a.png) }</style>'
+    )
+    (tmp_path / "index.html").write_text(
+        '<a href="there/#top"></a><a href="https://example.org"></a><a href="there/#gone"></a><a href="lost/"></a>'
+        '<link rel="canonical" href="https://example.org"><link rel="stylesheet" href="https://fonts.org/a.css">'
+    )
+    (tmp_path / "own.css").write_text('@import "https://fonts.org/b.css"; a { background: url("own.png") }')
+    assert faults(tmp_path) == [
+        "index.html: loads https://fonts.org/a.css from another host",
+        "index.html: links to there/#gone, and that page has no such anchor",
+        "index.html: links to lost/, which is not there",
+        "there/index.html: loads //x.org/a.png from another host",
+        "own.css: loads https://fonts.org/b.css from another host",
+    ]
+    assert "found no page" in faults(tmp_path / "nothing")[0]
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """A server of files that prints nothing."""
+
+    def log_message(self, *arguments: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="this needs a Chromium that is installed: apt install chromium")
+def test_in_a_browser_the_site_asks_no_other_host_finds_by_search_and_has_a_dark_mode(address: str) -> None:
+    sync_api = pytest.importorskip("playwright.sync_api", reason="this needs playwright: pip install playwright")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(color_scheme="light")
+        asked: list[str] = []
+        problems: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("response", lambda response: problems.append(response.url) if response.status >= 400 else None)
+        page.goto(f"{address}/quickstart/")
+        light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        page.emulate_media(color_scheme="dark")
+        page.wait_for_function("old => getComputedStyle(document.body).backgroundColor !== old", arg=light)
+        page.locator("[data-md-component=search-query]").fill("recall_timeout")
+        page.locator(".md-search-result__link").first.wait_for()
+        found = page.locator(".md-search-result__link").evaluate_all("links => links.map(link => link.pathname)")
+        browser.close()
+    assert "/langchain/" in found
+    assert problems == []
+    assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
