@@ -63,3 +63,15 @@ image:
 # What is run before a change is taken.
 ci:
     bash .ci/run
+
+# Build the wheels of all distributions, check them, install them, and run the README's first command.
+build-check *arguments:
+    bash .ci/build-check {{ arguments }}
+
+# The same in an empty environment of each supported Python that is installed here.
+test-pythons *arguments:
+    bash .ci/test-pythons {{ arguments }}
+
+# Release a version: `just release 0.2.0 --dry-run` does all of it and changes nothing.
+release version *arguments:
+    python -m release {{ version }} {{ arguments }}

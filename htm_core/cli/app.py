@@ -17,7 +17,6 @@ app = typer.Typer(
     name="htm",
     help="Memory that never forgets: a token-budgeted working memory in front of PostgreSQL + pgvector.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 

@@ -12,10 +12,11 @@ from pydantic import SecretStr
 from ..errors import InvalidInput
 from ..memory import Memory
 from ..models.embedders import CheckedEmbedder
-from ..store.foreign.database import is_address
+from ..store.foreign.database import is_address, open_foreign
 from .json_output import print_json
 from .options import CommonOptions, make_embedder
 from .rendering import key_value_table, printable, progress_bar, stderr_console, stdout_console
+from .setup import ensure_weights
 
 Tables = Annotated[
     list[str] | None, typer.Option("--table", show_default="all that are known", help="Of a database: only this table.")
@@ -69,26 +70,32 @@ def _import(
     common: CommonOptions, address: SecretStr, choice: Choice, *, wait: bool, then: Callable[[Memory], object]
 ) -> None:
     from ..importers import import_database  # files need none of it
+    from ..importers.run import recognised
 
     embedder = _embedder(common.embedder)
     # A model that only a program can give: its name is what vectors are stored under.
     own = replace(common, embedder=None) if isinstance(embedder, str) else common
     works = wait and not choice.dry_run
+    with open_foreign(address) as database:  # what is wrong with it is said before weights are downloaded
+        parts = [part for _, part in recognised(database, tables=choice.tables, kinds=choice.kinds)]
+    speaks = any(part.destination in ("log", "memories") for part in parts)  # and is embedded then
+    if works and speaks:
+        ensure_weights(own)
     with own.memory(works=works) as memory:
         with progress_bar() as progress:
             tasks = {}
 
-            def show(table: str, done: int, total: int) -> None:
+            def show(table: str, done: int, total: int | None) -> None:
                 """One bar for each table."""
                 if table not in tasks:
                     tasks[table] = progress.add_task(f"Importing {table}", total=total)
-                progress.update(tasks[table], completed=done)
+                progress.update(tasks[table], total=total, completed=done)  # one table may have several collections
 
             done = import_database(
                 memory, address, tables=choice.tables, kinds=choice.kinds, collection=choice.collection,
                 embedder=embedder, dry_run=choice.dry_run, progress=show,
             )  # fmt: skip
-        if works and memory.stats().pending_jobs:
+        if works and speaks:
             then(memory)
     if common.json:
         print_json(done)

@@ -26,7 +26,9 @@ def test_the_navigation_has_every_page_once() -> None:
     pages = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]
     pages += [f"notebooks/{path.stem}.md" for path in (ROOT / "notebooks").glob("*.ipynb")]
     beside = ["changelog.md", "contributing.md", "security-policy.md"]
-    assert sorted(MAPPED) == sorted([*pages, *beside])
+    lost = sorted({*pages, *beside} - set(MAPPED))
+    doubled = sorted({page for page in MAPPED if MAPPED.count(page) > 1})
+    assert (lost, doubled) == ([], []), "pages that nav in mkdocs.yml has not, or has twice"
 
 
 @pytest.fixture(scope="module")

@@ -12,15 +12,11 @@ from htm_core.importers import run as run_module
 from htm_langchain import HTMVectorStore
 from tests.conftest import Make
 from tests.importers import peers
-from tests.importers.conftest import Foreign
+from tests.importers.conftest import Foreign, counts
 
 PACKAGE, MODULE = "langchain_postgres", "langchain_postgres"
 KIND = "langchain-pgvectorstore"
 ROWS = len(peers.TEXTS) + 1
-
-
-def counts(done: DatabaseImport) -> list[tuple[int, int, int, int]]:
-    return [(each.imported, each.changed, each.known, each.skipped) for each in done.tables]
 
 
 def moved(memory: Memory, foreign: Foreign, **options: object) -> DatabaseImport:
@@ -83,7 +79,7 @@ def test_a_dry_run_writes_nothing_and_counts_the_same(make: Make, foreign: Forei
 def test_killed_in_the_middle_it_continues(make: Make, foreign: Foreign, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_module, "BATCH", 20)
 
-    def stop(table: str, done: int, total: int) -> None:
+    def stop(table: str, done: int, total: int | None) -> None:
         assert (table, total) == ("guide", ROWS)
         if done >= 40:
             raise KeyboardInterrupt
