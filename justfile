@@ -56,6 +56,10 @@ docs-version version *aliases:
     NO_MKDOCS_2_WARNING=1 DOCS_VERSIONS=mike mike deploy --branch docs-site --update-aliases {{ version }} {{ aliases }}
     mike set-default --branch docs-site --allow-undefined latest
 
+# Lint the Dockerfile and build the image, where hadolint and a Docker daemon are there.
+image:
+    bash .ci/image
+
 # What is run before a change is taken.
 ci:
     bash .ci/run
