@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from ..errors import InvalidInput
-from ..operations.folders import Folder
+from ..operations.folders import Folder, Parts
 from ..rules.transcripts.looks_like import UNDERSTOOD, refusal
 from ..rules.transcripts.read import (
     LINE_READERS,
@@ -27,12 +27,11 @@ from ..rules.transcripts.read import (
 from ..rules.transcripts.turns import NOT_UNDERSTOOD, Omissions, Skip, not_understood
 from ..types import Draft
 from .archives import CONVERSATIONS, Archive, is_archive
+from .import_tables import NO_TABLE_OPTIONS, OnSkip, Opened, Part, TableOptions, csv_part, table_part
 
 LONG_FILE = 64 << 20  # bytes, beyond which a file is read part by part instead of at once
 TITLES = 5  # that are kept of a source for its report
 FOLDER_PATTERN = ("**", "*")
-
-OnSkip = Callable[[Skip], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +52,7 @@ class Source:
     drafts: Callable[[], Iterator[Draft]]
 
 
-Opened = tuple[str, Iterator[Draft]]
-Part = Callable[[OnSkip], Opened]  # opens one stream of a source: its format, and its turns from the beginning
-
-
-def source_of(path: Path, *, format: str) -> Source:
+def source_of(path: Path, *, format: str, table: TableOptions = NO_TABLE_OPTIONS) -> Source:
     """Read a file, an archive or a folder to its end first, so that nothing is remembered of a broken one.
 
     Raises `InvalidInput` for what cannot be read, is empty, or is nothing that is understood.
@@ -68,12 +63,16 @@ def source_of(path: Path, *, format: str) -> Source:
             return source(name, _folder_parts(path, format))
         if str(path) == "-" or not path.is_file():  # a pipe can be read only once
             content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+            if format == "csv":
+                return source(name, [csv_part(lambda: io.BytesIO(content), name=name, options=table)])
             if is_archive(content[:4]):
                 return source(name, _archive_parts(io.BytesIO(content), name, format))
             return source(name, [_kept_part(content, name=name, format=format)])
         with path.open("rb") as file:
-            archive = is_archive(file.read(4))
-        if archive:
+            head = file.read(16)
+        if part := table_part(path, head, name=name, format=format, options=table):
+            return source(name, [part])
+        if is_archive(head):
             return source(name, _archive_parts(path, name, format))
         if part := _long_part(path, name=name, format=format):
             return source(name, [part])
@@ -177,14 +176,22 @@ def _opened_member(file: Path | io.BytesIO, name: str, number: int, format: str,
 
 def _folder_parts(path: Path, format: str) -> list[Part]:
     """The transcripts of a folder: an unpacked export, or the sessions of Claude Code or Codex."""
+    found = transcripts_in(path)
+    if not found:
+        with Folder(path) as folder:
+            files = folder.files(FOLDER_PATTERN)
+        listed = ", ".join("/".join(parts)[:60] for parts in files[:5]) + (", …" if len(files) > 5 else "")
+        raise InvalidInput(refusal(path.name or str(path), f"a folder of other files ({listed or 'none'})"))
+    opened = _opened_list_of if CONVERSATIONS.fullmatch(found[0][-1]) else _opened_session
+    return [partial(opened, path.joinpath(*each), "/".join(each), format) for each in found]
+
+
+def transcripts_in(path: Path) -> list[Parts]:
+    """The files of a folder, and of those below it, that are an export's conversations, or else sessions."""
     with Folder(path) as folder:
         files = [parts for parts in folder.files(FOLDER_PATTERN) if not path.joinpath(*parts).is_symlink()]
-    if found := [parts for parts in files if CONVERSATIONS.fullmatch(parts[-1])]:
-        return [partial(_opened_list_of, path.joinpath(*each), "/".join(each), format) for each in found]
-    if found := [parts for parts in files if parts[-1].endswith(".jsonl")]:
-        return [partial(_opened_session, path.joinpath(*each), "/".join(each), format) for each in found]
-    listed = ", ".join("/".join(parts)[:60] for parts in files[:5]) + (", …" if len(files) > 5 else "")
-    raise InvalidInput(refusal(path.name or str(path), f"a folder of other files ({listed or 'none'})"))
+    found = [parts for parts in files if CONVERSATIONS.fullmatch(parts[-1])]
+    return found or [parts for parts in files if parts[-1].endswith(".jsonl")]
 
 
 def _opened_list_of(file: Path, name: str, format: str, skip: OnSkip) -> Opened:

@@ -15,7 +15,7 @@ from .. import types
 from ..memory import Memory
 from ..rules.transcripts.turns import iso_time
 from ..rules.trust import check_source
-from ..types import Draft
+from ..types import Draft, Mention
 from .exit_codes import NOTHING_FOUND
 from .forget import lifetime
 from .json_output import print_json
@@ -219,13 +219,19 @@ def timeline(
         for mention in said:
             made.add_row(
                 local_time(mention.at),
-                printable(mention.session or "", longest=32),
+                printable(_conversation(mention), longest=32),
                 printable(speaker(mention)),
                 printable(mention.content),
             )
         stdout_console().print(made)
     if not said:
         end_empty("Nothing was said.")
+
+
+def _conversation(mention: Mention) -> str:
+    """The title of a mention's conversation, where it came with one, else its session."""
+    title = (mention.metadata or {}).get("title")
+    return title if isinstance(title, str) and title.strip() else mention.session or ""
 
 
 def stats(common: CommonOptions) -> None:

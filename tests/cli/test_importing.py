@@ -261,3 +261,52 @@ def test_what_a_user_imports_is_theirs(htm: Htm, talk: Path) -> None:
     counts(htm, talk, "--user", "ines")
     assert htm("recall", "turn", "--user", "jonas").code == 3
     assert counts(htm, talk, "--user", "jonas") == (25, 0, 0, 0)
+
+
+# -- what is said about it ------------------------------------------------------------------------------------------------
+
+
+def test_a_dry_run_says_what_would_be_imported_and_imports_nothing(htm: Htm, talk: Path) -> None:
+    done = htm("import", talk, "--dry-run")
+    assert "to import 25" in done.out
+    assert "nothing was imported" in done.out
+    assert htm("timeline").code == 3
+    counts(htm, talk)
+    with talk.open("a") as file:
+        file.write(json.dumps(turn(99)) + "\n")
+    assert counts(htm, talk, "--dry-run") == (1, 0, 25, 0)
+    assert htm("stats", "--json").json["mentions"] == 25
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_the_report_fits_the_terminal_and_shows_titles_and_what_was_not_understood(
+    htm: Htm, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    narrow = htm("import", FIXTURES / "claude.json", "--dry-run").out
+    monkeypatch.setenv("COLUMNS", "1000")
+    wide = htm("import", FIXTURES / "claude.json", "--dry-run").out
+    assert max(map(len, narrow.splitlines())) <= width
+    assert narrow.split() == wide.split()  # lines are broken between words
+    assert narrow.startswith("claude.json (claude: 2 conversations, 5 turns)\n")
+    assert "about “Apples” and 1 more" in narrow
+    said = " ".join(narrow.split())
+    assert "claude.json, conversation 1, message 6: expected `at` in ISO 8601" in said
+    assert "'yesterday' came" in said
+
+
+def test_the_timeline_shows_a_title_and_not_the_id_of_its_conversation(htm: Htm) -> None:
+    htm("import", FIXTURES / "claude.json")
+    out = htm("timeline").out
+    assert "Apples" in out
+    assert "conv-1" not in out
+    assert "conv-2" in out  # which has no title
+
+
+def test_what_a_redactor_has_changed_is_known_when_it_comes_again(
+    htm: Htm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTM_REDACTOR", "default")
+    file = write(tmp_path / "talk.jsonl", [turn(1, content="Write to ines@example.org, please.")])
+    assert counts(htm, file) == (1, 0, 0, 0)
+    assert counts(htm, file) == (0, 0, 1, 0)
