@@ -83,8 +83,8 @@ def _read(rows: Rows, skip: OnSkip, *, name: str, format: str, options: TableOpt
         _, header = next(rows, ("", {}))
         if not header:
             return
-        layout = tables.layout_of(list(header), options.columns, name=name, zone=options.zone)
-        yield from drafts(tables.turns(rows, layout, name=name, format=format), format=format, skip=skip)
+        columns = tables.columns_of(list(header), options.columns, name=name, zone=options.zone)
+        yield from drafts(tables.turns(rows, columns, name=name, format=format), format=format, skip=skip)
 
 
 def _csv_rows(file: IO[bytes], name: str) -> Rows:

@@ -29,6 +29,7 @@ from .import_report import ImportedTranscript, report_import
 from .import_sources import Source, source_of, transcripts_in
 from .import_tables import table_options
 from .memories import report_pending_vectors
+from .mempalace import database_of
 from .options import CommonOptions
 from .rendering import printable, progress_bar
 from .setup import ensure_weights
@@ -79,8 +80,14 @@ def import_files(
             read_backup(common, file, wait=wait, then=wait_for_vectors)
         return
     table = table_options(column, timezone)
+    if any(map(is_own_palace, files)) and format is Format.auto:
+        raise InvalidInput(
+            "expected files of other programs, got a folder of htm palace export; read it with htm palace import"
+        )
     folders = [file for file in files if format is Format.markdown or (format is Format.auto and is_notes(file))]
-    sources = [source_of(file, format=format.value, table=table) for file in files if file not in folders]
+    sources = [
+        source_of(file, format=format.value, table=table, user=common.user) for file in files if file not in folders
+    ]
     if wait and not dry_run:
         ensure_weights(common)
     with common.memory(works=wait and not dry_run) as memory:
@@ -129,7 +136,7 @@ def import_source(
     while some := list(islice(turns, batch)):
         new, changed = new_and_changed(some, common=common, works=works)
         if not dry_run:
-            memory.remember_many([*new, *changed])
+            _remember(memory, source, new, changed)
         known = len(some) - len(new) - len(changed)
         result = replace(
             result,
@@ -139,14 +146,45 @@ def import_source(
         )
         progress.advance(task, len(some))
     progress.remove_task(task)
+    if source.identity and not dry_run:
+        from ..palace import Palace  # few imports need it, and what else uses this module should not import it
+
+        palace = Palace(memory)
+        if palace.identity() is None:
+            palace.identify(source.identity)
     return result
+
+
+def _remember(memory: Memory, source: Source, new: Sequence[Draft], changed: Sequence[Draft]) -> None:
+    """Remember turns; what belongs into a palace is filed there, and what was filed before keeps its place."""
+    if source.place_of is None:
+        memory.remember_many([*new, *changed])
+        return
+    from ..palace import Palace
+
+    drawers: dict[tuple[str, str], list[Draft]] = {}
+    for draft in new:
+        drawers.setdefault(source.place_of(draft), []).append(draft)
+    for (room, drawer), texts in drawers.items():
+        Palace(memory).file_many(texts, room=room, drawer=drawer)
+    memory.remember_many(changed)
+
+
+def is_own_palace(path: Path) -> bool:
+    """Whether a path is a folder that `htm palace export` wrote."""
+    return path.is_dir() and (path / "palace.yaml").is_file() and (path / "rooms").is_dir()
 
 
 def is_notes(path: Path) -> bool:
     """Whether a path is a folder of Markdown files, such as a vault of Obsidian, or one such file."""
     if path.suffix.lower() in MARKDOWN:
         return path.is_file()
-    return path.is_dir() and not transcripts_in(path) and any(each.is_file() for each in path.rglob("[!.]*.md"))
+    return (
+        path.is_dir()
+        and database_of(path) is None
+        and not transcripts_in(path)
+        and any(each.is_file() for each in path.rglob("[!.]*.md"))
+    )
 
 
 def import_notes(memory: Memory, path: Path, *, progress: Progress, dry_run: bool) -> ImportedTranscript:

@@ -37,14 +37,14 @@ MILLISECONDS = 1e11  # a number of seconds that large is thousands of years away
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TableColumns:
     """Which column of a table holds which field of a turn; the other columns become metadata."""
 
     fields: Mapping[str, str]
     zone: tzinfo | None = None
 
 
-def layout_of(columns: Sequence[str], given: Mapping[str, str], *, name: str, zone: tzinfo | None) -> Layout:
+def columns_of(columns: Sequence[str], given: Mapping[str, str], *, name: str, zone: tzinfo | None) -> TableColumns:
     """Find out which column holds what; `given` says it for some fields. Raises `InvalidInput` when no column holds the text."""
     listed = ", ".join(repr(each) for each in columns[:20]) + (", …" if len(columns) > 20 else "")
     for field, column in given.items():
@@ -63,27 +63,27 @@ def layout_of(columns: Sequence[str], given: Mapping[str, str], *, name: str, zo
             f"{name}: expected a column with the text, called text, content, message or body; the columns are {listed}. Name it "
             "with --column text=COLUMN"
         )
-    return Layout(found, zone)
+    return TableColumns(found, zone)
 
 
 def turns(
-    rows: Iterable[tuple[str, Mapping[str, Any]]], layout: Layout, *, name: str, format: str
+    rows: Iterable[tuple[str, Mapping[str, Any]]], columns: TableColumns, *, name: str, format: str
 ) -> Iterator[Turn | Skip]:
     """Read rows, each with its place. A row without an id gets one of what it says, wherever it stands in the table."""
     ids = Occurrences(format)
     for where, row in rows:
-        yield _turn(row, layout, ids, where=where, name=name)
+        yield _turn(row, columns, ids, where=where, name=name)
 
 
-def _turn(row: Mapping[str, Any], layout: Layout, ids: Occurrences, *, where: str, name: str) -> Turn | Skip:
-    of = {field: row.get(column) for field, column in layout.fields.items()}
+def _turn(row: Mapping[str, Any], columns: TableColumns, ids: Occurrences, *, where: str, name: str) -> Turn | Skip:
+    of = {field: row.get(column) for field, column in columns.fields.items()}
     text = of["text"]
     if text is None or (isinstance(text, float) and math.isnan(text)) or not str(text).strip():
         return Skip("no text in it", where)
     said, who, session = _words(of.get("role")), _words(of.get("user")), _words(of.get("session")) or name
     role = role_of(said)
-    at = _time(of.get("time"), layout.zone, where=where)
-    used = set(layout.fields.values())
+    at = _time(of.get("time"), columns.zone, where=where)
+    used = set(columns.fields.values())
     rest = {column: json_value(value) for column, value in row.items() if column not in used and not _missing(value)}
     title = {"title": _words(of.get("title"))} if _words(of.get("title")) else {}
     speaker = who or (said if role is None else None)
@@ -95,11 +95,11 @@ def _turn(row: Mapping[str, Any], layout: Layout, ids: Occurrences, *, where: st
         name=speaker,
         at=at,
         id=_words(of.get("id")) or ids.id(session, said, who, str(text), None if at is None else at.isoformat()),
-        metadata={**rest, **_metadata(of.get("metadata"), layout), **title},
+        metadata={**rest, **_metadata(of.get("metadata"), columns), **title},
     )
 
 
-def _metadata(value: Any, layout: Layout) -> Mapping[str, Any]:
+def _metadata(value: Any, columns: TableColumns) -> Mapping[str, Any]:
     """A column of metadata: an object, or its JSON; any other value stays under the column's name."""
     if _missing(value):
         return {}
@@ -107,9 +107,9 @@ def _metadata(value: Any, layout: Layout) -> Mapping[str, Any]:
         try:
             value = json.loads(value, parse_constant=str)
         except (ValueError, RecursionError):
-            return {layout.fields["metadata"]: value}
+            return {columns.fields["metadata"]: value}
     plain = json_value(value)
-    return plain if isinstance(plain, dict) else {layout.fields["metadata"]: plain}
+    return plain if isinstance(plain, dict) else {columns.fields["metadata"]: plain}
 
 
 def _time(value: Any, zone: tzinfo | None, *, where: str) -> datetime | None:
