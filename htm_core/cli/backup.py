@@ -15,6 +15,7 @@ from rich.progress import TaskID
 from ..errors import InvalidInput
 from ..memory import Memory
 from ..operations.backup import BackedUp, is_backup
+from .exporting import ExportFormat, export_mentions
 from .json_output import print_json
 from .options import CommonOptions
 from .rendering import make_table, progress_bar, stdout_console
@@ -22,9 +23,16 @@ from .setup import ensure_weights
 
 
 def export(
-    common: CommonOptions, file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write; - is stdout.")]
+    common: CommonOptions,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write; - is stdout.")],
+    format: Annotated[
+        ExportFormat, typer.Option("--format", help="A backup of everything, or what was said for other programs.")
+    ] = ExportFormat.backup,
 ) -> None:
-    """Write all memories and working memories of the tenant as JSON lines; htm import reads them back."""
+    """Write all memories and working memories of the tenant as a backup, or what was said as JSON lines, Markdown or Parquet."""
+    if format is not ExportFormat.backup:
+        export_mentions(common, file, format=format)
+        return
     with common.memory() as memory:
         if str(file) == "-":
             memory.backup.write(sys.stdout)

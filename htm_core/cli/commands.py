@@ -102,7 +102,7 @@ COMMANDS = {
     "migrate": CommandInfo(ADMIN, "admin.migrate", "database",
         "Bring the schema up to date, as its owner (--url), build the indexes that are due, and name what was done."),
     "export": CommandInfo(ADMIN, "backup.export", "memory",
-        "Write all memories and working memories of the tenant as JSON lines; htm import reads them back."),
+        "Write all memories and working memories of the tenant as a backup, or what was said as JSON lines, Markdown or Parquet."),
     "serve": CommandInfo(ADMIN, "serve.run", "memory",
         "Serve the verbs over HTTP to those who have a token, until Ctrl-C or SIGTERM."),
     "ui": CommandInfo(ADMIN, "ui.ui", "memory",
