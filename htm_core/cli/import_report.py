@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from ..rules.transcripts.turns import NOT_UNDERSTOOD, Skip
+from ..rules.transcripts.turns import NOT_STORED, NOT_UNDERSTOOD, Omissions, Skip
 from .json_output import print_json
 from .options import CommonOptions
 from .rendering import printable, stdout_console
@@ -35,6 +36,15 @@ class ImportedTranscript:
     skipped: int = 0
     reasons: dict[str, int] = field(default_factory=dict)
     examples: tuple[Skip, ...] = ()
+
+    def without(self, refused: Sequence[Skip]) -> ImportedTranscript:
+        """The same with more turns that are skipped."""
+        skips = Omissions(Counter(self.reasons), list(self.examples))
+        for each in refused:
+            skips.add(each)
+        return replace(
+            self, skipped=self.skipped + len(refused), reasons=dict(skips.reasons), examples=tuple(skips.examples)
+        )
 
 
 def report_import(common: CommonOptions, found: Sequence[ImportedTranscript], *, dry_run: bool) -> None:
@@ -69,7 +79,7 @@ def _lines(found: ImportedTranscript, *, dry_run: bool) -> Iterator[RenderableTy
         why = ", ".join(f"{reason} ({count:,})" for reason, count in found.reasons.items())
         yield _indented(f"skipped {found.skipped:,}: {why}")
     for each in found.examples:
-        if each.reason == NOT_UNDERSTOOD:
+        if each.reason in (NOT_UNDERSTOOD, NOT_STORED):
             yield _indented(f"{each.where}: {each.detail}", by=4)
 
 

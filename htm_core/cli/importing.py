@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
 from itertools import islice
@@ -20,7 +21,7 @@ from ..operations.folders import Folder
 from ..rules.identity import node_id
 from ..rules.redaction.redactor import resolve_redactor
 from ..rules.redaction.values import redact_draft
-from ..rules.transcripts.turns import EXAMPLES, NOT_UNDERSTOOD, Skip
+from ..rules.transcripts.turns import EXAMPLES, NOT_STORED, NOT_UNDERSTOOD, Skip
 from ..store import mentions
 from ..store.owner_claims import claim_of
 from ..types import Draft
@@ -85,9 +86,11 @@ def import_files(
             "expected files of other programs, got a folder of htm palace export; read it with htm palace import"
         )
     folders = [file for file in files if format is Format.markdown or (format is Format.auto and is_notes(file))]
-    sources = [
-        source_of(file, format=format.value, table=table, user=common.user) for file in files if file not in folders
-    ]
+    with progress_bar() as progress:
+        progress.add_task("Reading", total=None)
+        sources = [
+            source_of(file, format=format.value, table=table, user=common.user) for file in files if file not in folders
+        ]
     if wait and not dry_run:
         ensure_weights(common)
     with common.memory(works=wait and not dry_run) as memory:
@@ -135,9 +138,14 @@ def import_source(
     turns = source.drafts()
     while some := list(islice(turns, batch)):
         new, changed = new_and_changed(some, common=common, works=works)
-        if not dry_run:
-            _remember(memory, source, new, changed)
         known = len(some) - len(new) - len(changed)
+        refused = [] if dry_run else _remember_batch(memory, source, new, changed)
+        if refused:
+            new = [draft for draft in new if not any(draft is each for each, _ in refused)]
+            changed = [draft for draft in changed if not any(draft is each for each, _ in refused)]
+            result = result.without(
+                [Skip(NOT_STORED, f"{draft.session}, {draft.id}", str(error)) for draft, error in refused]
+            )
         result = replace(
             result,
             imported=result.imported + len(new),
@@ -153,6 +161,25 @@ def import_source(
         if palace.identity() is None:
             palace.identify(source.identity)
     return result
+
+
+def _remember_batch(
+    memory: Memory, source: Source, new: Sequence[Draft], changed: Sequence[Draft]
+) -> list[tuple[Draft, InvalidInput]]:
+    """Remember turns; gives those that cannot be stored, such as a text that is too long, which keep up no others."""
+    with suppress(InvalidInput):  # then one by one, to find out which
+        _remember(memory, source, new, changed)
+        return []
+    refused: list[tuple[Draft, InvalidInput]] = []
+    for draft in (*new, *changed):
+        is_new = any(draft is each for each in new)
+        try:
+            _remember(memory, source, [draft] if is_new else [], [] if is_new else [draft])
+        except InvalidInput as error:
+            refused.append((draft, error))
+    if len(refused) == len(new) + len(changed):
+        raise refused[0][1]
+    return refused
 
 
 def _remember(memory: Memory, source: Source, new: Sequence[Draft], changed: Sequence[Draft]) -> None:

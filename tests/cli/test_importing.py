@@ -305,6 +305,17 @@ def test_the_timeline_shows_a_title_and_not_the_id_of_its_conversation(htm: Htm)
     assert "conv-2" in out  # which has no title
 
 
+def test_a_turn_that_cannot_be_stored_keeps_up_no_others(htm: Htm, tmp_path: Path) -> None:
+    file = write(tmp_path / "talk.jsonl", [turn(1), turn(2, content="x" * 1_000_001), turn(3)])
+    done = htm("import", file)
+    assert done.code == 0
+    assert "skipped 1: cannot be stored (1)" in done.out
+    assert "expected at most 1,000,000 characters, got 1,000,001" in " ".join(done.out.split())
+    assert [each["content"] for each in htm("timeline", "--json").json] == ["Turn number 1.", "Turn number 3."]
+    write(file, [turn(1, session="y" * 300)])
+    assert "at most 255 characters" in htm("import", file).err
+
+
 def test_what_a_redactor_has_changed_is_known_when_it_comes_again(
     htm: Htm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
