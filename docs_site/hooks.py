@@ -48,6 +48,10 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Turn the repository's links into the site's, outside of fenced blocks."""
     if page.file.src_uri == "index.md":
         page.meta["hide"] = ["navigation", "toc"]  # the first page has the whole width
+    if page.file.src_uri.startswith("api/"):
+        page.meta["search"] = {"boost": 0.5}  # what explains a name comes before its signature
+    if page.file.src_uri in ("index.md", "changelog.md"):
+        page.meta["search"] = {"exclude": True}  # lists of everything, which would be found for anything
     origin = origin_of(page.file.src_uri)
     parts = []
     for fenced, lines in groupby(fences(markdown), key=itemgetter(0)):
