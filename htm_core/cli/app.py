@@ -10,7 +10,7 @@ import typer
 
 from .. import __version__
 from .commands import Commands
-from .exit_codes import INTERRUPTED, PIPE_CLOSED, end_interrupted, silence_stdout
+from .exit_codes import INTERRUPTED, PIPE_CLOSED, end, end_interrupted, silence_stdout
 
 app = typer.Typer(
     cls=Commands,
@@ -50,7 +50,7 @@ def main() -> None:
     except SystemExit as ended:
         if ended.code == INTERRUPTED:
             end_interrupted()
-        raise
+        end(ended.code)
     except BrokenPipeError:
         silence_stdout()
         raise SystemExit(PIPE_CLOSED) from None

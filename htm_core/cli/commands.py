@@ -254,10 +254,11 @@ COMMANDS = {
             'htm migrate --sql > schema.sql',
         )),
     "export": CommandInfo(ADMIN, "backup.export", "memory",
-        "Write all memories and working memories of the tenant as JSON lines; htm import reads them back.",
+        "Write all memories and working memories of the tenant as a backup, or what was said as JSON lines, Markdown or Parquet.",
         examples=(
             'htm export backup.jsonl',
             'htm export - | gzip > backup.jsonl.gz',
+            'htm export notes --format markdown',
         )),
     "serve": CommandInfo(ADMIN, "serve.run", "memory",
         "Serve the verbs over HTTP to those who have a token, until Ctrl-C or SIGTERM.",

@@ -27,9 +27,7 @@ Kinds = Annotated[
 CollectionName = Annotated[
     str | None, typer.Option("--collection", show_default="the table's name", help="Where a table of documents goes.")
 ]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Of a database: say what would be imported, and write nothing.")
-]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be imported, and write nothing.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +51,9 @@ def imported_databases(
     """Import the databases among what `htm import` was given; False when there are none. With `wait`, `then` waits for vectors."""
     addresses = [SecretStr(each) for each in sources if is_address(each)]
     if not addresses:
-        if choice.tables or choice.kinds or choice.collection or choice.dry_run:
+        if choice.tables or choice.kinds or choice.collection:
             raise InvalidInput(
-                "expected the address of a database with --table, --kind, --collection and --dry-run, got files; write "
+                "expected the address of a database with --table, --kind and --collection, got files; write "
                 "htm import postgresql://USER@HOST/DATABASE"
             )
         return False

@@ -51,11 +51,6 @@ def robots(connection: Connection, *, owners: Sequence[str]) -> list[Robot]:
     return [Robot(**{**row, "groups": tuple(row["groups"])}) for row in rows]
 
 
-def robot_names(connection: Connection) -> list[str]:
-    """The robots of the tenant, the most recently active first."""
-    return [row["name"] for row in connection.execute(load("tenants")["robot_names"])]
-
-
 def statistics(connection: Connection, *, owners: Sequence[str]) -> Row:
     """Counts of what these owners have, the times of the oldest and the newest mention, and the server's version."""
     row = connection.execute(load("tenants")["statistics"], {"owners": list(owners)}).fetchone()

@@ -53,9 +53,6 @@ left join (select s.holder, count(*) as items, sum(n.tokens) as tokens
 where r.tenant = this_tenant()
 order by r.name
 
--- name: robot_names
-select name from robots where tenant = this_tenant() order by active_at desc, name
-
 -- name: statistics
 -- Mentions are read once, and grouped by robot: PostgreSQL would sort them to count distinct ones.
 with said as materialized (

@@ -158,3 +158,10 @@ def test_another_budget_holds_as_well(htm: Htm, tmp_path: Path, budget: int) -> 
     shown = htm("demo", talk, "--budget", budget, "--json").json
     assert shown["stats"]["working_tokens"] <= budget
     assert shown["context"]["tokens"] <= budget
+
+
+def test_a_command_that_only_looks_changes_nothing_of_whom_ask_is_about(htm: Htm) -> None:
+    htm("remember", "The dog is called Biscuit.", "--robot", "atlas", "--no-wait")
+    htm("remember", "The cat is called Crumb.", "--user", "bob", "--robot", "hal", "--no-wait")
+    assert htm("list").code == 0
+    assert "Biscuit" in htm("ask", "dog").out

@@ -121,6 +121,17 @@ def test_a_models_name_alone_is_enough(make: Make, foreign: Foreign) -> None:
         assert len(found) == 1
 
 
+def test_vectors_without_a_name_are_found_by_vectors_and_by_no_text(make: Make, foreign: Foreign) -> None:
+    with make() as memory:
+        [table] = moved(memory, foreign, embedder="given").tables
+        assert table.model is None
+        store = HTMVectorStore(peers.embedder(), collection="guide", memory=memory)
+        vector = peers.embedder().embed_query(peers.TEXTS[7])
+        assert store.similarity_search_by_vector(vector, k=1)[0].id == "guide-07"
+        with pytest.raises(DimensionMismatch, match="given:32"):
+            store.similarity_search("bakery", mode="vector")
+
+
 def test_a_table_with_columns_of_other_names_is_taken_when_its_kind_is_said(make: Make, foreign: Foreign) -> None:
     foreign.run(
         "create table notes (note_id bigint primary key, body text not null, meaning vector(32), about jsonb, since date)"
