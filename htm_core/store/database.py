@@ -42,7 +42,7 @@ from .merged_owners import MergedOwners
 from .migrate import client_name, migrate, pending_steps, read_applied, schema_files
 from .owner_claims import EVERYBODY, NOBODY, OwnerClaim, sign
 from .queries import load
-from .replicas import NoReplica, Replicas, replica_options
+from .replicas import NoReplica, Replicas, Written, replica_options
 from .roles import EMBEDDED, Roles, choose, find, rights
 from .schemas import register_types, search_path
 from .superseding_tenants import SupersedingTenants
@@ -130,6 +130,7 @@ class Database:
             readable(url)
         self._home = home
         self.settings = settings
+        self._written = _written.setdefault(url, Written())
         self._replicas = self._make_replicas()
         self._inherited: list[ConnectionPool[Connection]] = []
         self._pools: dict[str, ConnectionPool[Connection]] = {}
@@ -252,9 +253,9 @@ class Database:
 
     def follow(self) -> None:
         """Let reads on a replica wait for all that was committed until now, also by other processes."""
-        if self._replicas is not None:
+        if self._written.is_asked_for:
             with translated():
-                self._replicas.wrote(self._ask_position(patience=self.settings.pool_timeout))
+                self._written.note(self._ask_position(patience=self.settings.pool_timeout))
 
     def read(
         self,
@@ -388,10 +389,10 @@ class Database:
             with contextlib.suppress(psycopg.Error):
                 connection.rollback()
             raise
-        if self._replicas is None or not start.followed:
+        if not (start.followed and self._written.is_asked_for):
             connection.commit()
         else:
-            self._replicas.wrote(_commit_position(connection, patience=_patience(1.0)))
+            self._written.note(_commit_position(connection, patience=_patience(1.0)))
 
     def _opening(self, connection: Connection, start: _Start) -> bytes:
         """The statements that begin a transaction, in one message, which takes literals but no parameters."""
@@ -618,9 +619,11 @@ class Database:
                 "(or HTM_DATABASE_URL), or leave read_url out"
             )
         readable(dsn)
+        self._written.is_asked_for = True
         return Replicas(
             dsn,
             settings=self.settings,
+            written=self._written,
             make_pool=lambda dsn: self._make_pool(dsn, name="htm-replica", **replica_options(dsn)),
             ask_primary=lambda: self._ask_position(patience=PRIMARY_PATIENCE),
         )
@@ -782,6 +785,7 @@ def _refuse_outsider(connection: Connection, schema: str) -> None:
         )
 
 
+_written: dict[SecretStr | None, Written] = {}  # by url, since its memories may have different settings
 _databases: dict[tuple[SecretStr | None, str, Settings], Database] = {}
 _registry = threading.Lock()
 

@@ -106,6 +106,27 @@ def test_an_answer_is_never_older_than_what_this_process_wrote(
             assert len(memory.list(limit=100)) == number + 2
 
 
+def test_a_memory_sees_what_another_one_of_this_process_wrote(
+    primary: Cluster, replica: Cluster, memory_at: Open
+) -> None:
+    """Also where that one has other settings, or reads from no replica."""
+    reader = opened(memory_at, primary, replica)
+    others = [opened(memory_at, primary, replica, max_content=1000), memory_at(primary.dsn(), verb_timeout=20.0)]
+    with reader, others[0], others[1]:
+        reader.remember("before")
+        await_replay(primary, replica)
+        assert contents(reader) == {"before"}
+        replay(replica, on=False)
+        others[0].remember("one")
+        assert contents(reader) == {"before", "one"}
+        replay(replica, on=True)
+        await_replay(primary, replica)
+        assert contents(reader) == {"before", "one"}
+        replay(replica, on=False)
+        others[1].remember("other")
+        assert contents(reader) == {"before", "one", "other"}
+
+
 def test_what_this_process_forgets_is_gone_from_its_next_recall(
     primary: Cluster, replica: Cluster, memory_at: Open
 ) -> None:

@@ -1,0 +1,127 @@
+"""When a replica may answer and when it is left, told by a clock and a primary that these tests move on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+import psycopg
+import pytest
+from pydantic import SecretStr
+
+from htm_core import Settings
+from htm_core.store import replicas
+from htm_core.store.replicas import NoReplica, Replicas, ReplicaState, Written
+
+
+class Standby:
+    """A connection to a replica, and the pool that lends it."""
+
+    replayed, closed = 0, False
+
+    def getconn(self, timeout: float) -> Standby:
+        return self
+
+    def putconn(self, connection: Standby) -> None: ...
+
+    def check(self) -> None: ...
+
+    def rollback(self) -> None: ...
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class World:
+    """The time, how far the primary and the replica are, and the replicas as a process reads from them."""
+
+    def __init__(self) -> None:
+        self.now, self.primary, self.replica = 1000.0, 0, 0
+        self.standby = Standby()
+        self.asked: Callable[[], int] = lambda: self.primary
+        self.replicas = self.made()
+
+    def made(self) -> Replicas:
+        make: Any = lambda dsn: self.standby  # noqa: E731
+        return Replicas(
+            SecretStr("host=replica"),
+            settings=Settings(read_max_lag=10.0, read_wait=0.0),
+            written=Written(),
+            make_pool=make,
+            ask_primary=lambda: self.asked(),
+        )
+
+    def answers(self) -> bool:
+        """Whether the replica may answer now."""
+        try:
+            self.replicas.run(lambda connection: None)
+        except NoReplica:
+            return False
+        return True
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    """A primary and a replica at position 100."""
+    made = World()
+    made.primary = made.replica = 100
+    monkeypatch.setattr(replicas, "replica_state", lambda connection: ReplicaState(True, made.replica))
+    monkeypatch.setattr(replicas.time, "monotonic", lambda: made.now)
+    return made
+
+
+def test_the_bound_is_kept_however_seldom_is_read(world: World) -> None:
+    """A position that was asked for at 0 s is too old at 14 s, also when the next one was asked for at 9.9 s."""
+    assert world.answers()
+    world.primary = 200
+    world.now += 9.9
+    assert world.answers()
+    world.now += 4.5
+    assert not world.answers()
+
+
+def test_the_bound_is_kept_though_the_primary_was_once_too_busy_to_say(world: World) -> None:
+    def busy() -> int:
+        """No connection in time."""
+        raise psycopg.OperationalError("busy")
+
+    assert world.answers()
+    world.primary = 200
+    world.now += 5.1
+    well, world.asked = world.asked, busy
+    assert world.answers()
+    world.asked = well
+    world.now += 5.1
+    assert not world.answers()
+
+
+def test_a_primary_that_is_down_is_asked_seldom_and_the_replica_answers(world: World) -> None:
+    asked = []
+
+    def down() -> int:
+        """Note the question."""
+        asked.append(world.now)
+        raise psycopg.OperationalError("down")
+
+    world.asked = down
+    for _ in range(100):
+        assert world.answers()
+        world.now += 0.2
+    assert len(asked) == 4
+
+
+def test_while_one_thread_asks_the_primary_for_the_first_time_no_other_reads_without_a_bound(world: World) -> None:
+    """A replica that is far behind answers neither of two threads that begin at once."""
+    world.primary = 200
+    both = Barrier(2, timeout=10)
+
+    def slow() -> int:
+        """Answer when both ask."""
+        both.wait()
+        return world.primary
+
+    world.asked = slow
+    with ThreadPoolExecutor(2) as threads:
+        assert [each.result() for each in [threads.submit(world.answers) for _ in range(2)]] == [False, False]
