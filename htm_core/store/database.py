@@ -42,7 +42,7 @@ from .merged_owners import MergedOwners
 from .migrate import client_name, migrate, pending_steps, read_applied, schema_files
 from .owner_claims import EVERYBODY, NOBODY, OwnerClaim, sign
 from .queries import load
-from .replicas import NoReplica, Replicas, Written, replica_options
+from .replicas import UNPREPARED, NoReplica, Replicas, Written, replica_options
 from .roles import EMBEDDED, Roles, choose, find, rights
 from .schemas import register_types, search_path
 from .superseding_tenants import SupersedingTenants
@@ -56,10 +56,6 @@ T = TypeVar("T")
 REFUSALS = (
     psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidParameterValue, psycopg.errors.UndefinedFunction,
     psycopg.errors.UndefinedTable,
-)  # fmt: skip
-# What is said of a prepared statement that is not there, is there already, or gives other columns since an upgrade.
-UNPREPARED = (
-    psycopg.errors.InvalidSqlStatementName, psycopg.errors.DuplicatePreparedStatement, psycopg.errors.FeatureNotSupported,
 )  # fmt: skip
 # The share of a verb's time in which it must get a connection.
 POOL_SHARE = 0.7

@@ -37,13 +37,16 @@ FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 CONNECT = 1.0  # seconds to wait for a connection
 LOOK = 0.001  # seconds between two looks at how far a replica has come
 
-# Errors of a replica that say nothing against it: a vacuum of the primary took rows away from a query, or the query was too long
-# for its share of the time.
-ONLY_THIS_TIME = (pg.SerializationFailure, pg.QueryCanceled, pg.DeadlockDetected)
+# Errors of a replica that say nothing against it: a vacuum of the primary took rows away from a query, the query was too long
+# for its share of the time, or a role has not come yet.
+ONLY_THIS_TIME = (pg.SerializationFailure, pg.QueryCanceled, pg.DeadlockDetected, pg.InvalidParameterValue)
+# What is said of a prepared statement that is not there, is there already, or gives other columns since an upgrade: a connection
+# on which one fails would fail each time.
+UNPREPARED = (pg.InvalidSqlStatementName, pg.DuplicatePreparedStatement, pg.FeatureNotSupported)
 # Errors of one that is no use now: it is gone, or has not replayed an upgrade yet.
 OF_NO_USE = (
-    psycopg.OperationalError, pg.InsufficientPrivilege, pg.UndefinedFunction, pg.UndefinedTable, pg.UndefinedColumn,
-    pg.UndefinedObject, pg.InvalidSchemaName, pg.ReadOnlySqlTransaction, pg.InvalidSqlStatementName, pg.FeatureNotSupported,
+    psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError, pg.InsufficientPrivilege, pg.UndefinedFunction,
+    pg.UndefinedTable, pg.UndefinedColumn, pg.UndefinedObject, pg.InvalidSchemaName, pg.FeatureNotSupported,
 )  # fmt: skip
 
 
@@ -131,7 +134,11 @@ class Replicas:
             try:
                 with self._lent() as connection:
                     self._await_replay(connection)
-                    answer = work(connection)
+                    try:
+                        answer = work(connection)
+                    except UNPREPARED as error:
+                        connection.close()  # the next one prepares them anew
+                        raise NoReplica from error
             except ONLY_THIS_TIME as error:
                 raise NoReplica from error
             except OF_NO_USE as error:

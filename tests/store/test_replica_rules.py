@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
 
 import psycopg
 import pytest
+from psycopg import errors as pg
 from pydantic import SecretStr
 
 from htm_core import Settings
@@ -63,12 +64,12 @@ class World:
 
 
 @pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
     """A primary and a replica at position 100."""
     made = World()
     made.primary = made.replica = 100
     monkeypatch.setattr(replicas, "replica_state", lambda connection: ReplicaState(True, made.replica))
-    monkeypatch.setattr(replicas.time, "monotonic", lambda: made.now)
+    monkeypatch.setattr(f"{replicas.__name__}.time.monotonic", lambda: made.now)
     return made
 
 
@@ -125,3 +126,51 @@ def test_while_one_thread_asks_the_primary_for_the_first_time_no_other_reads_wit
     world.asked = slow
     with ThreadPoolExecutor(2) as threads:
         assert [each.result() for each in [threads.submit(world.answers) for _ in range(2)]] == [False, False]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        psycopg.InterfaceError,
+        pg.IdleInTransactionSessionTimeout,
+        pg.InternalError_,
+        pg.DataCorrupted,
+        pg.InvalidParameterValue,
+    ],
+)
+def test_what_says_nothing_against_the_question_is_asked_of_the_primary(
+    world: World, error: type[psycopg.Error]
+) -> None:
+    def work(connection: object) -> None:
+        raise error("not here")
+
+    with pytest.raises(NoReplica):
+        world.replicas.run(work)
+
+
+@pytest.mark.parametrize("error", [pg.NumericValueOutOfRange, pg.InvalidRegularExpression, KeyError])
+def test_what_says_something_against_the_question_is_raised_and_asked_once(
+    world: World, error: type[Exception]
+) -> None:
+    def work(connection: object) -> None:
+        raise error("impossible")
+
+    with pytest.raises(error):
+        world.replicas.run(work)
+    assert world.answers()
+
+
+@pytest.mark.parametrize("error", [pg.InvalidSqlStatementName, pg.FeatureNotSupported, pg.DuplicatePreparedStatement])
+def test_a_connection_whose_prepared_statements_are_gone_is_replaced_and_the_replica_kept(
+    world: World, error: type[psycopg.Error], caplog: pytest.LogCaptureFixture
+) -> None:
+    """It would fail each time for as long as it lives."""
+
+    def work(connection: object) -> None:
+        raise error("prepared statement")
+
+    with pytest.raises(NoReplica):
+        world.replicas.run(work)
+    assert world.standby.closed
+    assert world.answers()
+    assert "left the replica" not in caplog.text
