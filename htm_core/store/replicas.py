@@ -234,8 +234,10 @@ class Replicas:
             return self._pool
 
     def _leave(self, error: Exception) -> None:
-        """Read from the primary for a while, and say why."""
+        """Read from the primary for a while, and say why; one event that several threads meet is said, and counts, once."""
         with self._lock:
+            if time.monotonic() < self._left_until:
+                return
             pause, self._pause = self._pause, min(LONGEST_PAUSE, 2 * self._pause)
             self._left_until = time.monotonic() + pause
             pool = self._pool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -126,6 +127,28 @@ def test_while_one_thread_asks_the_primary_for_the_first_time_no_other_reads_wit
     world.asked = slow
     with ThreadPoolExecutor(2) as threads:
         assert [each.result() for each in [threads.submit(world.answers) for _ in range(2)]] == [False, False]
+
+
+def test_one_event_that_many_threads_meet_is_one_pause_and_one_warning(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    together = Barrier(8, timeout=10)
+
+    def lost(connection: object) -> None:
+        """Fail when all are at work."""
+        together.wait()
+        raise psycopg.OperationalError("the session ended")
+
+    def one(_: int) -> None:
+        with pytest.raises(NoReplica):
+            world.replicas.run(lost)
+
+    with ThreadPoolExecutor(8) as threads, caplog.at_level(logging.WARNING, "htm.replicas"):
+        list(threads.map(one, range(8)))
+    assert len(caplog.records) == 1
+    assert not world.answers()
+    world.now += replicas.FIRST_PAUSE
+    assert world.answers()
 
 
 @pytest.mark.parametrize(
