@@ -261,26 +261,32 @@ class Database:
         *,
         claim: OwnerClaim = NOBODY,
         now: datetime | None = None,
+        primary: bool = False,
     ) -> list[Row]:
         """The rows of one statement that only reads, as a transaction of its own that sees one tenant.
 
         The settings of the transaction and the statement travel in one message there and back, and the transaction ends with it.
         Where a claim must be signed by the transaction's own terms, or the client library is too old for that, it is an ordinary
         transaction. Nothing is changed, so what fails since its session has ended is done once more in another one. `now` is as in
-        `transaction`.
+        `transaction`. With `primary` no replica is asked, which may have it a little later.
 
         Raises as `transaction` does.
         """
         with time_limit.limited(self._limit(patient=False)):
             self.open()
             if self._claim_key is not None or not Connection.sends_batches():
-                return self.reading(
-                    tenant,
-                    lambda connection: connection.execute(statement, parameters, binary=True).fetchall(),
-                    claim=claim,
-                    now=now,
-                )
+
+                def work(connection: Connection) -> list[Row]:
+                    """Read it in one transaction."""
+                    return connection.execute(statement, parameters, binary=True).fetchall()
+
+                if not primary:
+                    return self.reading(tenant, work, claim=claim, now=now)
+                with self.transaction(tenant, claim=claim, now=now) as connection:
+                    return work(connection)
             try:
+                if primary:
+                    raise NoReplica
                 with translated():
                     rows = self._on_replica(
                         lambda connection: connection.read(

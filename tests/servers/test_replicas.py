@@ -8,14 +8,18 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from pydantic import SecretStr
 
 from htm_core import DatabaseUnavailable, InvalidInput, Memory, Settings
-from htm_core.store import replicas
+from htm_core.store import replicas, tokens
 from htm_core.store.doctor import examine
+from htm_core.store.replicas import Written
+from htm_core.store.tokens import ApiToken
 from tests.servers import programs
 from tests.servers.cluster import APP, Cluster
 from tests.servers.conftest import NewCluster, Open
@@ -50,6 +54,13 @@ def replica(primary: Cluster, standby: Cluster, monkeypatch: pytest.MonkeyPatch)
 def opened(memory_at: Open, primary: Cluster, replica: Cluster, **settings: object) -> Memory:
     """A memory on the primary that reads from the replica."""
     return memory_at(primary.dsn(), read_url=SecretStr(replica.dsn()), **settings)
+
+
+def elsewhere(memory_at: Open, primary: Cluster) -> Memory:
+    """A memory on the primary as in a process of its own: nothing here knows what it writes."""
+    memory = memory_at(primary.dsn())
+    memory._engine.database._written = Written()
+    return memory
 
 
 def contents(memory: Memory) -> set[str]:
@@ -144,7 +155,7 @@ def test_a_replica_is_no_longer_behind_others_than_the_setting_says(
     primary: Cluster, replica: Cluster, memory_at: Open
 ) -> None:
     reader = opened(memory_at, primary, replica, read_max_lag=0.4)
-    writer = memory_at(primary.dsn())
+    writer = elsewhere(memory_at, primary)
     with reader, writer:
         writer.remember("before")
         await_replay(primary, replica)
@@ -161,7 +172,7 @@ def test_after_a_flush_the_vectors_of_other_workers_are_seen(
     primary: Cluster, replica: Cluster, memory_at: Open
 ) -> None:
     reader = opened(memory_at, primary, replica)
-    worker = memory_at(primary.dsn())
+    worker = elsewhere(memory_at, primary)
     with reader, worker:
         reader.remember("The heron nests by the river.")
         replay(replica, on=False)
@@ -231,6 +242,35 @@ def test_the_wall_between_users_holds_on_a_replica(primary: Cluster, replica: Cl
             admin.execute("set role htm_owner")
             admin.execute("set search_path = htm, pg_temp")
             admin.execute("call set_user_walls(false)")
+
+
+def test_a_token_is_known_and_revoked_at_once_however_far_behind_the_replica_is(
+    primary: Cluster, replica: Cluster, memory_at: Open, tenant: str
+) -> None:
+    """Both are done by other processes: the commands."""
+    server, command = opened(memory_at, primary, replica), elsewhere(memory_at, primary)
+    with server, command:
+        served, commanded = server._engine.database, command._engine.database
+        server.remember("said")
+        await_replay(primary, replica)
+        assert contents(server) == {"said"}
+        replay(replica, on=False)
+        token = ApiToken(
+            id=str(uuid4()),
+            tenant=tenant,
+            name="laptop",
+            user=None,
+            robot=None,
+            scopes=("read",),
+            created_at=datetime.now(UTC),
+        )
+        assert tokens.create(commanded, token, secret="s" * 40)
+        assert tokens.find(served, "s" * 40) is not None
+        replay(replica, on=True)
+        await_replay(primary, replica)
+        replay(replica, on=False)
+        assert tokens.revoke(commanded, tenant, "laptop", at=datetime.now(UTC)) is not None
+        assert tokens.find(served, "s" * 40) is None
 
 
 def test_a_read_url_that_names_the_primary_is_left_and_said(
