@@ -16,6 +16,7 @@ import pytest
 from pydantic import SecretStr
 
 from htm_core import DatabaseUnavailable, InvalidInput, Memory, Settings
+from htm_core.jobs.tidying import TidyHandler
 from htm_core.store import replicas, tokens
 from htm_core.store.doctor import examine
 from htm_core.store.replicas import Written
@@ -49,6 +50,11 @@ def replica(primary: Cluster, standby: Cluster, monkeypatch: pytest.MonkeyPatch)
     if standby.process is None:
         standby.start()
     replay(standby, on=True)
+
+
+CLARA = (
+    "My sister Clara works at a bakery.", "my sister Clara works at a bakery", "By the way, my sister Clara works at a bakery!",
+)  # fmt: skip
 
 
 def opened(memory_at: Open, primary: Cluster, replica: Cluster, **settings: object) -> Memory:
@@ -271,6 +277,20 @@ def test_a_token_is_known_and_revoked_at_once_however_far_behind_the_replica_is(
         replay(replica, on=False)
         assert tokens.revoke(commanded, tenant, "laptop", at=datetime.now(UTC)) is not None
         assert tokens.find(served, "s" * 40) is None
+
+
+def test_a_merge_by_the_worker_of_this_process_is_seen_at_once(
+    primary: Cluster, replica: Cluster, memory_at: Open
+) -> None:
+    """A replica that does not have it yet would say that nothing is merged, which is believed for a minute."""
+    with opened(memory_at, primary, replica) as memory:
+        for number in range(3):
+            memory.remember(CLARA[number], session=f"s{number}", role="user")
+        await_replay(primary, replica)
+        assert len(memory.recall("Where does Clara work?", hold=False)) == 3
+        replay(replica, on=False)
+        TidyHandler(memory._engine.database, "merge")._step(memory._engine.tenant)
+        assert len(memory.recall("Where does Clara work?", hold=False)) == 1
 
 
 def test_a_read_url_that_names_the_primary_is_left_and_said(
