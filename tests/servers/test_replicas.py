@@ -293,6 +293,21 @@ def test_a_merge_by_the_worker_of_this_process_is_seen_at_once(
         assert len(memory.recall("Where does Clara work?", hold=False)) == 1
 
 
+def test_reading_from_a_url_that_is_a_standby_raises_nothing_new(
+    primary: Cluster, replica: Cluster, memory_at: Open
+) -> None:
+    """As after a fail-over that turned the servers round."""
+    with opened(memory_at, primary, replica, read_wait=5.0) as memory:
+        memory.remember("said")
+        await_replay(primary, replica)
+    swapped = memory_at(replica.dsn(), tenant=memory.tenant, read_url=SecretStr(replica.dsn()))
+    with swapped:
+        engine = swapped._engine
+        engine.database.settled.add((engine.tenant, engine.robot, engine.embedder.name))
+        assert swapped.stats().nodes == 1
+        assert contents(swapped) == {"said"}
+
+
 def test_a_read_url_that_names_the_primary_is_left_and_said(
     primary: Cluster, memory_at: Open, caplog: pytest.LogCaptureFixture
 ) -> None:
