@@ -54,7 +54,8 @@ class TidyHandler:
         zone = ZoneInfo(settings.timezone) if settings.timezone else None
         quiet = steps.QUIET_SECONDS if self._kind == "summarize" else None
         merged = False
-        with self._database.transaction(tenant, role="htm_worker") as connection:
+        # Followed, since recall remembers for a minute that nothing is merged: a replica must not say so after this.
+        with self._database.transaction(tenant, role="htm_worker", followed=True) as connection:
             sessions = steps.changed(connection, self._kind, owners=None, limit=AT_ONCE, quiet=quiet)
             for each in sessions:
                 if self._kind == "profile":

@@ -42,7 +42,7 @@ from .merged_owners import MergedOwners
 from .migrate import client_name, migrate, pending_steps, read_applied, schema_files
 from .owner_claims import EVERYBODY, NOBODY, OwnerClaim, sign
 from .queries import load
-from .replicas import NoReplica, Replicas, replica_options
+from .replicas import UNPREPARED, NoReplica, Replicas, Written, replica_options
 from .roles import EMBEDDED, Roles, choose, find, rights
 from .schemas import register_types, search_path
 from .superseding_tenants import SupersedingTenants
@@ -56,10 +56,6 @@ T = TypeVar("T")
 REFUSALS = (
     psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidParameterValue, psycopg.errors.UndefinedFunction,
     psycopg.errors.UndefinedTable,
-)  # fmt: skip
-# What is said of a prepared statement that is not there, is there already, or gives other columns since an upgrade.
-UNPREPARED = (
-    psycopg.errors.InvalidSqlStatementName, psycopg.errors.DuplicatePreparedStatement, psycopg.errors.FeatureNotSupported,
 )  # fmt: skip
 # The share of a verb's time in which it must get a connection.
 POOL_SHARE = 0.7
@@ -130,6 +126,7 @@ class Database:
             readable(url)
         self._home = home
         self.settings = settings
+        self._written = _written.setdefault(url, Written())
         self._replicas = self._make_replicas()
         self._inherited: list[ConnectionPool[Connection]] = []
         self._pools: dict[str, ConnectionPool[Connection]] = {}
@@ -252,9 +249,9 @@ class Database:
 
     def follow(self) -> None:
         """Let reads on a replica wait for all that was committed until now, also by other processes."""
-        if self._replicas is not None:
+        if self._written.is_asked_for:
             with translated():
-                self._replicas.wrote(self._ask_position(patience=self.settings.pool_timeout))
+                self._written.note(self._ask_position(patience=self.settings.pool_timeout))
 
     def read(
         self,
@@ -264,26 +261,32 @@ class Database:
         *,
         claim: OwnerClaim = NOBODY,
         now: datetime | None = None,
+        primary: bool = False,
     ) -> list[Row]:
         """The rows of one statement that only reads, as a transaction of its own that sees one tenant.
 
         The settings of the transaction and the statement travel in one message there and back, and the transaction ends with it.
         Where a claim must be signed by the transaction's own terms, or the client library is too old for that, it is an ordinary
         transaction. Nothing is changed, so what fails since its session has ended is done once more in another one. `now` is as in
-        `transaction`.
+        `transaction`. With `primary` no replica is asked, which may have it a little later.
 
         Raises as `transaction` does.
         """
         with time_limit.limited(self._limit(patient=False)):
             self.open()
             if self._claim_key is not None or not Connection.sends_batches():
-                return self.reading(
-                    tenant,
-                    lambda connection: connection.execute(statement, parameters, binary=True).fetchall(),
-                    claim=claim,
-                    now=now,
-                )
+
+                def work(connection: Connection) -> list[Row]:
+                    """Read it in one transaction."""
+                    return connection.execute(statement, parameters, binary=True).fetchall()
+
+                if not primary:
+                    return self.reading(tenant, work, claim=claim, now=now)
+                with self.transaction(tenant, claim=claim, now=now) as connection:
+                    return work(connection)
             try:
+                if primary:
+                    raise NoReplica
                 with translated():
                     rows = self._on_replica(
                         lambda connection: connection.read(
@@ -388,10 +391,10 @@ class Database:
             with contextlib.suppress(psycopg.Error):
                 connection.rollback()
             raise
-        if self._replicas is None or not start.followed:
+        if not (start.followed and self._written.is_asked_for):
             connection.commit()
         else:
-            self._replicas.wrote(_commit_position(connection, patience=_patience(1.0)))
+            self._written.note(_commit_position(connection, patience=_patience(1.0)))
 
     def _opening(self, connection: Connection, start: _Start) -> bytes:
         """The statements that begin a transaction, in one message, which takes literals but no parameters."""
@@ -618,9 +621,11 @@ class Database:
                 "(or HTM_DATABASE_URL), or leave read_url out"
             )
         readable(dsn)
+        self._written.is_asked_for = True
         return Replicas(
             dsn,
             settings=self.settings,
+            written=self._written,
             make_pool=lambda dsn: self._make_pool(dsn, name="htm-replica", **replica_options(dsn)),
             ask_primary=lambda: self._ask_position(patience=PRIMARY_PATIENCE),
         )
@@ -782,6 +787,7 @@ def _refuse_outsider(connection: Connection, schema: str) -> None:
         )
 
 
+_written: dict[SecretStr | None, Written] = {}  # by url, since its memories may have different settings
 _databases: dict[tuple[SecretStr | None, str, Settings], Database] = {}
 _registry = threading.Lock()
 

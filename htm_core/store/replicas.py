@@ -21,6 +21,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequest
 from pydantic import SecretStr
 
 from .. import time_limit
+from ..fork import renewed_after_fork
 from ..settings import Settings
 from .connection import Connection, NoAnswer, check, readable
 from .errors import redact
@@ -36,13 +37,16 @@ FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 CONNECT = 1.0  # seconds to wait for a connection
 LOOK = 0.001  # seconds between two looks at how far a replica has come
 
-# Errors of a replica that say nothing against it: a vacuum of the primary took rows away from a query, or the query was too long
-# for its share of the time.
-ONLY_THIS_TIME = (pg.SerializationFailure, pg.QueryCanceled, pg.DeadlockDetected)
+# Errors of a replica that say nothing against it: a vacuum of the primary took rows away from a query, the query was too long
+# for its share of the time, or a role has not come yet.
+ONLY_THIS_TIME = (pg.SerializationFailure, pg.QueryCanceled, pg.DeadlockDetected, pg.InvalidParameterValue)
+# What is said of a prepared statement that is not there, is there already, or gives other columns since an upgrade: a connection
+# on which one fails would fail each time.
+UNPREPARED = (pg.InvalidSqlStatementName, pg.DuplicatePreparedStatement, pg.FeatureNotSupported)
 # Errors of one that is no use now: it is gone, or has not replayed an upgrade yet.
 OF_NO_USE = (
-    psycopg.OperationalError, pg.InsufficientPrivilege, pg.UndefinedFunction, pg.UndefinedTable, pg.UndefinedColumn,
-    pg.UndefinedObject, pg.InvalidSchemaName, pg.ReadOnlySqlTransaction, pg.InvalidSqlStatementName, pg.FeatureNotSupported,
+    psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError, pg.InsufficientPrivilege, pg.UndefinedFunction,
+    pg.UndefinedTable, pg.UndefinedColumn, pg.UndefinedObject, pg.InvalidSchemaName, pg.FeatureNotSupported,
 )  # fmt: skip
 
 
@@ -73,6 +77,25 @@ def replica_state(connection: Connection) -> ReplicaState:
     return ReplicaState(found.get_value(0, 0) == b"t", int(found.get_value(0, 1) or 0))
 
 
+class Written:
+    """How far the primary's log was after the last commit of this process: one for all that it opens by the same url."""
+
+    def __init__(self) -> None:
+        self.position = 0
+        self.is_asked_for = False  # whether anything of this process reads from replicas of that primary
+        self.renew()
+        renewed_after_fork(self)
+
+    def renew(self) -> None:
+        """Start again in a forked child, where another thread of the parent may have held the lock."""
+        self._lock = threading.Lock()
+
+    def note(self, position: int) -> None:
+        """Note how far the primary's log was after a commit."""
+        with self._lock:
+            self.position = max(self.position, position)
+
+
 class Replicas:
     """The replicas of a database, as this process reads from them."""
 
@@ -81,27 +104,23 @@ class Replicas:
         dsn: SecretStr,
         *,
         settings: Settings,
+        written: Written,
         make_pool: Callable[[SecretStr], ConnectionPool[Connection]],
         ask_primary: Callable[[], int],
     ) -> None:
         self.dsn = dsn
+        self._written = written
         self._settings = settings
         self._make_pool = make_pool
         self._ask_primary = ask_primary
         self._lock = threading.Lock()
         self._pool: ConnectionPool[Connection] | None = None
-        self._written = 0  # the position of this process's last commit
-        self._old_enough = 0  # the position of the primary about `read_max_lag` ago
-        self._latest = 0  # that of the last time when it was asked
+        self._positions: list[tuple[float, int]] = []  # of the primary, and when it was asked; the oldest first
         self._asked_at = float("-inf")
+        self._is_silent = False  # whether the primary gave no position when it was last asked
         self._left_until = float("-inf")
         self._pause = FIRST_PAUSE
         self._waits = True  # whether the last wait for a replica was worth it
-
-    def wrote(self, position: int) -> None:
-        """Note how far the primary's log was after a commit of this process."""
-        with self._lock:
-            self._written = max(self._written, position)
 
     def run(self, work: Callable[[Connection], T]) -> T:
         """The answer of `work` on a replica; raises `NoReplica` where none may answer, or it fails there.
@@ -115,7 +134,11 @@ class Replicas:
             try:
                 with self._lent() as connection:
                     self._await_replay(connection)
-                    answer = work(connection)
+                    try:
+                        answer = work(connection)
+                    except UNPREPARED as error:
+                        connection.close()  # the next one prepares them anew
+                        raise NoReplica from error
             except ONLY_THIS_TIME as error:
                 raise NoReplica from error
             except OF_NO_USE as error:
@@ -141,9 +164,7 @@ class Replicas:
 
     def _await_replay(self, connection: Connection) -> None:
         """Wait until a replica has replayed what it must have; raises `NoReplica` when it takes too long."""
-        self._look_at_primary()
-        with self._lock:
-            needed = max(self._written, self._old_enough)
+        needed = max(self._old_enough(), self._written.position)
         if connection.replayed >= needed > 0:
             return
         deadline = time.monotonic() + (self._settings.read_wait if self._waits else 0.0)
@@ -161,21 +182,35 @@ class Replicas:
                 raise NoReplica
             time.sleep(LOOK)
 
-    def _look_at_primary(self) -> None:
-        """Ask now and then how far the primary is. What it said about `read_max_lag` ago must have been replayed."""
-        now, longest = time.monotonic(), self._settings.read_max_lag
+    def _old_enough(self) -> int:
+        """A position that the primary had `read_max_lag` ago or later. It is asked every half of that time.
+
+        A primary that gives no answer has nothing newer, as far as anybody here can know: then it is the last that is known.
+        """
+        longest = self._settings.read_max_lag
         with self._lock:
-            age = now - self._asked_at
-            if age < longest / 2:
-                return
-            self._asked_at = now  # other threads need not ask as well
+            now = time.monotonic()
+            is_known, oldest = self._oldest(now - longest)
+            if now - self._asked_at < longest / 2 and (is_known or self._is_silent):
+                return oldest
+            self._asked_at = now  # while there is one that is new enough, other threads need not ask as well
         try:
-            position = self._ask_primary()
+            found = [(now, self._ask_primary())]
         except psycopg.Error:
-            return  # a primary that is down has nothing newer
+            found = []
         with self._lock:
-            self._old_enough = max(self._old_enough, position if age > longest else self._latest)
-            self._latest = max(self._latest, position)
+            self._is_silent = not found
+            self._positions = sorted(self._positions + found)
+            return self._oldest(time.monotonic() - longest)[1]
+
+    def _oldest(self, since: float) -> tuple[bool, int]:
+        """The oldest position of those asked for since a moment, or else the last one; says which. The caller holds the lock."""
+        while len(self._positions) > 1 and self._positions[0][0] < since:
+            del self._positions[0]
+        if not self._positions:
+            return False, 0
+        asked_at, position = self._positions[0]
+        return asked_at >= since, position
 
     # -- its connections -----------------------------------------------------------------------------------------------
 
@@ -199,8 +234,10 @@ class Replicas:
             return self._pool
 
     def _leave(self, error: Exception) -> None:
-        """Read from the primary for a while, and say why."""
+        """Read from the primary for a while, and say why; one event that several threads meet is said, and counts, once."""
         with self._lock:
+            if time.monotonic() < self._left_until:
+                return
             pause, self._pause = self._pause, min(LONGEST_PAUSE, 2 * self._pause)
             self._left_until = time.monotonic() + pause
             pool = self._pool

@@ -3,8 +3,9 @@ select pg_catalog.pg_is_in_recovery() as standby,
        pg_catalog.pg_wal_lsn_diff(coalesce(pg_catalog.pg_last_wal_replay_lsn(), '0/0'), '0/0')::bigint as replayed
 
 -- name: written
--- Behind the last commit. Without synchronous commit that may not be flushed yet.
-select pg_catalog.pg_wal_lsn_diff(case when pg_catalog.current_setting('synchronous_commit') = 'off'
+-- Behind the last commit. Without synchronous commit that may not be flushed yet. A standby writes nothing.
+select pg_catalog.pg_wal_lsn_diff(case when pg_catalog.pg_is_in_recovery() then coalesce(pg_catalog.pg_last_wal_replay_lsn(), '0/0')
+                                       when pg_catalog.current_setting('synchronous_commit') = 'off'
                                        then pg_catalog.pg_current_wal_insert_lsn()
                                        else pg_catalog.pg_current_wal_flush_lsn() end, '0/0')::bigint as position
 

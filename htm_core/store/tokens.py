@@ -34,14 +34,17 @@ def digest_of(secret: str) -> bytes:
 
 
 def find(database: Database, secret: str) -> ApiToken | None:
-    """The valid token of a secret, of whatever tenant; None for one that is unknown, expired or revoked."""
-    rows = database.read("", load("tokens")["find"], {"digest": digest_of(secret)})
+    """The valid token of a secret, of whatever tenant; None for one that is unknown, expired or revoked.
+
+    The primary says so: a replica would not know yet what was created or revoked just now.
+    """
+    rows = database.read("", load("tokens")["find"], {"digest": digest_of(secret)}, primary=True)
     return _token(rows[0]) if rows else None
 
 
 def exists(database: Database) -> bool:
     """Whether there is a valid token of any tenant."""
-    return bool(database.read("", load("tokens")["any"], {})[0]["found"])
+    return bool(database.read("", load("tokens")["any"], {}, primary=True)[0]["found"])
 
 
 def create(database: Database, token: ApiToken, *, secret: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-import httpx
 import pytest
 
 from htm_core.integration.contents import MapPoint, MemoryMap, map_of
@@ -13,21 +12,12 @@ from htm_core.server.inspector import maps as maps_module
 from htm_core.server.inspector.maps import Maps
 from htm_core.server.inspector.pages.memory_map import drawn
 from tests.conftest import Make
-from tests.inspector.conftest import SignIn
+from tests.inspector.conftest import SignIn, whole
 
 
 def made_map(size: int, stamp: str = "") -> MemoryMap:
     point = MapPoint("id", "text", datetime(2026, 5, 1, tzinfo=UTC), 0.5, 0.5, 0)
     return MemoryMap((point,) * size, ((),), 0.5, size, stamp)
-
-
-def page_of(client: httpx.Client, **fields: str) -> str:
-    """The map once it is drawn: on a busy machine the page says first that it is being drawn."""
-    for _ in range(200):
-        page = client.get("/ui/map", params=fields).text
-        if "data-again" not in page and "being drawn anew" not in page:
-            return page
-    raise AssertionError("it has not been drawn")
 
 
 def test_a_map_is_drawn_again_only_where_it_shows_other_memories(make: Make) -> None:
@@ -71,10 +61,10 @@ def test_a_forgotten_memory_leaves_the_page_at_once_and_no_user_gets_anothers_ma
         ann.flush()
         bob.flush()
         of_ann, of_bob = sign_in(user="ann"), sign_in(user="bob")
-        assert "own secret" in page_of(of_ann)
-        assert "own secret" not in page_of(of_bob)
+        assert "own secret" in whole(of_ann, "/ui/map")
+        assert "own secret" not in whole(of_bob, "/ui/map")
         ann.forget(secret.id)
-        assert "own secret" not in page_of(of_ann)
+        assert "own secret" not in whole(of_ann, "/ui/map")
 
 
 def test_points_are_escaped_and_lie_within_the_picture() -> None:

@@ -18,19 +18,10 @@ from htm_core.server.settings import Identity
 from htm_core.store import tenants
 from htm_core.store.database import Database
 from tests.conftest import SETTINGS, Make
-from tests.inspector.conftest import SignIn, add_inspector
+from tests.inspector.conftest import SignIn, add_inspector, whole
 from tests.server.conftest import Running
 
 ALL = frozenset(("read", "write", "admin"))
-
-
-def counted(client: httpx.Client, path: str, **fields: str) -> str:
-    """A page of counts once they are there: on a busy machine it says first that it is counting."""
-    for _ in range(200):
-        page = client.get(path, params=fields or None).text
-        if "data-again" not in page and "being counted anew" not in page:
-            return page
-    raise AssertionError("it has not been counted")
 
 
 @pytest.fixture(scope="module")
@@ -58,14 +49,14 @@ def test_more_than_a_hundred_users_are_shown_page_by_page(make: Make, sign_in: S
     assert (sizes.users, sizes.nodes, sizes.mentions, len(rest.shown)) == (105, 107, 107, 5)
     assert (beyond.shown, beyond.users) == ([], 105)
     client = sign_in("admin")
-    first, second = counted(client, "/ui/users"), counted(client, "/ui/users", page="2")
+    first, second = whole(client, "/ui/users"), whole(client, "/ui/users", page="2")
     assert "user 098" in first
     assert "user 099" not in first
     assert "user 099" in second
     assert "user 098" not in second
     assert "page=2" in first
     assert "page=3" not in second
-    assert "no users on this page" in counted(client, "/ui/users", page="3")
+    assert "no users on this page" in whole(client, "/ui/users", page="3")
 
 
 def test_the_size_of_a_user_does_not_fetch_what_is_stored_beside_the_table(make: Make) -> None:
@@ -117,7 +108,7 @@ def test_the_operator_sees_the_tenants_with_their_sizes_and_none_of_their_words(
     assert (one.users, one.nodes, one.mentions, one.estimated) == (1, 6, 6, False)
     assert (two.users, two.nodes, two.mentions) == (1, 1, 1)
     assert one.bytes > two.bytes > 0
-    page = counted(operators, "/ui/tenants", after=tenant[:-1])
+    page = whole(operators, "/ui/tenants", after=tenant[:-1])
     assert "<bdi>" + tenant + "</bdi>" in page
     assert "&lt;b&gt;other" in page
     assert "secret" not in page
@@ -130,8 +121,8 @@ def test_tenants_come_page_by_page(operators: httpx.Client, database: Database) 
         for number in range(103):
             owner.execute("insert into tenants (tenant) values (%s)", [f"{prefix} {number:03}"])
     try:
-        first = counted(operators, "/ui/tenants", after=prefix)
-        second = counted(operators, "/ui/tenants", after=f"{prefix} 099")
+        first = whole(operators, "/ui/tenants", after=prefix)
+        second = whole(operators, "/ui/tenants", after=f"{prefix} 099")
     finally:
         with database.owner() as owner:
             owner.execute("delete from tenants where tenant ^@ %s", [prefix])

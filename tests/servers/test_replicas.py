@@ -8,14 +8,19 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from pydantic import SecretStr
 
 from htm_core import DatabaseUnavailable, InvalidInput, Memory, Settings
-from htm_core.store import replicas
+from htm_core.jobs.tidying import TidyHandler
+from htm_core.store import replicas, tokens
 from htm_core.store.doctor import examine
+from htm_core.store.replicas import Written
+from htm_core.store.tokens import ApiToken
 from tests.servers import programs
 from tests.servers.cluster import APP, Cluster
 from tests.servers.conftest import NewCluster, Open
@@ -47,9 +52,21 @@ def replica(primary: Cluster, standby: Cluster, monkeypatch: pytest.MonkeyPatch)
     replay(standby, on=True)
 
 
+CLARA = (
+    "My sister Clara works at a bakery.", "my sister Clara works at a bakery", "By the way, my sister Clara works at a bakery!",
+)  # fmt: skip
+
+
 def opened(memory_at: Open, primary: Cluster, replica: Cluster, **settings: object) -> Memory:
     """A memory on the primary that reads from the replica."""
     return memory_at(primary.dsn(), read_url=SecretStr(replica.dsn()), **settings)
+
+
+def elsewhere(memory_at: Open, primary: Cluster) -> Memory:
+    """A memory on the primary as in a process of its own: nothing here knows what it writes."""
+    memory = memory_at(primary.dsn())
+    memory._engine.database._written = Written()
+    return memory
 
 
 def contents(memory: Memory) -> set[str]:
@@ -106,6 +123,27 @@ def test_an_answer_is_never_older_than_what_this_process_wrote(
             assert len(memory.list(limit=100)) == number + 2
 
 
+def test_a_memory_sees_what_another_one_of_this_process_wrote(
+    primary: Cluster, replica: Cluster, memory_at: Open
+) -> None:
+    """Also where that one has other settings, or reads from no replica."""
+    reader = opened(memory_at, primary, replica)
+    others = [opened(memory_at, primary, replica, max_content=1000), memory_at(primary.dsn(), verb_timeout=20.0)]
+    with reader, others[0], others[1]:
+        reader.remember("before")
+        await_replay(primary, replica)
+        assert contents(reader) == {"before"}
+        replay(replica, on=False)
+        others[0].remember("one")
+        assert contents(reader) == {"before", "one"}
+        replay(replica, on=True)
+        await_replay(primary, replica)
+        assert contents(reader) == {"before", "one"}
+        replay(replica, on=False)
+        others[1].remember("other")
+        assert contents(reader) == {"before", "one", "other"}
+
+
 def test_what_this_process_forgets_is_gone_from_its_next_recall(
     primary: Cluster, replica: Cluster, memory_at: Open
 ) -> None:
@@ -123,7 +161,7 @@ def test_a_replica_is_no_longer_behind_others_than_the_setting_says(
     primary: Cluster, replica: Cluster, memory_at: Open
 ) -> None:
     reader = opened(memory_at, primary, replica, read_max_lag=0.4)
-    writer = memory_at(primary.dsn())
+    writer = elsewhere(memory_at, primary)
     with reader, writer:
         writer.remember("before")
         await_replay(primary, replica)
@@ -140,7 +178,7 @@ def test_after_a_flush_the_vectors_of_other_workers_are_seen(
     primary: Cluster, replica: Cluster, memory_at: Open
 ) -> None:
     reader = opened(memory_at, primary, replica)
-    worker = memory_at(primary.dsn())
+    worker = elsewhere(memory_at, primary)
     with reader, worker:
         reader.remember("The heron nests by the river.")
         replay(replica, on=False)
@@ -210,6 +248,64 @@ def test_the_wall_between_users_holds_on_a_replica(primary: Cluster, replica: Cl
             admin.execute("set role htm_owner")
             admin.execute("set search_path = htm, pg_temp")
             admin.execute("call set_user_walls(false)")
+
+
+def test_a_token_is_known_and_revoked_at_once_however_far_behind_the_replica_is(
+    primary: Cluster, replica: Cluster, memory_at: Open, tenant: str
+) -> None:
+    """Both are done by other processes: the commands."""
+    server, command = opened(memory_at, primary, replica), elsewhere(memory_at, primary)
+    with server, command:
+        served, commanded = server._engine.database, command._engine.database
+        server.remember("said")
+        await_replay(primary, replica)
+        assert contents(server) == {"said"}
+        replay(replica, on=False)
+        token = ApiToken(
+            id=str(uuid4()),
+            tenant=tenant,
+            name="laptop",
+            user=None,
+            robot=None,
+            scopes=("read",),
+            created_at=datetime.now(UTC),
+        )
+        assert tokens.create(commanded, token, secret="s" * 40)
+        assert tokens.find(served, "s" * 40) is not None
+        replay(replica, on=True)
+        await_replay(primary, replica)
+        replay(replica, on=False)
+        assert tokens.revoke(commanded, tenant, "laptop", at=datetime.now(UTC)) is not None
+        assert tokens.find(served, "s" * 40) is None
+
+
+def test_a_merge_by_the_worker_of_this_process_is_seen_at_once(
+    primary: Cluster, replica: Cluster, memory_at: Open
+) -> None:
+    """A replica that does not have it yet would say that nothing is merged, which is believed for a minute."""
+    with opened(memory_at, primary, replica) as memory:
+        for number in range(3):
+            memory.remember(CLARA[number], session=f"s{number}", role="user")
+        await_replay(primary, replica)
+        assert len(memory.recall("Where does Clara work?", hold=False)) == 3
+        replay(replica, on=False)
+        TidyHandler(memory._engine.database, "merge")._step(memory._engine.tenant)
+        assert len(memory.recall("Where does Clara work?", hold=False)) == 1
+
+
+def test_reading_from_a_url_that_is_a_standby_raises_nothing_new(
+    primary: Cluster, replica: Cluster, memory_at: Open
+) -> None:
+    """As after a fail-over that turned the servers round."""
+    with opened(memory_at, primary, replica, read_wait=5.0) as memory:
+        memory.remember("said")
+        await_replay(primary, replica)
+    swapped = memory_at(replica.dsn(), tenant=memory.tenant, read_url=SecretStr(replica.dsn()))
+    with swapped:
+        engine = swapped._engine
+        engine.database.settled.add((engine.tenant, engine.robot, engine.embedder.name))
+        assert swapped.stats().nodes == 1
+        assert contents(swapped) == {"said"}
 
 
 def test_a_read_url_that_names_the_primary_is_left_and_said(
