@@ -6,6 +6,7 @@ import io
 import logging
 import os
 import signal
+import tempfile
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ from htm_core.store.tokens import ApiToken
 from tests.servers import programs
 from tests.servers.cluster import APP, Cluster
 from tests.servers.conftest import NewCluster, Open
+from tests.servers.pooler import Pooler
 from tests.servers.replica import await_replay, promote, replay, replica_of
 
 
@@ -306,6 +308,28 @@ def test_reading_from_a_url_that_is_a_standby_raises_nothing_new(
         engine.database.settled.add((engine.tenant, engine.robot, engine.embedder.name))
         assert swapped.stats().nodes == 1
         assert contents(swapped) == {"said"}
+
+
+def test_a_pooler_may_stand_before_the_replica(
+    primary: Cluster, replica: Cluster, memory_at: Open, premises: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    between = Pooler(programs.pgbouncer(), replica, Path(tempfile.mkdtemp(dir=premises)))
+    between.start()
+    try:
+        with memory_at(primary.dsn(), read_url=SecretStr(between.dsn()), read_wait=5.0) as memory:
+            memory.remember("The heron nests by the river.", key="heron")
+            with caplog.at_level(logging.WARNING):
+                assert memory.recall("heron", hold=False)
+                assert memory.get("heron").content == "The heron nests by the river."
+                target = io.StringIO()
+                memory.backup.write(target)
+                assert "The heron nests by the river." in target.getvalue()
+                replay(replica, on=False)
+                memory.revise("heron", "The heron nests in the oak.")
+                assert memory.get("heron").content == "The heron nests in the oak."
+    finally:
+        between.stop()
+    assert not caplog.messages
 
 
 def test_a_read_url_that_names_the_primary_is_left_and_said(
