@@ -267,8 +267,9 @@ def check(connection: Connection, *, patience: float, opening: bytes = b"") -> l
         return _await_answer(
             connection.pgconn, min(patience, left), opening, AnswerOverdue if left < patience else NoAnswer
         )
-    except psycopg.OperationalError:
-        connection.close()
+    except psycopg.OperationalError as error:
+        if error.diag.severity_nonlocalized != "ERROR":  # which ends a transaction, but no session
+            connection.close()
         raise
 
 

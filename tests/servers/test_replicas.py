@@ -332,6 +332,30 @@ def test_a_pooler_may_stand_before_the_replica(
     assert not caplog.messages
 
 
+def test_a_conflict_that_shows_at_the_commit_is_tried_again(
+    primary: Cluster, replica: Cluster, memory_at: Open
+) -> None:
+    """As where the database's transactions are serializable: nothing was written, and that is known."""
+    fails_once = """
+        create sequence public.commits;
+        create function public.conflict() returns trigger language plpgsql security definer as $$ begin
+          if nextval('public.commits') = 1 then raise exception 'a conflict' using errcode = '40001'; end if;
+          return null;
+        end $$;
+        create constraint trigger conflict after insert on htm.mentions deferrable initially deferred
+          for each row execute function public.conflict()"""
+    with opened(memory_at, primary, replica) as memory:
+        memory.remember("first")
+        with primary.admin() as admin:
+            admin.execute(fails_once)
+        try:
+            assert memory.remember("second").content == "second"
+            assert contents(memory) == {"first", "second"}
+        finally:
+            with primary.admin() as admin:
+                admin.execute("drop function public.conflict cascade; drop sequence public.commits")
+
+
 def test_a_read_url_that_names_the_primary_is_left_and_said(
     primary: Cluster, memory_at: Open, caplog: pytest.LogCaptureFixture
 ) -> None:
