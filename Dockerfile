@@ -11,7 +11,8 @@ FROM python:3.12-slim
 RUN useradd --create-home --uid 10001 htm
 COPY --from=build /opt/htm /opt/htm
 ENV PATH=/opt/htm/bin:$PATH HTM_HOME=/home/htm/.htm PYTHONUNBUFFERED=1
-USER htm
+# htm: by its number, which a host that forbids root can check.
+USER 10001
 RUN htm setup
 EXPOSE 8377
 # A worker answers no requests: its container replaces this check.

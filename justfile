@@ -56,6 +56,22 @@ docs-version version *aliases:
     NO_MKDOCS_2_WARNING=1 DOCS_VERSIONS=mike mike deploy --branch docs-site --update-aliases {{ version }} {{ aliases }}
     mike set-default --branch docs-site --allow-undefined latest
 
+# Lint the Dockerfile and build the image, where hadolint and a Docker daemon are there.
+image:
+    bash .ci/image
+
 # What is run before a change is taken.
 ci:
     bash .ci/run
+
+# Build the wheels of all distributions, check them, install them, and run the README's first command.
+build-check *arguments:
+    bash .ci/build-check {{ arguments }}
+
+# The same in an empty environment of each supported Python that is installed here.
+test-pythons *arguments:
+    bash .ci/test-pythons {{ arguments }}
+
+# Release a version: `just release 0.2.0 --dry-run` does all of it and changes nothing.
+release version *arguments:
+    python -m release {{ version }} {{ arguments }}

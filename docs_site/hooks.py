@@ -14,6 +14,8 @@ import html
 import posixpath
 import re
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 import nbformat
@@ -24,6 +26,7 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[1]
 # Files beside `docs/` that are pages of the site, with the page's path there.
 BESIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security-policy.md"}
+ICON = ROOT / "htm_core" / "server" / "inspector" / "static" / "icon.svg"
 
 _FENCE = re.compile(r"^ {0,3}(```|~~~)")
 _LINK = re.compile(r"(\[[^\]]*\])\(([^)\s#]+)(#[^)\s]*)?\)")
@@ -31,9 +34,10 @@ _OTHER_SITE = re.compile(r"[a-z]+:|/")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are not in `docs/`, and the pictures of the notebooks."""
+    """Add the pages that are not in `docs/`, the pictures of the notebooks, and the inspector's icon, which is the site's too."""
     for name, uri in BESIDE.items():
         files.append(File.generated(config, uri, content=(ROOT / name).read_text(encoding="utf-8")))
+    files.append(File.generated(config, "pictures/icon.svg", abs_src_path=str(ICON)))
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         for uri, content in page_of(path).items():
             files.append(File.generated(config, f"notebooks/{uri}", content=content))
@@ -42,12 +46,27 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
     """Turn the repository's links into the site's, outside of fenced blocks."""
+    if page.file.src_uri == "index.md":
+        page.meta["hide"] = ["navigation", "toc"]  # the first page has the whole width
+    if page.file.src_uri.startswith("api/"):
+        page.meta["search"] = {"boost": 0.5}  # what explains a name comes before its signature
+    if page.file.src_uri in ("index.md", "changelog.md"):
+        page.meta["search"] = {"exclude": True}  # lists of everything, which would be found for anything
     origin = origin_of(page.file.src_uri)
-    lines, fenced = [], False
+    parts = []
+    for fenced, lines in groupby(fences(markdown), key=itemgetter(0)):
+        text = "\n".join(line for _, line in lines)
+        parts.append(text if fenced else _LINK.sub(lambda link: moved(link, page.file.src_uri, origin, files), text))
+    return "\n".join(parts)
+
+
+def fences(markdown: str) -> Iterator[tuple[bool, str]]:
+    """Each line, and whether it belongs to a fenced block."""
+    inside = False
     for line in markdown.split("\n"):
-        fenced ^= _FENCE.match(line) is not None
-        lines.append(line if fenced else _LINK.sub(lambda link: moved(link, page.file.src_uri, origin, files), line))
-    return "\n".join(lines)
+        fence = _FENCE.match(line) is not None
+        yield inside or fence, line
+        inside ^= fence
 
 
 def moved(link: re.Match[str], uri: str, origin: str, files: Files) -> str:

@@ -585,6 +585,43 @@ class UserSize:
     last_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
+class UserSizes:
+    """Some users of a tenant, those with the most messages first, and how much all have together."""
+
+    shown: list[UserSize]
+    users: int
+    nodes: int
+    mentions: int
+    pending_jobs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TenantSize:
+    """What one tenant has. `bytes` are its share of the tables and their indexes by its rows; `pending` and `parked` are jobs.
+
+    With `estimated` there is more than is counted exactly: then nodes and mentions are about what PostgreSQL's statistics say, and
+    users and jobs at least so many.
+    """
+
+    tenant: str
+    users: int
+    nodes: int
+    mentions: int
+    pending: int
+    parked: int
+    bytes: int
+    estimated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TenantSizes:
+    """Some tenants in the order of their names, and how many there are."""
+
+    shown: list[TenantSize]
+    tenants: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpanCounts:
     """What was said in the span of time that `begins` then, and how many new memories that made."""

@@ -20,10 +20,17 @@ from langchain_core.messages import (
 
 from htm_core import Draft, Mention
 from htm_core.integration import exact_json
-from htm_core.integration.messages import read_payload, safe_repr, searchable, storable_name, write_payload
+from htm_core.integration.messages import (
+    LANGCHAIN_MESSAGE,
+    read_payload,
+    safe_repr,
+    searchable,
+    storable_name,
+    write_payload,
+)
 from htm_core.integration.origin import EXTERNAL, quoted
 
-FORMAT = "langchain/1"
+FORMAT = LANGCHAIN_MESSAGE
 # LangChain's own mark of a message that no person typed. Its providers do not send the mark to the model.
 SOURCE = "lc_source"
 

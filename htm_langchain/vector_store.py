@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -13,7 +14,7 @@ from pydantic import SecretStr
 
 from htm_core import Collection, CollectionHit, CollectionItem, InvalidInput, Memory
 from htm_core.integration.documents import item_of
-from htm_core.integration.scope import as_secret, check_alone
+from htm_core.integration.scope import as_secret, check_alone, warn_of_user
 
 from .documents import document_of
 from .embedder import HTMEmbeddings
@@ -29,6 +30,8 @@ from .vector_search import (
     numbers_of,
 )
 
+_log = logging.getLogger("htm.langchain")
+
 # How many texts are embedded and written at a time by default.
 BATCH = 1_000
 Scored = list[tuple[Document, float]]
@@ -41,7 +44,8 @@ class HTMVectorStore(VectorStore):
     Args:
         embedding: Any LangChain `Embeddings`; by default the memory's own model.
         collection: The collection's name, "default" by default. Everyone of the tenant who names it has the same one.
-        memory: The memory to use. Otherwise one is made of `url` and `tenant`; both at once raise `InvalidInput`.
+        memory: The memory to use; its user does not matter. Otherwise one is made of `url` and `tenant`; both at once raise
+            `InvalidInput`.
         url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
         tenant: The tenant, "default" by default.
         mode: How it searches by default: "hybrid" (meaning and words, the default), "vector" or "text". Each search may
@@ -74,6 +78,7 @@ class HTMVectorStore(VectorStore):
     ) -> None:
         url = as_secret(url)
         check_alone(memory, tenant=tenant, url=url)
+        warn_of_user(memory, of=type(self).__name__, log=_log)
         named = one_name({"mode": mode, "strategy": strategy}, OLDER)["mode"]
         self.memory = Memory(url=url, tenant=tenant) if memory is None else memory
         self.mode = check_mode("hybrid" if named is None else named)

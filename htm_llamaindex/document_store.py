@@ -42,11 +42,12 @@ class HTMDocumentStore(BaseDocumentStore):
     every type in their metadata. Several processes may write at once. It is serialised as configuration, never with an
     address; a copy is the same store. Raises `InvalidInput`, `StorageError`, and `ValueError` for what is not there.
 
+        memory = Memory("librarian")
         pipeline = IngestionPipeline(
-            transformations=[SentenceSplitter(), HTMEmbedding()],
-            docstore=HTMDocumentStore(),
-            vector_store=HTMVectorStore(),
-            cache=IngestionCache(cache=HTMKVStore()),
+            transformations=[SentenceSplitter(), HTMEmbedding(memory)],
+            docstore=HTMDocumentStore(memory=memory),
+            vector_store=HTMVectorStore(memory=memory),
+            cache=IngestionCache(cache=HTMKVStore(memory=memory)),
         )
     """
 

@@ -22,7 +22,7 @@ from htm_core.integration.origin import check_min_trust
 from htm_core.integration.profile_block import SHARE as PROFILE_PART
 from htm_core.integration.profile_block import is_shown_with, read_profile
 from htm_core.integration.prompt_block import new_token
-from htm_core.integration.scope import as_secret, check_alone, check_user
+from htm_core.integration.scope import as_secret, check_alone, check_session, check_user
 from htm_core.palace import WAKE, Consulted, Enforce, checked_enforce
 
 from . import grounding as evidence
@@ -158,7 +158,8 @@ class HTMMemory(BaseMemory):
             user: Whose memories are recalled; by default the memory's own user.
             url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
             chat_history: Becomes the session's log at once.
-            token_limit: Tokens of all that `get` returns.
+            token_limit: Tokens of all that `get` returns. Up to a third of them are for what is recalled, and a tenth for what
+                is known of the user: with a small limit give `recall_tokens` and `profile_tokens`, too.
             tokenizer_fn: Splits a text into tokens, to count them; by default LlamaIndex's.
             palace: A `htm_core.palace.Palace` that is consulted about each question, as this user and session. It brings
                 its own memory, unless another one of its tenant is given.
@@ -186,6 +187,7 @@ class HTMMemory(BaseMemory):
         url = as_secret(url)
         check_alone(memory, robot=robot, tenant=tenant, url=url)
         check_user(user)
+        check_session(session_id)
         check_choices(limit=recall_limit, where=where, tags=tags, timeframe=timeframe)
         _warn_once(session=session_id, user=known_user(memory, user))
         made = cls(

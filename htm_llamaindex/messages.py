@@ -13,10 +13,17 @@ from pydantic import BaseModel
 from htm_core import Draft, Mention
 from htm_core.integration import exact_json
 from htm_core.integration.keep import keep_draft
-from htm_core.integration.messages import read_payload, safe_repr, searchable, storable_name, write_payload
+from htm_core.integration.messages import (
+    LLAMAINDEX_MESSAGE,
+    read_payload,
+    safe_repr,
+    searchable,
+    storable_name,
+    write_payload,
+)
 from htm_core.integration.origin import EXTERNAL, quoted
 
-FORMAT = "llamaindex/1"
+FORMAT = LLAMAINDEX_MESSAGE
 Kept = Callable[[Any], bool] | frozenset[str]
 
 # How many levels of nested arguments are searched for the one that cannot be written down, so that the others are kept.

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-
 from htm_core import Memory, is_anonymous
 from htm_core.integration import scope
-
-_log = logging.getLogger("htm.llamaindex")
 
 
 def known_user(memory: Memory | None, user: str | None) -> str | None:
@@ -23,18 +19,3 @@ def memory_for(memory: Memory, *, user: str | None, session: str | None) -> Memo
     Without a user it belongs to the session alone. Without a session either it is `memory` itself.
     """
     return scope.memory_for(memory, user=known_user(memory, user), session=session)
-
-
-_warned_of_user = False
-
-
-def warn_of_user(memory: Memory | None, *, of: str) -> None:
-    """Say once in a process that a collection belongs to the tenant, to whoever gives a user's memory to a store."""
-    global _warned_of_user
-    if memory is not None and memory.user is not None and not is_anonymous(memory.user) and not _warned_of_user:
-        _warned_of_user = True
-        _log.warning(
-            "a collection belongs to the tenant: every user of it reads what is put into %s, whatever user the memory has; "
-            "give each user a name of their own there, or a tenant",
-            of,
-        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Self
@@ -13,10 +14,11 @@ from htm_core import Collection, CollectionItem, InvalidInput, Memory
 from htm_core.integration import payloads
 from htm_core.integration.exact_json import decode_value, encode_value
 from htm_core.integration.payloads import Place
-from htm_core.integration.scope import as_secret, check_alone
+from htm_core.integration.scope import as_secret, check_alone, warn_of_user
 
 from . import handles
-from .scope import warn_of_user
+
+_log = logging.getLogger("htm.llamaindex")
 
 # The collection that all of these stores of a tenant share. No vector store can open a collection of this kind.
 COLLECTION: Final = "stores"
@@ -35,7 +37,7 @@ class Stored:
     def __init__(self, *, memory: Memory | None, url: str | SecretStr | None, tenant: str, of: str) -> None:
         secret = as_secret(url)
         check_alone(memory, tenant=tenant, url=secret)
-        warn_of_user(memory, of=of)
+        warn_of_user(memory, of=of, log=_log)
         self.memory = memory
         self.tenant = tenant if memory is None else memory.tenant
         self.handle = handles.handle_of(memory, secret)

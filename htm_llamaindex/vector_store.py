@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -16,13 +17,14 @@ from llama_index.core.vector_stores.types import (
 from pydantic import Field, PrivateAttr, SecretStr, field_serializer
 
 from htm_core import Collection, CollectionHit, Memory
-from htm_core.integration.scope import as_secret, check_alone
+from htm_core.integration.scope import as_secret, check_alone, warn_of_user
 
 from . import handles
 from .filters import where_of
 from .nodes import item_of, node_of
-from .scope import warn_of_user
 from .vector_search import search
+
+_log = logging.getLogger("htm.llamaindex")
 
 
 class HTMVectorStore(BasePydanticVectorStore):
@@ -66,7 +68,7 @@ class HTMVectorStore(BasePydanticVectorStore):
     ) -> None:
         url = as_secret(url)
         check_alone(memory, tenant=tenant, url=url)
-        warn_of_user(memory, of=type(self).__name__)
+        warn_of_user(memory, of=type(self).__name__, log=_log)
         super().__init__(
             collection=Collection.check_name(collection),
             tenant=tenant if memory is None else memory.tenant,

@@ -66,6 +66,8 @@ SLOW = (  # in the order in which they begin: those that mostly wait before thos
     "tests/store/test_survival.py",
     "tests/docs/test_examples.py",
     "tests/docs/test_notebooks.py",
+    "tests/docs/test_guides.py",
+    "tests/docs/test_site.py",
     "tests/attacks/test_roles.py",
     "tests/attacks/test_erasure.py",
     "tests/attacks/test_redaction.py",

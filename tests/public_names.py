@@ -25,7 +25,7 @@ from htm_core.cli.app import app
 
 ROOTS = ("htm_core", "htm_langchain", "htm_llamaindex")
 MADE_BY_A_VERB = {"Changes", "Collection", "Group", "Jobs", "Log", "Tags"}  # how they are made is not for users
-PACKAGES = ("htm_core", "htm_core.palace", "htm_langchain", "htm_llamaindex")
+PACKAGES = ("htm_core", "htm_core.importers", "htm_core.palace", "htm_langchain", "htm_llamaindex")
 
 
 def listed() -> dict[str, Any]:

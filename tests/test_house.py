@@ -223,8 +223,12 @@ def test_public_functions_say_what_they_do() -> None:
     assert len(silent) <= 40, silent
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "htm_core" / "store").glob("*.sql")), ids=lambda p: p.name)
+STATEMENTS = [*(ROOT / "htm_core" / "store").glob("*.sql"), *(ROOT / "htm_core" / "store" / "foreign").glob("*.sql")]
+
+
+@pytest.mark.parametrize("file", sorted(STATEMENTS), ids=lambda p: p.name)
 def test_each_file_of_statements_names_them_once(file: Path) -> None:
     text = file.read_text()
     names = re.findall(r"^-- name: (\w+)", text, re.M)
-    assert len(names) == len(set(names)) == len(load(file.stem))
+    subject = file.relative_to(ROOT / "htm_core" / "store").with_suffix("")
+    assert len(names) == len(set(names)) == len(load(str(subject)))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
-from .app import app, main
+try:
+    from .app import app, main
+except KeyboardInterrupt:  # the import takes a moment too, and Ctrl-C means the same in it
+    raise SystemExit(130) from None
 
 __all__ = ["app", "main"]

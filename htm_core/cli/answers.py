@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from ..types import Recall
-from .rendering import hits_table, printable, recall_notes
+from .hits import print_hits
+from .rendering import printable, recall_notes
 
 BUDGET = 1_000  # tokens of working memory
 
@@ -25,6 +26,9 @@ def show_answer(to: Console, answered: AnsweredQuestion, *, marked: str | None =
     """Print a question and the memories recalled for it, with the `marked` words highlighted."""
     when = f"  ({answered.timeframe})" if answered.timeframe else ""
     to.print(printable(f"\n? {answered.question}{when}"), style="bold cyan")
-    to.print(hits_table(answered.recall, marked=marked) if answered.recall else "  Nothing was found.")
+    if answered.recall:
+        print_hits(to, answered.recall, marked=marked)
+    else:
+        to.print("  Nothing was found.")
     for note in recall_notes(answered.recall):
         to.print(printable(note), style="yellow")

@@ -10,14 +10,13 @@ import typer
 
 from .. import __version__
 from .commands import Commands
-from .exit_codes import INTERRUPTED, PIPE_CLOSED, end_interrupted, silence_stdout
+from .exit_codes import INTERRUPTED, PIPE_CLOSED, end, end_interrupted, silence_stdout
 
 app = typer.Typer(
     cls=Commands,
     name="htm",
     help="Memory that never forgets: a token-budgeted working memory in front of PostgreSQL + pgvector.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -51,7 +50,7 @@ def main() -> None:
     except SystemExit as ended:
         if ended.code == INTERRUPTED:
             end_interrupted()
-        raise
+        end(ended.code)
     except BrokenPipeError:
         silence_stdout()
         raise SystemExit(PIPE_CLOSED) from None

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from ..errors import NotFound
-from ..store import tenants
 from ..types import Context
 from .answers import BUDGET, AnsweredQuestion, show_answer
 from .exit_codes import NOTHING_FOUND
@@ -27,9 +26,7 @@ def ask(
 ) -> None:
     """Ask about what `htm demo` imported last, or what --robot heard, and show the context that a model would get."""
     common.warm_model()
-    with common.runtime().database.transaction(common.tenant) as connection:
-        robots = tenants.robot_names(connection)
-    robot = common.robot or next(iter(robots), None)
+    robot = common.robot or _last_active(common)
     if robot is None:
         raise NotFound("expected memories to search, but there are none yet; run htm demo first")
     with common.memory(robot=robot, budget=budget) as memory:
@@ -45,3 +42,10 @@ def ask(
             stdout_console().print(context_panel(context, budget=budget, longest=SHOWN, more=more))
     if not found:
         raise typer.Exit(NOTHING_FOUND)
+
+
+def _last_active(common: CommonOptions) -> str | None:
+    """The robot that was active last, of those that have heard anything: a command that only looks has a robot, too."""
+    with common.memory() as memory:
+        heard = [each for each in memory.robots() if each.mentions]
+    return max(heard, key=lambda each: each.active_at).name if heard else None

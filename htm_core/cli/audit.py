@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
 
@@ -9,8 +10,9 @@ import typer
 
 from ..types import AuditEntry, AuditReport
 from .json_output import print_json
+from .listing import Column, show_rows
 from .options import CommonOptions
-from .rendering import local_time, make_table, printable, stderr_console, stdout_console
+from .rendering import local_time, printable, stderr_console, stdout_console
 
 
 class AuditAction(StrEnum):
@@ -18,6 +20,22 @@ class AuditAction(StrEnum):
 
     list = "list"
     verify = "verify"
+
+
+ENTRIES: Sequence[Column[AuditEntry]] = (
+    Column(name="at", value=lambda each: each.at, shown=lambda each: local_time(each.at)),
+    Column(name="kind", value=lambda each: each.kind),
+    Column(name="robot", value=lambda each: each.robot, shown=lambda each: printable(each.robot, longest=16)),
+    Column(
+        name="rows", value=lambda each: sum(each.counts.values()),
+        shown=lambda each: f"{sum(each.counts.values()):,}", right=True,
+    ),
+    Column(name="digest", value=lambda each: each.digest, shown=lambda each: each.digest[:16]),
+    Column(
+        name="about", value=lambda each: each.about,
+        shown=lambda each: ", ".join(f"{what} {digest[:12]}" for what, digest in each.about.items()),
+    ),
+)  # fmt: skip
 
 
 def audit(
@@ -67,21 +85,6 @@ def _tell(common: CommonOptions, report: AuditReport) -> None:
 
 
 def _show(common: CommonOptions, found: list[AuditEntry]) -> None:
-    if common.json:
-        print_json(found)
-        return
-    if not found:
+    show_rows(common, found, ENTRIES)
+    if not found and not common.json:
         stderr_console().print("There are no such entries.")
-        return
-    made = make_table("at", "kind", "robot", "about", "rows", "digest", right=("rows",))
-    for each in found:
-        about = ", ".join(f"{what} {digest[:12]}" for what, digest in each.about.items())
-        made.add_row(
-            local_time(each.at),
-            each.kind,
-            printable(each.robot),
-            about,
-            f"{sum(each.counts.values()):,}",
-            each.digest[:16],
-        )
-    stdout_console().print(made)

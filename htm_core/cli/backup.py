@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from rich.progress import TaskID
 from ..errors import InvalidInput
 from ..memory import Memory
 from ..operations.backup import BackedUp, is_backup
+from .exporting import ExportFormat, export_mentions, written_whole
 from .json_output import print_json
 from .options import CommonOptions
 from .rendering import make_table, progress_bar, stdout_console
@@ -22,9 +22,16 @@ from .setup import ensure_weights
 
 
 def export(
-    common: CommonOptions, file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write; - is stdout.")]
+    common: CommonOptions,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write; - is stdout.")],
+    format: Annotated[
+        ExportFormat, typer.Option("--format", help="A backup of everything, or what was said for other programs.")
+    ] = ExportFormat.backup,
 ) -> None:
-    """Write all memories and working memories of the tenant as JSON lines; htm import reads them back."""
+    """Write all memories and working memories of the tenant as a backup, or what was said as JSON lines, Markdown or Parquet."""
+    if format is not ExportFormat.backup:
+        export_mentions(common, file, format=format)
+        return
     with common.memory() as memory:
         if str(file) == "-":
             memory.backup.write(sys.stdout)
@@ -63,20 +70,11 @@ def read_backup(common: CommonOptions, file: Path, *, wait: bool, then: Callable
 
 def _write(memory: Memory, file: Path) -> BackedUp:
     """Write a draft beside the file and rename it when it is complete; only the owner can read it."""
-    draft = file.with_name(f".{file.name}.{os.getpid()}.draft")
-    try:
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(handle, "w", encoding="utf-8") as target, progress_bar() as progress:
-            task: TaskID = progress.add_task("Writing", total=None)
-            done = memory.backup.write(target, progress=lambda count: progress.update(task, completed=count))
-            target.flush()
-            os.fsync(target.fileno())
-        draft.replace(file)
-    except OSError as error:
-        raise InvalidInput(f"expected a file that can be written, got {file}: {error.strerror or error}") from None
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()
+    with written_whole(file) as draft, draft.open("w", encoding="utf-8") as target, progress_bar() as progress:
+        task: TaskID = progress.add_task("Writing", total=None)
+        done = memory.backup.write(target, progress=lambda count: progress.update(task, completed=count))
+        target.flush()
+        os.fsync(target.fileno())
     return done
 
 

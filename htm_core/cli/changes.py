@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
-from ..types import Supersession
+from ..types import Supersession, SupersessionChange
 from .ids import change_id, memory_id, short
-from .json_output import print_json
+from .listing import Column, show_rows
 from .options import CommonOptions
-from .rendering import local_time, make_table, printable, stderr_console, stdout_console
+from .rendering import local_time, printable, stderr_console
 
 
 class ChangeAction(StrEnum):
@@ -21,6 +23,33 @@ class ChangeAction(StrEnum):
     undo = "undo"
     confirm = "confirm"
     audit = "audit"
+
+
+def _both(each: Supersession) -> Text:
+    """What holds now, what held before, and why."""
+    return Text.assemble(
+        printable(each.newer.content), ("\nformerly: ", "dim"), printable(each.older.content),
+        (f"\n{printable(each.reason)}", "dim"),
+    )  # fmt: skip
+
+
+CHANGES: Sequence[Column[Supersession]] = (
+    Column(name="id", value=lambda each: each.id, shown=lambda each: short(each.id)),
+    Column(name="what", value=lambda each: each.relation),
+    Column(name="sure", value=lambda each: each.confidence, shown=lambda each: f"{each.confidence:.2f}", right=True),
+    Column(name="state", value=lambda each: each.state),
+    Column(name="at", value=lambda each: each.at, exact=True),
+    Column(name="now", value=lambda each: each.newer.content, exact=True),
+    Column(name="formerly", value=lambda each: each.older.content, exact=True),
+    Column(name="why", value=lambda each: each.reason, exact=True),
+    Column(name="now, and formerly", shown=_both),
+)
+AUDITED: Sequence[Column[SupersessionChange]] = (
+    Column(name="when", value=lambda row: row.at, shown=lambda row: local_time(row.at)),
+    Column(name="what", value=lambda row: row.action),
+    Column(name="by", value=lambda row: row.by),
+    Column(name="why", value=lambda row: row.reason),
+)
 
 
 def changes(
@@ -48,35 +77,13 @@ def changes(
             about = None if id is None else memory_id(memory, id)
             _show(common, memory.changes.list(about, min_confidence=min_confidence, limit=limit))
         elif act is ChangeAction.audit:
-            rows = memory.changes.audit(change_id(memory, id or ""))
-            if common.json:
-                print_json(rows)
-            else:
-                made = make_table("when", "what", "by", "why")
-                for row in rows:
-                    made.add_row(local_time(row.at), row.action, printable(row.by), printable(row.reason))
-                stdout_console().print(made)
+            show_rows(common, memory.changes.audit(change_id(memory, id or "")), AUDITED)
         else:
             verb = memory.changes.undo if act is ChangeAction.undo else memory.changes.confirm
             _show(common, [verb(change_id(memory, id or ""), reason=reason)])
 
 
 def _show(common: CommonOptions, found: list[Supersession]) -> None:
-    if common.json:
-        print_json(found)
-        return
-    if not found:
+    show_rows(common, found, CHANGES)
+    if not found and not common.json:
         stderr_console().print("Nothing was replaced or contradicted.")
-        return
-    made = make_table("id", "now", "formerly", "what", "sure", "state", "why", right=("sure",))
-    for each in found:
-        made.add_row(
-            short(each.id),
-            printable(each.newer.content),
-            printable(each.older.content),
-            each.relation,
-            f"{each.confidence:.2f}",
-            each.state,
-            printable(each.reason),
-        )
-    stdout_console().print(made)

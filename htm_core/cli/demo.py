@@ -19,8 +19,9 @@ from ..samples import Question, conversation, questions
 from ..settings import home
 from ..types import Context, Eviction, Recall, Stats
 from .answers import BUDGET, AnsweredQuestion, show_answer
+from .import_report import ImportedTranscript
 from .import_sources import Source, source_of
-from .importing import Format, ImportedTranscript, import_source, wait_for_vectors
+from .importing import Format, import_source, wait_for_vectors
 from .json_output import print_json
 from .options import CommonOptions
 from .rendering import (

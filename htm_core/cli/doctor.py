@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import typer
+from rich.text import Text
 
 from ..errors import HTMError
 from ..models.embedders import MINILM, MINILM_INT8
@@ -14,11 +15,21 @@ from ..settings import home
 from ..store.doctor import examine
 from ..store.findings import MIN_FREE, Finding, free_space
 from .exit_codes import FAILED
-from .json_output import print_json
+from .listing import Column, show_rows
 from .options import CommonOptions, make_embedder
-from .rendering import make_table, printable, stderr_console, stdout_console
+from .rendering import printable, stderr_console, stdout_console
 
 STYLES = {"well": "green", "note": "yellow", "wrong": "bold red"}
+
+
+FINDINGS: Sequence[Column[Finding]] = (
+    Column(name="what", value=lambda each: each.about),
+    Column(
+        name="state", value=lambda each: each.state, shown=lambda each: Text(each.state, style=STYLES[each.state])
+    ),
+    Column(name="how it stands", value=lambda each: each.says),
+    Column(name="mend", value=lambda each: each.mend, exact=True),
+)  # fmt: skip
 
 
 def doctor(common: CommonOptions) -> None:
@@ -27,20 +38,15 @@ def doctor(common: CommonOptions) -> None:
         found = [*_guarded("database", lambda: _database(common)), *_guarded("embedder", lambda: _embedder(common))]
         found += [_tokenizer(), _disk()]
     wrong = sum(finding.state == "wrong" for finding in found)
-    if common.json:
-        print_json({"ok": not wrong, "findings": found})
-    else:
-        show(found)
+    show_rows(common, found, FINDINGS, document={"ok": not wrong, "findings": found})
+    if not (common.json or common.csv):
+        show_commands(found)
     if wrong:
         raise typer.Exit(FAILED)
 
 
-def show(found: list[Finding]) -> None:
-    """Print the findings as a table, with the commands that fix them below."""
-    made = make_table("what", "state", "how it stands")
-    for finding in found:
-        made.add_row(finding.about, f"[{STYLES[finding.state]}]{finding.state}[/]", printable(finding.says))
-    stdout_console().print(made)
+def show_commands(found: list[Finding]) -> None:
+    """Print the commands that fix what was found."""
     for finding in found:
         if finding.mend:
             stdout_console().print(

@@ -18,7 +18,7 @@ MISUSED = 2
 NOTHING_FOUND = 3
 INTERRUPTED = 130  # what shells use for SIGINT
 PIPE_CLOSED = 141  # and for SIGPIPE
-SECONDS_TO_END = 1.0  # for what still runs when it is interrupted
+SECONDS_TO_END = 0.7  # for what still runs when it is interrupted
 
 
 @contextlib.contextmanager
@@ -51,11 +51,29 @@ def print_error(message: str) -> None:
     typer.echo(f"htm: {message}", err=True)
 
 
-def end_interrupted() -> NoReturn:
-    """End the process after Ctrl-C, within about a second.
+def end(code: str | int | None) -> NoReturn:
+    """End the process with an exit code, after what it still has open is closed. Ctrl-C meanwhile ends it as at any other time."""
+    try:
+        if "htm_core.runtime.process" in sys.modules:
+            _shut_down()
+            sys.stdout.flush()
+            sys.stderr.flush()
+            if isinstance(code, int | None) and any(map(_is_at_work, threading.enumerate())):
+                os._exit(code or 0)  # a model is in native code, around which the interpreter cannot be taken down
+    except KeyboardInterrupt:
+        end_interrupted()
+    raise SystemExit(code)
 
-    A model may be in the middle of a batch, which takes seconds and which Python cannot stop, nor end the process around it.
-    What it was working on is a job, which somebody does once its lease is over.
+
+def _is_at_work(thread: threading.Thread) -> bool:
+    return thread.name.startswith("htm-worker-")
+
+
+def end_interrupted() -> NoReturn:
+    """End the process after Ctrl-C, within a second.
+
+    The embedded model ends after a part of a batch. Another one may be in the middle of a call that takes seconds, which Python
+    cannot stop, nor end the process around it. What it was working on is a job, which somebody does once its lease is over.
     """
     try:
         ending = threading.Thread(target=_shut_down, daemon=True)

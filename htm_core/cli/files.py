@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ..operations.files import Loaded
+from ..operations.files import File, Loaded
 from .exit_codes import FAILED, NOTHING_FOUND
 from .forget import done
 from .importing import wait_for_vectors
-from .json_output import print_json
+from .listing import Column, show_rows
 from .memories import Tags, report_pending_vectors
 from .options import CommonOptions, json_object, split_values
-from .rendering import local_time, make_table, printable, progress_bar, stdout_console
+from .rendering import local_time, printable, progress_bar
 from .setup import ensure_weights
 
 Place = Annotated[Path, typer.Argument(metavar="PATH", help="A file, or a folder with everything below it.")]
+
+
+FILES: Sequence[Column[File]] = (
+    Column(name="loaded", value=lambda each: each.loaded_at, shown=lambda each: local_time(each.loaded_at)),
+    Column(name="chunks", value=lambda each: each.chunks, shown=lambda each: f"{each.chunks:,}", right=True),
+    Column(name="bytes", value=lambda each: each.size, shown=lambda each: f"{each.size:,}", right=True),
+    Column(name="file", value=lambda each: each.path),
+)
+LOADED: Sequence[Column[Loaded]] = (
+    Column(name="status", value=lambda each: each.status),
+    Column(name="chunks", value=lambda each: each.chunks, right=True),
+    Column(name="added", value=lambda each: each.added, right=True),
+    Column(name="removed", value=lambda each: each.removed, right=True),
+    Column(
+        name="file", value=lambda each: each.path,
+        shown=lambda each: f"{each.path}: {each.error}" if each.error else each.path,
+    ),
+    Column(name="error", value=lambda each: each.error, exact=True),
+)  # fmt: skip
 
 
 def load(
@@ -71,24 +91,10 @@ def files(
     """Show the files that are loaded."""
     with common.memory() as memory:
         found = memory.files(path)
-    if common.json:
-        print_json({"files": found})
-    else:
-        made = make_table("loaded", "chunks", "bytes", "file", right=("chunks", "bytes"))
-        for each in found:
-            made.add_row(local_time(each.loaded_at), f"{each.chunks:,}", f"{each.size:,}", printable(each.path))
-        stdout_console().print(made)
+    show_rows(common, found, FILES, document={"files": found})
     if not found:
         raise typer.Exit(NOTHING_FOUND)
 
 
 def _report(common: CommonOptions, found: list[Loaded]) -> None:
-    if common.json:
-        print_json({"files": found})
-        return
-    figures = ("chunks", "added", "removed")
-    made = make_table("status", *figures, "file", right=figures)
-    for each in found:
-        said = printable(f"{each.path}: {each.error}" if each.error else each.path)
-        made.add_row(each.status, *(f"{getattr(each, name):,}" for name in figures), said)
-    stdout_console().print(made)
+    show_rows(common, found, LOADED, document={"files": found})

@@ -6,13 +6,14 @@ import io
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import IO
 
 from ..errors import InvalidInput
-from ..operations.folders import Folder
+from ..operations.folders import Folder, Parts
+from ..rules.transcripts import mem0
 from ..rules.transcripts.looks_like import UNDERSTOOD, refusal
 from ..rules.transcripts.read import (
     LINE_READERS,
@@ -26,13 +27,14 @@ from ..rules.transcripts.read import (
 )
 from ..rules.transcripts.turns import NOT_UNDERSTOOD, Omissions, Skip, not_understood
 from ..types import Draft
+from . import mempalace
 from .archives import CONVERSATIONS, Archive, is_archive
+from .import_tables import NO_TABLE_OPTIONS, OnSkip, Opened, Part, TableOptions, csv_part, table_part
+from .mempalace import database_of, drawers_part, identity_of, place_of
 
 LONG_FILE = 64 << 20  # bytes, beyond which a file is read part by part instead of at once
 TITLES = 5  # that are kept of a source for its report
 FOLDER_PATTERN = ("**", "*")
-
-OnSkip = Callable[[Skip], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,33 +53,37 @@ class Source:
     reasons: dict[str, int] = field(default_factory=dict)
     examples: tuple[Skip, ...] = ()
     drafts: Callable[[], Iterator[Draft]]
+    place_of: Callable[[Draft], tuple[str, str]] | None = None  # the room and the drawer of what belongs into a palace
+    identity: str | None = None
 
 
-Opened = tuple[str, Iterator[Draft]]
-Part = Callable[[OnSkip], Opened]  # opens one stream of a source: its format, and its turns from the beginning
-
-
-def source_of(path: Path, *, format: str) -> Source:
+def source_of(path: Path, *, format: str, table: TableOptions = NO_TABLE_OPTIONS, user: str | None = None) -> Source:
     """Read a file, an archive or a folder to its end first, so that nothing is remembered of a broken one.
 
     Raises `InvalidInput` for what cannot be read, is empty, or is nothing that is understood.
     """
     name = "stdin" if str(path) == "-" else path.name or str(path.resolve())
     try:
+        if path.is_dir() and (database := database_of(path)) and format in ("auto", mempalace.FORMAT):
+            found = source(name, [drawers_part(database, name=name, zone=table.zone)])
+            return replace(found, place_of=place_of, identity=identity_of(path))
         if path.is_dir():
             return source(name, _folder_parts(path, format))
         if str(path) == "-" or not path.is_file():  # a pipe can be read only once
             content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+            if format == "csv":
+                return source(name, [csv_part(lambda: io.BytesIO(content), name=name, options=table)])
             if is_archive(content[:4]):
                 return source(name, _archive_parts(io.BytesIO(content), name, format))
             return source(name, [_kept_part(content, name=name, format=format)])
         with path.open("rb") as file:
-            archive = is_archive(file.read(4))
-        if archive:
-            return source(name, _archive_parts(path, name, format))
-        if part := _long_part(path, name=name, format=format):
+            head = file.read(16)
+        if part := table_part(path, head, name=name, format=format, options=table):
             return source(name, [part])
-        return source(name, [_kept_part(path.read_bytes(), name=name, format=format)])
+        if is_archive(head):
+            return source(name, _archive_parts(path, name, format))
+        part = _long_part(path, name=name, format=format) or _kept_part(path.read_bytes(), name=name, format=format)
+        return source(name, [partial(_of_user, part, user) if user else part])
     except OSError as error:
         raise InvalidInput(f"expected a transcript to read, got {path}: {error.strerror or error}") from None
 
@@ -109,6 +115,20 @@ def source(name: str, parts: Sequence[Part]) -> Source:
         examples=tuple(left_out.examples),
         drafts=lambda: (draft for part in parts for draft in part(lambda _: None)[1]),
     )
+
+
+def _of_user(part: Part, user: str, skip: OnSkip) -> Opened:
+    """What an export of several users' memories has of one of them."""
+    format, found = part(skip)
+    return format, _only(found, user, skip) if format == mem0.FORMAT else found
+
+
+def _only(drafts: Iterator[Draft], user: str, skip: OnSkip) -> Iterator[Draft]:
+    for draft in drafts:
+        if (draft.metadata or {}).get("user_id") in (None, user):
+            yield draft
+        else:
+            skip(Skip("of another user"))
 
 
 def _kept_part(content: bytes, *, name: str, format: str) -> Part:
@@ -177,14 +197,22 @@ def _opened_member(file: Path | io.BytesIO, name: str, number: int, format: str,
 
 def _folder_parts(path: Path, format: str) -> list[Part]:
     """The transcripts of a folder: an unpacked export, or the sessions of Claude Code or Codex."""
+    found = transcripts_in(path)
+    if not found:
+        with Folder(path) as folder:
+            files = folder.files(FOLDER_PATTERN)
+        listed = ", ".join("/".join(parts)[:60] for parts in files[:5]) + (", …" if len(files) > 5 else "")
+        raise InvalidInput(refusal(path.name or str(path), f"a folder of other files ({listed or 'none'})"))
+    opened = _opened_list_of if CONVERSATIONS.fullmatch(found[0][-1]) else _opened_session
+    return [partial(opened, path.joinpath(*each), "/".join(each), format) for each in found]
+
+
+def transcripts_in(path: Path) -> list[Parts]:
+    """The files of a folder, and of those below it, that are an export's conversations, or else sessions."""
     with Folder(path) as folder:
         files = [parts for parts in folder.files(FOLDER_PATTERN) if not path.joinpath(*parts).is_symlink()]
-    if found := [parts for parts in files if CONVERSATIONS.fullmatch(parts[-1])]:
-        return [partial(_opened_list_of, path.joinpath(*each), "/".join(each), format) for each in found]
-    if found := [parts for parts in files if parts[-1].endswith(".jsonl")]:
-        return [partial(_opened_session, path.joinpath(*each), "/".join(each), format) for each in found]
-    listed = ", ".join("/".join(parts)[:60] for parts in files[:5]) + (", …" if len(files) > 5 else "")
-    raise InvalidInput(refusal(path.name or str(path), f"a folder of other files ({listed or 'none'})"))
+    found = [parts for parts in files if CONVERSATIONS.fullmatch(parts[-1])]
+    return found or [parts for parts in files if parts[-1].endswith(".jsonl")]
 
 
 def _opened_list_of(file: Path, name: str, format: str, skip: OnSkip) -> Opened:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import replace
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
@@ -13,20 +14,26 @@ from typing import Annotated
 import typer
 from rich.progress import Progress
 
-from ..errors import HTMError
+from ..errors import HTMError, InvalidInput
 from ..memory import Memory
+from ..operations.files import MARKDOWN
+from ..operations.folders import Folder
 from ..rules.identity import node_id
-from ..rules.transcripts.turns import Skip
+from ..rules.redaction.redactor import resolve_redactor
+from ..rules.redaction.values import redact_draft
+from ..rules.transcripts.turns import EXAMPLES, NOT_STORED, NOT_UNDERSTOOD, Skip
 from ..store import mentions
 from ..store.owner_claims import claim_of
 from ..types import Draft
 from .backup import is_backup_file, read_backup
-from .import_sources import Source, source_of
+from .import_report import ImportedTranscript, report_import
+from .import_sources import Source, source_of, transcripts_in
+from .import_tables import table_options
 from .importing_databases import Choice, CollectionName, DryRun, Kinds, Tables, imported_databases
-from .json_output import print_json
 from .memories import report_pending_vectors
+from .mempalace import database_of
 from .options import CommonOptions
-from .rendering import make_table, printable, progress_bar, stdout_console
+from .rendering import printable, progress_bar
 from .setup import ensure_weights
 
 BATCH = 100
@@ -43,28 +50,13 @@ class Format(StrEnum):
     codex = "codex"
     langchain = "langchain"
     llamaindex = "llamaindex"
+    mem0 = "mem0"
+    csv = "csv"
+    parquet = "parquet"
+    markdown = "markdown"
+    mempalace = "mempalace"
     text = "text"
     backup = "backup"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportedTranscript:
-    """The result for one transcript: turns that were new, changed, known already, and skipped for `reasons`.
-
-    `sessions` is how many conversations it has, `titles` are those of the first few, `examples` the first places of each reason.
-    """
-
-    name: str
-    format: str
-    turns: int
-    sessions: int = 0
-    titles: tuple[str, ...] = ()
-    imported: int = 0
-    changed: int = 0
-    known: int = 0
-    skipped: int = 0
-    reasons: dict[str, int] = field(default_factory=dict)
-    examples: tuple[Skip, ...] = ()
 
 
 def import_files(
@@ -76,40 +68,82 @@ def import_files(
         ),
     ],
     format: Annotated[Format, typer.Option("--format", help="Detected by default.")] = Format.auto,
+    column: Annotated[
+        list[str] | None,
+        typer.Option("--column", metavar="FIELD=COLUMN", help="Of a table: as text=Body; may be repeated."),
+    ] = None,
+    timezone: Annotated[
+        str | None,
+        typer.Option("--timezone", metavar="ZONE", help="Of a table's times without an offset, as Europe/Rome."),
+    ] = None,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the vectors, or leave them.")] = True,
     tables: Tables = None,
     kinds: Kinds = None,
     collection: CollectionName = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Import what was said elsewhere, a backup, or another package's database. Importing twice adds nothing."""
+    """Import what was said elsewhere (ChatGPT, Claude, Codex, …), a backup, or another package's database, and never twice."""
     chosen = Choice(tables=tables or (), kinds=kinds or (), collection=collection, dry_run=dry_run)
     if imported_databases(common, files, chosen, wait=wait, then=wait_for_vectors):
         return
     paths = list(map(Path, files))
     if format is Format.backup or (format is Format.auto and any(map(is_backup_file, paths))):
+        if dry_run:
+            raise typer.BadParameter("expected --dry-run without a backup, which is restored as a whole; leave it out")
         for file in paths:
             read_backup(common, file, wait=wait, then=wait_for_vectors)
         return
-    sources = [source_of(file, format=format.value) for file in paths]
-    if wait:
+    table = table_options(column, timezone)
+    if any(map(is_own_palace, paths)) and format is Format.auto:
+        raise InvalidInput(
+            "expected files of other programs, got a folder of htm palace export; read it with htm palace import"
+        )
+    folders = [file for file in paths if format is Format.markdown or (format is Format.auto and is_notes(file))]
+    with progress_bar() as progress:
+        progress.add_task("Reading", total=None)
+        sources = [
+            source_of(file, format=format.value, table=table, user=common.user) for file in paths if file not in folders
+        ]
+    if wait and not dry_run:
         ensure_weights(common)
-    with common.memory(works=wait) as memory:
+    with common.memory(works=wait and not dry_run) as memory:
         found = []
         with progress_bar() as progress:
             for source in sources:
-                found.append(import_source(memory, source, common=common, works=wait, batch=BATCH, progress=progress))
-        if wait:
+                found.append(
+                    import_source(
+                        memory,
+                        source,
+                        common=common,
+                        works=wait and not dry_run,
+                        batch=BATCH,
+                        progress=progress,
+                        dry_run=dry_run,
+                    )
+                )
+            found += [import_notes(memory, folder, progress=progress, dry_run=dry_run) for folder in folders]
+        if wait and not dry_run:
             wait_for_vectors(memory)
-        report(common, found)
-        report_pending_vectors(memory)
+        report_import(common, found, dry_run=dry_run)
+        if not dry_run:
+            report_pending_vectors(memory)
 
 
 def import_source(
-    memory: Memory, source: Source, *, common: CommonOptions, works: bool, batch: int, progress: Progress
+    memory: Memory,
+    source: Source,
+    *,
+    common: CommonOptions,
+    works: bool,
+    batch: int,
+    progress: Progress,
+    dry_run: bool = False,
 ) -> ImportedTranscript:
-    """Remember the turns that are not known yet, in batches; after an interruption the next import continues there."""
-    task = progress.add_task(f"Importing {source.name}", total=source.turns)
+    """Remember the turns that are not known yet, in batches; after an interruption the next import continues there.
+
+    With `dry_run` they are only counted.
+    """
+    task = progress.add_task(f"Importing {printable(source.name, longest=30).plain}", total=source.turns)
     result = ImportedTranscript(
         name=source.name, format=source.format, turns=source.turns, reasons=source.reasons,
         skipped=sum(source.reasons.values()), sessions=source.sessions, titles=source.titles, examples=source.examples,
@@ -117,8 +151,14 @@ def import_source(
     turns = source.drafts()
     while some := list(islice(turns, batch)):
         new, changed = new_and_changed(some, common=common, works=works)
-        memory.remember_many([*new, *changed])
         known = len(some) - len(new) - len(changed)
+        refused = [] if dry_run else _remember_batch(memory, source, new, changed)
+        if refused:
+            new = [draft for draft in new if not any(draft is each for each, _ in refused)]
+            changed = [draft for draft in changed if not any(draft is each for each, _ in refused)]
+            result = result.without(
+                [Skip(NOT_STORED, f"{draft.session}, {draft.id}", str(error)) for draft, error in refused]
+            )
         result = replace(
             result,
             imported=result.imported + len(new),
@@ -127,18 +167,97 @@ def import_source(
         )
         progress.advance(task, len(some))
     progress.remove_task(task)
+    if source.identity and not dry_run:
+        from ..palace import Palace  # few imports need it, and what else uses this module should not import it
+
+        palace = Palace(memory)
+        if palace.identity() is None:
+            palace.identify(source.identity)
     return result
 
 
+def _remember_batch(
+    memory: Memory, source: Source, new: Sequence[Draft], changed: Sequence[Draft]
+) -> list[tuple[Draft, InvalidInput]]:
+    """Remember turns; gives those that cannot be stored, such as a text that is too long, which keep up no others."""
+    with suppress(InvalidInput):  # then one by one, to find out which
+        _remember(memory, source, new, changed)
+        return []
+    refused: list[tuple[Draft, InvalidInput]] = []
+    for draft in (*new, *changed):
+        is_new = any(draft is each for each in new)
+        try:
+            _remember(memory, source, [draft] if is_new else [], [] if is_new else [draft])
+        except InvalidInput as error:
+            refused.append((draft, error))
+    if len(refused) == len(new) + len(changed):
+        raise refused[0][1]
+    return refused
+
+
+def _remember(memory: Memory, source: Source, new: Sequence[Draft], changed: Sequence[Draft]) -> None:
+    """Remember turns; what belongs into a palace is filed there, and what was filed before keeps its place."""
+    if source.place_of is None:
+        memory.remember_many([*new, *changed])
+        return
+    from ..palace import Palace
+
+    drawers: dict[tuple[str, str], list[Draft]] = {}
+    for draft in new:
+        drawers.setdefault(source.place_of(draft), []).append(draft)
+    for (room, drawer), texts in drawers.items():
+        Palace(memory).file_many(texts, room=room, drawer=drawer)
+    memory.remember_many(changed)
+
+
+def is_own_palace(path: Path) -> bool:
+    """Whether a path is a folder that `htm palace export` wrote."""
+    return path.is_dir() and (path / "palace.yaml").is_file() and (path / "rooms").is_dir()
+
+
+def is_notes(path: Path) -> bool:
+    """Whether a path is a folder of Markdown files, such as a vault of Obsidian, or one such file."""
+    if path.suffix.lower() in MARKDOWN:
+        return path.is_file()
+    return (
+        path.is_dir()
+        and database_of(path) is None
+        and not transcripts_in(path)
+        and any(each.is_file() for each in path.rglob("[!.]*.md"))
+    )
+
+
+def import_notes(memory: Memory, path: Path, *, progress: Progress, dry_run: bool) -> ImportedTranscript:
+    """Load a folder of Markdown files as `Memory.load` does: run again, it follows what has changed on the disk."""
+    if dry_run:
+        with Folder(path.parent if path.is_file() else path) as folder:
+            files = [(path.name,)] if path.is_file() else folder.files(("**", "*.md"))
+        return ImportedTranscript(name=path.name, format="markdown", turns=len(files), sessions=len(files))
+    task = progress.add_task(f"Importing {printable(path.name, longest=30).plain}", total=None)
+    done = memory.load(path, progress=lambda _, total: progress.update(task, advance=1, total=total))
+    progress.remove_task(task)
+    failed = [Skip(NOT_UNDERSTOOD, each.path, each.error or "") for each in done if each.status == "failed"]
+    if failed and len(failed) == len(done):
+        raise InvalidInput(f"{failed[0].where}: nothing was understood: {failed[0].detail}")
+    return ImportedTranscript(
+        name=path.name, format="markdown", turns=sum(each.chunks for each in done), sessions=len(done),
+        imported=sum(each.added for each in done), known=sum(each.status == "known" for each in done),
+        skipped=len(failed), reasons={NOT_UNDERSTOOD: len(failed)} if failed else {}, examples=tuple(failed[:EXAMPLES]),
+    )  # fmt: skip
+
+
 def new_and_changed(drafts: Sequence[Draft], *, common: CommonOptions, works: bool) -> tuple[list[Draft], list[Draft]]:
-    """The drafts with new ids, and those with a known id and another text."""
+    """The drafts with new ids, and those with a known id and another text, as it would be stored."""
+    redactor = resolve_redactor(common.settings(works=works).redactor)
     owner = common.user or ""
     ids = [(draft.session or "", draft.id or "") for draft in drafts]
     with common.runtime(works=works).database.transaction(common.tenant, claim=claim_of(owner)) as connection:
         known = mentions.nodes_of_ids(connection, ids, owner=owner)
     new = [draft for draft, id in zip(drafts, ids, strict=True) if id not in known]
     changed = [
-        draft for draft, id in zip(drafts, ids, strict=True) if id in known and _differs(draft, owner, known[id])
+        draft
+        for draft, id in zip(drafts, ids, strict=True)
+        if id in known and _differs(redact_draft(draft, redactor), owner, known[id])
     ]
     return new, changed
 
@@ -167,17 +286,3 @@ def _flush(memory: Memory, outcome: list[bool]) -> None:
         outcome.append(memory.flush())
     except HTMError:  # the next call gets the same error and reports it
         outcome.append(False)
-
-
-def report(common: CommonOptions, found: Sequence[ImportedTranscript]) -> None:
-    """Print the result for each transcript, and why turns were skipped."""
-    if common.json:
-        print_json({"files": found})
-        return
-    figures = ("turns", "imported", "changed", "known", "skipped")
-    made = make_table("file", "format", *figures, "skipped because", right=figures)
-    for each in found:
-        why = ", ".join(f"{reason} ({count:,})" for reason, count in each.reasons.items())
-        counts = (f"{getattr(each, name):,}" for name in figures)
-        made.add_row(printable(each.name), each.format, *counts, printable(why))
-    stdout_console().print(made)

@@ -12,10 +12,11 @@ from pydantic import SecretStr
 from ..errors import InvalidInput
 from ..memory import Memory
 from ..models.embedders import CheckedEmbedder
-from ..store.foreign.database import is_address
+from ..store.foreign.database import is_address, open_foreign
 from .json_output import print_json
 from .options import CommonOptions, make_embedder
 from .rendering import key_value_table, printable, progress_bar, stderr_console, stdout_console
+from .setup import ensure_weights
 
 Tables = Annotated[
     list[str] | None, typer.Option("--table", show_default="all that are known", help="Of a database: only this table.")
@@ -26,9 +27,7 @@ Kinds = Annotated[
 CollectionName = Annotated[
     str | None, typer.Option("--collection", show_default="the table's name", help="Where a table of documents goes.")
 ]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Of a database: say what would be imported, and write nothing.")
-]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be imported, and write nothing.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +51,9 @@ def imported_databases(
     """Import the databases among what `htm import` was given; False when there are none. With `wait`, `then` waits for vectors."""
     addresses = [SecretStr(each) for each in sources if is_address(each)]
     if not addresses:
-        if choice.tables or choice.kinds or choice.collection or choice.dry_run:
+        if choice.tables or choice.kinds or choice.collection:
             raise InvalidInput(
-                "expected the address of a database with --table, --kind, --collection and --dry-run, got files; write "
+                "expected the address of a database with --table, --kind and --collection, got files; write "
                 "htm import postgresql://USER@HOST/DATABASE"
             )
         return False
@@ -69,26 +68,32 @@ def _import(
     common: CommonOptions, address: SecretStr, choice: Choice, *, wait: bool, then: Callable[[Memory], object]
 ) -> None:
     from ..importers import import_database  # files need none of it
+    from ..importers.run import recognised
 
     embedder = _embedder(common.embedder)
     # A model that only a program can give: its name is what vectors are stored under.
     own = replace(common, embedder=None) if isinstance(embedder, str) else common
     works = wait and not choice.dry_run
+    with open_foreign(address) as database:  # what is wrong with it is said before weights are downloaded
+        parts = [part for _, part in recognised(database, tables=choice.tables, kinds=choice.kinds)]
+    speaks = any(part.destination in ("log", "memories") for part in parts)  # and is embedded then
+    if works and speaks:
+        ensure_weights(own)
     with own.memory(works=works) as memory:
         with progress_bar() as progress:
             tasks = {}
 
-            def show(table: str, done: int, total: int) -> None:
+            def show(table: str, done: int, total: int | None) -> None:
                 """One bar for each table."""
                 if table not in tasks:
                     tasks[table] = progress.add_task(f"Importing {table}", total=total)
-                progress.update(tasks[table], completed=done)
+                progress.update(tasks[table], total=total, completed=done)  # one table may have several collections
 
             done = import_database(
                 memory, address, tables=choice.tables, kinds=choice.kinds, collection=choice.collection,
                 embedder=embedder, dry_run=choice.dry_run, progress=show,
             )  # fmt: skip
-        if works and memory.stats().pending_jobs:
+        if works and speaks:
             then(memory)
     if common.json:
         print_json(done)

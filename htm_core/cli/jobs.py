@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
 
@@ -10,8 +11,9 @@ import typer
 from ..types import Job
 from .ids import job_ids, short
 from .json_output import print_json
+from .listing import Column, show_rows
 from .options import CommonOptions
-from .rendering import local_time, make_table, printable, stderr_console, stdout_console
+from .rendering import local_time, stderr_console, stdout_console
 
 
 class JobAction(StrEnum):
@@ -34,6 +36,22 @@ class Kind(StrEnum):
     merge = "merge"
     summarize = "summarize"
     words = "count"  # the name `count` is taken by str.count
+
+
+JOBS: Sequence[Column[Job]] = (
+    Column(name="id", value=lambda job: job.id, shown=lambda job: short(job.id)),
+    Column(name="kind", value=lambda job: job.kind),
+    Column(name="state", value=lambda job: job.state),
+    Column(name="tries", value=lambda job: job.attempts, right=True),
+    Column(name="since", value=lambda job: job.created_at, shown=lambda job: local_time(job.created_at)),
+    Column(name="model", value=lambda job: job.model, exact=True),
+    Column(name="node", value=lambda job: job.node_id, exact=True),
+    Column(name="error", value=lambda job: job.error, exact=True),
+    Column(
+        name="by, and what went wrong",
+        shown=lambda job: "\n".join(part for part in (job.model, job.error) if part),
+    ),
+)  # fmt: skip
 
 
 def jobs(
@@ -70,16 +88,6 @@ def jobs(
 
 
 def _show(common: CommonOptions, found: list[Job]) -> None:
-    if common.json:
-        print_json(found)
-        return
-    if not found:
+    show_rows(common, found, JOBS)
+    if not found and not common.json:
         stderr_console().print("No jobs are pending.")
-        return
-    made = make_table("id", "kind", "state", "tries", "since", "what went wrong", right=("tries",))
-    for job in found:
-        what = f"{job.kind} {job.model}".strip()
-        made.add_row(
-            short(job.id), what, job.state, str(job.attempts), local_time(job.created_at), printable(job.error or "")
-        )
-    stdout_console().print(made)

@@ -17,18 +17,18 @@ from ..integration.contents import titles_of
 from ..memory import Memory
 from ..rules.transcripts.turns import iso_time
 from ..rules.trust import check_source
-from ..types import Draft
+from ..types import Draft, Mention
 from .exit_codes import NOTHING_FOUND
 from .forget import lifetime
+from .hits import HITS
 from .ids import mention_id, short
 from .json_output import print_json
+from .listing import Column, show_rows
 from .options import AsOf, CommonOptions, Timeframe, json_object, split_values
 from .rendering import (
     context_panel,
-    hits_table,
     key_value_table,
     local_time,
-    make_table,
     printable,
     recall_notes,
     speaker,
@@ -152,11 +152,8 @@ def recall(
             valid_at=iso_time(valid_at, where="--valid-at"),
             sources=None if sources is None else [check_source(each) for each in sources], min_trust=min_trust,
         )  # fmt: skip
-    if common.json:
-        print_json(found)
-    elif found:
-        stdout_console().print(hits_table(found))
-    if not common.json and explain:
+    show_rows(common, found.hits, HITS, document=found)
+    if explain and not (common.json or common.csv):
         stdout_console().print(timings_line(found), style="dim")
     for note in () if common.json else recall_notes(found):
         stderr_console().print(printable(note), style="yellow")
@@ -220,19 +217,32 @@ def timeline(
             before=mention_id(memory, before), after=mention_id(memory, after), as_of=iso_time(as_of, where="--as-of"),
         )  # fmt: skip
         names = {} if common.json else session_names(memory, [each.session for each in said])
-    if common.json:
-        print_json(said)
-    elif said:
-        made = make_table("id", "who and when", "session", "what")
-        for mention in said:
-            who = Text.assemble(printable(speaker(mention), longest=16), "\n", (local_time(mention.at), "dim"))
-            made.add_row(
-                short(mention.node_id), who, printable(names.get(mention.session or "", ""), longest=20),
-                printable(mention.content),
-            )  # fmt: skip
-        stdout_console().print(made)
+    show_rows(common, said, _said_columns(names))
     if not said:
         end_empty("Nothing was said.")
+
+
+def _said_columns(names: Mapping[str, str]) -> list[Column[Mention]]:
+    """The columns of a timeline; `names` are what its sessions are called."""
+    return [
+        Column(name="id", value=lambda each: each.node_id, shown=lambda each: short(each.node_id)),
+        Column(name="mention", value=lambda each: each.id, exact=True),
+        Column(
+            name="who and when",
+            shown=lambda each: Text.assemble(
+                printable(speaker(each), longest=16), "\n", (local_time(each.at), "dim")
+            ),
+        ),
+        Column(name="at", value=lambda each: each.at, exact=True),
+        Column(name="role", value=lambda each: each.role, exact=True),
+        Column(name="name", value=lambda each: each.name, exact=True),
+        Column(name="robot", value=lambda each: each.robot, exact=True),
+        Column(
+            name="session", value=lambda each: each.session,
+            shown=lambda each: printable(names.get(each.session or "", ""), longest=20),
+        ),
+        Column(name="what", value=lambda each: each.content),
+    ]  # fmt: skip
 
 
 def session_names(memory: Memory, sessions: Sequence[str | None]) -> dict[str, str]:

@@ -7,7 +7,7 @@ import json as json_module
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Concatenate, Literal, ParamSpec
 
 import typer
@@ -57,6 +57,8 @@ AsOf = Annotated[
     str | None, typer.Option("--as-of", metavar="TIME", help="What was known then, in ISO 8601 with an offset.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON document on stdout.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Answer with CSV for spreadsheets.")]
+AsTable = Annotated[bool, typer.Option("--table", help="Answer with a table, the default.")]
 Debug = Annotated[bool, typer.Option("--debug", envvar="HTM_DEBUG", help="Show the traceback of an error.")]
 
 
@@ -77,6 +79,7 @@ class CommonOptions:
     embedder: str | None = None
     migrate_url: SecretStr | None = None
     json: bool = False
+    csv: bool = False
     debug: bool = False
 
     def memory(
@@ -183,22 +186,27 @@ def machine_options(*, json: Json = False, debug: Debug = False) -> CommonOption
 
 
 def with_options(
-    options: Callable[..., CommonOptions], *, tenant: str | None = None
+    options: Callable[..., CommonOptions], *, tenant: str | None = None, lists: bool = False
 ) -> Callable[[Callable[Concatenate[CommonOptions, P], None]], Callable[..., None]]:
     """Add shared options to a command, which gets their values as its first argument.
 
-    `tenant` replaces the default of --tenant. Errors of the command are printed and become an exit code. Typer reads
-    the parameters from the signature, so the signature is put together here and not written a dozen times.
+    `tenant` replaces the default of --tenant. One that `lists` something has --csv and --table beside --json. Errors of the
+    command are printed and become an exit code. Typer reads the parameters from the signature, so the signature is put together
+    here and not written a dozen times.
     """
 
     def decorate(command: Callable[Concatenate[CommonOptions, P], None]) -> Callable[..., None]:
         own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
         common = [_defaulting(each, tenant) for each in inspect.signature(options, eval_str=True).parameters.values()]
         names = {each.name for each in common}
+        if lists:
+            at = next(at for at, each in enumerate(common) if each.name == "json") + 1
+            common[at:at] = inspect.signature(_forms, eval_str=True).parameters.values()
 
         def run(**given: Any) -> None:  # the parsed options by name: those of the command and the shared ones
             common = options(**{name: value for name, value in given.items() if name in names})
             with reported_errors(debug=common.debug):
+                common = _in_form(common, csv=given.pop("csv", False), table=given.pop("table", False))
                 command(common, **{name: value for name, value in given.items() if name not in names})  # type: ignore[call-arg]
 
         parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*own, *common)]
@@ -208,6 +216,16 @@ def with_options(
         return run
 
     return decorate
+
+
+def _forms(*, csv: Csv = False, table: AsTable = False) -> None:
+    """The options of a list besides --json."""
+
+
+def _in_form(common: CommonOptions, *, csv: bool, table: bool) -> CommonOptions:
+    if common.json + csv + table > 1:
+        raise InvalidInput("expected one of --json, --csv and --table, got more of them; leave out all but one")
+    return replace(common, csv=csv)
 
 
 def _defaulting(parameter: inspect.Parameter, tenant: str | None) -> inspect.Parameter:

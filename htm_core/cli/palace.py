@@ -9,12 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
+from ..errors import InvalidInput
 from ..palace import Consultation, Decision, Enforcer, Grounding, Palace, Placed, PromotionConflict
 from ..palace.enforcer import THRESHOLD
+from .ids import short
 from .json_output import print_json
+from .listing import Column, show_rows
 from .memories import end_empty
 from .options import CommonOptions
-from .rendering import make_table, printable, stdout_console
+from .rendering import local_time, make_table, printable, stdout_console
 
 
 class PalaceAction(StrEnum):
@@ -93,7 +96,13 @@ def palace(
     _check(act, given)
     with common.memory(embed="now") as memory:
         outcome = ACTIONS[act](Palace(memory), given)
-    if common.json:
+    if isinstance(outcome, list):
+        show_rows(common, outcome, PLACED if act is PalaceAction.look else AUDITED)
+        if not outcome and not common.json:
+            end_empty("Nothing was found.")
+    elif common.csv:
+        raise InvalidInput(f"expected --csv for a list only, htm palace look or audit, got htm palace {act.value}")
+    elif common.json:
         print_json(outcome)
     else:
         _show(outcome)
@@ -155,9 +164,7 @@ ACTIONS: dict[PalaceAction, Callable[[Palace, PalaceArguments], Any]] = {
 
 
 def _show(outcome: Any) -> None:
-    if isinstance(outcome, list):
-        _listed(outcome)
-    elif isinstance(outcome, Placed):
+    if isinstance(outcome, Placed):
         stdout_console().print(printable(f"{outcome.id}  {_place(outcome)}  {outcome.content}"))
     elif isinstance(outcome, Grounding):
         _grounding(outcome)
@@ -194,19 +201,8 @@ def _place(placed: Placed) -> str:
     return f"{placed.room}/{placed.drawer}" if placed.room else placed.kind
 
 
-def _listed(rows: Sequence[Placed | Decision | Consultation]) -> None:
-    if not rows:
-        end_empty("Nothing was found.")
-        return
-    made = make_table("when", "what", "words")
-    for row in rows:
-        if isinstance(row, Placed):
-            made.add_row(f"{row.filed_at:%Y-%m-%d %H:%M}", _place(row), printable(row.content))
-        elif isinstance(row, Decision):
-            made.add_row(f"{row.at:%Y-%m-%d %H:%M}", row.outcome, printable(f"{row.summary} ({row.reason})"))
-        else:
-            made.add_row(f"{row.at:%Y-%m-%d %H:%M}", row.verdict, printable(row.prompt))
-    stdout_console().print(made)
+def _decided(row: Decision | Consultation) -> str:
+    return f"{row.summary} ({row.reason})" if isinstance(row, Decision) else row.prompt
 
 
 def _grounding(grounding: Grounding) -> None:
@@ -218,3 +214,16 @@ def _grounding(grounding: Grounding) -> None:
         stdout_console().print(printable(f"{each.score:.2f}  {each.source}  {each.content}", longest=2_000))
     if grounding.answer:
         stdout_console().print(grounding.answer)
+
+
+PLACED: Sequence[Column[Placed]] = (
+    Column(name="id", value=lambda row: row.id, shown=lambda row: short(row.id)),
+    Column(name="when", value=lambda row: row.filed_at, shown=lambda row: local_time(row.filed_at)),
+    Column(name="where", value=_place, shown=lambda row: printable(_place(row), longest=24)),
+    Column(name="words", value=lambda row: row.content),
+)
+AUDITED: Sequence[Column[Decision | Consultation]] = (
+    Column(name="when", value=lambda row: row.at, shown=lambda row: local_time(row.at)),
+    Column(name="what", value=lambda row: row.outcome if isinstance(row, Decision) else row.verdict),
+    Column(name="words", value=_decided),
+)

@@ -7,13 +7,15 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
-from ..types import Relation, RelationKind
+from ..types import Related, Relation, RelationKind
 from .ids import memory_id, short
 from .json_output import print_json
+from .listing import Column, show_rows
 from .memories import Limit, end_empty
 from .options import CommonOptions
-from .rendering import make_table, printable, stdout_console
+from .rendering import printable, stdout_console
 
 
 class Type(StrEnum):
@@ -45,15 +47,7 @@ def related(
         start = memory_id(memory, node)
         found = memory.related(start, hops=hops, kinds=kinds, limit=limit, min_weight=min_weight)
         start = memory.get(start).id
-    if common.json:
-        print_json(found)
-    elif found:
-        made = make_table("weight", "by", "id", "memory", right=("weight",))
-        for each in found:
-            made.add_row(
-                f"{each.weight:.2f}", path_text(start, each.path), short(each.node.id), printable(each.node.content)
-            )
-        stdout_console().print(made)
+    show_rows(common, found, _columns(start))
     if not found:
         end_empty("No related memories were found.")
 
@@ -73,6 +67,21 @@ def link(
     else:
         said = f"{made.kind} by {made.weight:g}" if made.weight else f"{made.kind} no longer"
         stdout_console().print(printable(f"{made.source} → {made.target}  {said}"))
+
+
+def _columns(start: str) -> Sequence[Column[Related]]:
+    """The columns of what is related to the node `start`."""
+    return (
+        Column(name="id", value=lambda each: each.node.id, shown=lambda each: short(each.node.id)),
+        Column(name="weight", value=lambda each: each.weight, shown=lambda each: f"{each.weight:.2f}", right=True),
+        Column(
+            name="memory", value=lambda each: each.node.content,
+            shown=lambda each: Text.assemble(
+                printable(each.node.content), (f"\n{path_text(start, each.path)}", "dim")
+            ),
+        ),
+        Column(name="by", value=lambda each: path_text(start, each.path), exact=True),
+    )  # fmt: skip
 
 
 def path_text(start: str, path: Sequence[Relation]) -> str:

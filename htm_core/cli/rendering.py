@@ -14,7 +14,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from ..types import Context, Hit, Mention, Recall
+from ..types import Context, Mention, Recall
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -58,8 +58,13 @@ def local_time(at: datetime | None) -> str:
 
 def printable(text: str, *, longest: int = MAX_SHOWN) -> Text:
     """A text without control characters, cut at `longest` characters."""
-    harmless = _UNPRINTABLE.sub("\ufffd", text)
+    harmless = without_controls(text)
     return Text(harmless if len(harmless) <= longest else harmless[: longest - 1] + "…")
+
+
+def without_controls(text: str) -> str:
+    """A text whose control characters, but tabs and line feeds, are replaced, so that a terminal obeys none of them."""
+    return _UNPRINTABLE.sub("\ufffd", text)
 
 
 def make_table(*columns: str, right: Sequence[str] = ()) -> Table:
@@ -90,46 +95,6 @@ def recall_notes(found: Recall) -> list[str]:
 def speaker(mention: Mention | None) -> str:
     """Who said it: the name, else the role, else the robot that remembers it."""
     return "" if mention is None else mention.name or mention.role or mention.robot
-
-
-def hits_table(found: Recall, *, marked: str | None = None) -> Table:
-    """Hits as a table: id, score, relevance, ranks by meaning and by words, speaker and time; `marked` words are highlighted.
-
-    With --explain each memory has its signals below it: what each added to the score.
-    """
-    made = make_table("id", "score", "likely", "by", "who and when", "memory", right=("score", "likely"))
-    for hit in found:
-        text = printable(hit.content if len(hit.content) <= MAX_SHOWN else hit.passage)
-        if marked:
-            text.highlight_words([marked], "bold green", case_sensitive=False)
-        if hit.before is not None:
-            text = Text.assemble((f"{speaker(hit.before)}: {printable(hit.before.content)}\n", "dim"), text)
-        if hit.signals:
-            added = " + ".join(f"{name} {value:.2f}" for name, value in hit.signals.items() if abs(value) >= 0.005)
-            text = Text.assemble(text, (f"\n{added}", "dim"))
-        made.add_row(
-            hit.node.id[:SHORT_ID],
-            f"{hit.score:.2f}",
-            f"{hit.relevance:.0%}",
-            _ranks(hit),
-            _who_and_when(hit),
-            text,
-        )
-    return made
-
-
-def _who_and_when(hit: Hit) -> Text:
-    """Speaker and time in two lines, so that more width is left for the memory."""
-    more = f" +{len(hit.mentions) - 1}" if len(hit.mentions) > 1 else ""
-    when = local_time(hit.mention.at if hit.mention else hit.node.created_at)
-    holds = f"\n{hit.holds}" if hit.holds else ""
-    return Text.assemble(printable(speaker(hit.mention) + more, longest=24), "\n", (when, "dim"), (holds, "italic"))
-
-
-def _ranks(hit: Hit) -> str:
-    """The places by meaning and by words, in two lines."""
-    named = (("meaning", hit.vector_rank), ("words", hit.text_rank))
-    return "\n".join(f"{name} {rank}" for name, rank in named if rank is not None)
 
 
 def timings_line(found: Recall) -> str:

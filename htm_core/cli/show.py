@@ -7,18 +7,39 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from ..integration.origin import mentions_of
 from ..memory import Memory
 from ..types import Job, Mention, Node, Related, Supersession
 from .ids import memory_id, short
 from .json_output import print_json
+from .listing import Column, show_rows
 from .memories import Limit, Tags, Where, end_empty
 from .options import CommonOptions, json_object, split_values
 from .relations import path_text
 from .rendering import key_value_table, local_time, make_table, printable, speaker, stdout_console
 
 MENTIONS, RELATED, CHANGES = 20, 20, 20
+
+
+def _with_tags(node: Node) -> Text:
+    text = printable(node.content)
+    return Text.assemble(text, (f"\n{', '.join(node.tags)}", "dim")) if node.tags else text
+
+
+NODES: Sequence[Column[Node]] = (
+    Column(name="id", value=lambda node: node.id, shown=lambda node: short(node.id)),
+    Column(
+        name="when", value=lambda node: node.last_said or node.created_at,
+        shown=lambda node: local_time(node.last_said or node.created_at),
+    ),
+    Column(name="keys", value=lambda node: node.keys, exact=True),
+    Column(name="tags", value=lambda node: node.tags, exact=True),
+    Column(name="importance", value=lambda node: node.importance, exact=True),
+    Column(name="metadata", value=lambda node: node.metadata, exact=True),
+    Column(name="memory", value=lambda node: node.content, shown=_with_tags),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,16 +67,7 @@ def list_memories(
     with common.memory() as memory:
         follows = None if after is None else memory_id(memory, after, forgotten=True)
         found = memory.list(tags=split_values(tags), where=json_object(where), limit=limit, after=follows)
-    if common.json:
-        print_json(found)
-    elif found:
-        made = make_table("id", "when", "memory")
-        for node in found:
-            text = printable(node.content)
-            if node.tags:
-                text.append(f"\n{', '.join(node.tags)}", style="dim")
-            made.add_row(short(node.id), local_time(node.last_said or node.created_at), text)
-        stdout_console().print(made)
+    show_rows(common, found, NODES)
     if not found:
         end_empty("There are no such memories.")
 

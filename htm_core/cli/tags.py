@@ -8,14 +8,16 @@ from typing import Annotated, Any
 
 import typer
 
+from ..errors import InvalidInput
 from ..memory import Memory
 from ..rules.text.tag_tree import TagTree
 from ..types import TagCount, TagFound, TagRelated
 from .ids import memory_id
 from .json_output import print_json
+from .listing import Column, show_rows
 from .memories import end_empty
 from .options import CommonOptions
-from .rendering import make_table, printable, stdout_console
+from .rendering import printable, stdout_console
 
 
 class TagAction(StrEnum):
@@ -45,6 +47,24 @@ TAKES = {
     TagAction.add: "ID_OR_KEY TAG…",
     TagAction.remove: "ID_OR_KEY TAG…",
 }
+
+
+def _closeness(each: TagCount | TagFound | TagRelated) -> float | None:
+    return each.score if isinstance(each, TagFound) else each.weight if isinstance(each, TagRelated) else None
+
+
+def _nodes(each: TagCount | TagFound | TagRelated) -> int:
+    return each.shared if isinstance(each, TagRelated) else each.nodes
+
+
+COUNTED: Sequence[Column[TagCount | TagFound | TagRelated]] = (
+    Column(name="nodes", value=_nodes, shown=lambda each: f"{_nodes(each):,}", right=True),
+    Column(
+        name="closeness", value=_closeness, right=True,
+        shown=lambda each: "" if (close := _closeness(each)) is None else f"{close:.2f}",
+    ),
+    Column(name="tag", value=lambda each: each.tag),
+)  # fmt: skip
 
 
 def tags(
@@ -91,6 +111,8 @@ def _found(
 
 
 def _draw(common: CommonOptions, tree: TagTree, drawn: Drawing) -> None:
+    if common.csv:
+        raise InvalidInput("expected no --csv for a tree of tags; htm tags popular --csv lists them")
     if common.json:
         print_json(_nested(tree))
     elif not tree.children and not tree.nodes:
@@ -115,14 +137,6 @@ def _change(common: CommonOptions, memory: Memory, act: TagAction, given: Sequen
 
 
 def _list(common: CommonOptions, found: Sequence[TagCount | TagFound | TagRelated]) -> None:
-    if common.json:
-        print_json(found)
-    elif found:
-        made = make_table("nodes", "closeness", "tag", right=("nodes", "closeness"))
-        for each in found:
-            many = each.shared if isinstance(each, TagRelated) else each.nodes
-            close = each.score if isinstance(each, TagFound) else each.weight if isinstance(each, TagRelated) else None
-            made.add_row(f"{many:,}", "" if close is None else f"{close:.2f}", printable(each.tag))
-        stdout_console().print(made)
+    show_rows(common, found, COUNTED)
     if not found:
         end_empty("No tags were found.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import typer
 from ..types import Merge, ProfileLine, Summary, Tidied, TidyKind
 from .ids import memory_id, short
 from .json_output import print_json
+from .listing import Column, print_csv, print_table
 from .memories import end_empty
 from .options import CommonOptions
 from .rendering import local_time, make_table, printable, stdout_console
@@ -33,18 +35,14 @@ def profile(
         found = memory.profile(budget=budget)
     if common.json:
         print_json(found)
+    elif common.csv:
+        print_csv(found.lines, LINES)
     elif not found:
         end_empty("Nothing is known of this user yet: only what they said with the role user, or without one, counts.")
     elif text:
         stdout_console().print(printable(found.text, longest=100_000))
     else:
-        made = make_table("section", "line", "said", "last", "session", right=("said",))
-        for line in found.lines:
-            made.add_row(
-                line.section, printable(_line(line), longest=200), str(line.times_said), local_time(line.said_at),
-                printable(line.sources[0].session or ""),
-            )  # fmt: skip
-        stdout_console().print(made)
+        print_table(found.lines, LINES)
         if found.pending:
             stdout_console().print(
                 f"{found.pending:,} messages were not read yet; call it again, or leave it to htm worker."
@@ -125,3 +123,17 @@ def _line(line: ProfileLine) -> str:
     due = f" (due {line.due.isoformat()})" if line.due else ""
     former = f" (before: {line.former[0].text})" if line.former else ""
     return f"{line.text}{due}{former}"
+
+
+LINES: Sequence[Column[ProfileLine]] = (
+    Column(name="section", value=lambda line: line.section),
+    Column(name="said", value=lambda line: line.times_said, right=True),
+    Column(name="last", value=lambda line: line.said_at, shown=lambda line: local_time(line.said_at)),
+    Column(
+        name="session", value=lambda line: line.sources[0].session,
+        shown=lambda line: printable(line.sources[0].session or "", longest=16),
+    ),
+    Column(
+        name="line", value=lambda line: line.text, shown=lambda line: printable(_line(line), longest=200)
+    ),
+)  # fmt: skip

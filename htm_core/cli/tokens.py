@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import uuid
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Annotated
@@ -17,8 +18,9 @@ from ..store import tokens as store
 from ..store.tokens import ApiToken
 from .ids import short
 from .json_output import print_json
+from .listing import Column, show_rows
 from .options import CommonOptions, split_values
-from .rendering import local_time, make_table, printable, stderr_console, stdout_console
+from .rendering import local_time, printable, stderr_console, stdout_console
 
 SCOPES = ("read", "write", "admin")
 
@@ -115,16 +117,26 @@ def _whole(common: CommonOptions, given: str) -> str:
 
 
 def _show(common: CommonOptions, found: list[ApiToken]) -> None:
-    if common.json:
-        print_json(found)
-        return
-    if not found:
+    show_rows(common, found, TOKENS)
+    if not found and not common.json:
         stderr_console().print("There are no tokens.")
-        return
-    made = make_table("name", "user", "robot", "scopes", "created", "expires", "id")
-    for each in found:
-        expires = "revoked" if each.revoked_at else local_time(each.expires_at) if each.expires_at else "never"
-        created = local_time(each.created_at) if each.created_at else ""
-        user, robot = printable(each.user or "(shared)"), printable(each.robot or "(any)")
-        made.add_row(printable(each.name), user, robot, ", ".join(each.scopes), created, expires, short(each.id))
-    stdout_console().print(made)
+
+
+def _expires(each: ApiToken) -> str:
+    return "revoked" if each.revoked_at else local_time(each.expires_at) if each.expires_at else "never"
+
+
+TOKENS: Sequence[Column[ApiToken]] = (
+    Column(name="id", value=lambda each: each.id, shown=lambda each: short(each.id)),
+    Column(name="name", value=lambda each: each.name, shown=lambda each: printable(each.name, longest=20)),
+    Column(
+        name="user", value=lambda each: each.user, shown=lambda each: printable(each.user or "(shared)", longest=12)
+    ),
+    Column(
+        name="robot", value=lambda each: each.robot, shown=lambda each: printable(each.robot or "(any)", longest=12)
+    ),
+    Column(name="created", value=lambda each: each.created_at, exact=True),
+    Column(name="expires", value=lambda each: each.expires_at, shown=_expires),
+    Column(name="revoked", value=lambda each: each.revoked_at, exact=True),
+    Column(name="scopes", value=lambda each: each.scopes, shown=lambda each: ", ".join(each.scopes)),
+)

@@ -42,11 +42,8 @@ def ui(
         common = replace(common, tenant=DEMO_TENANT if common.tenant == DEFAULT_TENANT else common.tenant)
         fill_with_sample(common)
     settings = ServerSettings(host=HOST, port=port, drain=0.0, stop_timeout=3.0)
-    # Who looks at one user's memories sees no other user's.
-    scopes = frozenset(("read",) if read_only else ("read", "write") if common.user else ("read", "write", "admin"))
-    once = Identity(tenant=common.tenant, user=common.user, robot=common.robot, scopes=scopes, token_name="htm ui")
     made = application(common, settings, works=worker)
-    inspector = Inspector(made, once=once)
+    inspector = Inspector(made, once=visitor(common, read_only=read_only))
     made.mount(mounted(inspector))
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
     common.runtime(works=worker).database.open()
@@ -62,3 +59,16 @@ def ui(
         serve(made)
     finally:
         shutdown()
+
+
+def visitor(common: CommonOptions, *, read_only: bool) -> Identity:
+    """Who opens the link. Who looks at one user's memories, or may only read, sees no other user's sizes and no other tenant's."""
+    scopes = frozenset(("read",) if read_only else ("read", "write") if common.user else ("read", "write", "admin"))
+    return Identity(
+        tenant=common.tenant,
+        user=common.user,
+        robot=common.robot,
+        scopes=scopes,
+        token_name="htm ui",
+        operator="admin" in scopes,
+    )

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Protocol, TypeVar
+from uuid import UUID
 
 from ..collections.collection import Collection
 from ..errors import InvalidInput
+from ..integration.scope import memory_for
 from ..memory import Memory
-from ..rules.redaction.values import redact_item
-from ..types import CollectionHit, CollectionItem
-from .parts import ForeignDocument, ForeignRow, NotUnderstood
+from ..rules.identity import document_id, is_anonymous, node_id
+from ..rules.redaction.values import redact_draft, redact_item
+from ..store import collections as store
+from ..store import mentions
+from ..store.owner_claims import claim_of
+from ..types import CollectionHit, CollectionItem, Draft
+from .parts import ForeignDocument, ForeignMemory, ForeignMessage, ForeignRow, NotUnderstood
 from .vectors import SAME, VectorModel, similarity
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,41 +55,147 @@ class DocumentWriter:
 
     def write(self, rows: Sequence[ForeignRow], *, dry_run: bool) -> BatchOutcome:
         """Put those that are new, and those whose text, metadata or vector is another than the collection has."""
-        items = {_place(row.item): row.item for row in rows if isinstance(row, ForeignDocument)}
-        hits = self._collection.query(ids=list(items), limit=None, with_vectors=True) if items else []
+        documents = {_place(row.item): row for row in rows if isinstance(row, ForeignDocument)}
+        hits = self._collection.query(ids=list(documents), limit=None, with_vectors=True) if documents else []
         known = {_place(hit.item): hit for hit in hits}
-        new = [item for place, item in items.items() if place not in known]
-        changed = [item for place, item in items.items() if place in known and self._differs(item, known[place])]
-        left_out = [] if dry_run else self._put([*new, *changed])
-        ids = {each.where for each in left_out}
+        new = [row for place, row in documents.items() if place not in known]
+        changed = [row for place, row in documents.items() if place in known and self._differs(row, known[place])]
+        left_out = [] if dry_run else _in_halves(self._put, [*new, *changed], name=lambda row: row.item.id)
+        refused = {each.where for each in left_out}
         return BatchOutcome(
-            imported=sum(item.id not in ids for item in new),
-            changed=sum(item.id not in ids for item in changed),
-            known=len(items) - len(new) - len(changed),
+            imported=sum(row.item.id not in refused for row in new),
+            changed=sum(row.item.id not in refused for row in changed),
+            known=len(documents) - len(new) - len(changed),
             left_out=left_out,
         )
 
-    def _put(self, items: Sequence[CollectionItem]) -> list[NotUnderstood]:
-        """Put items; where one of them is refused, put the others."""
-        if not items:
-            return []
-        try:
-            self._collection.put(items, model=self._model)
-        except InvalidInput as error:
-            if len(items) == 1:
-                return [NotUnderstood(items[0].id or "", str(error))]
-            half = len(items) // 2
-            return self._put(items[:half]) + self._put(items[half:])
-        return []
+    def _put(self, rows: Sequence[ForeignDocument]) -> None:
+        self._collection.put([row.item for row in rows], model=self._model)
+        times = {
+            document_id(self._collection.name, *_place(row.item)): (row.created_at, row.updated_at)
+            for row in rows
+            if row.created_at and row.updated_at
+        }
+        if times:
+            with self._collection._transaction() as connection:
+                store.set_times(connection, times)
 
-    def _differs(self, item: CollectionItem, hit: CollectionHit) -> bool:
-        item = redact_item(item, self._collection.redactor)
+    def _differs(self, row: ForeignDocument, hit: CollectionHit) -> bool:
+        if row.updated_at is not None and row.updated_at != hit.item.updated_at:
+            return True
+        item = redact_item(row.item, self._collection.redactor)
         fields = ("content", "metadata", "value", "payload", "reference")
         if any(getattr(item, name) != getattr(hit.item, name) for name in fields):
             return True
         if item.vector is None or hit.vector is None:
             return False
         return len(item.vector) != len(hit.vector) or similarity(item.vector, hit.vector) < SAME
+
+
+class LogWriter:
+    """Appends messages to the logs of their sessions, as the adapters keep them: of a user, or of the session alone."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._user = None if memory.user is None or is_anonymous(memory.user) else memory.user
+
+    def write(self, rows: Sequence[ForeignRow], *, dry_run: bool) -> BatchOutcome:
+        """Append those whose ids the sessions do not have."""
+        outcome = BatchOutcome()
+        messages = [row for row in rows if isinstance(row, ForeignMessage)]
+        for session, some in groupby(messages, key=lambda row: row.session):
+            try:
+                self._append(session, [row.draft for row in some], outcome, dry_run=dry_run)
+            except InvalidInput as error:  # a session whose name the core does not accept
+                outcome.left_out.append(NotUnderstood(session, str(error)))
+        return outcome
+
+    def _append(self, session: str, drafts: Sequence[Draft], outcome: BatchOutcome, *, dry_run: bool) -> None:
+        own = memory_for(self._memory, user=self._user, session=session)
+        known = _known(own, [(session, draft.id or "") for draft in drafts])
+        new = [draft for draft in drafts if (session, draft.id or "") not in known]
+        log = own.log()
+        left_out = [] if dry_run else _in_halves(log.append, new, name=lambda draft: draft.id)
+        outcome.imported += len(new) - len(left_out)
+        outcome.known += len(drafts) - len(new)
+        outcome.left_out += left_out
+
+
+class MemoryWriter:
+    """Remembers memories for their users; vectors are kept where the memory's own model made them."""
+
+    def __init__(self, memory: Memory, model: VectorModel) -> None:
+        self._memory = memory
+        self._keeps = model.embedder is not None and model.name == memory._engine.embedder.name
+
+    def write(self, rows: Sequence[ForeignRow], *, dry_run: bool) -> BatchOutcome:
+        """Remember those with new ids, and those with another text."""
+        outcome = BatchOutcome()
+        memories = [row for row in rows if isinstance(row, ForeignMemory)]
+        for (user, robot), some in groupby(memories, key=lambda row: (row.user, row.robot)):
+            own = self._memory_of(robot)
+            own = own if user is None else own.of(user=user)
+            drafts = [row.draft if self._keeps else replace(row.draft, vector=None) for row in some]
+            self._remember(own, drafts, outcome, dry_run=dry_run)
+        return outcome
+
+    def _memory_of(self, robot: str | None) -> Memory:
+        """The memory of another robot, with the same options."""
+        if robot is None or robot == self._memory.robot:
+            return self._memory
+        given = self._memory._options
+        return Memory(
+            robot, url=given.url, tenant=given.tenant, user=given.user, session=given.session, budget=given.budget,
+            policy=given.policy, embedder=given.embedder, embed=given.embed, tokenizer=given.tokenizer,
+            tagger=given.tagger, propositioner=given.propositioner, redactor=given.redactor, judge=given.judge,
+            settings=given.settings, clock=given.clock,
+        )  # fmt: skip
+
+    def _remember(self, own: Memory, drafts: Sequence[Draft], outcome: BatchOutcome, *, dry_run: bool) -> None:
+        engine = own._engine
+        drafts = [replace(draft, session=draft.session or own.session) for draft in drafts]
+        known = _known(own, [_said(draft) for draft in drafts])
+        new = [draft for draft in drafts if _said(draft) not in known]
+        changed = [
+            draft
+            for draft in drafts
+            if (node := known.get(_said(draft))) is not None
+            and node_id(engine.owner, redact_draft(draft, engine.redactor).content) != node
+        ]
+        left_out = [] if dry_run else _in_halves(own.remember_many, [*new, *changed], name=lambda draft: draft.id)
+        refused = {each.where for each in left_out}
+        outcome.imported += sum(draft.id not in refused for draft in new)
+        outcome.changed += sum(draft.id not in refused for draft in changed)
+        outcome.known += len(drafts) - len(new) - len(changed)
+        outcome.left_out += left_out
+
+
+def _known(memory: Memory, ids: Sequence[tuple[str, str]]) -> dict[tuple[str, str], UUID | None]:
+    """Which (session, id) a memory has already, each with its node."""
+    engine = memory._engine
+    # Not a transaction of the engine, which would make the tenant's rows, also for a dry run.
+    with engine.database.transaction(engine.tenant, claim=claim_of(engine.owner)) as connection:
+        return mentions.nodes_of_ids(connection, ids, owner=engine.owner)
+
+
+def _said(draft: Draft) -> tuple[str, str]:
+    return draft.session or "", draft.id or ""
+
+
+def _in_halves(
+    write: Callable[[Sequence[T]], object], rows: Sequence[T], *, name: Callable[[T], str | None]
+) -> list[NotUnderstood]:
+    """Write rows at once; where one of them is refused, write all others. Answers with those that were refused."""
+    if not rows:
+        return []
+    try:
+        write(rows)
+    except InvalidInput as error:
+        if len(rows) == 1:
+            return [NotUnderstood(name(rows[0]) or "", str(error))]
+        half = len(rows) // 2
+        return _in_halves(write, rows[:half], name=name) + _in_halves(write, rows[half:], name=name)
+    return []
 
 
 def _place(item: CollectionItem) -> tuple[tuple[str, ...], str]:

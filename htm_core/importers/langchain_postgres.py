@@ -1,14 +1,15 @@
-"""langchain-postgres: the tables of `PGVectorStore`."""
+"""langchain-postgres: `PGVectorStore`, its forerunner `PGVector`, and `PostgresChatMessageHistory`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from ..errors import InvalidInput
 from ..integration.documents import item_of
 from ..store.foreign.database import ForeignDatabase, ForeignTable
 from ..types import CollectionItem
+from .messages import distinct_ids, langchain_message
 from .parts import ForeignDocument, ForeignPart, ForeignRow, NotUnderstood
 
 SQL = "foreign/langchain_postgres"
@@ -24,17 +25,13 @@ class PGVectorStoreTables:
         "a primary key of one column, a text column that is not null, one vector column, and a json column for metadata"
     )
 
-    def recognise(self, database: ForeignDatabase, *, named: Sequence[ForeignTable] = ()) -> list[ForeignPart]:
-        """The tables with langchain-postgres' own column names, and those named that have columns of such types."""
-        found = []
-        for table in database.tables:
-            if table.has(ID, EMBEDDING) or table.has(METADATA, EMBEDDING) or table in named:
-                part = self._part(table)
-                if part is not None:
-                    found.append(part)
-        return found
+    def recognise(self, database: ForeignDatabase) -> list[ForeignPart]:
+        """The tables with langchain-postgres' own column names."""
+        tables = [each for each in database.tables if each.has(ID, EMBEDDING) or each.has(METADATA, EMBEDDING)]
+        return [part for table in tables if (part := self.part_of(table)) is not None]
 
-    def _part(self, table: ForeignTable) -> ForeignPart | None:
+    def part_of(self, table: ForeignTable) -> ForeignPart | None:
+        """The part of a table that is said to be of this kind, whatever its columns are called; None if their types are others."""
         keys = [each.name for each in table.columns if each.key]
         vectors = [each.name for each in table.columns if each.is_vector]
         texts = [
@@ -59,7 +56,7 @@ class PGVectorStoreTables:
         """How many documents the table has."""
         return database.count(part.table)
 
-    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Iterator[ForeignRow]:
+    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
         """The documents in the order of their ids; single columns of metadata are put back into it, as the store does."""
         statement = "documents" if "metadata" in part.columns else "documents_without_metadata"
         found = database.read(SQL, statement, tables={"table": part.table}, columns=part.columns, further=part.further)
@@ -68,6 +65,80 @@ class PGVectorStoreTables:
             if isinstance(metadata, dict):
                 metadata = metadata | {name: row[f"further_{at}"] for at, name in enumerate(part.further)}
             yield document_row(row["id"], row["content"], metadata, row["embedding"])
+
+
+class PGVectorCollections:
+    """The collections of `PGVector`, which are all in two tables."""
+
+    kind = "langchain-pgvector"
+    expects = (
+        "langchain_pg_embedding with collection_id, embedding, document and cmetadata, beside langchain_pg_collection"
+    )
+
+    def recognise(self, database: ForeignDatabase) -> list[ForeignPart]:
+        """One part for each collection."""
+        found = []
+        for table in database.tables:
+            collections = database.find(table.schema, "langchain_pg_collection")
+            keys = [name for name in ("id", "custom_id", "uuid") if table.has(name)]
+            is_one = table.name == "langchain_pg_embedding" and table.has(
+                "collection_id", "embedding", "document", "cmetadata"
+            )
+            if is_one and collections is not None and keys and collections.readable and table.readable:
+                found += [
+                    ForeignPart(
+                        kind=self.kind, table=table, destination="collection", into=row["name"], columns={"id": keys[0]},
+                        tables={"collections": collections}, parameters={"collection": row["uuid"]},
+                    )
+                    for row in database.read(SQL, "collections", tables={"collections": collections})
+                ]  # fmt: skip
+            elif is_one and collections is not None and keys:
+                hidden = collections if table.readable else table
+                found.append(ForeignPart(kind=self.kind, table=hidden, destination="collection", into=str(table)))
+        return found
+
+    def count(self, database: ForeignDatabase, part: ForeignPart) -> int:
+        """How many documents the collection has."""
+        return database.count(part.table, SQL, "count_embeddings", **part.parameters)
+
+    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
+        """The documents in the order of their ids."""
+        tables = {"table": part.table}
+        for row in database.read(SQL, "embeddings", tables=tables, columns=part.columns, **part.parameters):
+            if row["id"] is None or row["content"] is None:
+                yield NotUnderstood(str(row["id"]), "a document without an id or without a text")
+            else:
+                yield document_row(row["id"], row["content"], row["metadata"] or {}, row["embedding"])
+
+
+class ChatMessageHistories:
+    """Tables of `PostgresChatMessageHistory`, and of its forerunner in langchain-community, which has no times."""
+
+    kind = "langchain-chat-history"
+    expects = "the columns id, session_id and message (json), and created_at"
+
+    def recognise(self, database: ForeignDatabase) -> list[ForeignPart]:
+        """The tables with its columns."""
+        return [
+            ForeignPart(kind=self.kind, table=table, destination="log")
+            for table in database.tables
+            if table.has("id", "session_id", "message")
+            and len(table.columns) <= 4
+            and (message := table.column("message")) is not None
+            and message.type in ("json", "jsonb")
+        ]
+
+    def count(self, database: ForeignDatabase, part: ForeignPart) -> int:
+        """How many messages the table has."""
+        return database.count(part.table)
+
+    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
+        """The messages by session, in the order in which they were added."""
+        statement = "messages" if part.table.has("created_at") else "messages_without_time"
+        yield from distinct_ids(
+            langchain_message(row["message"], session=row["session"], id=f"{part.table}:{row['id']}", at=row["at"])
+            for row in database.read(SQL, statement, tables={"table": part.table})
+        )
 
 
 def document_row(id: str, content: str, metadata: Any, vector: Sequence[float] | None) -> ForeignRow:

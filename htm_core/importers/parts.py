@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol, TypeAlias
@@ -19,13 +19,15 @@ class ForeignPart:
     """What an importer understands: one table, or one collection of those in it.
 
     `columns` says which column has what. `further` are columns of single keys of the metadata. `parameters` narrow the rows to this
-    part, and `tables` are those that are read besides. `into` is the name of the collection that documents go to.
+    part, and `tables` are those that are read besides. `into` is the name of the collection that documents go to. `named` says
+    whether its vectors are stored under the name of their model.
     """
 
     kind: str
     table: ForeignTable
     destination: Destination
     into: str = ""
+    named: bool = True
     columns: Mapping[str, str] = field(default_factory=dict)
     further: tuple[str, ...] = ()
     tables: Mapping[str, ForeignTable] = field(default_factory=dict)
@@ -34,12 +36,17 @@ class ForeignPart:
 
 @dataclass(frozen=True, slots=True)
 class ForeignDocument:
-    """An item for a collection, and the text that its vector was made of, where that is known."""
+    """An item for a collection, the text that its first vector was made of, where that is known, and the item's times."""
 
     item: CollectionItem
     embedded: str | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
+
+    @property
+    def vector(self) -> Sequence[float] | None:
+        """Its first vector, or None."""
+        return self.item.vectors[0] if self.item.vectors else self.item.vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +59,21 @@ class ForeignMessage:
 
 @dataclass(frozen=True, slots=True)
 class ForeignMemory:
-    """Something to remember, and whose memory it is."""
+    """Something to remember, whose memory it is, and who remembers it; None is the importing memory's own user or robot."""
 
     user: str | None
     draft: Draft
+    robot: str | None = None
+
+    @property
+    def embedded(self) -> str:
+        """The text that its vector was made of."""
+        return self.draft.content
+
+    @property
+    def vector(self) -> Sequence[float] | None:
+        """Its vector, or None."""
+        return self.draft.vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +93,11 @@ class Importer(Protocol):
     kind: str
     expects: str
 
-    def recognise(self, database: ForeignDatabase, *, named: Sequence[ForeignTable] = ()) -> list[ForeignPart]:
-        """What is there of this kind. Tables in `named` are said to be of it, whatever their columns are called."""
+    def recognise(self, database: ForeignDatabase) -> list[ForeignPart]:
+        """What is there of this kind."""
 
-    def count(self, database: ForeignDatabase, part: ForeignPart) -> int:
-        """How many rows `rows` gives."""
+    def count(self, database: ForeignDatabase, part: ForeignPart) -> int | None:
+        """How many rows `rows` gives; None when that is only known at the end."""
 
-    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Iterator[ForeignRow]:
+    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
         """The rows of a part, always in the same order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -14,18 +15,27 @@ from ..errors import InvalidInput, NotFound, StorageError
 from ..memory import Memory
 from ..store.foreign.database import BATCH, ForeignDatabase, ForeignTable, open_foreign
 from ..types import EmbedderLike
-from .destinations import DocumentWriter, RowWriter
-from .langchain_postgres import PGVectorStoreTables
-from .parts import ForeignDocument, ForeignPart, ForeignRow, Importer, NotUnderstood
-from .vectors import SAMPLE, VectorModel, model_of
+from .destinations import DocumentWriter, LogWriter, MemoryWriter, RowWriter
+from .langchain_postgres import ChatMessageHistories, PGVectorCollections, PGVectorStoreTables
+from .langgraph import PostgresSavers, PostgresStores
+from .llama_index import PGVectorStoreNodes, PostgresChatStores
+from .mem0 import Mem0Collections
+from .parts import ForeignDocument, ForeignMemory, ForeignPart, ForeignRow, Importer, NotUnderstood
+from .ruby_htm import RubyHTM
+from .vectors import SAMPLE, VectorModel, model_of, own_model
 
-IMPORTERS: Sequence[Importer] = (PGVectorStoreTables(),)
+IMPORTERS: Sequence[Importer] = (
+    PGVectorStoreTables(), PGVectorCollections(), ChatMessageHistories(), PGVectorStoreNodes(), PostgresChatStores(),
+    PostgresStores(), PostgresSavers(), Mem0Collections(), RubyHTM(),
+)  # fmt: skip
 KINDS = tuple(each.kind for each in IMPORTERS)
 # So many rows that were left out are shown with their reason; all are counted.
 EXAMPLES = 5
 SHOWN_TABLES = 30
+# Among so many rows with vectors, texts are looked for that can be embedded again.
+LOOKED_AT = 20
 
-Progress = Callable[[str, int, int], None]
+Progress = Callable[[str, int, int | None], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +89,7 @@ def import_database(
     Args:
         memory: Where it goes. Chat histories and memories become its user's; of one without a user, each session's own.
         url: The address of the other database, also in SQLAlchemy's form, with a driver.
-        tables: Only these, as "name" or "schema.name".
+        tables: Only these, as "name" or "schema.name"; collections of `PGVector` by their own names, too.
         kinds: Only these, of `htm_core.importers.KINDS`. One kind with `tables` also takes tables whose columns have other names.
         collection: The name of the collection, where there is one table of documents; by default the table's.
         embedder: The model that made the vectors, or the name under which its vectors are stored; by default the memory's own,
@@ -102,9 +112,15 @@ def import_database(
             _import(memory, database, importer, part, models[id(part)], dry_run=dry_run, progress=progress)
             for importer, part in parts
         ]
-        understood = {id(part.table) for _, part in parts} | {id(t) for _, part in parts for t in part.tables.values()}
-        others = tuple(str(table) for table in database.tables if id(table) not in understood) if not tables else ()
+        others = () if tables or kinds else _others(memory, database, [part for _, part in parts])
     return DatabaseImport(dry_run=dry_run, tables=tuple(done), others=others)
+
+
+def _others(memory: Memory, database: ForeignDatabase, parts: Sequence[ForeignPart]) -> tuple[str, ...]:
+    """The tables that belong to no part, and not to a memory either."""
+    understood = [part.table for part in parts] + [table for part in parts for table in part.tables.values()]
+    own = memory._engine.settings.schema_
+    return tuple(str(table) for table in database.tables if table not in understood and table.schema != own)
 
 
 def recognised(
@@ -114,16 +130,21 @@ def recognised(
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown:
         raise InvalidInput(f"expected a kind of {', '.join(KINDS)}; got {unknown[0]!r:.80}")
-    wanted = [_table(database, name) for name in tables]
     importers = [each for each in IMPORTERS if not kinds or each.kind in kinds]
-    named = wanted if len(kinds) == 1 else ()
-    found = [
+    wanted = {name: _table(database, name) for name in tables}
+    named = [table for table in wanted.values() if table is not None]
+    every = [
         (importer, part)
         for importer in importers
-        for part in importer.recognise(database, named=named)
-        if not wanted or part.table in wanted
+        for part in _parts(importer, database, named if len(kinds) == 1 else ())
     ]
-    _check_found(database, found, wanted, importers, said=len(kinds) == 1)
+    found = [(importer, part) for importer, part in every if not wanted or part.table in named or _name(part) in wanted]
+    collections = {_name(part) for _, part in every}
+    lost = next((name for name, table in wanted.items() if table is None and name not in collections), None)
+    if lost is not None:
+        seen = ", ".join([*map(str, database.tables[:SHOWN_TABLES]), *sorted(filter(None, collections))]) or "none"
+        raise NotFound(f"expected a table of this database, got {lost!r:.80}; it has {seen}")
+    _check_found(database, found, named, importers, said=len(kinds) == 1)
     hidden = next((part.table for _, part in found if not part.table.readable), None)
     if hidden is not None:
         raise StorageError(
@@ -131,6 +152,13 @@ def recognised(
             "it, or name the tables to import"
         )
     return found
+
+
+def _parts(importer: Importer, database: ForeignDatabase, said: Sequence[ForeignTable]) -> list[ForeignPart]:
+    """What an importer recognises; tables of which the kind was said may have columns of other names."""
+    if isinstance(importer, PGVectorStoreTables) and said:
+        return [part for table in said if (part := importer.part_of(table)) is not None]
+    return importer.recognise(database)
 
 
 def _check_found(
@@ -160,15 +188,18 @@ def _check_found(
         )
 
 
-def _table(database: ForeignDatabase, name: str) -> ForeignTable:
+def _table(database: ForeignDatabase, name: str) -> ForeignTable | None:
+    """The table of a name, or None."""
     found = [each for each in database.tables if name in (each.name, f"{each.schema}.{each.name}")]
-    if not found:
-        seen = ", ".join(map(str, database.tables[:SHOWN_TABLES])) or "none"
-        raise NotFound(f"expected a table of this database, got {name!r:.80}; it has {seen}")
     if len(found) > 1:
         both = " and ".join(f"{each.schema}.{each.name}" for each in found)
         raise InvalidInput(f"expected one table, but {name!r:.80} stands for {both}; name it with its schema")
-    return found[0]
+    return found[0] if found else None
+
+
+def _name(part: ForeignPart) -> str | None:
+    """The name of a collection that shares its table with others; it can be chosen like a table."""
+    return part.into if part.parameters else None
 
 
 def _named(part: ForeignPart, collection: str | None) -> ForeignPart:
@@ -198,20 +229,18 @@ def _model(
     memory: Memory, database: ForeignDatabase, importer: Importer, part: ForeignPart, given: EmbedderLike | None
 ) -> VectorModel:
     """The model of a part's vectors, by its first rows; nothing is written before all are known."""
-    first = list(islice(importer.rows(database, part), BATCH))
-    rows = [row for row in first if isinstance(row, ForeignDocument) and row.item.vector is not None]
-    sample = [
-        (row.embedded, row.item.vector) for row in rows if row.embedded and row.embedded.strip() and row.item.vector
-    ][:SAMPLE]
+    if not part.named or part.destination == "log":
+        return VectorModel(None)
+    with closing(importer.rows(database, part)) as every:
+        having = (row for row in every if isinstance(row, ForeignDocument | ForeignMemory) and row.vector is not None)
+        rows = list(islice(having, LOOKED_AT))
     if not rows:
         return VectorModel(None)
-    return model_of(
-        sample,
-        given=given,
-        own=memory._engine.embedder,
-        table=str(part.table),
-        dimension=len(rows[0].item.vector or ()),
-    )
+    sample = [(row.embedded, row.vector) for row in rows if row.embedded and row.embedded.strip() and row.vector]
+    own, dimension = memory._engine.embedder, len(rows[0].vector or ())
+    if part.destination == "memories":
+        return own_model(sample[:SAMPLE], own=own, dimension=dimension)
+    return model_of(sample[:SAMPLE], given=given, own=own, table=str(part.table), dimension=dimension)
 
 
 def _import(
@@ -239,14 +268,24 @@ def _import(
         if progress is not None:
             progress(str(part.table), done, total)
     return ImportedTable(
-        kind=part.kind, table=str(part.table), into=f"collection {part.into}", model=model.name, rows=done,
+        kind=part.kind, table=str(part.table), into=_place(part), model=model.name, rows=done,
         imported=imported, changed=changed, known=known, skipped=sum(reasons.values()), reasons=dict(reasons),
         examples=tuple(examples),
     )  # fmt: skip
 
 
 def _writer(memory: Memory, part: ForeignPart, model: VectorModel) -> RowWriter:
+    if part.destination == "log":
+        return LogWriter(memory)
+    if part.destination == "memories":
+        return MemoryWriter(memory, model)
     return DocumentWriter(memory, part.into, model)
+
+
+def _place(part: ForeignPart) -> str:
+    """Where a part goes, in words."""
+    words = {"store": "the items of HTMStore", "log": "the logs of its sessions", "memories": "memories"}
+    return words.get(part.destination, f"collection {part.into}")
 
 
 def _batches(rows: Iterator[ForeignRow]) -> Iterator[list[ForeignRow]]:

@@ -12,8 +12,9 @@ from ..types import EmbedderLike
 
 # Given as the embedder: the vectors stay without a model's name, and are searched by vectors alone.
 UNNAMED = "given"
-# From here on two vectors of one text are of one model. Rounding to halves and faster forms of a model stay above it.
-SAME = 0.98
+# From here on two vectors of one text are of one model. Rounding to halves stays above it. The quicker form of a model, which is
+# another model by name (docs/why/vectors.md), stays below.
+SAME = 0.999
 # So many texts are embedded again to see whether a model made their vectors.
 SAMPLE = 3
 
@@ -45,15 +46,24 @@ def model_of(
             return VectorModel(str(given))
         _check(sample, embedder, table=table, dimension=dimension)
         return VectorModel(embedder.name, embedder)
-    try:
-        _check(sample, own, table=table, dimension=dimension)
-    except (DimensionMismatch, ModelError):
+    if own_model(sample, own=own, dimension=dimension).name is None:
         raise InvalidInput(
             f"expected to know which model made the vectors of {table}, which have {dimension:,} numbers: the memory's own, "
             f"{own.name}, did not, or could not be asked. Give it as embedder=, or by --embedder with the name under which the "
             "store will look for them, such as OpenAIEmbeddings:text-embedding-3-small; "
             f"--embedder {UNNAMED} keeps them without a name, for searches by vector"
-        ) from None
+        )
+    return VectorModel(own.name, own)
+
+
+def own_model(sample: Sample, *, own: CheckedEmbedder, dimension: int) -> VectorModel:
+    """The memory's own model if it made the vectors of a sample; else none."""
+    if not sample:
+        return VectorModel(None)
+    try:
+        _check(sample, own, table="", dimension=dimension)
+    except (DimensionMismatch, ModelError):
+        return VectorModel(None)
     return VectorModel(own.name, own)
 
 

@@ -9,22 +9,25 @@ from datetime import datetime
 
 from ..memory import Memory
 from ..operations.files import chunks_of
-from ..operations.read import latest_sessions, session_titles, vectors_of, working_history
+from ..operations.read import latest_sessions, map_points, map_stamp, session_titles, working_history
 from ..rules.clusters import clusters, names
 from ..rules.projection import project
 from ..store.working import NotedChange
-from ..types import Mention, Node
+from ..types import Mention
 
 CLUSTERS, LEAST = 8, 12  # on a map at most, and memories in each on average
+CHARACTERS = 500  # of a memory by which its cluster is named
 CHANGES, MOVED = 1_000, 8  # changes of working memory that are read at most, and memories of each that are shown
 Turn = tuple[str, int]  # a session, and the number of a mention in it
 
 
 @dataclass(frozen=True, slots=True)
 class MapPoint:
-    """A memory, its place on a map, from 0 to 1 each way, and the number of its cluster."""
+    """A memory, its place on a map, from 0 to 1 each way, and the number of its cluster. `text` is how its content begins."""
 
-    node: Node
+    id: str
+    text: str
+    created_at: datetime
     x: float
     y: float
     cluster: int
@@ -32,15 +35,23 @@ class MapPoint:
 
 @dataclass(frozen=True, slots=True)
 class MemoryMap:
-    """Memories in a plane, near to those whose vectors are like theirs. `shown` is the share of the variance that it shows.
+    """Memories in a plane, oldest first, near to those whose vectors are like theirs.
 
-    `clusters` are the words that set each cluster apart, by its number; the largest is the first.
+    `clusters` are the words that set each cluster apart, by its number; the largest is the first. `shown` is the share of the
+    variance that the plane shows. `nodes` is how many memories were looked at, also those without a vector. Where a map of
+    now would show other memories, it has another `stamp`.
     """
 
     points: tuple[MapPoint, ...]
     clusters: tuple[tuple[str, ...], ...]
     shown: float
-    without_vector: int
+    nodes: int
+    stamp: str
+
+    @property
+    def without_vector(self) -> int:
+        """How many of the memories have no place yet."""
+        return self.nodes - len(self.points)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +62,22 @@ class SessionTitle:
     opening: str | None
 
 
-def map_of(memory: Memory, nodes: Sequence[Node]) -> MemoryMap:
-    """The map of these nodes; those that have no vector yet are left out."""
-    vectors = vectors_of(memory._engine, [node.id for node in nodes])
-    placed = [node for node in nodes if node.id in vectors]
-    places, shown = project([vectors[node.id] for node in placed])
-    of_cluster = clusters(places, min(CLUSTERS, len(placed) // LEAST + 1))
+def map_of(
+    memory: Memory, *, tags: Sequence[str] | None = None, limit: int, known: MemoryMap | None = None
+) -> MemoryMap:
+    """The map of the newest memories, or of those with some tags; `known` itself where it still shows the same."""
+    stamp = map_stamp(memory._engine, tags=tags, limit=limit)
+    if known is not None and known.stamp == stamp.stamp:
+        return known
+    rows = map_points(memory._engine, stamp.placed, characters=CHARACTERS)
+    places, shown = project([row["embedding"] for row in rows])
+    of_cluster = clusters(places, min(CLUSTERS, len(rows) // LEAST + 1))
     points = tuple(
-        MapPoint(node, float(x), float(y), cluster)
-        for node, (x, y), cluster in zip(placed, places, of_cluster, strict=True)
+        MapPoint(str(row["id"]), row["content"], row["created_at"], x, y, cluster)
+        for row, (x, y), cluster in zip(rows, places.tolist(), of_cluster, strict=True)
     )
-    return MemoryMap(
-        points, tuple(names([node.content for node in placed], of_cluster)), shown, len(nodes) - len(placed)
-    )
+    found = tuple(names([row["content"] for row in rows], of_cluster))
+    return MemoryMap(points, found, shown, max(stamp.nodes, len(rows)), stamp.stamp)
 
 
 def sessions_of(memory: Memory, *, limit: int) -> list[tuple[str, datetime]]:

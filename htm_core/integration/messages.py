@@ -12,6 +12,10 @@ from ..rules.redaction.values import Counted
 
 T = TypeVar("T")
 
+# The formats of the payloads that hold a framework's message.
+LANGCHAIN_MESSAGE = "langchain/1"
+LLAMAINDEX_MESSAGE = "llamaindex/1"
+
 # Characters beyond this are not searched. The payload has them.
 MAX_SEARCHED = 100_000
 # A longer name of a speaker is not stored beside the words. The payload has it.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 
 from pydantic import SecretStr
 
 from ..errors import InvalidInput
 from ..memory import Memory
+from ..rules import validation
 from ..rules.identity import anonymous, is_anonymous
 from ..settings import as_secret as as_secret  # the adapters have it from here
 from ..types import Scope
@@ -44,6 +46,31 @@ def check_user(user: str | None) -> str | None:
             f"expected a user's own name, got {user!r}, which is empty or kept for sessions without a user; leave it out"
         )
     return user
+
+
+def check_session(session: str | None) -> str | None:
+    """A conversation's name, or None; raises `InvalidInput` for what is no text, and for an empty one."""
+    if session is not None and not isinstance(session, str):
+        raise InvalidInput(
+            f"expected session_id to be a text, got {type(session).__name__} {session!r:.80}; write "
+            f"session_id={str(session)!r:.80}"
+        )
+    return None if session is None else validation.check_name(session, what="session_id")
+
+
+_warned: set[str] = set()  # the loggers that have warned of a user's memory
+
+
+def warn_of_user(memory: Memory | None, *, of: str, log: logging.Logger) -> None:
+    """Say once for each logger that a collection belongs to the tenant, to whoever gives a user's memory to the store `of`."""
+    if memory is None or memory.user is None or is_anonymous(memory.user) or log.name in _warned:
+        return
+    _warned.add(log.name)
+    log.warning(
+        "a collection belongs to the tenant: every user of it reads what is put into %s, whatever user the memory has; "
+        "give each user a name of their own there, or a tenant",
+        of,
+    )
 
 
 def memory_for(memory: Memory, *, user: str | None, session: str | None) -> Memory:

@@ -18,6 +18,7 @@ from ..engine.verbs import bounded
 from ..errors import DatabaseUnavailable, HTMError, ModelError
 from ..fork import renewed_after_fork
 from ..models.embedders import CheckedEmbedder
+from ..models.stopping import Stopped, stopped_when
 from ..store import forgetting, jobs, model_status, working
 from ..store.database import Connection, Database
 from ..store.errors import is_retryable
@@ -247,7 +248,8 @@ class Worker:
             wanted.wait(pause)
             wanted.clear()
             try:
-                self._drain(pace, self._stopping.is_set)
+                with stopped_when(self._stopping.is_set):
+                    self._drain(pace, self._stopping.is_set)
                 self._rest()
                 pause = self._seconds_until_due(pace)
             except Exception as error:
@@ -460,6 +462,8 @@ class Worker:
             self._record_success(duty)
         except DatabaseUnavailable:
             raise  # no job's fault: the claims end with their lease
+        except Stopped:
+            self._give_back(duty, claimed)
         except Exception as error:
             self._handle_failure(duty, handler, claimed, error, begun)
 

@@ -16,8 +16,8 @@ from ..rules.identity import ANONYMOUS, looks_like_id
 from ..rules.text.tags import normalize_all
 from ..store import jobs, keys, mentions, nodes, tenants
 from ..store import working as working_store
-from ..store.database import Connection
-from ..types import Mention, Node, Robot, SpanCounts, Stats, TimeframeLike, UserSize
+from ..store.database import Connection, Row
+from ..types import Mention, Node, Robot, SpanCounts, Stats, TenantSizes, TimeframeLike, UserSizes
 
 Cursor = str | Mention | None
 
@@ -93,9 +93,19 @@ def robots(engine: Engine) -> list[Robot]:
     return engine.reading(lambda connection: tenants.robots(connection, owners=engine.owners))
 
 
-def users(engine: Engine) -> list[UserSize]:
-    """What every user of the tenant has, those with the most messages first. It reads all that the tenant has."""
-    return engine.reading(tenants.users, everybody=True)
+def users(engine: Engine, *, first: int = 0, limit: int = 100) -> UserSizes:
+    """What users of the tenant have, those with the most messages first, from the place `first` on. It counts all messages."""
+    return engine.reading(lambda connection: tenants.users(connection, first=first, limit=limit), everybody=True)
+
+
+def tenant_sizes(engine: Engine, *, after: str | None = None, limit: int = 100) -> TenantSizes:
+    """What the tenants of the whole installation have, in the order of their names, those after one.
+
+    It asks as a worker, so only somebody who operates the installation may be shown it. Raises `StorageError` where this login
+    has not the workers' role.
+    """
+    with engine.database.transaction("", role="htm_worker") as connection:
+        return tenants.sizes(connection, after=after, limit=limit)
 
 
 def growth(engine: Engine, *, unit: str, limit: int) -> list[SpanCounts]:
@@ -256,15 +266,23 @@ def _gone(what: str, id: UUID) -> NotFound:
     )
 
 
-def vectors_of(engine: Engine, ids: Sequence[str]) -> dict[str, Any]:
-    """One vector of each of these nodes that has one, as numpy has it."""
-    found = engine.reading(lambda connection: nodes.vectors(connection, [UUID(id) for id in ids], owners=engine.owners))
-    return {str(id): vector for id, vector in found.items()}
+def map_stamp(engine: Engine, *, tags: Sequence[str] | None, limit: int) -> nodes.MapStamp:
+    """Which of the newest nodes, perhaps with some tags, a map shows."""
+    wanted = None if tags is None else normalize_all(tags) or None
+    return engine.reading(
+        lambda connection: nodes.map_stamp(connection, owners=engine.owners, tags=wanted, limit=limit)
+    )
+
+
+def map_points(engine: Engine, ids: Sequence[UUID], *, characters: int) -> list[Row]:
+    """The nodes of a map, oldest first, with how their contents begin and their vectors."""
+    return engine.reading(lambda connection: nodes.map_points(connection, ids, characters=characters))
 
 
 def working_history(
     engine: Engine, turns: Mapping[str, tuple[int, int]], *, first: int, limit: int
 ) -> list[working_store.NotedChange]:
     """What working memory recalled and evicted in sessions of this owner, each from one turn to another."""
-    with engine.transaction() as connection:
-        return working_store.history(connection, owner=engine.owner, turns=turns, first=first, limit=limit)
+    return engine.reading(
+        lambda connection: working_store.history(connection, owner=engine.owner, turns=turns, first=first, limit=limit)
+    )

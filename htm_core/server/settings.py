@@ -22,6 +22,7 @@ class Identity:
     scopes: frozenset[str]
     token_id: str = "00000000-0000-0000-0000-000000000000"
     token_name: str = "-"
+    operator: bool = False  # may see which tenants there are, and their sizes; no token says so
 
     def may(self, scope: str) -> bool:
         """Whether a scope is covered: "admin" covers all, "write" covers "read"."""

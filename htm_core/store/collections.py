@@ -172,6 +172,14 @@ def extend_ttl(connection: Connection, uids: Sequence[UUID], *, at: datetime) ->
     connection.execute(load("collections")["extend_ttl"], {"uids": list(uids), "at": at})
 
 
+def set_times(connection: Connection, times: Mapping[UUID, tuple[datetime, datetime]]) -> None:
+    """Set when documents were first and last put: for those that come from elsewhere, with their times."""
+    uids = sorted(times)  # one order for all writers: no deadlock
+    values = {"uids": uids, "created": [times[uid][0] for uid in uids], "updated": [times[uid][1] for uid in uids]}
+    lock(connection, uids)
+    connection.execute(load("collections")["set_times"], values)
+
+
 def search(
     connection: Connection, query: DocumentQuery, filters: DocumentFilters, page: Page, *, collection: int
 ) -> list[CollectionHit]:

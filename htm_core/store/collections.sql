@@ -148,3 +148,9 @@ with existing as materialized (                  -- each namespace is compared o
 select distinct k.namespace[:coalesce(%(depth)s::int, cardinality(k.namespace))] as namespace from existing k
 where namespace_begins_with(k.namespace, %(prefix)s::text[]) and namespace_ends_with(k.namespace, %(suffix)s::text[])
 order by namespace limit %(limit)s offset %(offset)s
+
+-- name: set_times
+-- When documents were first and last put elsewhere, before they were moved in.
+update documents d set created_at = given.created_at, updated_at = given.updated_at
+from unnest(%(uids)s::uuid[], %(created)s::timestamptz[], %(updated)s::timestamptz[]) given(uid, created_at, updated_at)
+where d.tenant = this_tenant() and d.uid = given.uid

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -11,7 +12,7 @@ from psycopg.types.json import Jsonb
 
 from ..types import Node
 from .connection import HalfVector
-from .database import Connection
+from .database import Connection, Row
 from .queries import load
 from .records import node_of
 
@@ -116,7 +117,24 @@ def live(connection: Connection, ids: Sequence[UUID]) -> set[UUID]:
     return {row["id"] for row in connection.execute(load("nodes")["live"], {"ids": list(ids)})}
 
 
-def vectors(connection: Connection, nodes: Sequence[UUID], *, owners: Sequence[str]) -> dict[UUID, Any]:
-    """One vector (d,) of each of these nodes that has one, by the tenant's model, as numpy has it."""
-    rows = connection.execute(load("nodes")["vectors"], {"nodes": list(nodes), "owners": list(owners)})
-    return {row["node_id"]: row["embedding"].to_numpy() for row in rows}
+@dataclass(frozen=True, slots=True)
+class MapStamp:
+    """Which nodes a map shows: how many there are, those with a vector, newest first, and a digest of all that."""
+
+    nodes: int
+    placed: list[UUID]
+    stamp: str
+
+
+def map_stamp(connection: Connection, *, owners: Sequence[str], tags: Sequence[str] | None, limit: int) -> MapStamp:
+    """What a map of the newest nodes shows, without their contents and vectors."""
+    values = {"owners": list(owners), "tags": None if tags is None else list(tags), "limit": limit}
+    row = connection.execute(load("nodes")["map_stamp"], values).fetchone()
+    assert row is not None  # an aggregate without groups has one row
+    return MapStamp(**row)
+
+
+def map_points(connection: Connection, ids: Sequence[UUID], *, characters: int) -> list[Row]:
+    """The nodes of a map, oldest first, with the beginning of their contents and a vector (d,) as numpy has it."""
+    rows = connection.execute(load("nodes")["map_points"], {"ids": list(ids), "characters": characters})
+    return [{**row, "embedding": row["embedding"].to_numpy()} for row in rows]

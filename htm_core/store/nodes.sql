@@ -96,10 +96,36 @@ select id from nodes
 where tenant = this_tenant() and live and owner = any(%(owners)s::text[])
   and strpos(lower(regexp_replace(content, '\s+', ' ', 'g')), lower(%(text)s)) > 0
 
--- name: vectors
--- One vector of each of these nodes that has one, in the space of the tenant's model.
-select distinct on (v.node_id) v.node_id, v.embedding
-from vectors v
-where v.tenant = this_tenant() and v.node_id = any(%(nodes)s::uuid[]) and v.owner = any(%(owners)s::text[]) and v.live
-  and v.space = (select m.space from models m where m.tenant = this_tenant() and m.active)
-order by v.node_id, v.passage_id
+-- name: map_stamp
+-- What a map of the newest nodes shows, as one digest: another one where a node came or went, or got its vector.
+with newest as materialized (
+  select l.id, l.created_at from unnest(%(owners)s::text[]) as o(owner), lateral (
+    select n.id, n.created_at from nodes n
+    where n.tenant = this_tenant() and n.live and n.owner = o.owner
+      and exists (
+        select from mentions e where e.tenant = n.tenant and e.node_id = n.id and e.forgotten_at is null
+          and (e.expires_at is null or e.expires_at > memory_time()) offset 0)
+      and (%(tags)s::text[] is null or (
+        select count(*) from tags t where t.tenant = n.tenant and t.node_id = n.id and t.tag = any(%(tags)s::text[])
+      ) = cardinality(%(tags)s::text[]))
+    order by n.created_at desc, n.id desc limit %(limit)s) l
+  order by l.created_at desc, l.id desc limit %(limit)s),
+space as materialized (select m.space from models m where m.tenant = this_tenant() and m.active),
+placed as (
+  select w.id, w.created_at from newest w cross join lateral (
+    select v.node_id from vectors v
+    where v.tenant = this_tenant() and v.node_id = w.id and v.live and v.space = (select s.space from space s) limit 1) v)
+select (select count(*) from newest) as nodes, coalesce(array_agg(p.id order by p.created_at desc, p.id desc), '{}') as placed,
+       md5(concat((select s.space from space s), (select count(*) from newest),
+                  string_agg(uuid_send(p.id), '' order by p.created_at desc, p.id desc)::text)) as stamp
+from placed p
+
+-- name: map_points
+select n.id, n.created_at, left(n.content, %(characters)s) as content, v.embedding
+from nodes n cross join lateral (
+  select b.embedding from vectors b
+  where b.tenant = this_tenant() and b.node_id = n.id and b.live
+    and b.space = (select m.space from models m where m.tenant = this_tenant() and m.active)
+  order by b.passage_id limit 1) v
+where n.tenant = this_tenant() and n.live and n.id = any(%(ids)s::uuid[])
+order by n.created_at, n.id

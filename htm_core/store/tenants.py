@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ..types import Robot, SpanCounts, UserSize
+from ..types import Robot, SpanCounts, TenantSize, TenantSizes, UserSize, UserSizes
 from .database import Connection, Row
 from .queries import load
+
+COUNTED = 20_000  # rows of a kind that are counted for a tenant among others; of more there are estimates
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +51,6 @@ def robots(connection: Connection, *, owners: Sequence[str]) -> list[Robot]:
     return [Robot(**{**row, "groups": tuple(row["groups"])}) for row in rows]
 
 
-def robot_names(connection: Connection) -> list[str]:
-    """The robots of the tenant, the most recently active first."""
-    return [row["name"] for row in connection.execute(load("tenants")["robot_names"])]
-
-
 def statistics(connection: Connection, *, owners: Sequence[str]) -> Row:
     """Counts of what these owners have, the times of the oldest and the newest mention, and the server's version."""
     row = connection.execute(load("tenants")["statistics"], {"owners": list(owners)}).fetchone()
@@ -61,15 +58,26 @@ def statistics(connection: Connection, *, owners: Sequence[str]) -> Row:
     return row
 
 
-def users(connection: Connection) -> list[UserSize]:
-    """What every user of the tenant has, those with the most messages first; the transaction must see all owners."""
-    rows = connection.execute(load("tenants")["users"])
-    return [UserSize(user=row.pop("owner") or None, **row) for row in rows]
+def users(connection: Connection, *, first: int, limit: int) -> UserSizes:
+    """What some users of the tenant have, those with the most messages first; the transaction must see all owners."""
+    rows = connection.execute(load("tenants")["users"], {"first": first, "limit": limit}).fetchall()
+    whole = [(row.pop("users"), row.pop("all_nodes"), row.pop("all_mentions"), row.pop("all_pending")) for row in rows]
+    shown = [UserSize(user=row.pop("owner") or None, **row) for row in rows if row["owner"] is not None]
+    return UserSizes(shown, *whole[0])
+
+
+def sizes(connection: Connection, *, after: str | None, limit: int) -> TenantSizes:
+    """What the tenants after a name have, as workers may ask; there are none for any other role."""
+    values = {"after": after, "limit": limit, "counted": COUNTED}
+    rows = connection.execute(load("tenants")["sizes"], values).fetchall()
+    total = [row.pop("tenants") for row in rows]
+    return TenantSizes([TenantSize(**row) for row in rows], total[0] if total else 0)
 
 
 def growth(connection: Connection, *, owners: Sequence[str], unit: str, zone: str, limit: int) -> list[SpanCounts]:
-    """What these owners said in the latest spans of time, oldest first; spans in which nothing was said are left out.
+    """What these owners said in the latest spans of time, oldest first, up to the last in which something was said.
 
+    Spans in which nothing was said come with zeros.
     `unit` is "day", "week" or "month", and `zone` the time zone by which these begin.
     """
     values = {"owners": list(owners), "unit": unit, "zone": zone, "limit": limit}

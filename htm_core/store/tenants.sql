@@ -53,9 +53,6 @@ left join (select s.holder, count(*) as items, sum(n.tokens) as tokens
 where r.tenant = this_tenant()
 order by r.name
 
--- name: robot_names
-select name from robots where tenant = this_tenant() order by active_at desc, name
-
 -- name: statistics
 -- Mentions are read once, and grouped by robot: PostgreSQL would sort them to count distinct ones.
 with said as materialized (
@@ -79,31 +76,53 @@ select (select count(*) from nodes where tenant = this_tenant() and live and own
        current_setting('server_version') as server
 
 -- name: users
--- What every owner of the tenant has, those with the most messages first. Each table is read once. Bytes are those of the rows as they are
--- stored, compressed, without their indexes.
-select owner, sum(nodes)::bigint as nodes, sum(tokens)::bigint as tokens, sum(mentions)::bigint as mentions, sum(sessions)::bigint as sessions,
-       sum(pending)::bigint as pending_jobs, sum(bytes)::bigint as bytes, max(last_at) as last_at
-from (
-  select owner, count(*) filter (where live) as nodes, coalesce(sum(tokens) filter (where live), 0) as tokens, 0 as mentions, 0 as sessions,
-         0 as pending, coalesce(sum(pg_column_size(b.*)), 0) as bytes, null::timestamptz as last_at
-  from nodes b where tenant = this_tenant() group by owner
-  union all
-  select owner, 0, 0, count(*) filter (where forgotten_at is null), 0, 0, coalesce(sum(pg_column_size(b.*)), 0), max(at) filter (where forgotten_at is null)
-  from mentions b where tenant = this_tenant() group by owner
-  union all
-  select owner, 0, 0, 0, count(*) filter (where session <> ''), 0, 0, null from sessions where tenant = this_tenant() group by owner
-  union all
-  select owner, 0, 0, 0, 0, 0, coalesce(sum(pg_column_size(b.*)), 0), null from passages b where tenant = this_tenant() group by owner
-  union all
-  select owner, 0, 0, 0, 0, 0, coalesce(sum(pg_column_size(b.*)), 0), null from vectors b where tenant = this_tenant() group by owner
-  union all
-  select owner, 0, 0, 0, 0, count(*) filter (where parked_at is null), 0, null from jobs where tenant = this_tenant() group by owner) each_table
-group by owner
-order by mentions desc, owner
+-- What some owners of the tenant have, those with the most messages first, and what all have together. Bytes are those of the values as they
+-- are stored, compressed, without their indexes: by column, since the size of a whole row would fetch what is stored beside the table.
+with said as materialized (
+  select owner, count(*) filter (where forgotten_at is null) as mentions, max(at) filter (where forgotten_at is null) as last_at
+  from mentions where tenant = this_tenant() group by owner),
+has as materialized (
+  select owner, count(*) filter (where live) as nodes, coalesce(sum(tokens) filter (where live), 0) as tokens
+  from nodes where tenant = this_tenant() group by owner),
+everyone as materialized (
+  select owner, coalesce(h.nodes, 0) as nodes, coalesce(h.tokens, 0)::bigint as tokens, coalesce(s.mentions, 0) as mentions, s.last_at
+  from said s full join has h using (owner)),
+shown as materialized (select * from everyone order by mentions desc, owner limit %(limit)s offset %(first)s),
+whole as (select count(*) as users, coalesce(sum(nodes), 0)::bigint as all_nodes, coalesce(sum(mentions), 0)::bigint as all_mentions from everyone)
+select e.owner, e.nodes, e.tokens, e.mentions, e.last_at, coalesce(s.n, 0) as sessions, coalesce(j.n, 0) as pending_jobs,
+       (coalesce(n.bytes, 0) + coalesce(m.bytes, 0) + coalesce(p.bytes, 0) + coalesce(v.bytes, 0))::bigint as bytes,
+       w.users, w.all_nodes, w.all_mentions,
+       (select count(*) from jobs where tenant = this_tenant() and parked_at is null) as all_pending
+from whole w left join shown e on true
+left join (select owner, count(*) as n from sessions
+           where tenant = this_tenant() and session <> '' and owner = any(array(select owner from shown)) group by owner) s on s.owner = e.owner
+left join (select owner, count(*) as n from jobs
+           where tenant = this_tenant() and parked_at is null and owner = any(array(select owner from shown)) group by owner) j on j.owner = e.owner
+left join (select owner, sum(pg_column_size(content) + 65) as bytes from nodes
+           where tenant = this_tenant() and owner = any(array(select owner from shown)) group by owner) n on n.owner = e.owner
+left join (select owner, sum(coalesce(pg_column_size(content), 0) + pg_column_size(metadata) + coalesce(pg_column_size(payload), 0) + 140) as bytes
+           from mentions where tenant = this_tenant() and owner = any(array(select owner from shown)) group by owner) m on m.owner = e.owner
+left join (select owner, sum(coalesce(pg_column_size(body), 0) + pg_column_size(lexemes) + pg_column_size(weights) + 90) as bytes
+           from passages where tenant = this_tenant() and owner = any(array(select owner from shown)) group by owner) p on p.owner = e.owner
+left join (select owner, sum(pg_column_size(embedding) + 80) as bytes
+           from vectors where tenant = this_tenant() and owner = any(array(select owner from shown)) group by owner) v on v.owner = e.owner
+order by e.mentions desc, e.owner
+
+-- name: sizes
+select * from tenant_sizes(%(after)s::text, %(limit)s::integer, %(counted)s::integer)
 
 -- name: growth
--- How many messages were said, and how many new memories they made, in each span of time. A memory is counted where it was first said.
-select date_trunc(%(unit)s, at, %(zone)s) as begins, count(*) as mentions, count(*) filter (where first) as nodes
-from (select m.at, m.node_id is not null and row_number() over (partition by m.node_id order by m.at, m.id) = 1 as first
-      from mentions m where m.tenant = this_tenant() and m.owner = any(%(owners)s::text[]) and m.forgotten_at is null) said
-group by 1 order by 1 desc limit %(limit)s
+-- How many messages were said, and how many new memories they made, in each span of time up to the last one with a message; a span without
+-- any is a zero. A memory is counted where it was first said. Spans begin by the clock of the zone, also where it is set forward or back.
+with counted as materialized (
+  select date_trunc(%(unit)s, at at time zone %(zone)s) as local, count(*) as mentions, count(*) filter (where first) as nodes
+  from (select m.at, m.node_id is not null and row_number() over (partition by m.node_id order by m.at, m.id) = 1 as first
+        from mentions m where m.tenant = this_tenant() and m.owner = any(%(owners)s::text[]) and m.forgotten_at is null) said
+  group by 1),
+spans as (
+  select generate_series(greatest(min(local), max(local) - (%(limit)s::integer - 1) * ('1 ' || %(unit)s)::interval), max(local),
+                         ('1 ' || %(unit)s)::interval) as local
+  from counted)
+select s.local at time zone %(zone)s as begins, coalesce(c.mentions, 0) as mentions, coalesce(c.nodes, 0) as nodes
+from spans s left join counted c on c.local = s.local
+order by s.local desc

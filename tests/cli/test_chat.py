@@ -15,7 +15,7 @@ from rich.cells import cell_len
 
 from htm_core import InvalidInput, Memory
 from htm_core.cli.chat import models, sessions
-from htm_core.cli.chat.stand_in import NOTED, NOTHING, answer_from
+from htm_core.cli.chat.stand_in import NOTED, NOTHING, UNSURE, answer_from
 from htm_core.integration.contents import titles_of
 from tests.cli.conftest import ROOT, Answer, Htm, bare
 from tests.conftest import Make
@@ -80,6 +80,12 @@ def test_the_stand_in_says_that_it_is_one_and_answers_with_quotations_only(chat:
     assert answer_from(window).splitlines()[1:] == ["- I parked in Elm Street. (in this conversation)"]
 
 
+def test_the_stand_in_quotes_with_a_doubt_what_shares_a_name_with_the_question() -> None:
+    said = [HumanMessage("My sister Clara is allergic to peanuts."), HumanMessage("I like the sea.")]
+    answer = answer_from([*said, HumanMessage("What does Clara avoid eating?")])
+    assert answer.splitlines() == [UNSURE, "- My sister Clara is allergic to peanuts. (in this conversation)"]
+
+
 def test_what_is_evicted_in_a_turn_is_shown_in_that_turn(chat: Htm) -> None:
     first, second = "The first thing is " + "red " * 30, "The second thing is " + "blue " * 30
     shown = chat("--budget", 60, input=f"/working\n/working\n{first}\n{second}\n").err
@@ -138,7 +144,7 @@ def test_a_model_is_shown_what_an_agent_with_the_middleware_is_shown(chat: Htm, 
     chat(FACT)
     made = model("Peanuts.", "As I said.")
     done = chat("--model", "openai:any", "--system", "Be brief.", input=f"{QUESTION}\nAre you sure?\n/budget\n")
-    assert [line for line in done.out.replace("> ", "").splitlines() if line] == ["Peanuts.", "As I said."]
+    assert done.out.splitlines() == ["Peanuts.", "As I said."]
     first, second = (texts(each) for each in made.seen)
     assert first[0] == "Be brief."
     assert first[-1] == QUESTION

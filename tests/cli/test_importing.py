@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
+import sqlite3
 import uuid
 import zipfile
 from collections.abc import Callable
@@ -261,3 +263,155 @@ def test_what_a_user_imports_is_theirs(htm: Htm, talk: Path) -> None:
     counts(htm, talk, "--user", "ines")
     assert htm("recall", "turn", "--user", "jonas").code == 3
     assert counts(htm, talk, "--user", "jonas") == (25, 0, 0, 0)
+
+
+# -- what is said about it ------------------------------------------------------------------------------------------------
+
+
+def test_a_dry_run_says_what_would_be_imported_and_imports_nothing(htm: Htm, talk: Path) -> None:
+    done = htm("import", talk, "--dry-run")
+    assert "to import 25" in done.out
+    assert "nothing was imported" in done.out
+    assert htm("timeline").code == 3
+    counts(htm, talk)
+    with talk.open("a") as file:
+        file.write(json.dumps(turn(99)) + "\n")
+    assert counts(htm, talk, "--dry-run") == (1, 0, 25, 0)
+    assert htm("stats", "--json").json["mentions"] == 25
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_the_report_fits_the_terminal_and_shows_titles_and_what_was_not_understood(
+    htm: Htm, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    narrow = htm("import", FIXTURES / "claude.json", "--dry-run").out
+    monkeypatch.setenv("COLUMNS", "1000")
+    wide = htm("import", FIXTURES / "claude.json", "--dry-run").out
+    assert max(map(len, narrow.splitlines())) <= width
+    assert narrow.split() == wide.split()  # lines are broken between words
+    assert narrow.startswith("claude.json (claude: 2 conversations, 5 turns)\n")
+    assert "about “Apples” and 1 more" in narrow
+    said = " ".join(narrow.split())
+    assert "claude.json, conversation 1, message 6: expected `at` in ISO 8601" in said
+    assert "'yesterday' came" in said
+
+
+def test_the_timeline_shows_a_title_and_not_the_id_of_its_conversation(htm: Htm) -> None:
+    htm("import", FIXTURES / "claude.json")
+    out = htm("timeline").out
+    assert "Apples" in out
+    assert "conv-1" not in out
+    assert "conv-2" in out  # which has no title
+
+
+def test_a_turn_that_cannot_be_stored_keeps_up_no_others(htm: Htm, tmp_path: Path) -> None:
+    file = write(tmp_path / "talk.jsonl", [turn(1), turn(2, content="x" * 1_000_001), turn(3)])
+    done = htm("import", file)
+    assert done.code == 0
+    assert "skipped 1: cannot be stored (1)" in done.out
+    assert "expected at most 1,000,000 characters, got 1,000,001" in " ".join(done.out.split())
+    assert [each["content"] for each in htm("timeline", "--json").json] == ["Turn number 1.", "Turn number 3."]
+    write(file, [turn(1, session="y" * 300)])
+    assert "at most 255 characters" in htm("import", file).err
+
+
+def test_what_a_redactor_has_changed_is_known_when_it_comes_again(
+    htm: Htm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTM_REDACTOR", "default")
+    file = write(tmp_path / "talk.jsonl", [turn(1, content="Write to ines@example.org, please.")])
+    assert counts(htm, file) == (1, 0, 0, 0)
+    assert counts(htm, file) == (0, 0, 1, 0)
+
+
+# -- mem0 and MemPalace ---------------------------------------------------------------------------------------------------
+
+
+def test_memories_of_mem0_are_imported_once_and_those_of_one_user_alone(htm: Htm, tmp_path: Path) -> None:
+    ann = {
+        "id": "a1",
+        "memory": "Likes plums.",
+        "user_id": "ann",
+        "created_at": "2026-01-05T10:00:00-08:00",
+        "metadata": {"page": 3},
+    }
+    bob = {
+        "id": "b1",
+        "memory": "Likes pears.",
+        "user_id": "bob",
+        "created_at": "2026-01-06T10:00:00-08:00",
+        "run_id": "r7",
+    }
+    file = tmp_path / "export.json"
+    file.write_text(json.dumps({"count": 2, "results": [ann, bob]}))
+    [told] = htm("import", file, "--user", "ann", "--json").json["files"]
+    assert (told["format"], told["imported"], told["reasons"]) == ("mem0", 1, {"of another user": 1})
+    assert counts(htm, file) == (2, 0, 0, 0)
+    assert counts(htm, file) == (0, 0, 2, 0)
+    file.write_text(
+        json.dumps([ann | {"memory": "Likes plums and quinces.", "updated_at": "2026-02-01T00:00:00Z"}, bob])
+    )
+    assert counts(htm, file) == (0, 1, 1, 0)
+    first, second = htm("timeline", "--json").json
+    assert (first["content"], first["session"], first["metadata"]) == (
+        "Likes plums and quinces.", "mem0", {"page": 3, "user_id": "ann"},
+    )  # fmt: skip
+    assert (second["content"], second["session"], second["at"][:10]) == ("Likes pears.", "r7", "2026-01-06")
+
+
+CHROMA = """
+create table collections (id text primary key, name text not null);
+create table segments (id text primary key, type text not null, scope text not null, collection text not null);
+create table embeddings (id integer primary key, segment_id text not null, embedding_id text not null, seq_id blob not null);
+create table embedding_metadata (id integer, key text not null, string_value text, int_value integer, float_value real,
+                                 bool_value integer, primary key (id, key));
+insert into collections values ('c1', 'mempalace_drawers'), ('c2', 'mempalace_closets');
+insert into segments values ('s1', 'sqlite', 'METADATA', 'c1'), ('s2', 'sqlite', 'METADATA', 'c2');
+"""
+
+
+def palace_of_mempalace(folder: Path, *texts: str) -> Path:
+    """The tables of Chroma that a palace uses, as Chroma 1.x makes them."""
+    (folder / "palace").mkdir(parents=True, exist_ok=True)
+    (folder / "identity.txt").write_text("I am Atlas, who tends the garden.")
+    file = folder / "palace" / "chroma.sqlite3"
+    file.unlink(missing_ok=True)
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        connection.executescript(CHROMA)
+        for number, text in enumerate((*texts, "an index of the drawers"), 1):
+            segment = "s1" if number <= len(texts) else "s2"
+            connection.execute("insert into embeddings values (?, ?, ?, '')", (number, segment, f"drawer_{text[:5]}"))
+            fields = {
+                "chroma:document": text, "wing": "wing:garden", "room": "trees", "source_file": "notes.md",
+                "filed_at": "2026-02-01T10:00:00", "chunk_index": 0,
+            }  # fmt: skip
+            for name, value in fields.items():
+                kind = "int_value" if isinstance(value, int) else "string_value"
+                connection.execute(
+                    f"insert into embedding_metadata (id, key, {kind}) values (?, ?, ?)", (number, name, value)
+                )
+        connection.commit()
+    return folder
+
+
+def test_a_palace_of_mempalace_keeps_its_rooms_and_is_imported_once(htm: Htm, tmp_path: Path) -> None:
+    folder = palace_of_mempalace(tmp_path / ".mempalace", "The plum tree is old.", "Boskoop keeps.")
+    [told] = htm("import", folder, "--timezone", "UTC", "--json").json["files"]
+    assert (told["format"], told["imported"]) == ("mempalace", 2)
+    assert counts(htm, folder / "palace") == (0, 0, 2, 0)
+    palace_of_mempalace(folder, "The plum tree is old.", "Boskoop keeps.", "Pears do not.")
+    assert counts(htm, folder) == (1, 0, 2, 0)
+    filed = htm("palace", "look", "--json").json
+    assert {(each["room"], each["drawer"]) for each in filed} == {("wing_garden", "trees")}
+    assert sorted(each["content"] for each in filed) == ["Boskoop keeps.", "Pears do not.", "The plum tree is old."]
+    assert {each["at"][:13] for each in filed} == {"2026-02-01T10"}
+    assert "Atlas" in htm("palace", "wake", "--json").json["text"]
+    assert (folder / "palace" / "chroma.sqlite3").exists()
+
+
+def test_a_palace_whose_database_is_none_is_refused(htm: Htm, tmp_path: Path) -> None:
+    (tmp_path / "chroma.sqlite3").write_bytes(b"no database" * 99)
+    done = htm("import", tmp_path)
+    assert done.code == 2
+    assert "expected chroma.sqlite3 as MemPalace writes it" in done.err

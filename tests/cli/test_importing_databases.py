@@ -45,15 +45,44 @@ def stranger(dsn: str) -> Iterator[str]:
 
 
 def test_one_command_moves_it_in_and_twice_changes_nothing(htm: Htm, dsn: str) -> None:
-    words = ("import", address_of(dsn), "--embedder", "Model:hash", "--collection", "town")
-    first, again = htm(*words, "--dry-run", "--json"), htm(*words)
-    assert (first.code, again.code) == (0, 0), first.err + again.err
-    [table] = first.json["tables"]
-    assert (first.json["dry_run"], table["imported"], table["into"]) == (True, ROWS, "collection town")
+    words = ("import", address_of(dsn), "--embedder", "Model:hash", "--no-wait")
+    first, then = htm(*words, "--dry-run", "--json"), htm(*words)
+    assert (first.code, then.code) == (0, 0), first.err + then.err
+    assert first.json["dry_run"] is True
+    assert [(each["table"], each["imported"]) for each in first.json["tables"]] == [
+        ("guide", ROWS), ("langchain_pg_embedding", 30), ("langchain_pg_embedding", 30), ("chat_history", 14)
+    ]  # fmt: skip
     assert first.json["others"] == ["invoices"]
-    assert f"{ROWS} new, 0 changed, 0 known, 0 skipped" in again.out
-    assert "invoices" in again.err
-    assert f"0 new, 0 changed, {ROWS} known, 0 skipped" in htm(*words).out
+    assert f"{ROWS} new, 0 changed, 0 known, 0 skipped" in then.out
+    assert "invoices" in then.err
+    again = htm(*words).out
+    assert f"0 new, 0 changed, {ROWS} known, 0 skipped" in again
+    assert "0 new, 0 changed, 14 known, 0 skipped" in again
+
+
+def test_one_table_goes_where_it_is_told_to(htm: Htm, dsn: str) -> None:
+    words = (
+        "import",
+        address_of(dsn),
+        "--table",
+        "guide",
+        "--collection",
+        "town",
+        "--embedder",
+        "Model:hash",
+        "--json",
+    )
+    [table] = htm(*words).json["tables"]
+    assert (table["into"], table["model"], table["imported"]) == ("collection town", "Model:hash", ROWS)
+    assert "got guide, langchain_pg_embedding" in htm(*words[:2], "--collection", "town").err
+
+
+def test_what_was_said_gets_its_vectors_before_the_command_ends(htm: Htm, dsn: str) -> None:
+    answer = htm("import", address_of(dsn), "--table", "chat_history", "--user", "ines")
+    assert "14 new" in answer.out, answer.err
+    stats = htm("stats", "--user", "ines", "--json").json
+    assert (stats["mentions"], stats["pending_jobs"]) == (14, 0)
+    assert stats["vectors"] == stats["nodes"] > 0
 
 
 def test_its_report_fits_a_narrow_terminal(htm: Htm, dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:

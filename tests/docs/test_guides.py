@@ -7,30 +7,36 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.cassettes import ollama_server
 from tests.conftest import new_database
 from tests.docs.markdown import GUIDES, ROOT, blocks, program
 
 WITH_PYTHON = [
     page for page in GUIDES if any(block.language == "python" and not block.skipped for block in blocks(page))
 ]
+STAND_INS = Path(__file__).parent / "stand_ins"  # of what is too large to install for one page
 RUN = """
-import json, os, sys, traceback
+import json, os, sys, traceback, types
 from htm_core import shutdown
 
 folder, outcomes = os.getcwd(), {}
 for name, source in json.load(open("pages.json", encoding="utf-8")):
     os.makedirs(os.path.join(folder, name))
     os.chdir(os.path.join(folder, name))
+    page = sys.modules["guide"] = types.ModuleType("guide")  # where what inspects annotations looks for their names
     try:
-        exec(compile(source, name, "exec"), {"__name__": "guide"})
+        exec(compile(source, name, "exec"), vars(page))
         outcomes[name] = ""
     except BaseException:
         outcomes[name] = traceback.format_exc()
     os.chdir(folder)
     shutdown()
+    if "streamlit" in sys.modules:
+        outcomes["streamlit: shown"] = sys.modules["streamlit"].shown
     json.dump(outcomes, open("outcomes.json", "w", encoding="utf-8"))
 """
 
@@ -40,26 +46,31 @@ def relative(page: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def outcomes(database_url: str, weights_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def outcomes(database_url: str, weights_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What became of each page: an empty text, or the traceback.
 
     Importing two frameworks once for all pages saves most of the time. The pages share a database, so each has users of its own.
     """
     folder = tmp_path_factory.mktemp("guides")
     (folder / "pages.json").write_text(json.dumps([(relative(page), program(page)) for page in WITH_PYTHON]))
-    with new_database(database_url) as dsn:
-        own = {"HTM_DATABASE_URL": dsn, "HTM_HOME": str(folder), "HTM_MODEL_DIR": str(weights_dir)}
+    with new_database(database_url) as dsn, ollama_server.serving() as ollama:
+        own = {
+            "HTM_DATABASE_URL": dsn,
+            "HTM_HOME": str(folder),
+            "HTM_MODEL_DIR": str(weights_dir),
+            "OLLAMA_HOST": ollama,
+        }
         done = subprocess.run(
             [sys.executable, "-c", RUN],
-            env={**os.environ, **own, "PYTHONPATH": str(ROOT)}, cwd=folder, capture_output=True, text=True, timeout=280,
+            env={**os.environ, **own, "PYTHONPATH": f"{STAND_INS}{os.pathsep}{ROOT}"}, cwd=folder, capture_output=True, text=True, timeout=280,
         )  # fmt: skip
     assert (folder / "outcomes.json").exists(), done.stderr[-4_000:]
-    found: dict[str, str] = json.loads((folder / "outcomes.json").read_text())
+    found: dict[str, Any] = json.loads((folder / "outcomes.json").read_text())
     return found
 
 
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=relative)
-def test_the_examples_of_a_guide_run_as_they_stand(page: Path, outcomes: dict[str, str]) -> None:
+def test_the_examples_of_a_guide_run_as_they_stand(page: Path, outcomes: dict[str, Any]) -> None:
     assert outcomes.get(relative(page), "it was not reached") == ""
 
 
@@ -69,3 +80,11 @@ def test_each_guide_to_move_has_lines_of_before_and_after() -> None:
             text = page.read_text(encoding="utf-8")
             assert "Before:" in text, page.name
             assert "After" in text, page.name
+
+
+def test_the_chat_in_streamlit_shows_the_question_and_the_answer(outcomes: dict[str, Any]) -> None:
+    assert outcomes["streamlit: shown"] == [
+        ["user", "My boat lies at pier seven."],
+        ["assistant", "Noted."],
+        ["page", "nothing yet"],
+    ]

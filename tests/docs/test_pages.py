@@ -30,7 +30,7 @@ def test_links_between_pages_resolve(page: Path) -> None:
         name, _, anchor = target.partition("#")
         file = (page.parent / name).resolve() if name else page
         assert file.exists(), f"{relative(page)} links to {target}"
-        if anchor:
+        if anchor and file.suffix == ".md":  # a picture's says in which colours it is shown
             assert anchor in anchors(file), f"{relative(page)} links to {target}"
 
 

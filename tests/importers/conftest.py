@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
+from htm_core.importers import DatabaseImport
 from tests.importers import peers
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -29,6 +30,11 @@ class Foreign:
         """Change it, as its owner."""
         with psycopg.connect(self.dsn, autocommit=True) as connection:
             connection.execute(statement, values)
+
+
+def counts(done: DatabaseImport) -> list[tuple[int, int, int, int]]:
+    """What became of each table: new, changed, known, skipped."""
+    return [(each.imported, each.changed, each.known, each.skipped) for each in done.tables]
 
 
 def new_database(url: str) -> str:

@@ -9,12 +9,14 @@ package says of it as `recorded/NAME-VERSION.json`.
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
 import uuid
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from psycopg.conninfo import make_conninfo
@@ -26,7 +28,12 @@ from htm_core.store.embedded.binaries import binaries
 from tests.importers import peers
 
 RECORDED = Path(__file__).parent / "recorded"
-PACKAGES = {"langchain_postgres": "langchain-postgres"}
+PACKAGES = {
+    "langchain_postgres": "langchain-postgres",
+    "llama_index": "llama-index-vector-stores-postgres",
+    "langgraph": "langgraph-checkpoint-postgres",
+    "mem0": "mem0ai",
+}
 
 
 def main(names: list[str]) -> None:
@@ -41,11 +48,26 @@ def main(names: list[str]) -> None:
             dsn = make_conninfo(url, dbname=empty)
             with psycopg.connect(dsn, autocommit=True) as inside:
                 inside.execute("create extension vector")
-            said = getattr(peers, name)(dsn)
-            stem = f"{name}-{version(PACKAGES[name])}"
+            said, release = filled(name, dsn)
+            stem = f"{name}-{release}"
             (RECORDED / f"{stem}.sql").write_text(dump(dsn))
             (RECORDED / f"{stem}.json").write_text(json.dumps(said, indent=1, default=str) + "\n")
             connection.execute(f"drop database {empty} with (force)")
+
+
+def filled(name: str, dsn: str) -> tuple[dict[str, Any], str]:
+    """What a package says of the database that it has filled, and the package's version."""
+    if name != "mem0":
+        return getattr(peers, name)(dsn), version(PACKAGES[name])
+    python = os.environ["MEM0_PYTHON"]  # of an environment of its own
+
+    def answer(*words: str) -> str:
+        """What it prints."""
+        quiet = os.environ | {"MEM0_TELEMETRY": "False"}
+        return subprocess.run([python, *words], env=quiet, check=True, capture_output=True, text=True).stdout
+
+    release = answer("-c", "from importlib.metadata import version; print(version('mem0ai'))").strip()
+    return json.loads(answer("-m", "tests.importers.mem0_peer", dsn).splitlines()[-1]), release
 
 
 def dump(dsn: str) -> str:

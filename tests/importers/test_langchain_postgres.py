@@ -12,15 +12,11 @@ from htm_core.importers import run as run_module
 from htm_langchain import HTMVectorStore
 from tests.conftest import Make
 from tests.importers import peers
-from tests.importers.conftest import Foreign
+from tests.importers.conftest import Foreign, counts
 
 PACKAGE, MODULE = "langchain_postgres", "langchain_postgres"
 KIND = "langchain-pgvectorstore"
 ROWS = len(peers.TEXTS) + 1
-
-
-def counts(done: DatabaseImport) -> list[tuple[int, int, int, int]]:
-    return [(each.imported, each.changed, each.known, each.skipped) for each in done.tables]
 
 
 def moved(memory: Memory, foreign: Foreign, **options: object) -> DatabaseImport:
@@ -83,7 +79,7 @@ def test_a_dry_run_writes_nothing_and_counts_the_same(make: Make, foreign: Forei
 def test_killed_in_the_middle_it_continues(make: Make, foreign: Foreign, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_module, "BATCH", 20)
 
-    def stop(table: str, done: int, total: int) -> None:
+    def stop(table: str, done: int, total: int | None) -> None:
         assert (table, total) == ("guide", ROWS)
         if done >= 40:
             raise KeyboardInterrupt
@@ -123,6 +119,17 @@ def test_a_models_name_alone_is_enough(make: Make, foreign: Foreign) -> None:
             "bakery north", k=1
         )
         assert len(found) == 1
+
+
+def test_vectors_without_a_name_are_found_by_vectors_and_by_no_text(make: Make, foreign: Foreign) -> None:
+    with make() as memory:
+        [table] = moved(memory, foreign, embedder="given").tables
+        assert table.model is None
+        store = HTMVectorStore(peers.embedder(), collection="guide", memory=memory)
+        vector = peers.embedder().embed_query(peers.TEXTS[7])
+        assert store.similarity_search_by_vector(vector, k=1)[0].id == "guide-07"
+        with pytest.raises(DimensionMismatch, match="given:32"):
+            store.similarity_search("bakery", mode="vector")
 
 
 def test_a_table_with_columns_of_other_names_is_taken_when_its_kind_is_said(make: Make, foreign: Foreign) -> None:

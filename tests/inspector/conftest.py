@@ -25,6 +25,16 @@ def csrf_of(page: httpx.Response) -> str:
     return found[1]
 
 
+def whole(client: httpx.Client, path: str, **fields: str) -> str:
+    """A page once it has its counts or its map: on a busy machine it says first that it is making them."""
+    for _ in range(300):
+        answer = client.get(path, params=fields or None)
+        assert answer.status_code == 200, answer.text
+        if "data-again" not in answer.text and "seconds ago, and being" not in answer.text:
+            return answer.text
+    raise AssertionError(f"{path} has waited for its counts in vain")
+
+
 def add_inspector(running: Running, once: Identity | None = None) -> Inspector:
     """The inspector of a server that runs."""
     inspector = Inspector(running.application, once=once)

@@ -1,10 +1,11 @@
 """The inspector in a real Chromium: no error in its console, nothing overlaps, and it works by keyboard and without scripts.
 
-With HTM_PICTURES=1 it also makes the pictures of docs/inspector.md.
+With HTM_PICTURES=1 it also makes the pictures of docs/inspector.md, of each page in light and dark.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
@@ -40,10 +41,10 @@ ASKED = "/?q=Which+Saturday+is+the+launch+now%2C+13+or+20+June%3F"
 PAGES = {
     "recall": ASKED,
     "compare": "/?q=Who+paints+the+boat%3F&compare=1&a_limit=4&b_limit=4&b_mode=text",
-    "memories": "/memories", "sessions": "/sessions", "timeline": "/timeline", "working": "/working", "palace": "/palace",
-    "tags": "/tags", "graph": "/tags/graph", "map": "/map", "jobs": "/jobs", "growth": "/growth", "users": "/users", "health": "/health", "memory": "/key?name=launch", "missing": "/nothing",
+    "memories": "/memories", "sessions": "/sessions", "timeline": "/timeline", "turns": "/timeline?session=supper", "working": "/working", "palace": "/palace",
+    "tags": "/tags", "graph": "/tags/graph", "map": "/map", "jobs": "/jobs", "growth": "/growth", "users": "/users", "tenants": "/tenants", "health": "/health", "memory": "/key?name=launch", "missing": "/nothing",
 }  # fmt: skip
-SHOWN = ("recall", "memory", "timeline", "working", "map", "growth")  # those of which the docs have a picture
+MOST_BYTES = 150_000  # of a picture
 # What is wrong with a page, found by the browser itself.
 FAULTS = """() => {
   const faults = [];
@@ -91,7 +92,9 @@ def running(start: Callable[..., Running]) -> Running:
 @pytest.fixture(scope="module")
 def link(running: Running, url: str | None) -> str:
     """The link that signs in, for the sample conversation, a palace and a key."""
-    identity = Identity(tenant=TENANT, user=None, robot=None, scopes=frozenset(("read", "write", "admin")))
+    identity = Identity(
+        tenant=TENANT, user=None, robot=None, scopes=frozenset(("read", "write", "admin")), operator=True
+    )
     with Memory("wren", url=url, tenant=TENANT, embedder=running.embedder, settings=SETTINGS) as memory:
         if not memory.list(limit=1):
             drafts = read("\n".join(json.dumps(turn) for turn in conversation()), name="sample")
@@ -106,6 +109,21 @@ def link(running: Running, url: str | None) -> str:
             palace.file("The engine is a Bukh DV10.", room="boat", drawer="engine")
             palace.file("Jonas must not have cashews.", room="people", drawer="health")
             memory.flush(timeout=30)
+            # A supper at which working memory has little room.
+            with Memory(
+                "wren",
+                url=url,
+                tenant=TENANT,
+                session="supper",
+                budget=120,
+                embedder=running.embedder,
+                settings=SETTINGS,
+            ) as supper:
+                supper.remember("When did you say the boat goes into the water?", role="user", name="Ines")
+                supper.recall("When is the launch?", limit=2)
+                supper.flush(timeout=30)
+                supper.remember("On Saturday 20 June, at high water.", role="assistant", name="Wren")
+                supper.remember("And who brings the ladder, the flags and all the food? " * 8, role="user", name="Ines")
     inspector = add_inspector(running, identity)
     return f"{running.url}{inspector.link}"
 
@@ -131,6 +149,16 @@ def signed_in(browser: Any, link: str) -> dict[str, Any]:
     return state  # type: ignore[no-any-return]
 
 
+def take(page: Any, file: Path) -> None:
+    """Make a picture of what a page shows, as small as WebP makes it."""
+    file.parent.mkdir(exist_ok=True)
+    session = page.context.new_cdp_session(page)
+    picture = session.send("Page.captureScreenshot", {"format": "webp", "quality": 80})
+    file.write_bytes(base64.b64decode(picture["data"]))
+    session.detach()
+    assert file.stat().st_size <= MOST_BYTES, file.name
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_is_whole_and_readable(browser: Any, link: str, signed_in: dict[str, Any], scheme: str) -> None:
     base = link.partition("/enter")[0]
@@ -144,18 +172,29 @@ def test_every_page_is_whole_and_readable(browser: Any, link: str, signed_in: di
     for name, path in PAGES.items():
         answer = page.goto(base + path)
         assert answer.status == (404 if name == "missing" else 200), name
+        page.wait_for_selector("[data-again]", state="detached")  # it loads itself again until it has its counts
         assert page.evaluate(FAULTS) == [], name
         picture = page.screenshot()
         assert len(picture) > 12_000, f"{name} is empty"
-        if os.environ.get("HTM_PICTURES") and name in SHOWN:
-            PICTURES.mkdir(exist_ok=True)
-            page.screenshot(path=PICTURES / f"inspector-{name}-{scheme}.png")
+        if os.environ.get("HTM_PICTURES") and name != "missing":
+            take(page, PICTURES / f"inspector-{name}-{scheme}.webp")
     page.set_viewport_size({"width": 390, "height": 800})
     for path in (ASKED, "/memories", "/working", "/timeline"):
         page.goto(base + path)
         assert page.evaluate(FAULTS) == [], path
     context.close()
     assert [each for each in said if "404" not in each] == []
+
+
+def test_each_page_has_its_pictures_in_the_docs_in_light_and_dark() -> None:
+    shown = (PICTURES.parent / "inspector.md").read_text(encoding="utf-8")
+    expected = {
+        f"inspector-{name}-{scheme}.webp" for name in PAGES if name != "missing" for scheme in ("light", "dark")
+    }
+    pictures = list(PICTURES.glob("inspector-*"))
+    assert {file.name for file in pictures} == expected
+    assert [name for name in sorted(expected) if f"pictures/{name}" not in shown] == []
+    assert [file.name for file in pictures if file.stat().st_size > MOST_BYTES] == []
 
 
 def test_the_check_of_a_page_finds_what_is_wrong(browser: Any) -> None:

@@ -17,6 +17,7 @@ from htm_core.errors import DimensionMismatch, InvalidInput
 from htm_core.jobs.reembed import reembed
 from htm_core.jobs.worker import MOST_TRIES, Worker
 from htm_core.models.embedders import resolve
+from htm_core.models.stopping import native_parts
 from htm_core.store import jobs, nodes, search
 from htm_core.store.database import Database
 from tests.conftest import SETTINGS, Make
@@ -33,6 +34,20 @@ class Picky(HashEmbedder):
         if any("poison" in text for text in texts):
             raise ValueError("cannot embed this one")
         return super().embed_documents(texts)
+
+
+class InParts(HashEmbedder):
+    """A stand-in for a model that works in many parts, such as the embedded one, for as long as nobody stops it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name=name)
+        self.at_work = threading.Event()
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        while True:
+            with native_parts.part():
+                self.at_work.wait(0.01)
+                self.at_work.set()
 
 
 @pytest.fixture
@@ -140,6 +155,23 @@ def test_flush_is_told_by_the_worker_of_its_process_and_asks_the_server_rarely(
         assert memory.stats().vectors == 300
     assert time.monotonic() - begun < 30, "it waited for its own next look"
     assert looks <= 6  # one at first, and one each time that a thread of the worker has nothing more to do
+
+
+def test_a_worker_that_is_to_end_leaves_a_model_that_works_in_parts_and_gives_its_jobs_back(
+    make: Make, idle_database: Database, tenant: str, model: str
+) -> None:
+    embedder = InParts(model)
+    with make(embedder=embedder, settings=IDLE) as memory:
+        memory.remember_many([{"content": f"text {n}"} for n in range(3)])
+        worker = worker_for(idle_database, embedder)
+        worker.wake()
+        assert embedder.at_work.wait(30)
+        begun = time.monotonic()
+        worker.stop()
+        assert time.monotonic() - begun < 5
+        with idle_database.transaction("", role="htm_worker") as connection:
+            free = jobs.claim(connection, ("embed", resolve(embedder).name), limit=10, lease=0.1)
+        assert len([job for job in free if job.tenant == tenant]) == 3
 
 
 def test_work_of_a_worker_that_vanished_is_taken_up_when_its_lease_is_over(

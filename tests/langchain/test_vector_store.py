@@ -733,3 +733,22 @@ def test_the_older_name_of_the_mode_still_works(memory: Memory) -> None:
     assert (store.mode, store.strategy) == ("text", "text")
     with pytest.raises(InvalidInput, match="two names of one option"):
         HTMVectorStore(memory=memory, mode="text", strategy="vector")
+
+
+def test_a_users_memory_makes_no_private_collection_and_says_so_once(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("htm_core.integration.scope._warned", set())
+    HTMVectorStore(memory=memory)
+    assert caplog.records == []
+    for user in ("ann", "bob"):
+        HTMVectorStore(memory=memory.of(user=user))
+    assert [record.message.split(":")[0] for record in caplog.records] == ["a collection belongs to the tenant"]
+
+
+def test_a_nul_and_a_nan_in_one_documents_metadata_fail_no_batch_and_come_back(memory: Memory) -> None:
+    store = HTMVectorStore(memory=memory, collection="odd")
+    ids = store.add_texts(["one", "two", "three"], [{"a": "x\x00"}, {"a": float("nan")}, {"a": 1}])
+    nul, nan, plain = store.get_by_ids(ids)
+    assert (nul.metadata["a"], plain.metadata["a"]) == ("x\x00", 1)
+    assert nan.metadata["a"] != nan.metadata["a"]

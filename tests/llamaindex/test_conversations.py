@@ -199,6 +199,8 @@ def test_a_conversation_without_a_user_or_a_name_says_so_once(
     assert [record.message.split(":")[0] for record in caplog.records] == ["no session_id", "no user"]
     with pytest.raises(InvalidInput, match="expected user to be a text, got int 5"):
         HTMMemory.from_defaults("s1", memory, user=5)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="expected session_id to be a text, got int 5; write session_id='5'"):
+        HTMMemory.from_defaults(5, memory)  # type: ignore[arg-type]
 
 
 # -- a database that does not answer ----------------------------------------------------------------------------------

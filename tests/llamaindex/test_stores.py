@@ -212,6 +212,9 @@ def test_a_redactor_reads_nodes_before_they_are_stored(make: Make) -> None:
     found = store.get_nodes(["a"])[0].get_content()
     assert "ann@example.org" not in found
     assert found.startswith("Write to [redacted:email]")
+    source, node = "ee9756de-8ab8-4923-b154-c3799eb5be7e", "70384a09-07db-4ed8-be44-a918eb4107d0"  # IBANs by chance
+    store.add_documents([part(source, node)])
+    assert store.get_nodes([node])[0].ref_doc_id == source
 
 
 # -- the key-value store ----------------------------------------------------------------------------------------------

@@ -23,6 +23,23 @@ from htm_core.models.minilm.model import MOST_PADDING, TOKENS_PER_BATCH, MiniLM,
 
 REFERENCE = json.loads((Path(__file__).parent / "minilm_reference.json").read_text("utf-8"))
 TEXTS: list[str] = REFERENCE["texts"]
+AT_WORK = """
+import sys, threading
+from pathlib import Path
+from htm_core.models.minilm.model import MiniLM
+
+model = MiniLM(Path(sys.argv[1]))
+begun = threading.Event()
+
+def embed():
+    while True:
+        model.embed(["a garden with many words in it " * 20] * 4)
+        begun.set()
+
+for _ in range(2):
+    threading.Thread(target=embed, daemon=True).start()
+begun.wait()
+"""
 FACTS = [
     "I have a peanut allergy.",
     "My dog is a beagle.",
@@ -180,3 +197,9 @@ def test_a_forked_process_embeds_too(
     monkeypatch.setenv("HTM_MODEL_DIR", str(weights_dir))
     before = resolve(None).documents(TEXTS)
     assert in_a_fork(lambda: np.allclose(resolve(None).documents(TEXTS), before, atol=1e-6))
+
+
+def test_a_process_may_end_while_other_threads_embed(weights_dir: Path) -> None:
+    """Threads that come back from native code while the interpreter is taken down would end the process with SIGABRT."""
+    done = subprocess.run([sys.executable, "-c", AT_WORK, str(weights_dir)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")

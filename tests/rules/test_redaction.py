@@ -500,3 +500,15 @@ def test_values_of_any_shape_keep_their_shape(value: object) -> None:
     if isinstance(value, list | dict):
         assert len(done) == len(value)
     assert Counted(EVERYTHING).value(done) == done
+
+
+@pytest.mark.parametrize(
+    "id", ["ee9756de-8ab8-4923-b154-c3799eb5be7e", "70384A09-07DB-4ED8-BE44-A918EB4107D0"]
+)  # fmt: skip
+def test_a_uuid_is_no_account_even_where_its_checksum_is_right_by_chance(id: str) -> None:
+    """One UUID in some thousands ends a group with an IBAN; node ids of an index would change otherwise."""
+    value = {"nodes": {id: id}, "said": f"My account is {id}."}
+    counted = Counted(EVERYTHING)
+    done = counted.value(value)
+    assert done["nodes"] == {id: id}
+    assert counted.payload(json.dumps({"of": id}).encode()) == json.dumps({"of": id}).encode()

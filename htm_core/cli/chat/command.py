@@ -41,7 +41,10 @@ def chat(
     ] = BUDGET,
     system: Annotated[str | None, typer.Option("--system", help="Another system prompt.")] = None,
 ) -> None:
-    """Chat in the terminal with a memory: see what is recalled for each answer, and what leaves working memory."""
+    """Chat in the terminal with a memory: see what is recalled for each answer, and what leaves working memory.
+
+    Without --user it is the memory of whoever is logged in. --session goes on in a session, by its id or its title.
+    """
     if common.json and message is None:
         raise InvalidInput('expected a message with --json, since its output is one document: htm chat "…" --json')
     common = replace(common, user=common.user or login_name())

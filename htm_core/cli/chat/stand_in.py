@@ -18,6 +18,7 @@ from ...rules.text.excerpts import excerpt, shared_words
 NAME = "stand-in"
 QUOTED = 3  # sayings in an answer
 LONGEST = 300  # characters of each
+LIKELY, POSSIBLE = 0.5, 0.25  # share of a question's words that a saying has, to answer it and to answer it perhaps
 NOTED = "I have kept that. I am only a stand-in for a model: I answer questions with what memory finds."
 NOTHING = "I find nothing in memory that answers this. (A stand-in for a model: I can only quote.)"
 FOUND, UNSURE = "From memory, as a stand-in for a model:", "Perhaps this, from memory, as a stand-in for a model:"
@@ -67,11 +68,11 @@ def answer_from(messages: Sequence[BaseMessage]) -> str:
     block = next((str(each.text) for each in said if is_recalled(each)), "")
     items = items_of(block)
     sure = [] if DOUBTFUL_WARNING in block else [each for each in items if not each[0].endswith(UNCERTAIN)]
-    shown = _in_conversation(said, question)
-    quoted = [*shown, *sure][:QUOTED]
+    quoted = [*_in_conversation(said, question, share=LIKELY), *sure][:QUOTED]
     if quoted:
         return _quoting(FOUND, quoted, question)
-    return _quoting(UNSURE, items[:QUOTED], question) if items else NOTHING
+    perhaps = [*_in_conversation(said, question, share=POSSIBLE), *items][:QUOTED]
+    return _quoting(UNSURE, perhaps, question) if perhaps else NOTHING
 
 
 def is_recalled(message: BaseMessage) -> bool:
@@ -79,8 +80,8 @@ def is_recalled(message: BaseMessage) -> bool:
     return (message.additional_kwargs.get("lc_data") or {}).get("kind") == "recall"
 
 
-def _in_conversation(said: Sequence[BaseMessage], question: str) -> list[tuple[str, str]]:
-    """What people said in the part of the conversation that is shown, where half of the question's words are in it; newest first.
+def _in_conversation(said: Sequence[BaseMessage], question: str, *, share: float) -> list[tuple[str, str]]:
+    """What people said in the shown part of the conversation that has this share of the question's words; newest first.
 
     Recall leaves it out, since a model sees it anyway.
     """
@@ -88,7 +89,7 @@ def _in_conversation(said: Sequence[BaseMessage], question: str) -> list[tuple[s
     return [
         ("in this conversation", text)
         for text in dict.fromkeys(reversed(before))
-        if not only_asks(text) and shared_words(text, question) >= 0.5
+        if not only_asks(text) and shared_words(text, question) >= share
     ]
 
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import shlex
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -93,7 +94,7 @@ class ChatTerminal:
             self._resumed()
             while True:
                 try:
-                    said = input("> ").strip()
+                    said = input("> " if sys.stdin.isatty() else "").strip()
                 except EOFError:
                     self._notes.print()
                     return

@@ -18,6 +18,7 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import BertProcessing
 
 from ...errors import InvalidInput, ModelError
+from ..stopping import native_parts
 from .graph import WIDTH, Form, build
 from .safetensors import Tensors
 from .weights import MATRICES, NAME, WORDS
@@ -66,7 +67,8 @@ class MiniLM:
         mask = np.zeros_like(padded)
         for row, tokens in enumerate(ids):
             padded[row, : len(tokens)], mask[row, : len(tokens)] = tokens, 1
-        return self._session.run(None, {"ids": padded, "mask": mask})[0]
+        with native_parts.part():
+            return self._session.run(None, {"ids": padded, "mask": mask})[0]
 
 
 def _batches(ids: Sequence[list[int]]) -> Iterator[list[int]]:

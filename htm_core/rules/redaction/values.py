@@ -24,8 +24,11 @@ _IDS = frozenset(("id", "tool_call_id", "call_id", "run_id", "thread_id", "threa
 _NUMBERS: tuple[Kind, ...] = ("iban", "card", "phone")
 _SECRET = LazyPattern(rf"(?:[A-Za-z0-9]{{1,20}}[_-]){{0,4}}(?:{SECRET_NAMES})", re.I)
 _BASE64 = LazyPattern(r"[A-Za-z0-9+/_\s-]{256,}={0,2}\s*")
+# Some look like an IBAN, with a checksum that is right by chance: one in some thousands.
+_UUID = LazyPattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _DATA_URL = LazyPattern(r"data:[\w/+.-]{1,100};base64,")
 _MARK = "$htm"  # of values that JSON has no type for: integration/exact_json.py
+_UUID_LENGTH = 36
 _LONG_NUMBER = 10**12  # an integer from here on may be a card's number
 
 
@@ -37,7 +40,9 @@ class Counted:
         self.counts: Counter[str] = Counter()
 
     def text(self, text: str) -> str:
-        """A text without what is redacted."""
+        """A text without what is redacted. A UUID alone is an identifier, as what stands below the key `id`."""
+        if len(text) == _UUID_LENGTH and _UUID.fullmatch(text):
+            return self._identifier(text)
         done = self._redactor.redact(text)
         self.counts.update(done.counts)
         return done.text
@@ -81,12 +86,16 @@ class Counted:
                 return marker("password")
             return value
         if of in _IDS:
-            done = self._redactor.redact_words(value, besides=_NUMBERS)
-            self.counts.update(done.counts)
-            return done.text
+            return self._identifier(value)
         if _DATA_URL.match(value) or _BASE64.fullmatch(value):
             return value  # an image, or other bytes
         return self.text(value)
+
+    def _identifier(self, value: str) -> str:
+        """An identifier: its digits are no numbers of cards, accounts and phones."""
+        done = self._redactor.redact_words(value, besides=_NUMBERS)
+        self.counts.update(done.counts)
+        return done.text
 
     def _mapping(self, value: Mapping[Any, Any]) -> dict[Any, Any]:
         if value.get(_MARK) in ("bytes", "text") and isinstance(value.get("of"), str):

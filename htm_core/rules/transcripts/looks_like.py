@@ -9,7 +9,8 @@ from typing import Any
 
 UNDERSTOOD = (
     "exports of ChatGPT and Claude (.zip or conversations.json), sessions of Claude Code and Codex, chat stores and messages of "
-    "LlamaIndex, message dumps of LangChain, JSON lines, lines of 'Name: text', and backups of htm export"
+    "LlamaIndex, message dumps of LangChain, memories of mem0, palaces of MemPalace, CSV and Parquet tables, folders of Markdown, "
+    "JSON lines, lines of 'Name: text', and backups of htm export"
 )
 _MAGIC: Mapping[bytes, str] = {
     b"%PDF-": "a PDF document",

@@ -12,13 +12,13 @@ from typing import Any, overload
 
 from ...errors import InvalidInput
 from ...types import Draft
-from . import chatgpt, claude, claude_code, codex, langchain, llamaindex
+from . import chatgpt, claude, claude_code, codex, langchain, llamaindex, mem0
 from .json_items import items
 from .looks_like import json_words, looks_like, refusal, text_looks_like
 from .turns import ROLES, Omissions, Skip, Turn, drafts, iso_time, object_field, role_of, shown
 
 FORMATS = (
-    "auto", "jsonl", "chatgpt", "claude", "claude-code", "codex", "langchain", "llamaindex", "text",
+    "auto", "jsonl", "chatgpt", "claude", "claude-code", "codex", "langchain", "llamaindex", "mem0", "text",
 )  # fmt: skip
 FIELDS = ("session", "role", "name", "content", "at", "id", "metadata")
 SPEAKER = re.compile(r"(?P<name>[^\W_][^:\n]{0,39}):\s+(?P<content>\S.*)")
@@ -319,18 +319,21 @@ LINES: Mapping[str, Callable[[Any], bool]] = {
     "claude-code": claude_code.is_line,
     "codex": codex.is_line,
     "llamaindex": llamaindex.is_message,
+    "mem0": mem0.is_memory,
 }
 LINE_READERS: Mapping[str, LineReader] = {
     "jsonl": json_lines,
     "claude-code": lambda lines, name: claude_code.lines(values(lines, name)),
     "codex": lambda lines, name: codex.lines(values(lines, name), name),
     "llamaindex": lambda lines, name: llamaindex.lines(values(lines, name), name),
+    "mem0": lambda lines, name: mem0.lines(values(lines, name)),
 }
 LIST_SHAPES: Mapping[str, ListShape] = {
     "chatgpt": ListShape(chatgpt.is_export, chatgpt.each_conversation),
     "claude": ListShape(claude.is_export, claude.each_conversation),
     "langchain": ListShape(langchain.is_message, langchain.listed_messages),
     "llamaindex": ListShape(llamaindex.is_message, llamaindex.listed_messages),
+    "mem0": ListShape(mem0.is_memory, mem0.listed_memories),
     "jsonl": ListShape(has_content, records),
 }
 # One JSON value that is no list.
@@ -341,6 +344,7 @@ OBJECTS: Mapping[str, tuple[Callable[[Any], bool], Callable[[Any, str], Entries]
     "codex": (codex.is_line, lambda value, name: codex.lines([(f"{name}, line 1", value)], name)),
     "langchain": (langchain.is_dump, langchain.messages),
     "llamaindex": (llamaindex.is_dump, llamaindex.messages),
+    "mem0": (mem0.is_answer, mem0.memories),
     "jsonl": (has_content, lambda value, name: iter([record(value, where=f"{name}, line 1", session=name)])),
 }
 READERS: Mapping[str, Reader] = {
@@ -351,5 +355,6 @@ READERS: Mapping[str, Reader] = {
     "codex": lambda content, name: LINE_READERS["codex"](content.split("\n"), name),
     "langchain": lambda content, name: langchain.messages(json_value(content, name), name),
     "llamaindex": lambda content, name: llamaindex.read(content, name, json_value=json_value),
+    "mem0": lambda content, name: mem0.memories(json_value(content, name), name),
     "text": text_lines,
 }

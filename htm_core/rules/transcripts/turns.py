@@ -26,6 +26,7 @@ ROLES: Mapping[str, str] = {
 }
 EXAMPLES = 3  # of what was left out, for each reason
 NOT_UNDERSTOOD = "not understood"  # of what a program wrote, so that nobody can mend it: it is left out and shown
+NOT_STORED = "cannot be stored"  # of what was understood, such as a text that is longer than what is accepted
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # PostgreSQL's text cannot hold NUL and lone surrogates
 
 

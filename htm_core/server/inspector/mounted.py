@@ -19,6 +19,7 @@ from ..http import ClientGone, Message, Receive, Scope, Send
 from ..settings import Identity
 from .counting import Counting
 from .entrance import Entrance, cookie_name
+from .maps import Maps
 from .pages import PAGES, Page
 from .rendering import HERE, Templates
 from .sign_in import SignIns
@@ -47,7 +48,7 @@ class Inspector:
         self.settings = application.settings
         self.sign_ins = SignIns(application.access, once=once)
         self._access, self._memories = application.access, application.memories
-        self._templates, self._counting = Templates(), Counting()
+        self._templates, self._counting, self._maps = Templates(), Counting(), Maps()
         self._rate = RequestRate(rate=self.settings.rate, burst=self.settings.burst)
         entrance = Entrance(self.settings, self.sign_ins, self._templates)
         routes = [
@@ -101,7 +102,7 @@ class Inspector:
             request.scope["htm.identity"] = who.identity  # for the log
             request.state.who = who
             self._rate.take(who.identity.token_id)
-            return await page(Visit(request, who, self._memories, self._templates, self._counting))
+            return await page(Visit(request, who, self._memories, self._templates, self._counting, self._maps))
 
         return answer
 

@@ -17,6 +17,7 @@ from ..access import require
 from ..memories import Memories, Whose
 from .counting import Counting, Key, PageCount
 from .fields import Fields, form_of, query_of
+from .maps import Maps
 from .rendering import Templates
 from .sign_in import SignedIn
 
@@ -34,6 +35,7 @@ class Visit:
     memories: Memories
     templates: Templates
     counting: Counting
+    maps: Maps
 
     @property
     def base(self) -> str:

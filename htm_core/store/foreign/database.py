@@ -81,9 +81,11 @@ class ForeignDatabase:
         """The table of a name in a schema, or None."""
         return next((each for each in self.tables if (each.schema, each.name) == (schema, name)), None)
 
-    def count(self, table: ForeignTable) -> int:
-        """How many rows a table has."""
-        [row] = self.read("foreign/catalog", "count", tables={"table": table})
+    def count(
+        self, table: ForeignTable, subject: str = "foreign/catalog", statement: str = "count", **parameters: Any
+    ) -> int:
+        """How many rows a table has, or how many another statement counts in it."""
+        [row] = self.read(subject, statement, tables={"table": table}, **parameters)
         return int(row["count"])
 
     def read(
@@ -101,11 +103,11 @@ class ForeignDatabase:
         `{name}` in the statement stands for the table or the column of that name, quoted; `{further}` for more columns, which
         are called `further_0`, `further_1` and so on.
         """
-        names: dict[str, Composable] = {name: Identifier(each.schema, each.name) for name, each in tables.items()}
-        names |= {name: Identifier(column) for name, column in (columns or {}).items()}
+        names: dict[str, Composable] = {name: _quoted(each.schema, each.name) for name, each in tables.items()}
+        names |= {name: _quoted(column) for name, column in (columns or {}).items()}
         names["further"] = SQL("").join(
             SQL(load("foreign/catalog")["further_column"]).format(
-                column=Identifier(column), alias=Identifier(f"further_{at}")
+                column=_quoted(column), alias=_quoted(f"further_{at}")
             )
             for at, column in enumerate(further)
         )
@@ -164,6 +166,11 @@ def readable_errors(what: str) -> Iterator[None]:
         ) from error
     except psycopg.Error as error:
         raise StorageError(f"expected to read {what}, but PostgreSQL refused: {_said(error)}") from error
+
+
+def _quoted(*names: str) -> Identifier:
+    """A name as an identifier of a statement with parameters, where a percent sign stands twice."""
+    return Identifier(*(name.replace("%", "%%") for name in names))
 
 
 def _said(error: psycopg.Error) -> str:

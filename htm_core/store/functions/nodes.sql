@@ -39,6 +39,68 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
                and not m.purged));
 $$;
 
+-- The tenants after a name, and what each has. Only workers may know; to anybody else there are none.
+--
+-- Rows are counted up to `counted` of a kind; of more, the statistics of PostgreSQL say about how many there are. Bytes are a tenant's share of
+-- the tables and their indexes by its rows: nobody reads the rows. Users are those who have said something, without robots' notes.
+create or replace function htm.tenant_sizes(after text, few integer, counted integer)
+returns table (tenant text, users bigint, nodes bigint, mentions bigint, pending bigint, parked bigint, bytes bigint, estimated boolean, tenants bigint)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+  if current_setting('role') <> 'htm_worker' then return; end if;
+  return query
+  with tables as materialized (                    -- a table with partitions has no rows of its own
+    select c.relname::text as name, parts.bytes, greatest(parts.rows, 1) as rows, c.relnamespace::regnamespace::text as place
+    from pg_class c cross join lateral (
+      select sum(pg_total_relation_size(p.oid)) as bytes, sum(greatest(p.reltuples::float8, pg_stat_get_live_tuples(p.oid), 0)) as rows
+      from pg_class p where p.oid = c.oid or p.oid in (select t.relid from pg_partition_tree(c.oid) t)) parts
+    where c.oid = any(array['htm.nodes', 'htm.mentions', 'htm.passages', 'htm.vectors']::regclass[])),
+  common as materialized (                         -- the tenants with the most rows, and their shares
+    select s.tablename::text as name, f.tenant, f.share from pg_stats s
+    cross join unnest(s.most_common_vals::text::text[], s.most_common_freqs) f(tenant, share)
+    where s.attname = 'tenant' and (s.schemaname::text, s.tablename::text) in (select replace(t.place, '"', ''), t.name from tables t)),
+  shown as materialized (
+    select t.tenant from htm.tenants t where after is null or t.tenant > after order by t.tenant limit few),
+  found as (
+    select s.tenant, u.n as users, n.n as nodes, m.n as mentions, p.n as passages, j.pending, j.parked
+    from shown s
+    cross join lateral (select count(*) from (
+      select from htm.nodes b where b.tenant = s.tenant and b.live limit counted + 1) x) n(n)
+    cross join lateral (select count(*) from (
+      select from htm.mentions b where b.tenant = s.tenant and b.forgotten_at is null limit counted + 1) x) m(n)
+    cross join lateral (select count(*) from (select from htm.passages b where b.tenant = s.tenant limit counted + 1) x) p(n)
+    cross join lateral (
+      select count(*) filter (where x.parked_at is null), count(*) filter (where x.parked_at is not null)
+      from (select b.parked_at from htm.jobs b where b.tenant = s.tenant limit counted + 1) x) j(pending, parked)
+    cross join lateral (
+      with recursive each(owner, place) as (       -- from owner to owner, by the key
+        (select b.owner, 1 from htm.sessions b where b.tenant = s.tenant order by b.owner limit 1)
+        union all
+        select (select b.owner from htm.sessions b where b.tenant = s.tenant and b.owner > e.owner order by b.owner limit 1), e.place + 1
+        from each e where e.owner is not null and e.place <= counted)
+      select count(*) filter (where e.owner <> '' and not e.owner ^@ 'htm:') from each e) u(n)),
+  guessed as (                                     -- more than what is counted: as many as the statistics say, and no fewer than that
+    select f.*, greatest(f.nodes, (select (c.share * t.rows)::bigint from common c join tables t using (name)
+                                   where f.nodes > counted and c.name = 'nodes' and c.tenant = f.tenant)) as all_nodes,
+           greatest(f.mentions, (select (c.share * t.rows)::bigint from common c join tables t using (name)
+                                 where f.mentions > counted and c.name = 'mentions' and c.tenant = f.tenant)) as all_mentions,
+           greatest(f.passages, (select (c.share * t.rows)::bigint from common c join tables t using (name)
+                                 where f.passages > counted and c.name = 'passages' and c.tenant = f.tenant)) as all_passages
+    from found f)
+  select g.tenant, g.users, g.all_nodes, g.all_mentions, g.pending, g.parked,
+         (select coalesce(sum(t.bytes * least(1, r.rows / greatest(t.rows, r.rows))), 0)::bigint
+          from tables t cross join lateral (
+            -- Not each passage has its vector; those that have one have it in proportion.
+            select case t.name when 'nodes' then g.all_nodes when 'mentions' then g.all_mentions
+                               when 'passages' then g.all_passages
+                               else g.all_passages * t.rows / (select greatest(p.rows, t.rows) from tables p where p.name = 'passages')
+                   end::float8 as rows) r
+          where r.rows > 0),
+         greatest(g.nodes, g.mentions, g.pending + g.parked, g.users) > counted, (select count(*) from htm.tenants)
+  from guessed g order by g.tenant;
+end $$;
+
 -- Node metadata is that of its mentions merged; the latest wins.
 create or replace function htm.refresh_metadata(ids uuid[]) returns void language sql
 begin atomic

@@ -19,6 +19,7 @@ from . import (
     recall,
     sessions,
     tags,
+    tenants,
     to_palace,
     users,
     working,
@@ -51,5 +52,6 @@ PAGES: tuple[tuple[str, str, Page], ...] = (
     ("POST", "/jobs/retry", jobs.retry),
     ("GET", "/growth", growth.show),
     ("GET", "/users", users.show),
+    ("GET", "/tenants", tenants.show),
     ("GET", "/health", health.show),
 )

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from ....memory import Memory
 from ....operations import read
 from ....rules.identity import ANONYMOUS
-from ....types import UserSize
+from ....types import UserSizes
 from ...access import require
 from ..visit import Visit
 
@@ -21,17 +21,9 @@ async def show(visit: Visit) -> Response:
     require(visit.who.identity, "admin", why=" for all users of a tenant")
     number = visit.query.number("page", default=1, most=1_000_000)
 
-    async def count(memory: Memory) -> list[UserSize]:
-        """All users."""
-        return await asyncio.to_thread(read.users, memory._engine)
+    async def count(memory: Memory) -> UserSizes:
+        """The users of this page, and how much all have."""
+        return await asyncio.to_thread(lambda: read.users(memory._engine, first=(number - 1) * ROWS, limit=ROWS))
 
-    counted = await visit.counted("users", count)
-    found = counted.value if counted else []
-    rows = found[(number - 1) * ROWS : number * ROWS]
-    return visit.page(
-        "users.html", counted=counted, rows=rows, total=len(found), number=number, most=ROWS, unnamed=ANONYMOUS,
-        whole={
-            name: sum(getattr(each, name) for each in found)
-            for name in ("nodes", "mentions", "sessions", "tokens", "pending_jobs", "bytes")
-        },
-    )  # fmt: skip
+    counted = await visit.counted("users", count, number)
+    return visit.page("users.html", counted=counted, number=number, most=ROWS, unnamed=ANONYMOUS)

@@ -1,0 +1,91 @@
+"""What `htm import` says when it is done: for each source what became of its turns, and what was not understood."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from ..rules.transcripts.turns import NOT_STORED, NOT_UNDERSTOOD, Omissions, Skip
+from .json_output import print_json
+from .options import CommonOptions
+from .rendering import printable, stdout_console
+
+LONGEST_TITLE = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedTranscript:
+    """The result for one transcript: turns that were new, changed, known already, and skipped for `reasons`.
+
+    `sessions` is how many conversations it has, `titles` are those of the first few, `examples` the first places of each reason.
+    """
+
+    name: str
+    format: str
+    turns: int
+    sessions: int = 0
+    titles: tuple[str, ...] = ()
+    imported: int = 0
+    changed: int = 0
+    known: int = 0
+    skipped: int = 0
+    reasons: dict[str, int] = field(default_factory=dict)
+    examples: tuple[Skip, ...] = ()
+
+    def without(self, refused: Sequence[Skip]) -> ImportedTranscript:
+        """The same with more turns that are skipped."""
+        skips = Omissions(Counter(self.reasons), list(self.examples))
+        for each in refused:
+            skips.add(each)
+        return replace(
+            self, skipped=self.skipped + len(refused), reasons=dict(skips.reasons), examples=tuple(skips.examples)
+        )
+
+
+def report_import(common: CommonOptions, found: Sequence[ImportedTranscript], *, dry_run: bool) -> None:
+    """Print the result for each source, in lines that fit any terminal."""
+    if common.json:
+        print_json({"files": found, **({"dry_run": True} if dry_run else {})})
+        return
+    console = stdout_console()
+    for each in found:
+        for line in _lines(each, dry_run=dry_run):
+            console.print(line)
+    if dry_run:
+        console.print("This was a dry run: nothing was imported.")
+
+
+def _lines(found: ImportedTranscript, *, dry_run: bool) -> Iterator[RenderableType]:
+    what = "file" if found.format == "markdown" else "conversation"
+    size = (
+        f"{found.format}: {_count(found.sessions, what)}, {_count(found.turns, 'turn')}"
+        if found.sessions
+        else found.format
+    )
+    yield Text.assemble((printable(found.name, longest=60).plain, "bold"), f" ({size})")
+    figures = {"to import" if dry_run else "imported": found.imported, "changed": found.changed, "known": found.known}
+    said = ", ".join(f"{name} {count:,}" for name, count in figures.items() if count or "import" in name)
+    yield _indented(said)
+    if found.titles:
+        titles = ", ".join(f"“{printable(title, longest=LONGEST_TITLE).plain}”" for title in found.titles)
+        more = found.sessions - len(found.titles)
+        yield _indented(f"about {titles}" + (f" and {more:,} more" if more > 0 else ""))
+    if found.reasons:
+        why = ", ".join(f"{reason} ({count:,})" for reason, count in found.reasons.items())
+        yield _indented(f"skipped {found.skipped:,}: {why}")
+    for each in found.examples:
+        if each.reason in (NOT_UNDERSTOOD, NOT_STORED):
+            yield _indented(f"{each.where}: {each.detail}", by=4)
+
+
+def _indented(words: str, *, by: int = 2) -> Padding:
+    return Padding(printable(words), (0, 0, 0, by))
+
+
+def _count(number: int, of: str) -> str:
+    return f"{number:,} {of}" + ("" if number == 1 else "s")

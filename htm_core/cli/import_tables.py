@@ -1,0 +1,137 @@
+"""Tables that `htm import` reads row by row: CSV by the standard library, Parquet by pyarrow."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from pathlib import Path
+from typing import IO, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import typer
+
+from ..errors import InvalidInput
+from ..rules.transcripts import tables
+from ..rules.transcripts.turns import Skip, drafts
+from ..types import Draft
+
+OnSkip = Callable[[Skip], None]
+Opened = tuple[str, Iterator[Draft]]
+Part = Callable[[OnSkip], Opened]  # opens one stream of a source: its format, and its turns from the beginning
+
+CSV_SUFFIXES = frozenset({".csv", ".tsv"})
+LONGEST_CELL = 64 << 20  # characters
+ROWS_AT_ONCE = 1_000  # of a Parquet file
+MAGIC = b"PAR1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableOptions:
+    """What is said of a table: which column holds which field, and the time zone of times without an offset."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    zone: tzinfo | None = None
+
+
+NO_TABLE_OPTIONS = TableOptions()
+
+
+def table_options(columns: Iterable[str] | None, zone: str | None) -> TableOptions:
+    """The values of --column and --timezone; raises `BadParameter` for what is none."""
+    given: dict[str, str] = {}
+    for each in columns or ():
+        name, equals, column = each.partition("=")
+        if not equals or not column:
+            raise typer.BadParameter(f"expected --column FIELD=COLUMN, such as text=Body, got {each!r:.80}")
+        given[name.strip()] = column
+    try:
+        found = ZoneInfo(zone) if zone else None
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise typer.BadParameter(
+            f"expected --timezone as UTC or a place such as Europe/Rome, got {zone!r:.80}"
+        ) from None
+    return TableOptions(columns=given, zone=found)
+
+
+def table_part(path: Path, head: bytes, *, name: str, format: str, options: TableOptions) -> Part | None:
+    """The rows of a file, if it is a table by its name, its first bytes, or the format that is said."""
+    if format == "parquet" or (format == "auto" and head.startswith(MAGIC)):
+        return lambda skip: (
+            "parquet",
+            _read(_parquet_rows(path, name), skip, name=name, format="parquet", options=options),
+        )
+    if format == "csv" or (format == "auto" and path.suffix.lower() in CSV_SUFFIXES):
+        return csv_part(lambda: path.open("rb"), name=name, options=options)
+    return None
+
+
+def csv_part(open: Callable[[], IO[bytes]], *, name: str, options: TableOptions) -> Part:
+    """The rows of a CSV file."""
+    return lambda skip: ("csv", _read(_csv_rows(open(), name), skip, name=name, format="csv", options=options))
+
+
+Rows = Iterator[tuple[str, Mapping[str, Any]]]
+
+
+def _read(rows: Rows, skip: OnSkip, *, name: str, format: str, options: TableOptions) -> Iterator[Draft]:
+    """The drafts of rows, the first of which is the names of the columns."""
+    with closing(rows):  # type: ignore[type-var]  # a generator
+        _, header = next(rows, ("", {}))
+        if not header:
+            return
+        columns = tables.columns_of(list(header), options.columns, name=name, zone=options.zone)
+        yield from drafts(tables.turns(rows, columns, name=name, format=format), format=format, skip=skip)
+
+
+def _csv_rows(file: IO[bytes], name: str) -> Rows:
+    before = csv.field_size_limit(LONGEST_CELL)
+    try:
+        with io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
+            first = text.readline()
+            separator = max(",;\t|", key=first.count)
+            text.seek(0)
+            rows = csv.reader(text, delimiter=separator, strict=True)
+            header = [each.strip() for each in next(rows, [])]
+            if len(set(header)) != len(header):
+                raise InvalidInput(f"{name}: expected columns with different names, got {', '.join(header)[:200]}")
+            yield name, dict.fromkeys(header)
+            for row in rows:
+                where = f"{name}, line {rows.line_num}"
+                if len(row) > len(header):
+                    raise InvalidInput(
+                        f"{where}: expected {len(header)} cells, got {len(row)}. Put a text with {separator!r} in it into quotes"
+                    )
+                if row:
+                    yield where, dict(zip(header, row, strict=False))
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"{name}: expected UTF-8, got another encoding ({error.reason}). Save the file as UTF-8"
+        ) from None
+    except csv.Error as error:
+        raise InvalidInput(f"{name}: expected CSV, got something else: {error}") from None
+    finally:
+        csv.field_size_limit(before)
+
+
+def _parquet_rows(path: Path, name: str) -> Rows:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise InvalidInput(
+            f'{name}: expected pyarrow, which reads Parquet, and it is not installed: pip install "htm-memory[parquet]"'
+        ) from None
+    try:
+        with pyarrow.parquet.ParquetFile(path) as table:
+            yield name, dict.fromkeys(table.schema_arrow.names)
+            number = 0
+            for batch in table.iter_batches(ROWS_AT_ONCE):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield f"{name}, row {number}", row
+    except pyarrow.ArrowException as error:
+        raise InvalidInput(f"{name}: expected a whole Parquet file, got a broken one: {error}") from None

@@ -1,0 +1,183 @@
+"""LangGraph: the items of `PostgresStore`, and the messages of the threads of `PostgresSaver`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from ..integration.exact_json import jsonb_text
+from ..store.foreign.database import ForeignDatabase, ForeignTable
+from ..types import CollectionItem
+from .checkpoints import messages_of
+from .messages import langchain_message
+from .parts import ForeignDocument, ForeignMessage, ForeignPart, ForeignRow, NotUnderstood
+
+SQL = "foreign/langgraph"
+# Where HTMStore keeps its items.
+ITEMS = "langgraph:store"
+_TOKEN = re.compile(r"\[[^\]]*\]|\{[^}]*\}|[^.\[\]{}]+")
+_NUMBERED = re.compile(r"(.+)\.(\d+)")
+
+
+class PostgresStores:
+    """The items of `PostgresStore`, with the vectors of their fields."""
+
+    kind = "langgraph-store"
+    expects = "the columns prefix, key, value, created_at and updated_at"
+
+    def recognise(self, database: ForeignDatabase) -> list[ForeignPart]:
+        """The table `store` of each schema, with its table of vectors."""
+        found = []
+        for table in database.tables:
+            if table.name == "store" and table.has("prefix", "key", "value", "created_at", "updated_at"):
+                vectors = database.find(table.schema, "store_vectors")
+                tables = {"vectors": vectors} if vectors and vectors.readable else {}
+                tables |= _others(database, table, "store_migrations", "vector_migrations")
+                found.append(ForeignPart(kind=self.kind, table=table, destination="store", into=ITEMS, tables=tables))
+        return found
+
+    def count(self, database: ForeignDatabase, part: ForeignPart) -> int:
+        """How many items the store has."""
+        return database.count(part.table)
+
+    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
+        """The items by namespace and key; what has expired is left out."""
+        statement = "items_with_vectors" if "vectors" in part.tables else "items"
+        for row in database.read(SQL, statement, tables={"table": part.table, **part.tables}):
+            yield _item(row)
+
+
+class PostgresSavers:
+    """The messages of the threads of `PostgresSaver`, as the latest checkpoint of each has them."""
+
+    kind = "langgraph-checkpoints"
+    expects = "the tables checkpoints and checkpoint_blobs"
+
+    def recognise(self, database: ForeignDatabase) -> list[ForeignPart]:
+        """The table `checkpoints` of each schema, with its table of values."""
+        found = []
+        for table in database.tables:
+            blobs = database.find(table.schema, "checkpoint_blobs")
+            if table.name == "checkpoints" and table.has("thread_id", "checkpoint_ns", "checkpoint") and blobs:
+                tables = {"blobs": blobs} | _others(database, table, "checkpoint_writes", "checkpoint_migrations")
+                found.append(ForeignPart(kind=self.kind, table=table, destination="log", tables=tables))
+        return found
+
+    def count(self, database: ForeignDatabase, part: ForeignPart) -> None:
+        """How many messages there are is known at the end."""
+
+    def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
+        """The messages by thread, in their order, each with the time of the first checkpoint that has it."""
+        thread = _Thread("")
+        for row in database.read(SQL, "messages", tables={"table": part.table, "blobs": part.tables["blobs"]}):
+            if row["session"] != thread.session:
+                yield from thread.rows()
+                thread = _Thread(row["session"])
+            thread.read(row["type"], row["blob"], at=row["at"])
+        yield from thread.rows()
+
+
+def _others(database: ForeignDatabase, table: ForeignTable, *names: str) -> dict[str, ForeignTable]:
+    """LangGraph's other tables beside one, which hold nothing to import."""
+    found = {name: database.find(table.schema, name) for name in names}
+    return {name: other for name, other in found.items() if other is not None}
+
+
+class _Thread:
+    """The messages of a thread, version by version."""
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        self._first: dict[str, datetime] = {}
+        self._latest: list[ForeignRow] = []
+
+    def read(self, type: str | None, blob: bytes | None, *, at: datetime) -> None:
+        """The next version of the messages."""
+        try:
+            found = messages_of(type, blob)
+        except ValueError as error:
+            self._latest = [NotUnderstood(self.session, str(error))]
+            return
+        self._latest = []
+        for place, dumped in enumerate(found):
+            row = langchain_message(dumped, session=self.session, id=f"{self.session}:{place}", at=None)
+            if isinstance(row, ForeignMessage):
+                self._first.setdefault(row.draft.id or "", at)
+            self._latest.append(row)
+
+    def rows(self) -> Iterator[ForeignRow]:
+        """The messages of the latest version, with their times."""
+        for row in self._latest:
+            if isinstance(row, ForeignMessage):
+                yield ForeignMessage(row.session, replace(row.draft, at=self._first[row.draft.id or ""]))
+            else:
+                yield row
+
+
+def _item(row: Any) -> ForeignRow:
+    namespace, value = tuple(row["prefix"].split(".")), row["value"]
+    if not isinstance(value, dict):
+        return NotUnderstood(f"{row['prefix']}/{row['key']}", "a value that is not a JSON object")
+    minutes = row["ttl_minutes"]
+    texts, vectors = _texts(value, row["vectors"] or ())
+    return ForeignDocument(
+        CollectionItem(
+            id=row["key"],
+            namespace=namespace,
+            value=value,
+            texts=texts,
+            vectors=vectors or None,
+            index=bool(texts),
+            ttl=timedelta(minutes=minutes) if minutes else None,
+            expires_at=row["expires_at"],
+        ),
+        embedded=texts[0] if texts else None,
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
+
+
+def _texts(value: dict[str, Any], vectors: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[float]]]:
+    """The texts that the vectors of an item were made of, and the vectors."""
+    texts = [jsonb_text(_text_of(value, each["field"])) for each in vectors]
+    return texts, [each["vector"] for each in vectors]
+
+
+def _text_of(value: dict[str, Any], field: str) -> str:
+    """The text at a field, as LangGraph names it: the path, and where it leads to several texts, the number of one."""
+    found, numbered = text_at(value, field), _NUMBERED.fullmatch(field)
+    if not found and numbered:
+        found = text_at(value, numbered[1])[int(numbered[2]) :]
+    return found[0] if found else json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def text_at(value: Any, path: str) -> list[str]:
+    """The texts at a path of LangGraph's: "$", "text", "author.name", "chapters[*].title", "{title,text}"."""
+    if path == "$":
+        return [json.dumps(value, sort_keys=True, ensure_ascii=False)]
+    found = [value]
+    for token in _TOKEN.findall(path):
+        found = [part for each in found for part in _step(each, token)]
+    return [
+        each if isinstance(each, str) else json.dumps(each, sort_keys=True, ensure_ascii=False)
+        if isinstance(each, list | dict) else str(each)
+        for each in found
+        if each is not None
+    ]  # fmt: skip
+
+
+def _step(value: Any, token: str) -> list[Any]:
+    if token.startswith("{"):
+        return [text for name in token[1:-1].split(",") for text in text_at(value, name.strip())]
+    if token.startswith("[") and isinstance(value, list):
+        index = token[1:-1]
+        if index == "*":
+            return value
+        return value[int(index) :][:1] if re.fullmatch(r"\d+", index) else []
+    if token == "*":
+        return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    return [value[token]] if isinstance(value, dict) and token in value else []

@@ -1,0 +1,56 @@
+"""Fill a database by mem0's own `Memory`: `python -m tests.importers.mem0_peer DSN`, where mem0ai and psycopg are installed.
+
+mem0 is not installed beside this package; `record` runs this file with the Python that `MEM0_PYTHON` names. Nothing here imports
+more than the standard library and mem0.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+from tests.importers.model import DIMENSION, DenseEmbedder
+
+
+class Embeddings(DenseEmbedder):
+    """The stand-in, as mem0 asks a model."""
+
+    config: Any = None
+
+    def embed(self, text: str, memory_action: str | None = None) -> list[float]:
+        return self.embed_query(text)
+
+    def embed_batch(self, texts: list[str], memory_action: str | None = None) -> list[list[float]]:
+        return self.embed_documents(texts)
+
+
+def fill(dsn: str) -> dict[str, Any]:
+    """Memories of two users, one of them changed, one of an agent; and what mem0 says of them."""
+    from mem0 import Memory
+    from mem0.configs.base import MemoryConfig
+    from mem0.memory import main
+
+    main.EmbedderFactory.create = staticmethod(lambda *_, **__: Embeddings())
+    main.LlmFactory.create = staticmethod(lambda *_, **__: None)
+    config = {"connection_string": dsn, "collection_name": "mem0", "embedding_model_dims": DIMENSION, "hnsw": False}
+    memory = Memory(MemoryConfig(vector_store={"provider": "pgvector", "config": config}, history_db_path=":memory:"))
+    said: dict[str, Any] = {}
+    for user in ("ann", "ben"):
+        for text in ("Likes green tea.", "Lives in Graz.", f"Is called {user}.", "Has a dog named Rex."):
+            memory.add(text, user_id=user, infer=False, metadata={"topic": "person", "length": len(text)})
+    changed = memory.get_all(filters={"user_id": "ann"})["results"][0]
+    memory.update(changed["id"], "Likes black coffee.")
+    memory.add(
+        [{"role": "user", "name": "cleo", "content": "We meet at noon."}], user_id="ann", run_id="june", infer=False
+    )
+    memory.add("Answers in short sentences.", agent_id="wren", infer=False)
+    for owner in ({"user_id": "ann"}, {"user_id": "ben"}, {"agent_id": "wren"}):
+        said[next(iter(owner.values()))] = memory.get_all(filters=owner)["results"]
+    return said
+
+
+if __name__ == "__main__":
+    os.environ["MEM0_TELEMETRY"] = "False"
+    sys.stdout.write(json.dumps(fill(sys.argv[1])) + "\n")

@@ -1,0 +1,26 @@
+"""The model of the recorded databases. It needs the standard library alone, so that it also runs where only a peer is installed."""
+
+from __future__ import annotations
+
+import math
+import random
+
+from tests.stand_ins import HashEmbedder
+
+DIMENSION = 32
+
+
+class DenseEmbedder(HashEmbedder):
+    """`HashEmbedder` with a little of the text's own in every number, so that no two texts are equally near to a query.
+
+    Where the tenth and the eleventh of a ranking are equally near, which one of them is among ten is chance.
+    """
+
+    def __init__(self, name: str = "hash") -> None:
+        super().__init__(DIMENSION, name)
+
+    def _vector(self, text: str) -> list[float]:
+        own = random.Random(text)
+        vector = [number + own.gauss(0, 0.1) for number in super()._vector(text)]
+        length = math.hypot(*vector)
+        return [number / length for number in vector]
