@@ -650,7 +650,8 @@ class Database:
         with connection.transaction():
             path = {"path": self._path, "role": "none", "tenant": "", "now": "", "timeout": "0", "idle": "0"}
             connection.execute(load("database")["enter"], path)
-            self._is_direct = self._is_direct and is_direct(connection)
+            connection.is_direct = is_direct(connection)
+            self._is_direct = self._is_direct and connection.is_direct
             register_types(connection, self._extension)
 
     def _ensure_schema(self) -> tuple[str, bool]:
