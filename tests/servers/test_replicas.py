@@ -420,3 +420,19 @@ def test_a_replica_of_the_private_server_is_refused(monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("HTM_DATABASE_URL", raising=False)
     with pytest.raises(InvalidInput, match=r"expected url= beside Settings\.read_url"):
         Memory(settings=Settings(read_url=SecretStr("postgresql://replica/htm")))
+
+
+def test_a_primary_that_keeps_its_position_to_itself_is_refused_before_anything_is_written(
+    primary: Cluster, replica: Cluster, memory_at: Open
+) -> None:
+    with primary.admin() as admin:
+        admin.execute("revoke execute on function pg_current_wal_flush_lsn() from public")
+    try:
+        with (
+            opened(memory_at, primary, replica) as memory,
+            pytest.raises(InvalidInput, match=r"how far its log is.*leave read_url out"),
+        ):
+            memory.remember("said")
+    finally:
+        with primary.admin() as admin:
+            admin.execute("grant execute on function pg_current_wal_flush_lsn() to public")
