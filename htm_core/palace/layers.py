@@ -16,12 +16,11 @@ from ..rules.places import Placed, PlaceKind
 from ..types import Hit
 from .context import Survey
 from .palace import Palace
-from .sources import FetchFailed
+from .sources import MAX_ARTIFACT_LENGTH, FetchFailed
 
 MAX_HITS = 20  # of a recall, among which evidence is looked for
 MAX_COMPARED = 10  # hits in which it is checked of which person they speak
 MAX_FETCHED = 3  # artifacts that are fetched for one prompt
-MAX_ARTIFACT_LENGTH = 8_000  # characters of what a source answered
 MAX_NAMED = 3  # drawers whose newest texts are read because the prompt names them
 MAX_IN_NAMED = 10  # texts of each
 # What a text in a drawer that the prompt names is worth: so much more, in log-odds, and less where the text has the name itself.
@@ -94,7 +93,9 @@ def artifacts(palace: Palace, question: PalaceQuestion) -> LayerAnswer:
         each = registered[id]
         try:
             with time_limit.uncounted():  # it has a time-out of its own
-                content = palace.context.sources.fetch(each.uri or "", owner=(palace.memory.tenant, each.owner))
+                content = palace.context.sources.fetch(
+                    each.uri or "", owner=(palace.memory.tenant, each.owner), question=question.text
+                )
         except FetchFailed as error:
             failures.append(f"{each.uri}: {error}")
             continue
