@@ -34,7 +34,7 @@ Parameters = Mapping[str, str | int]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class JsonAnswer:
     """What a server answered: the JSON, and the parameters of the next page, if there is one."""
 
     data: Any
@@ -46,7 +46,7 @@ class _Kept:
     """An answer that the server may say is still true."""
 
     conditions: Mapping[str, str]
-    answer: Answer
+    answer: JsonAnswer
     size: int
 
 
@@ -91,7 +91,7 @@ class JsonApi:
     def __reduce__(self) -> Any:
         raise TypeError("a fetcher holds connections and maybe a token; make a new one in the other process")
 
-    def get(self, path: str, parameters: Parameters | None = None) -> Answer | None:
+    def get(self, path: str, parameters: Parameters | None = None) -> JsonAnswer | None:
         """The JSON of a path; None for what is not there (404, 410). Raises `FetchFailed`."""
         return self._get(path, tuple((name, str(value)) for name, value in (parameters or {}).items()), self._ends())
 
@@ -116,7 +116,7 @@ class JsonApi:
     def _ends(self) -> float:
         return time.monotonic() + time_left(self.timeout)
 
-    def _get(self, path: str, parameters: tuple[tuple[str, str], ...], ends: float) -> Answer | None:
+    def _get(self, path: str, parameters: tuple[tuple[str, str], ...], ends: float) -> JsonAnswer | None:
         httpx = _httpx()
         url = httpx.URL(f"{self.url}{path}", params=parameters) if parameters else httpx.URL(f"{self.url}{path}")
         key = str(url)
@@ -137,7 +137,7 @@ class JsonApi:
             return None
         self._refuse(status, path)
         try:
-            answer = Answer(json.loads(body), _following(headers.get("link", "")))
+            answer = JsonAnswer(json.loads(body), _following(headers.get("link", "")))
         except (ValueError, RecursionError):
             raise FetchFailed(
                 f"expected JSON from {self._place(path)}, got something else; is it the API's address?"
@@ -237,7 +237,7 @@ class JsonApi:
                 self._client = _httpx().Client(headers=headers, follow_redirects=False)
             return self._client
 
-    def _keep(self, key: str, headers: Mapping[str, str], answer: Answer, size: int) -> None:
+    def _keep(self, key: str, headers: Mapping[str, str], answer: JsonAnswer, size: int) -> None:
         conditions = {
             name: headers[given]
             for name, given in (("If-None-Match", "etag"), ("If-Modified-Since", "last-modified"))

@@ -17,7 +17,7 @@ from pydantic import SecretStr
 
 from ...errors import InvalidInput
 from ..sources import MAX_URI_LENGTH, FetchFailed, Listed
-from .http import MAX_BYTES, TIMEOUT, Answer, JsonApi, checked_url
+from .http import MAX_BYTES, TIMEOUT, JsonAnswer, JsonApi, checked_url
 from .issues import Comment, Issue, day_of, line_of, mapping, number_of, text_of, texts_of
 
 IssueState: TypeAlias = Literal["all", "open"]
@@ -350,7 +350,7 @@ def _comment(data: Any) -> Comment:
     return Comment(by=by, at=day_of(found, "created_at"), text=text_of(found, "body"))
 
 
-def _list(answer: Answer | None) -> list[Any]:
+def _list(answer: JsonAnswer | None) -> list[Any]:
     found = [] if answer is None else answer.data
     if not isinstance(found, list):
         raise FetchFailed(f"expected a list of comments, got {type(found).__name__}; is it the API's address?")
