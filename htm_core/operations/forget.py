@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from ..engine.engine import Engine, new_id
@@ -15,9 +16,10 @@ from ..types import Node, Receipt
 from .read import find, get
 
 CONFIRMED = "confirmed"
+Note = Callable[[Connection], object]  # what is written last in the transaction of a change
 
 
-def forget(engine: Engine, id_or_key: str, *, robot: str | None) -> None:
+def forget(engine: Engine, id_or_key: str, *, robot: str | None, note: Note | None = None) -> None:
     """Hide a node for its owner, or withdraw one robot's mentions; raises `NotFound`."""
     for attempt in attempts():
         with attempt, engine.transaction() as connection:
@@ -29,6 +31,8 @@ def forget(engine: Engine, id_or_key: str, *, robot: str | None) -> None:
                 for each in group
             )
             gone = set(group) - nodes.live(connection, group) if hidden else set()
+            if hidden and note is not None:
+                note(connection)
     if not hidden or node is None:
         raise NotFound(
             f"expected a memory of this owner to forget, got {id_or_key!r}; Memory.list() shows what there is"
@@ -38,7 +42,7 @@ def forget(engine: Engine, id_or_key: str, *, robot: str | None) -> None:
     engine.emit("forget", mentions=hidden)
 
 
-def restore(engine: Engine, id_or_key: str) -> Node:
+def restore(engine: Engine, id_or_key: str, *, note: Note | None = None) -> Node:
     """Bring back what was forgotten; raises `NotFound`."""
     for attempt in attempts():
         with attempt, engine.transaction() as connection:
@@ -47,6 +51,8 @@ def restore(engine: Engine, id_or_key: str) -> Node:
                 node = forgetting.node_of_key(connection, id_or_key, owner=engine.owner)
             group = [] if node is None else tidying.group_of(connection, node)
             shown = sum(forgetting.restore(connection, each, owner=engine.owner) for each in group)
+            if shown and note is not None:
+                note(connection)
     if not shown:
         raise NotFound(f"expected something forgotten and not purged, got {id_or_key!r}; see timeline(forgotten=True)")
     engine.emit("restore", mentions=shown)

@@ -12,6 +12,7 @@ from ..store import forgetting, keys, nodes
 from ..store.database import Connection
 from ..store.records import WrittenEntry
 from ..types import Conflict, Draft, Node
+from .forget import Note
 from .read import get
 
 
@@ -19,7 +20,9 @@ class _OtherVersion(Exception):
     """The key is at another version than expected."""
 
 
-def revise(engine: Engine, draft: Draft, *, if_version: int | None, forget: bool) -> Node | Conflict:
+def revise(
+    engine: Engine, draft: Draft, *, if_version: int | None, forget: bool, note: Note | None = None
+) -> Node | Conflict:
     """Write a draft as its key's newest value; with `if_version` only if the key is still at that version.
 
     With `forget` the mentions of the key with the value before it are forgotten in the same transaction.
@@ -51,6 +54,8 @@ def revise(engine: Engine, draft: Draft, *, if_version: int | None, forget: bool
                 gone[:] = forgetting.forget_mentions(
                     connection, said, owner=engine.owner, by=engine.robot, at=engine.clock()
                 )
+        if note is not None:
+            note(connection)
 
     try:
         node = engine.write([draft], before=compare, after=forget_old)[0]

@@ -101,6 +101,7 @@ class Connection(psycopg.Connection[Row]):
         super().__init__(*given, **options)
         self._kept_statements: dict[tuple[str, tuple[int, ...]], bytes] = {}  # by statement and types of its parameters
         self._numbers = itertools.count(1)
+        self.is_direct = True  # as far as is known, there is no pooler in between
         self.replayed = 0  # on a replica: how much of the primary's log it is known to have replayed, in bytes
 
     @staticmethod
@@ -266,8 +267,9 @@ def check(connection: Connection, *, patience: float, opening: bytes = b"") -> l
         return _await_answer(
             connection.pgconn, min(patience, left), opening, AnswerOverdue if left < patience else NoAnswer
         )
-    except psycopg.OperationalError:
-        connection.close()
+    except psycopg.OperationalError as error:
+        if error.diag.severity_nonlocalized != "ERROR":  # which ends a transaction, but no session
+            connection.close()
         raise
 
 

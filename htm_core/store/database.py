@@ -65,6 +65,11 @@ TRANSACTION_TIMEOUT_SINCE = 170000
 LONGEST = 2**31 - 1
 # Seconds that the server waits longer than this process, whose error says more.
 GRACE = 1.0
+# What a server says that has no log of its own, or keeps its position to itself.
+NOT_TOLD = (
+    psycopg.errors.FeatureNotSupported, psycopg.errors.UndefinedFunction, psycopg.errors.InsufficientPrivilege,
+    psycopg.errors.ObjectNotInPrerequisiteState,
+)  # fmt: skip
 # Seconds to wait for the primary to say how far it is, where a replica could answer meanwhile.
 PRIMARY_PATIENCE = 0.5
 # Transactions that go with somebody else's pace, such as a backup's, may wait so many times longer for their client.
@@ -462,6 +467,8 @@ class Database:
                 self._claim_key = self._ensure_walls(up=walls)
             self._path = search_path(self.settings.schema_)
             self._refused = False
+            if self._replicas is not None:
+                self._require_position()
 
     def close(self) -> None:
         """Close every connection; a later use opens new ones."""
@@ -630,6 +637,17 @@ class Database:
             ask_primary=lambda: self._ask_position(patience=PRIMARY_PATIENCE),
         )
 
+    def _require_position(self) -> None:
+        """Refuse `Settings.read_url` where the primary does not tell its position: else each commit would end with an error."""
+        try:
+            self._ask_position(patience=self.settings.pool_timeout)
+        except NOT_TOLD as error:
+            self._path = None
+            raise InvalidInput(
+                "expected a primary that says how far its log is (pg_current_wal_flush_lsn), for Settings.read_url, got: "
+                f"{str(error).splitlines()[0]}; leave read_url out with this server"
+            ) from error
+
     def _ask_position(self, *, patience: float) -> int:
         """How far the primary's log is; raises psycopg's errors."""
         pool = self._pool("htm_app")
@@ -650,7 +668,8 @@ class Database:
         with connection.transaction():
             path = {"path": self._path, "role": "none", "tenant": "", "now": "", "timeout": "0", "idle": "0"}
             connection.execute(load("database")["enter"], path)
-            self._is_direct = self._is_direct and is_direct(connection)
+            connection.is_direct = is_direct(connection)
+            self._is_direct = self._is_direct and connection.is_direct
             register_types(connection, self._extension)
 
     def _ensure_schema(self) -> tuple[str, bool]:

@@ -133,12 +133,16 @@ class Replicas:
         with time_limit.limited(time_limit.TimeLimit(limit.seconds * SHARE, total=limit.left * SHARE)):
             try:
                 with self._lent() as connection:
+                    if not connection.is_direct:
+                        _stay_with_one_server(connection)
                     self._await_replay(connection)
                     try:
                         answer = work(connection)
                     except UNPREPARED as error:
                         connection.close()  # the next one prepares them anew
                         raise NoReplica from error
+                    if not connection.is_direct:
+                        connection.rollback()
             except ONLY_THIS_TIME as error:
                 raise NoReplica from error
             except OF_NO_USE as error:
@@ -255,6 +259,12 @@ class Replicas:
         if self._pause != FIRST_PAUSE:
             self._pause = FIRST_PAUSE
             _log.info("reading from the replica of Settings.read_url again")
+
+
+def _stay_with_one_server(connection: Connection) -> None:
+    """Begin a transaction: behind a pooler, what was asked outside of it may have been another replica."""
+    check(connection, patience=_left(), opening=b"begin")
+    connection.replayed = 0
 
 
 def _left() -> float:

@@ -356,6 +356,12 @@ def test_a_memory_is_forgotten_and_restored_after_a_confirmation(sign_in: SignIn
         back = client.post(f"/ui/memory/{node.id}/restore", data={"csrf": csrf_of(ask)})
         assert "The memory is restored." in client.get(back.headers["location"]).text
         assert memory.get(node.id).content == "the old address"
+        entries = memory.audit(limit=2)
+        assert [(each.kind, each.robot, each.facts["node"]) for each in entries] == [
+            ("restore", "inspector", node.id), ("forget", "inspector", node.id),
+        ]  # fmt: skip
+        assert "the old address" not in entries[0].body + entries[1].body
+        assert memory.verify_audit([each.digest for each in entries]).ok
 
 
 def test_a_key_is_revised_over_the_version_that_was_seen(sign_in: SignIn, make: Make) -> None:
@@ -375,6 +381,9 @@ def test_a_key_is_revised_over_the_version_that_was_seen(sign_in: SignIn, make: 
         late = client.post(f"/ui/memory/{node.id}/revise", data=data | {"confirmed": "1"})
         assert late.status_code == 409
         assert memory.get("launch").version == 2
+        (entry,) = memory.audit(key="launch")
+        assert (entry.kind, entry.facts["after_version"]) == ("revise", 1)
+        assert "June" not in entry.body
 
 
 def test_a_timeline_is_read_to_its_beginning_page_by_page(sign_in: SignIn, make: Make) -> None:

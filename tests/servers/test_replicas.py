@@ -6,6 +6,7 @@ import io
 import logging
 import os
 import signal
+import tempfile
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ from htm_core.store.tokens import ApiToken
 from tests.servers import programs
 from tests.servers.cluster import APP, Cluster
 from tests.servers.conftest import NewCluster, Open
+from tests.servers.pooler import Pooler
 from tests.servers.replica import await_replay, promote, replay, replica_of
 
 
@@ -308,6 +310,52 @@ def test_reading_from_a_url_that_is_a_standby_raises_nothing_new(
         assert contents(swapped) == {"said"}
 
 
+def test_a_pooler_may_stand_before_the_replica(
+    primary: Cluster, replica: Cluster, memory_at: Open, premises: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    between = Pooler(programs.pgbouncer(), replica, Path(tempfile.mkdtemp(dir=premises)))
+    between.start()
+    try:
+        with memory_at(primary.dsn(), read_url=SecretStr(between.dsn()), read_wait=5.0) as memory:
+            memory.remember("The heron nests by the river.", key="heron")
+            with caplog.at_level(logging.WARNING):
+                assert memory.recall("heron", hold=False)
+                assert memory.get("heron").content == "The heron nests by the river."
+                target = io.StringIO()
+                memory.backup.write(target)
+                assert "The heron nests by the river." in target.getvalue()
+                replay(replica, on=False)
+                memory.revise("heron", "The heron nests in the oak.")
+                assert memory.get("heron").content == "The heron nests in the oak."
+    finally:
+        between.stop()
+    assert not caplog.messages
+
+
+def test_a_conflict_that_shows_at_the_commit_is_tried_again(
+    primary: Cluster, replica: Cluster, memory_at: Open
+) -> None:
+    """As where the database's transactions are serializable: nothing was written, and that is known."""
+    fails_once = """
+        create sequence public.commits;
+        create function public.conflict() returns trigger language plpgsql security definer as $$ begin
+          if nextval('public.commits') = 1 then raise exception 'a conflict' using errcode = '40001'; end if;
+          return null;
+        end $$;
+        create constraint trigger conflict after insert on htm.mentions deferrable initially deferred
+          for each row execute function public.conflict()"""
+    with opened(memory_at, primary, replica) as memory:
+        memory.remember("first")
+        with primary.admin() as admin:
+            admin.execute(fails_once)
+        try:
+            assert memory.remember("second").content == "second"
+            assert contents(memory) == {"first", "second"}
+        finally:
+            with primary.admin() as admin:
+                admin.execute("drop function public.conflict cascade; drop sequence public.commits")
+
+
 def test_a_read_url_that_names_the_primary_is_left_and_said(
     primary: Cluster, memory_at: Open, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -372,3 +420,19 @@ def test_a_replica_of_the_private_server_is_refused(monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("HTM_DATABASE_URL", raising=False)
     with pytest.raises(InvalidInput, match=r"expected url= beside Settings\.read_url"):
         Memory(settings=Settings(read_url=SecretStr("postgresql://replica/htm")))
+
+
+def test_a_primary_that_keeps_its_position_to_itself_is_refused_before_anything_is_written(
+    primary: Cluster, replica: Cluster, memory_at: Open
+) -> None:
+    with primary.admin() as admin:
+        admin.execute("revoke execute on function pg_current_wal_flush_lsn() from public")
+    try:
+        with (
+            opened(memory_at, primary, replica) as memory,
+            pytest.raises(InvalidInput, match=r"how far its log is.*leave read_url out"),
+        ):
+            memory.remember("said")
+    finally:
+        with primary.admin() as admin:
+            admin.execute("grant execute on function pg_current_wal_flush_lsn() to public")

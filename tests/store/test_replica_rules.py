@@ -21,7 +21,7 @@ from htm_core.store.replicas import NoReplica, Replicas, ReplicaState, Written
 class Standby:
     """A connection to a replica, and the pool that lends it."""
 
-    replayed, closed = 0, False
+    replayed, closed, is_direct = 0, False, True
 
     def getconn(self, timeout: float) -> Standby:
         return self
@@ -197,3 +197,16 @@ def test_a_connection_whose_prepared_statements_are_gone_is_replaced_and_the_rep
     assert world.standby.closed
     assert world.answers()
     assert "left the replica" not in caplog.text
+
+
+def test_behind_a_pooler_each_read_looks_at_the_very_server_that_answers(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What another replica had, a moment ago on the same connection, says nothing of this one."""
+    sent = []
+    monkeypatch.setattr(replicas, "check", lambda connection, *, patience, opening: sent.append(opening))
+    world.standby.is_direct = False
+    assert world.answers()
+    world.replica = 50
+    assert not world.answers()
+    assert sent == [b"begin", b"begin"]

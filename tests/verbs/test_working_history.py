@@ -12,6 +12,7 @@ from htm_core import Memory, Settings
 from htm_core.operations import read
 from htm_core.store import working
 from htm_core.store.database import Database
+from htm_core.store.owner_claims import EVERYBODY
 from htm_core.store.working import NotedChange
 from tests.conftest import SETTINGS, Make
 
@@ -43,7 +44,7 @@ def words(moved: Sequence[Any]) -> list[str | None]:
 
 
 def counted(database: Database, tenant: str) -> int:
-    with database.transaction(tenant) as connection:
+    with database.transaction(tenant, claim=EVERYBODY) as connection:
         row = connection.execute("select count(*) as n from working_changes where tenant = this_tenant()").fetchone()
     assert row is not None
     return int(row["n"])
@@ -176,7 +177,7 @@ def test_a_sweep_deletes_what_is_older_than_the_setting_and_a_set_keeps_its_last
     memory = make(session="talk", budget=5, policy="fifo", tokenizer=str.split, settings=kept)
     for number in range(4):
         memory.remember(f"these are five words {number}")
-    with database.transaction(tenant) as connection:
+    with database.transaction(tenant, claim=EVERYBODY) as connection:
         connection.execute("update working_changes set at = %s where seq = 2", [now - timedelta(days=3)])
         connection.execute("update working_sets set version = 10002 where version > 2")
     memory.sweep()
@@ -193,7 +194,7 @@ def test_the_worker_deletes_old_records_of_all_tenants_and_nobody_else_may(
     for number in range(3):
         memory.remember(f"these are five words {number}")
     long_ago = datetime.now(UTC) - timedelta(days=4_000)
-    with database.transaction(tenant) as connection:
+    with database.transaction(tenant, claim=EVERYBODY) as connection:
         connection.execute("update working_changes set at = %s where seq = 2", [long_ago])
         assert working.drop_all_history(connection, before=long_ago + timedelta(days=1)) == 0
     with database.transaction("", role="htm_worker") as connection:

@@ -52,6 +52,11 @@ class Visit:
         """Whether actions are offered."""
         return self.who.identity.may("write")
 
+    @property
+    def hand(self) -> str:
+        """Who acts, as the audit has it: the id of the token, which says no name; zeros without one."""
+        return self.who.identity.token_id
+
     async def form(self) -> Fields:
         """The form of an action; raises `Problem` for one that no page of ours has sent, or whose token may not write."""
         fields = await form_of(self.request, csrf=self.who.csrf)

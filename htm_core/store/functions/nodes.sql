@@ -89,14 +89,13 @@ begin
                                  where f.passages > counted and c.name = 'passages' and c.tenant = f.tenant)) as all_passages
     from found f)
   select g.tenant, g.users, g.all_nodes, g.all_mentions, g.pending, g.parked,
-         (select coalesce(sum(t.bytes * least(1, r.rows / greatest(t.rows, r.rows))), 0)::bigint
+         -- Statistics of new tables may know of fewer rows than were counted here. Vectors are in proportion to passages.
+         (select coalesce(sum(t.bytes * r.rows / greatest(r.total, r.all_shown, 1)), 0)::bigint
           from tables t cross join lateral (
-            -- Not each passage has its vector; those that have one have it in proportion.
-            select case t.name when 'nodes' then g.all_nodes when 'mentions' then g.all_mentions
-                               when 'passages' then g.all_passages
-                               else g.all_passages * t.rows / (select greatest(p.rows, t.rows) from tables p where p.name = 'passages')
-                   end::float8 as rows) r
-          where r.rows > 0),
+            select (case t.name when 'nodes' then g.all_nodes when 'mentions' then g.all_mentions else g.all_passages end)::float8 as rows,
+                   (select sum(case t.name when 'nodes' then o.all_nodes when 'mentions' then o.all_mentions else o.all_passages end)
+                    from guessed o)::float8 as all_shown,
+                   (select p.rows from tables p where p.name = case t.name when 'vectors' then 'passages' else t.name end) as total) r),
          greatest(g.nodes, g.mentions, g.pending + g.parked, g.users) > counted, (select count(*) from htm.tenants)
   from guessed g order by g.tenant;
 end $$;

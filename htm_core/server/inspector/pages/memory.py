@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from ....errors import NotFound
+from ....integration.by_hand import forget_by_hand, restore_by_hand, revise_by_hand
 from ....integration.origin import mentions_of
 from ....memory import Memory
 from ....rules.identity import looks_like_id
@@ -80,7 +81,7 @@ async def forget(visit: Visit) -> Response:
     id = id_of(visit)
     await visit.form()
     async with visit.memory() as memory:
-        await memory.aio.forget(id)
+        await memory.aio.run(forget_by_hand, memory, id, by=visit.hand)
     return visit.go(
         f"/memory/{id}",
         notice="The memory is forgotten: nothing shows it any more. It can be restored until it is purged.",
@@ -98,7 +99,7 @@ async def restore(visit: Visit) -> Response:
     id = id_of(visit)
     await visit.form()
     async with visit.memory() as memory:
-        await memory.aio.restore(id)
+        await memory.aio.run(restore_by_hand, memory, id, by=visit.hand)
     return visit.go(f"/memory/{id}", notice="The memory is restored.")
 
 
@@ -116,7 +117,7 @@ async def revise(visit: Visit) -> Response:
         if "confirmed" not in fields:
             node = await memory.aio.get(id)
             return visit.page("revise.html", node=node, key=key, content=content, version=version, step="confirm")
-        written = await memory.aio.revise(key, content, if_version=version)
+        written = await memory.aio.run(revise_by_hand, memory, key, content, if_version=version, by=visit.hand)
     if isinstance(written, Conflict):
         return visit.page("conflict.html", status=409, conflict=written, content=content)
     return visit.go(f"/memory/{written.id}", notice=f"The key has a new value, its version {written.version}.")
