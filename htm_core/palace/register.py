@@ -54,7 +54,7 @@ def register(
     with time_limit.uncounted():  # it has a time-out of its own
         found = in_its_time(lambda: list(islice(fetcher.listing(limit + 1), limit + 1)), seconds) or []
     things = _checked(fetcher, found[:limit])
-    context.sources.add_fetcher(fetcher, owner=owner, timeout=timeout, cache=cache)
+    context.sources.add_fetcher(fetcher, owner=owner, timeout=timeout, cache=cache, uris=things)
     time_limit.restart()
     added, renamed = _write(context, fetcher, things)
     return Registered(listed=len(things), added=added, renamed=renamed, complete=len(found) <= limit)

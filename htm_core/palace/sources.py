@@ -112,11 +112,14 @@ class Sources:
         with self._lock:
             self._sources[owner, uri] = source
 
-    def add_fetcher(self, fetcher: Fetcher, *, owner: Owner, timeout: float, cache: float) -> None:
-        """Add a fetcher of an owner for every uri that it covers and that has no source of its own."""
+    def add_fetcher(
+        self, fetcher: Fetcher, *, owner: Owner, timeout: float, cache: float, uris: Iterable[str] = ()
+    ) -> None:
+        """Add a fetcher of an owner: for these uris, and for each other one that it covers and that has no source of its own."""
         source = _source(fetcher, timeout, cache)
         with self._lock:
             self._fetchers[owner, fetcher.name] = fetcher, source
+            self._sources.update({(owner, uri): source for uri in uris})
 
     def fetch(self, uri: str, *, owner: Owner, question: str = "") -> str | None:
         """What an owner's source answers, maybe from the cache; None when there is no such thing.

@@ -123,6 +123,13 @@ def test_a_fetcher_cannot_list_what_is_not_its_own(palace: Palace) -> None:
         palace.artifact("doc:2", fetch=DocumentsFetcher(str, name="docs", uris={"doc:1": "one"}))
 
 
+def test_a_fetcher_that_covers_every_uri_does_not_take_what_another_has_listed(palace: Palace) -> None:
+    palace.register(DocumentsFetcher(lambda uri: "of the docs", name="docs", uris={"doc:letter": "a letter"}))
+    palace.register(DocumentsFetcher(Loader(), name="wiki"))
+    assert Enforcer(palace).consult("What is in doc:letter?").evidence[0].content == "of the docs"
+    assert Enforcer(palace).consult("What is in wiki/egret?").evidence[0].content == "# Egret\nEgret sleeps."
+
+
 def test_a_fetcher_of_one_user_is_not_asked_for_another(palace: Palace) -> None:
     palace.of(user="ann").register(
         DocumentsFetcher(lambda uri: "ann's letter", name="docs", uris={"doc:letter": "a letter"})
