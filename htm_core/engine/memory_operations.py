@@ -28,7 +28,8 @@ OPERATIONS: Mapping[str, str] = {
     "htm.collection.put": UPSERT, "htm.collection.get": SEARCH, "htm.collection.query": SEARCH,
     "htm.collection.delete": DELETE, "htm.collection.clear": DELETE,
     "htm.palace.identify": UPSERT, "htm.palace.file": CREATE, "htm.palace.file_many": CREATE, "htm.palace.note": CREATE,
-    "htm.palace.artifact": CREATE, "htm.palace.procedure": UPSERT, "htm.palace.look": SEARCH, "htm.palace.notes": SEARCH,
+    "htm.palace.artifact": CREATE, "htm.palace.register": UPSERT,
+    "htm.palace.procedure": UPSERT, "htm.palace.look": SEARCH, "htm.palace.notes": SEARCH,
     "htm.palace.artifacts": SEARCH, "htm.palace.procedures": SEARCH, "htm.palace.move": UPDATE, "htm.palace.forget": DELETE,
     "htm.palace.promote": CREATE, "htm.palace.submit": CREATE,
 }  # fmt: skip

@@ -21,12 +21,17 @@ if TYPE_CHECKING:
     from .consulted import GROUNDING_KEY, WAKE, Consulted, Enforce, checked_enforce
     from .contradiction import ChatJudge, Judge, by_rules
     from .enforcer import Enforcer
+    from .fetchers.folders import FolderFetcher
+    from .fetchers.frameworks import DocumentsFetcher, RetrieverFetcher
+    from .fetchers.trackers import GiteaFetcher, GitHubFetcher, GitLabFetcher
     from .folder import Exported, FolderConflict, Imported
     from .layout import Layout, for_code_review, for_health_check, for_issue_analysis
     from .palace import Palace
     from .promote import Duplicate, Promoted, PromotionConflict
     from .promote import PromotionConflict as Conflict
     from .reader import ChatReader, Reader
+    from .register import Registered
+    from .sources import Fetch, Fetcher, FetchFailed, Listed, time_left
     from .tool_replies import PalaceToolReplies
     from .tool_replies import PalaceToolReplies as Hands
     from .wake import WakeUp
@@ -45,25 +50,36 @@ __all__ = [
     "Decision",
     "Detection",
     "Detector",
+    "DocumentsFetcher",
     "Drawer",
     "Duplicate",
     "Enforce",
     "Enforcer",
     "Evidence",
     "Exported",
+    "Fetch",
+    "FetchFailed",
+    "Fetcher",
     "FolderConflict",
+    "FolderFetcher",
+    "GitHubFetcher",
+    "GitLabFetcher",
+    "GiteaFetcher",
     "Grounding",
     "Hands",
     "Imported",
     "Judge",
     "Layer",
     "Layout",
+    "Listed",
     "Palace",
     "PalaceToolReplies",
     "Placed",
     "Promoted",
     "PromotionConflict",
     "Reader",
+    "Registered",
+    "RetrieverFetcher",
     "Room",
     "WakeUp",
     "before_answer",
@@ -74,6 +90,7 @@ __all__ = [
     "for_code_review",
     "for_health_check",
     "for_issue_analysis",
+    "time_left",
 ]
 
 # Each name with the module that has it: an agent without a palace does not pay for one.
@@ -91,25 +108,36 @@ _MODULES = {
     "Decision": ".audit",
     "Detection": "..rules.detection.detect",
     "Detector": "..rules.detection.detect",
+    "DocumentsFetcher": ".fetchers.frameworks",
     "Drawer": "..rules.places",
     "Duplicate": ".promote",
     "Enforce": ".consulted",
     "Enforcer": ".enforcer",
     "Evidence": "..rules.grounding.grounding",
     "Exported": ".folder",
+    "Fetch": ".sources",
+    "FetchFailed": ".sources",
+    "Fetcher": ".sources",
     "FolderConflict": ".folder",
+    "FolderFetcher": ".fetchers.folders",
+    "GitHubFetcher": ".fetchers.trackers",
+    "GitLabFetcher": ".fetchers.trackers",
+    "GiteaFetcher": ".fetchers.trackers",
     "Grounding": "..rules.grounding.grounding",
     "Hands": ".tool_replies",
     "Imported": ".folder",
     "Judge": ".contradiction",
     "Layer": "..rules.grounding.grounding",
     "Layout": ".layout",
+    "Listed": ".sources",
     "Palace": ".palace",
     "PalaceToolReplies": ".tool_replies",
     "Placed": "..rules.places",
     "Promoted": ".promote",
     "PromotionConflict": ".promote",
     "Reader": ".reader",
+    "Registered": ".register",
+    "RetrieverFetcher": ".fetchers.frameworks",
     "Room": "..rules.places",
     "WakeUp": ".wake",
     "before_answer": ".consult",
@@ -120,6 +148,7 @@ _MODULES = {
     "for_code_review": ".layout",
     "for_health_check": ".layout",
     "for_issue_analysis": ".layout",
+    "time_left": ".sources",
 }
 # Public names of earlier versions. `Conflict` is not `htm_core.Conflict`, which `Memory.revise` returns.
 _RENAMED = {"Conflict": "PromotionConflict", "Hands": "PalaceToolReplies"}

@@ -115,7 +115,7 @@ class PalaceContext:
     def identify(self, text: str, *, file: str | None = None) -> Placed:
         """Set who the robot is; earlier texts stay in the history of its key. `file` is the one that it was read from."""
         draft = Draft(content=text, key=f"identity:{self.memory.robot}", importance=10)
-        return self.place([draft], kind="identity", facts=None if file is None else {"file": file})[0]
+        return self.place([draft], kind="identity", facts=None if file is None else [{"file": file}])[0]
 
     # -- searching ----------------------------------------------------------------------------------------------------
 
@@ -199,13 +199,13 @@ class PalaceContext:
 
     def place(
         self, drafts: Sequence[Draft], *, kind: PlaceKind, where: tuple[str, str] = ("", ""), expires: datetime | None = None,
-        uri: str | None = None, facts: Mapping[str, Any] | None = None,
+        uris: Sequence[str] | None = None, facts: Sequence[Mapping[str, Any]] | None = None,
     ) -> list[Placed]:  # fmt: skip
-        """Remember texts and give each its place, in one transaction."""
+        """Remember texts and give each its place, in one transaction; `uris` and `facts` have one for each text."""
         if not drafts:
             return []
         engine = (self.note_memory() if kind == "note" else self.memory)._engine
-        self.check_redacted(*where, uri)
+        self.check_redacted(*where, *(uris or ()))
         facts = self.redacted(facts)
         marked = [replace(draft, metadata={**(draft.metadata or {}), "palace": kind}) for draft in drafts]
         now, placed = self.now(), list[Placed]()
@@ -215,8 +215,8 @@ class PalaceContext:
         def put(connection: Connection, written: list[WrittenEntry]) -> None:
             ids = [each.mention for each in written]
             places.insert(
-                connection, ids, owner=engine.owner, kind=kind, at=now, where=[where] * len(ids), expires=expires, uri=uri,
-                facts=facts,
+                connection, ids, owner=engine.owner, kind=kind, at=now, where=[where] * len(ids), expires=expires,
+                uris=uris, facts=facts,
             )  # fmt: skip
             found = (places.by_mention(connection, id, owners=[engine.owner], now=now) for id in ids)
             placed[:] = [each for each in found if each is not None]

@@ -160,7 +160,7 @@ class _Drawers:
         """File a text in the drawer of its file. Without a palace.yaml it is written down which file it came from."""
         facts = {} if self.exported or each.id else {"file": each.path}
         where = (each.room, each.drawer)
-        placed = self.context.place([Draft(content=each.text)], kind="filed", where=where, facts=facts)[0]
+        placed = self.context.place([Draft(content=each.text)], kind="filed", where=where, facts=[facts])[0]
         self._texts(each).append(placed)
         return placed
 

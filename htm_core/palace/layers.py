@@ -16,12 +16,13 @@ from ..rules.places import Placed, PlaceKind
 from ..types import Hit
 from .context import Survey
 from .palace import Palace
-from .sources import FetchFailed
+from .sources import MAX_ARTIFACT_LENGTH, FetchFailed
 
 MAX_HITS = 20  # of a recall, among which evidence is looked for
 MAX_COMPARED = 10  # hits in which it is checked of which person they speak
 MAX_FETCHED = 3  # artifacts that are fetched for one prompt
-MAX_ARTIFACT_LENGTH = 8_000  # characters of what a source answered
+# A title is about a question without answering it: where none is named, an artifact is fetched from this share of the threshold on.
+SHARE_TO_FETCH = 0.75
 MAX_NAMED = 3  # drawers whose newest texts are read because the prompt names them
 MAX_IN_NAMED = 10  # texts of each
 # What a text in a drawer that the prompt names is worth: so much more, in log-odds, and less where the text has the name itself.
@@ -82,11 +83,16 @@ def artifacts(palace: Palace, question: PalaceQuestion) -> LayerAnswer:
     registered = {each.node_id: each for each in question.survey.artifacts}
     if not registered:
         return LayerAnswer(why="no artifact is registered")
+    named = {id for id, each in registered.items() if _names(question.text, each.uri or "")}
     scores, degraded = dict[str, float](), None
     if question.asked != "does not ask":
         hits, degraded = palace.context.recall(question.text, kind="artifact", limit=MAX_HITS)
-        scores = {each.node_id: hit.relevance for each, hit in hits if hit.relevance >= question.threshold}
-    scores.update({id: 1.0 for id, each in registered.items() if _names(question.text, each.uri or "")})
+        scores = {
+            each.node_id: hit.relevance
+            for each, hit in hits
+            if hit.relevance >= question.threshold * (SHARE_TO_FETCH if each.facts.get("about") and not named else 1.0)
+        }
+    scores.update(dict.fromkeys(named, 1.0))
     known = sorted((id for id in scores if id in registered), key=lambda id: -scores[id])
     chosen = known[: min(question.limit, MAX_FETCHED)]
     evidence, failures = [], []
@@ -94,7 +100,9 @@ def artifacts(palace: Palace, question: PalaceQuestion) -> LayerAnswer:
         each = registered[id]
         try:
             with time_limit.uncounted():  # it has a time-out of its own
-                content = palace.context.sources.fetch(each.uri or "", owner=(palace.memory.tenant, each.owner))
+                content = palace.context.sources.fetch(
+                    each.uri or "", owner=(palace.memory.tenant, each.owner), question=question.text
+                )
         except FetchFailed as error:
             failures.append(f"{each.uri}: {error}")
             continue

@@ -24,7 +24,8 @@ from .folder import Exported, Imported, export, load
 from .layout import Layout
 from .promote import Duplicate, Promoted, PromotionConflict, promote, submit, undo
 from .reader import Reader, resolve_reader
-from .sources import Fetch
+from .register import Registered, register
+from .sources import Fetch, Fetcher
 from .wake import WakeUp, wake_up
 
 
@@ -150,8 +151,9 @@ class Palace(Handle):
     ) -> Placed:
         """Register a source of the actual thing (layer L3), such as a file, a ticket or a web page.
 
-        - `fetch(uri)` returns the text, or None when there is no such thing. It is called when a question is about the
-          artifact. It may take `timeout` seconds, and its answer is used again for `cache` seconds.
+        - `fetch(uri)` returns the text, or None when there is no such thing: a function, or a fetcher such as `GiteaFetcher`. It is
+          called when a question is about the artifact. It may take `timeout` seconds, and its answer is used again for `cache`
+          seconds.
         - `about` says what the artifact is, for questions that do not contain the uri.
 
         The artifact and its fetcher are the palace's user's, and nobody else's question calls it. Of a palace without a user they
@@ -165,7 +167,28 @@ class Palace(Handle):
         text = f"{about}\n{uri}" if about else uri
         if known and known[0].content == text:
             return known[0]
-        return context.place([Draft(content=text)], kind="artifact", uri=uri, facts={"about": about})[0]
+        return context.place([Draft(content=text)], kind="artifact", uris=[uri], facts=[{"about": about}])[0]
+
+    def register(
+        self, fetcher: Fetcher, *, listing: bool = True, limit: int = 1_000, timeout: float = 5.0, cache: float = 300.0,
+        listing_timeout: float = 60.0,
+    ) -> Registered:  # fmt: skip
+        """Register all that a fetcher lists as artifacts: the issues and wiki pages of a repository, the files of a folder.
+
+        Each is found by what the fetcher says it is about, such as an issue's title, and fetched when a question is about it.
+        Call it again for what is new: what is registered already stays, or gets its new title, and nothing is taken out.
+
+        - `listing`: False lists nothing, and only gives this process the fetcher for what was registered before. Do so in each
+          process that consults the palace.
+        - `limit`: the most that are listed, from 1 to 100,000; `Registered.complete` says whether that was all.
+        - `timeout` and `cache` are as in `artifact`; `listing_timeout` is seconds for reading the whole list.
+
+        What a list says was written by somebody else: it is kept with the source "web", or "file" for files, and in sessions of its
+        own, "artifacts:NAME". Raises `FetchFailed` when the list cannot be read; nothing was written then.
+        """
+        return register(
+            self.context, fetcher, listing=listing, limit=limit, timeout=timeout, cache=cache, listing_timeout=listing_timeout
+        )  # fmt: skip
 
     def procedure(self, name: str, steps: Sequence[str], *, triggers: Sequence[str] = ()) -> Placed:
         """Write down how something is done (layer L4). A procedure of the same name is replaced.
@@ -179,7 +202,7 @@ class Palace(Handle):
         lines = [name, *(f"{number}. {step}" for number, step in enumerate(steps, 1))]
         facts = {"name": name, "steps": list(steps), "triggers": list(triggers)}
         draft = Draft(content="\n".join(lines), key=f"procedure:{name}", importance=8)
-        return self.context.place([draft], kind="procedure", facts=facts)[0]
+        return self.context.place([draft], kind="procedure", facts=[facts])[0]
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
@@ -330,6 +353,7 @@ class AsyncPalace(_Twin[Palace]):
     file_many = awaited(Palace.file_many)
     note = awaited(Palace.note)
     artifact = awaited(Palace.artifact)
+    register = awaited(Palace.register)
     procedure = awaited(Palace.procedure)
     look = awaited(Palace.look)
     rooms = awaited(Palace.rooms)

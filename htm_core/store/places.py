@@ -18,14 +18,15 @@ from .queries import load
 
 def insert(
     connection: Connection, mentions: Sequence[UUID], *, owner: str, kind: str, at: datetime,
-    where: Sequence[tuple[str, str]] | None = None, expires: datetime | None = None, uri: str | None = None,
-    facts: Mapping[str, Any] | None = None,
+    where: Sequence[tuple[str, str]] | None = None, expires: datetime | None = None,
+    uris: Sequence[str | None] | None = None, facts: Sequence[Mapping[str, Any]] | None = None,
 ) -> None:  # fmt: skip
-    """Insert a place for each mention; `where` has a (room, drawer) for each, or is None for none."""
+    """Insert a place for each mention; `where` has a (room, drawer) for each, or is None for none. So have `uris` and `facts`."""
     rooms = where or [("", "")] * len(mentions)
     values = {
         "mentions": list(mentions), "rooms": [room for room, _ in rooms], "drawers": [drawer for _, drawer in rooms],
-        "owner": owner, "kind": kind, "at": at, "expires": expires, "uri": uri, "facts": Jsonb(dict(facts or {})),
+        "owner": owner, "kind": kind, "at": at, "expires": expires, "uris": list(uris or [None] * len(mentions)),
+        "facts": [Jsonb(dict(each)) for each in facts or [{}] * len(mentions)],
     }  # fmt: skip
     connection.execute(load("places")["insert"], values)
 

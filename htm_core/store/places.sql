@@ -1,7 +1,8 @@
 -- name: insert
 insert into places (tenant, mention_id, owner, session, kind, room, drawer, filed_at, expires_at, uri, facts)
-select this_tenant(), given.id, %(owner)s, m.session, %(kind)s, given.room, given.drawer, %(at)s, %(expires)s, %(uri)s, %(facts)s
-from unnest(%(mentions)s::uuid[], %(rooms)s::text[], %(drawers)s::text[]) as given(id, room, drawer)
+select this_tenant(), given.id, %(owner)s, m.session, %(kind)s, given.room, given.drawer, %(at)s, %(expires)s, given.uri, given.facts
+from unnest(%(mentions)s::uuid[], %(rooms)s::text[], %(drawers)s::text[], %(uris)s::text[], %(facts)s::jsonb[])
+  as given(id, room, drawer, uri, facts)
 join mentions m on m.tenant = this_tenant() and m.id = given.id
 on conflict (tenant, mention_id) do nothing
 

@@ -39,7 +39,7 @@ from htm_core.handles.jobs import Jobs
 from htm_core.handles.tags import Tags
 from htm_core.integration.deadline import Deadline, forget_failures
 from htm_core.operations.backup import Backup
-from htm_core.palace import Palace
+from htm_core.palace import DocumentsFetcher, Palace
 from htm_core.runtime import process
 from htm_core.store import database
 from htm_core.store.connection import Connection
@@ -258,6 +258,7 @@ VERBS: dict[str, Verb] = {
     "Palace.file_many": lambda w: w.palace.file_many(["one thing", "another"], room="home", drawer="keys"),
     "Palace.note": lambda w: w.palace.note("Buy milk."),
     "Palace.artifact": lambda w: w.palace.artifact("file:///x", fetch=lambda _: "x"),
+    "Palace.register": lambda w: w.palace.register(DocumentsFetcher(str, name="docs", uris={"doc:x": "what x says"})),
     "Palace.procedure": lambda w: w.palace.procedure("coffee", ["grind", "pour"]),
     "Palace.look": lambda w: w.palace.look(),
     "Palace.rooms": lambda w: w.palace.rooms(),

@@ -32,7 +32,7 @@ from htm_core.errors import ModelError
 from htm_core.handles.jobs import Jobs
 from htm_core.handles.tags import Tags
 from htm_core.operations.backup import Backup
-from htm_core.palace import Palace
+from htm_core.palace import DocumentsFetcher, Palace
 from tests.telemetry.conftest import Told
 
 Open = Callable[..., Memory]
@@ -145,6 +145,7 @@ def call_the_palace(palace: Palace, folder: Path) -> None:
     palace.file_many(["The API speaks JSON."], room="projects", drawer="api")
     note = palace.note("The deploy needed a restart.")
     palace.artifact("file:x", fetch=lambda uri: "x", about="what x is")
+    palace.register(DocumentsFetcher(str, name="docs", uris={"doc:x": "what x says"}))
     palace.procedure("deploy", ["restart it"])
     palace.look()
     palace.rooms()
