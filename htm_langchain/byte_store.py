@@ -67,7 +67,7 @@ class HTMByteStore(BaseStore[str, bytes]):
         return [found[place].payload or b"" if place in found else None for place in places]
 
     def mset(self, key_value_pairs: Sequence[tuple[str, bytes]]) -> None:
-        """Put values under keys: all of them, or on an error none; a known key's is replaced.
+        """Put values under keys: all of `key_value_pairs`, or on an error none; a known key's is replaced.
 
         Of several with one key the last one counts. Up to 10,000 values and 240 MB are one transaction.
         """

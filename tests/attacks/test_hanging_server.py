@@ -245,6 +245,8 @@ VERBS: dict[str, Verb] = {
     "Collection.clear": lambda w: w.memory.collection("empty").clear(),
     "Collection.namespaces": lambda w: w.collection.namespaces(),
     "Collection.count": lambda w: w.collection.count(),
+    "Collection.ids": lambda w: w.collection.ids(),
+    "Collection.server_time": lambda w: w.collection.server_time(),
     "Collection.sweep": lambda w: w.collection.sweep(),
     "Collection.check": lambda w: w.collection.check(),
     "Group.status": lambda w: w.group.status(),

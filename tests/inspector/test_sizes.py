@@ -153,7 +153,7 @@ def test_the_role_of_the_verbs_is_told_of_no_tenant(make: Make, database: Databa
 def test_of_many_rows_the_statistics_say_about_how_many_there_are(
     make: Make, database: Database, tenant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with make() as memory:
+    with make(settings=SETTINGS.model_copy(update={"worker": "off"})) as memory:
         memory.remember_many([{"content": f"Number {number}."} for number in range(300)])
         with database.owner() as owner:
             owner.execute("analyze nodes, mentions, passages")

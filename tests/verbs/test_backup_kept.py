@@ -27,6 +27,7 @@ OFF = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})
 # What is no part of a backup of its own, and why.
 WITHIN = {
     "document_passages": "documents: each with its passages",
+    "working_changes": "a record of 30 days for people who look; nothing is decided by it",
     "tidied_sessions": "how far sessions were read: they are read again, and nothing is found twice",
     "profile_facts": "read again from the messages by the first call of profile",
     "canonical_forms": "made again from the nodes when they are next tidied",
