@@ -284,7 +284,9 @@ def test_a_server_that_does_not_answer_as_it_should_is_a_failure_with_its_reason
 ) -> None:
     caplog.set_level(logging.DEBUG)
     server.answer, why = wrong(server)[what]
-    made = fetcher(kind, server.url, timeout=0.2, max_bytes=50_000, token=SecretStr(TOKEN))
+    made = fetcher(
+        kind, server.url, timeout=0.2 if what == "hanging" else 20.0, max_bytes=50_000, token=SecretStr(TOKEN)
+    )
     with pytest.raises(FetchFailed, match=why) as failed:
         made(issue(kind, server.url))
     server.hung.set()
