@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Literal, TypeAlias
@@ -26,7 +27,7 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 _NAME = re.compile(r"[\w.+-]+", re.ASCII)
 
 
-class _Tracker:
+class _Tracker(ABC):
     """What the three have in common: one repository, the addresses of its things, and what is listed."""
 
     product = ""
@@ -108,17 +109,17 @@ class _Tracker:
         is_name = 0 < len(name) <= MAX_NAME and not any(part in ("", ".", "..") for part in name.split("/"))
         return ("page", name) if self.wiki and below.startswith(self.wiki_at) and is_name else None
 
-    def _issue(self, number: str) -> str | None:
-        raise NotImplementedError
+    @abstractmethod
+    def _issue(self, number: str) -> str | None: ...
 
-    def _issues(self) -> Iterator[Issue]:
-        raise NotImplementedError
+    @abstractmethod
+    def _issues(self) -> Iterator[Issue]: ...
 
-    def _page(self, name: str) -> str | None:
-        raise NotImplementedError
+    def _page(self, name: str) -> str | None:  # noqa: ARG002 - those with an API for wiki pages ask for it
+        return None
 
     def _pages(self) -> Iterator[tuple[str, str]]:
-        raise NotImplementedError
+        return iter(())
 
 
 class _LikeGitHub(_Tracker):
@@ -146,8 +147,8 @@ class _LikeGitHub(_Tracker):
                 if not issue.get("pull_request"):
                     yield _like_github(issue)
 
-    def _newest_comments(self, number: str, count: int) -> Iterator[Comment]:
-        raise NotImplementedError
+    @abstractmethod
+    def _newest_comments(self, number: str, count: int) -> Iterator[Comment]: ...
 
 
 class GiteaFetcher(_LikeGitHub):
