@@ -242,13 +242,14 @@ class Database:
                 connection.rollback()
                 return answer
 
-            try:
-                with translated():
-                    answer = self._on_replica(on_replica)
-            except NoReplica:
-                start = self._start(tenant, "htm_app", claim, patient=patient, now=now)
-                with self._transaction(start) as connection:
-                    answer = work(connection)
+            if self._replicas is not None:
+                with contextlib.suppress(NoReplica), translated():
+                    answer = self._replicas.run(on_replica)
+                    time_limit.transaction_ended()
+                    return answer
+            start = self._start(tenant, "htm_app", claim, patient=patient, now=now)
+            with self._transaction(start) as connection:
+                answer = work(connection)
             time_limit.transaction_ended()
             return answer
 
@@ -289,25 +290,19 @@ class Database:
                     return self.reading(tenant, work, claim=claim, now=now)
                 with self.transaction(tenant, claim=claim, now=now) as connection:
                     return work(connection)
-            try:
-                if primary:
-                    raise NoReplica
-                with translated():
-                    rows = self._on_replica(
+            if self._replicas is not None and not primary:
+                with contextlib.suppress(NoReplica), translated():
+                    rows = self._replicas.run(
                         lambda connection: connection.read(
                             *self._statements(tenant, statement, parameters, now=now), prepare=self._is_direct
                         )
                     )
-            except NoReplica:
-                with translated(), self._looking_again_when_refused():
-                    rows = self._read(self._statements(tenant, statement, parameters, now=now))
+                    time_limit.transaction_ended()
+                    return rows
+            with translated(), self._looking_again_when_refused():
+                rows = self._read(self._statements(tenant, statement, parameters, now=now))
             time_limit.transaction_ended()
             return rows
-
-    def _on_replica(self, work: Callable[[Connection], T]) -> T:
-        if self._replicas is None:
-            raise NoReplica
-        return self._replicas.run(work)
 
     def _statements(
         self, tenant: str, statement: LiteralString, parameters: Mapping[str, Any], *, now: datetime | None
