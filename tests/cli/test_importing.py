@@ -415,3 +415,17 @@ def test_a_palace_whose_database_is_none_is_refused(htm: Htm, tmp_path: Path) ->
     done = htm("import", tmp_path)
     assert done.code == 2
     assert "expected chroma.sqlite3 as MemPalace writes it" in done.err
+
+
+def test_a_vault_of_obsidian_says_which_links_and_tags_were_not_understood(htm: Htm, tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    (vault / ".obsidian").mkdir(parents=True)
+    (vault / "Rome.md").write_text("The port of [[Ostia]] is near. #trip #🎉\n")
+    dry = htm("import", vault, "--dry-run", "--no-wait").out
+    assert "to import 1" in dry
+    assert "nothing was imported" in dry
+    out = htm("import", vault, "--no-wait").out
+    assert "skipped 2: what cannot be a tag (1), a link to a note that is not there (1)" in " ".join(out.split())
+    assert "Rome.md: the link [[Ostia]]" in out
+    assert "trip" in htm("tags").out
+    assert counts(htm, vault, "--no-wait") == (0, 0, 1, 0)
