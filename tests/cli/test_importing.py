@@ -105,6 +105,27 @@ def test_every_kind_of_transcript_is_imported(htm: Htm, file: Path) -> None:
     assert counts(htm, file)[2] == told["turns"]
 
 
+@pytest.mark.parametrize(
+    "file", [each for each in sorted(FIXTURES.iterdir()) if each.name != "doorstep.txt"], ids=lambda file: file.name
+)
+def test_every_kind_goes_on_where_it_was_interrupted(htm: Htm, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "BATCH", 1)
+    remember, calls = Memory.remember_many, []
+
+    def stopping(self: Memory, drafts: Any) -> Any:
+        calls.append(len(drafts))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return remember(self, drafts)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Memory, "remember_many", stopping)
+        assert htm("import", file, "--no-wait").code == 130
+    turns = htm("import", file, "--dry-run", "--json").json["files"][0]["turns"]
+    assert counts(htm, file, "--no-wait")[:3] == (turns - 1, 0, 1)
+    assert counts(htm, file, "--no-wait")[:3] == (0, 0, turns)
+
+
 def conversation(id: str, *texts: str) -> dict[str, Any]:
     """A conversation as Claude exports it."""
     messages = [
