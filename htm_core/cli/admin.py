@@ -257,8 +257,11 @@ def migrate(
 
 def _migrate(common: CommonOptions, database: Database) -> None:
     steps = database.migrate()
+    cells = database.cells()
+    for cell in cells[1:]:
+        steps += [f"{step} ({cell.cell})" for step in cell.migrate()]
     with stderr_console().status("Building the indexes of vectors that are due; others go on reading and writing …"):
-        built = indexes.build_due(database)
+        built = [name for cell in cells for name in indexes.build_due(cell)]
     if common.json:
         print_json({"applied": steps, "indexes": built})
     else:
