@@ -158,7 +158,7 @@ class Cells:
 
     def where(self, tenant: str) -> str:
         """The cell that a tenant is in; one that nobody has asked for yet gets its place by this. Raises `InvalidInput`."""
-        return self._home.of(validation.check_name(tenant, what="tenant")).cell
+        return self._home.of(validation.check_name(tenant, what="tenant"), asked=True).cell
 
     def place(self, tenant: str, cell: str) -> TenantMove:
         """Put a new tenant into a cell before anybody works with it.
@@ -169,7 +169,7 @@ class Cells:
         self._cell(cell)
         if any(each.tenant == tenant for each in directory.unfinished_moves(self._home, tenant)):
             return self.move(tenant, cell)
-        rows = directory.rows_of_tenant(self._home.of(tenant), tenant)
+        rows = directory.rows_of_tenant(self._home.of(tenant, asked=True), tenant)
         if any(rows.values()):
             raise InvalidInput(
                 f"expected a tenant without memories, got {tenant!r}, which has some in {self.where(tenant)}; run: "

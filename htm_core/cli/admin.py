@@ -33,7 +33,7 @@ from ..store.role_change import move
 from ..store.roles import Roles, database_name, own_prefix
 from ..store.schemas import EXTENSION_SCHEMA
 from .json_output import print_json
-from .options import CommonOptions, make_embedder
+from .options import CommonOptions, make_embedder, split_values
 from .rendering import key_value_table, progress_bar, stderr_console, stdout_console
 from .setup import ensure_weights
 
@@ -70,6 +70,10 @@ def worker(
     propositioner: Annotated[
         list[str] | None, typer.Option("--propositioner", help="ollama:MODEL, whose jobs to do; may be repeated.")
     ] = None,
+    cells: Annotated[
+        list[str] | None,
+        typer.Option("--cells", help="The cells whose jobs to do, with commas between; may be repeated. Default all."),
+    ] = None,
     once: Annotated[bool, typer.Option("--once", help="Do the jobs that are due, then end.")] = False,
 ) -> None:
     """Do the pending jobs of all tenants, until Ctrl-C or SIGTERM."""
@@ -82,6 +86,7 @@ def worker(
         runtime.worker.add_embedder(model)
     _chat_models(runtime, taggers=tagger or [], propositioners=propositioner or [])
     runtime.database.open()
+    _serve_cells(runtime, split_values(cells))
     if not runtime.database.may_work:
         raise SchemaOutdated(
             f"expected a login that is a member of {runtime.database.roles.worker}, got one that serves verbs only; use another "
@@ -97,6 +102,18 @@ def worker(
         print_json({"models": names, "jobs": taken})
     elif taken is not None:
         stdout_console().print(f"{taken:,} jobs were taken; none is due.")
+
+
+def _serve_cells(runtime: Runtime, names: Sequence[str] | None) -> None:
+    """Do the jobs of these cells alone; raises `NotFound` for a name that no cell has."""
+    known = [each.cell for each in runtime.database.cells()]
+    unknown = set(names or ()).difference(known)
+    if unknown:
+        raise NotFound(
+            f"expected --cells with names of cells, got {', '.join(sorted(unknown))}; there are {', '.join(known)}"
+            + ("" if runtime.database.settings.cells else ", as far as is known without HTM_CELLS=1")
+        )
+    runtime.worker.serve_cells(names)
 
 
 def _chat_models(runtime: Runtime, *, taggers: Sequence[str], propositioners: Sequence[str]) -> None:

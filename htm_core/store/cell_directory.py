@@ -116,6 +116,7 @@ def create(home: Database, name: str, *, schema: str, url: str | None, takes_new
             made.execute(load("cells")["begin_collections"], {"first": row["number"] * COLLECTIONS_EACH})
             # Notifications of one database: whoever listens to home's hears of all cells there.
             made.execute(load("cells")["set_channel"], channel)
+        cell.copy_user_walls(directory, made)
         values = {"name": name, "number": row["number"], "place": schema, "url": url, "takes_new": takes_new}
         with directory.transaction():
             directory.execute(load("cells")["add"], values)

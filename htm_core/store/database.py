@@ -297,12 +297,13 @@ class Database:
 
     # -- cells ---------------------------------------------------------------------------------------------------------
 
-    def of(self, tenant: str) -> Database:
-        """The cell that a tenant is in now, as far as this process knows; without cells this database."""
+    def of(self, tenant: str, *, asked: bool = False) -> Database:
+        """The cell that a tenant is in, as far as this process knows, or as the directory says when it is `asked`."""
         if self._locations is None:
             return self
         self.open()
-        return self._cell((self._locations.of(tenant) or self._locate(tenant)).cell)
+        known = None if asked else self._locations.of(tenant)
+        return self._cell((known or self._locate(tenant)).cell)
 
     def cells(self) -> list[Database]:
         """All cells, this one first; without cells this database alone. The list is read again every few seconds."""
@@ -333,7 +334,11 @@ class Database:
                 return work(self._cell(location.cell), location.version)
             except StorageError as error:
                 moved = departure(error)
-                if moved is None:
+                if moved is None and location.cell != self.cell:
+                    # A cell that cannot be asked may have been emptied and dropped since.
+                    self._locations.forget(tenant)
+                    moved = self._locate(tenant)
+                if moved is None or moved.version <= location.version:
                     raise
                 self._locations.learn(tenant, moved)
         location = self._locate(tenant)
@@ -378,7 +383,9 @@ class Database:
 
     def at(self, name: str, *, schema: str, url: str | None) -> Database:
         """A cell of this database: another schema, here or on the server of `url`, which lacks what is as in this one's."""
-        settings = self.settings.model_copy(update={"schema_": schema, "cells": False, "roles": None})
+        settings = self.settings.model_copy(
+            update={"schema_": schema, "cells": False, "roles": None, "user_walls": False}
+        )
         dsn = self._url
         if url is not None:
             settings = settings.model_copy(
@@ -651,9 +658,23 @@ class Database:
         login without the owner's rights.
         """
         self.open()
+        cells = self.cells()[1:]
         with time_limit.uncounted(), time_limit.limited(None):
             self._set_walls(up=up)
+            for cell in cells:
+                with translated(), self._as_owner() as home, cell._as_owner() as there:
+                    cell.copy_user_walls(home, there)
+                cell._refused = True
         self._refused = True  # so that the next verb looks again
+
+    def copy_user_walls(self, home: Connection, here: Connection) -> None:
+        """Put the wall between users up in this cell, or take it down, as it is at home and with home's key: both are owners."""
+        row = home.execute(load("cells")["walls"]).fetchone()
+        assert row is not None  # its migration has put one row into it
+        with here.transaction():
+            if row["enabled"]:
+                here.execute(load("cells")["set_walls_key"], {"key": row["key"]})
+            here.execute(load("database")["set_user_walls"], {"up": row["enabled"]})
 
     def user_walls_key(self) -> SecretStr | None:
         """The key that claims are signed with, for `Settings.user_walls_key`; None where there is no wall between users.
@@ -727,7 +748,12 @@ class Database:
                 pool.check()  # the same event has probably ended other sessions; finding them one by one takes longer
                 return self._answering(pool, start)
         except PoolTimeout:
-            connect(self.dsn(start.role), patience=self.settings.pool_timeout).close()
+            with (
+                connect(self.dsn(start.role), patience=self.settings.pool_timeout) as connection,
+                connection.transaction(),
+            ):
+                connection.execute(load("database")["look_in"], {"path": self._path})
+                self._refuse_cells(connection)
             raise
 
     def _answering(self, pool: ConnectionPool[Connection], start: _Start) -> Connection:
@@ -867,6 +893,7 @@ class Database:
             return
         row = connection.execute(load("database")["has_cells"]).fetchone()
         if row is not None and row["found"]:
+            self._refused = True  # later calls look before they ask the pool
             raise InvalidInput(
                 f"expected Settings(cells=True), or HTM_CELLS=1, since the schema {self.settings.schema_} has cells and tenants "
                 "may live in another one, got cells=False; nothing was read or written"
