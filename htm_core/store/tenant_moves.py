@@ -138,14 +138,15 @@ def _copy_and_switch(
     if seen is None:
         delete_rows(copy.target, report.tenant)  # of a move that was interrupted, or of another time here
     while True:
+        seen_before = seen
         with quiet(copy.source, snapshot=True), quiet(copy.target):
             seen, written = _caught_up(report, copy, seen)
         with directory.transaction():
             directory.execute(load("tenant_moves")["note_pass"], {"tenant": report.tenant, "seen": seen})
         report.passes += 1
         step("copied", written)
-        if report.passes == 1:
-            indexes.build_due(into)
+        if seen_before is None and written >= indexes.THRESHOLD:
+            indexes.build_due(into)  # before anybody searches there
         if written <= FEW_ROWS or report.passes >= MOST_PASSES:
             break
     for attempt in range(FENCE_TRIES):
