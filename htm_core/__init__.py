@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .cells import Cell, Cells, PendingMove, TenantMove, TenantRows
     from .collections.collection import Collection
     from .errors import (
         DatabaseUnavailable,
@@ -100,6 +101,8 @@ __all__ = [
     "AppliedTimeframe",
     "AuditEntry",
     "AuditReport",
+    "Cell",
+    "Cells",
     "Changes",
     "ChatExpander",
     "ChatPropositioner",
@@ -142,6 +145,7 @@ __all__ = [
     "ModelError",
     "Node",
     "NotFound",
+    "PendingMove",
     "Profile",
     "ProfileLine",
     "ProfileSource",
@@ -178,6 +182,8 @@ __all__ = [
     "Tagger",
     "TaggerLike",
     "Tags",
+    "TenantMove",
+    "TenantRows",
     "Tidied",
     "TidyKind",
     "Ungrounded",
@@ -189,6 +195,11 @@ __all__ = [
 
 # Each name with the module that has it.
 _MODULES = {
+    "Cell": "cells",
+    "Cells": "cells",
+    "PendingMove": "cells",
+    "TenantMove": "cells",
+    "TenantRows": "cells",
     "AppliedTimeframe": "types",
     "AuditEntry": "types",
     "AuditReport": "types",

@@ -72,6 +72,10 @@ class Settings(BaseModel):
     schema_: str = Field(
         default="htm", alias="schema", pattern=r"^[a-z_][a-z0-9_]{0,40}$", description="the PostgreSQL schema"
     )
+    cells: bool = Field(
+        default=False,
+        description="ask the directory in which cell a tenant lives, where there are several; docs/cells.md",
+    )
     roles: str | None = Field(
         default=None,
         pattern=r"^[a-z_][a-z0-9_]{0,55}$",

@@ -42,7 +42,7 @@ LAYERS = {
     "store": 3,
     "engine": 4,
     "operations": 5, "handles": 5, "collections": 5, "jobs": 5, "groups": 5, "runtime": 5,
-    "memory": 6, "aio": 6, "palace": 6, "__init__": 6,
+    "memory": 6, "aio": 6, "palace": 6, "cells": 6, "__init__": 6,
     "integration": 7, "api": 7, "importers": 7,
     "cli": 8, "server": 8, "client": 8, "anthropic_tool": 8,
 }  # fmt: skip

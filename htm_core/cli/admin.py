@@ -35,7 +35,7 @@ from ..store.roles import Roles, database_name, own_prefix
 from ..store.schemas import EXTENSION_SCHEMA
 from ..telemetry import PendingJobs
 from .json_output import print_json
-from .options import CommonOptions, make_embedder
+from .options import CommonOptions, make_embedder, split_values
 from .rendering import key_value_table, progress_bar, stderr_console, stdout_console
 from .setup import ensure_weights
 
@@ -75,6 +75,10 @@ def worker(
     propositioner: Annotated[
         list[str] | None, typer.Option("--propositioner", help="ollama:MODEL, whose jobs to do; may be repeated.")
     ] = None,
+    cells: Annotated[
+        list[str] | None,
+        typer.Option("--cells", help="The cells whose jobs to do, with commas between; may be repeated. Default all."),
+    ] = None,
     once: Annotated[bool, typer.Option("--once", help="Do the jobs that are due, then end.")] = False,
 ) -> None:
     """Do the pending jobs of all tenants, until Ctrl-C or SIGTERM."""
@@ -87,6 +91,7 @@ def worker(
         runtime.worker.add_embedder(model)
     _chat_models(runtime, taggers=tagger or [], propositioners=propositioner or [])
     runtime.database.open()
+    _serve_cells(runtime, split_values(cells))
     if not runtime.database.may_work:
         raise SchemaOutdated(
             f"expected a login that is a member of {runtime.database.roles.worker}, got one that serves verbs only; use another "
@@ -102,6 +107,18 @@ def worker(
         print_json({"models": names, "jobs": taken})
     elif taken is not None:
         stdout_console().print(f"{taken:,} jobs were taken; none is due.")
+
+
+def _serve_cells(runtime: Runtime, names: Sequence[str] | None) -> None:
+    """Do the jobs of these cells alone; raises `NotFound` for a name that no cell has."""
+    known = [each.cell for each in runtime.database.cells()]
+    unknown = set(names or ()).difference(known)
+    if unknown:
+        raise NotFound(
+            f"expected --cells with names of cells, got {', '.join(sorted(unknown))}; there are {', '.join(known)}"
+            + ("" if runtime.database.settings.cells else ", as far as is known without HTM_CELLS=1")
+        )
+    runtime.worker.serve_cells(names)
 
 
 def _chat_models(runtime: Runtime, *, taggers: Sequence[str], propositioners: Sequence[str]) -> None:
@@ -287,8 +304,11 @@ def migrate(
 
 def _migrate(common: CommonOptions, database: Database) -> None:
     steps = database.migrate()
+    cells = database.cells()
+    for cell in cells[1:]:
+        steps += [f"{step} ({cell.cell})" for step in cell.migrate()]
     with stderr_console().status("Building the indexes of vectors that are due; others go on reading and writing …"):
-        built = indexes.build_due(database)
+        built = [name for cell in cells for name in indexes.build_due(cell)]
     if common.json:
         print_json({"applied": steps, "indexes": built})
     else:

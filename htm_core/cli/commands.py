@@ -255,6 +255,14 @@ COMMANDS = {
             'htm migrate --url postgresql://owner@db/app',
             'htm migrate --sql > schema.sql',
         )),
+    "cells": CommandInfo(ADMIN, "cells.cells", "database",
+        "Show the cells of an installation, make and drop them, and move tenants between them while they read and write.",
+        lists=True,
+        examples=(
+            'htm cells create b',
+            'htm cells move acme b',
+            'htm cells split home b --dry-run',
+        )),
     "export": CommandInfo(ADMIN, "backup.export", "memory",
         "Write all memories and working memories of the tenant as a backup, or what was said as JSON lines, Markdown or Parquet.",
         examples=(

@@ -133,8 +133,16 @@ class CommonOptions:
         return Settings(
             worker="thread" if works else "off", migrate_url=self.migrate_url or None, pool_min=0,
             user_walls_key=as_secret(os.environ.get("HTM_USER_WALLS_KEY") or None), redactor=_redactor(),
-            read_url=as_secret(os.environ.get("HTM_READ_URL") or None),
+            read_url=as_secret(os.environ.get("HTM_READ_URL") or None), cells=_cells(),
         )  # fmt: skip
+
+
+def _cells() -> bool:
+    """Whether commands ask in which cell a tenant is."""
+    given = os.environ.get("HTM_CELLS", "").strip().lower()
+    if given not in ("", "0", "1", "false", "true"):
+        raise InvalidInput(f"expected HTM_CELLS to be 1 or 0, or not set, got {given!r:.40}")
+    return given in ("1", "true")
 
 
 def _redactor() -> Literal["default"] | None:

@@ -10,6 +10,7 @@ import gc
 import hashlib
 import threading
 import weakref
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,7 +40,7 @@ class Duty:
     home: str
     any_handler: Handler
     handlers: dict[str | None, Handler] = field(default_factory=dict)
-    turns: Turns = field(default_factory=Turns)
+    turns: defaultdict[str, Turns] = field(default_factory=lambda: defaultdict(Turns))  # by cell
 
     @property
     def serves_all(self) -> bool:

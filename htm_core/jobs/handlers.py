@@ -264,7 +264,8 @@ class CountHandler:
             with self._database.transaction(tenant, role="htm_worker") as connection:
                 search.count_words(connection)
                 jobs.finish(connection, group)
-        indexes.build_due(self._database)
+        for cell in {self._database.of(tenant) for tenant in claimed}:
+            indexes.build_due(cell)
 
     def answers(self) -> bool:
         """Say yes: no model is needed."""

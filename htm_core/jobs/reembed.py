@@ -62,12 +62,12 @@ def reembed(
     work = _Reembedding(database, tenant, embedder, progress)
     before = model_change.begin(database, tenant, model=name)
     work.fill()
-    built = indexes.build_due(database)
+    built = indexes.build_due(database.of(tenant))
     work.take_over(pause)
     work.fill()  # what was pending at that moment, and what processes wrote that still used the old model
     model_change.drop_finished_jobs(database, tenant, model=name)
     dropped = work.drop_old_vectors()
-    built += model_change.drop_unused_indexes(database) if dropped else []
+    built += model_change.drop_unused_indexes(database.of(tenant)) if dropped else []
     filled = model_change.fill_progress(database, tenant, model=name)
     return ModelChange(
         tenant=tenant,

@@ -8,7 +8,8 @@ import random
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import Enum
 from uuid import UUID
@@ -72,6 +73,8 @@ class Worker:
         self._clients = Clients()
         self._rate_limits = RateLimits(rates=database.settings.model_rates, jitter=random.random)
         self._last_own: dict[Pace, tuple[Lane, str]] = {}  # the duty for single tenants that had the last turn
+        self._last_cell: dict[Pace, str] = {}  # that had the last turn
+        self._only_cells: frozenset[str] | None = None  # None: all
         self._counts_checked: float | None = None
         self._swept: float | None = None
         self._tidying_checked = time.monotonic()  # what lives for less than a minute tidies nothing by itself
@@ -97,6 +100,10 @@ class Worker:
     def add_embedder(self, embedder: CheckedEmbedder, *, tenant: str | None = None) -> None:
         """Do the jobs of this embedder from now on, for a tenant or for all of them."""
         self._clients.add(EmbedHandler(self._database, embedder, self._fresh_nodes), embedder.client, tenant=tenant)
+
+    def serve_cells(self, names: Sequence[str] | None) -> None:
+        """Do the jobs of these cells alone from now on, or of all (None). Without `Settings.cells` there is one, home."""
+        self._only_cells = None if names is None else frozenset(names)
 
     def remove_handler(self, kind: str, model: str) -> None:
         """Leave the jobs of a kind and a model to other workers."""
@@ -137,8 +144,12 @@ class Worker:
         """The jobs of all tenants by lane and class; none before the database is used, or where this login may do no jobs."""
         if not self._database.opened or not self._database.may_work:
             return []
-        with bounded(self._database.settings), self._database.transaction("", role="htm_worker") as connection:
-            return jobs.backlog(connection)
+        found: list[PendingJobs] = []
+        with bounded(self._database.settings):
+            for cell in self._cells():
+                with cell.transaction("", role="htm_worker") as connection:
+                    found += jobs.backlog(connection)
+        return _united(found)
 
     def retry_models_now(self, tenant: str) -> None:
         """End the pauses of a tenant's open breakers, so that models that were away are tried at once: somebody is waiting."""
@@ -268,9 +279,12 @@ class Worker:
             return IDLE_SECONDS  # fresh nodes wake their thread
         with self._database.transaction("", role="htm_worker") as connection:
             waits = self._rate_limits.waits(connection, [duty.status for duty in duties if duty.status])
-            ready = [self._clients.tenants_of(duty) for duty in duties if not waits.get(duty.status)]
-            due = jobs.next_due(connection, ready)
-        seconds = [wait for wait in waits.values() if wait] + ([] if due is None else [due])
+        ready = [self._clients.tenants_of(duty) for duty in duties if not waits.get(duty.status)]
+        seconds = [wait for wait in waits.values() if wait]
+        for cell in self._cells():
+            with cell.transaction("", role="htm_worker") as connection:
+                due = jobs.next_due(connection, ready)
+            seconds += [] if due is None else [due]
         return min([IDLE_SECONDS, *(max(0.05, each) for each in seconds)])
 
     def _duties(self, pace: Pace) -> list[Duty]:
@@ -341,17 +355,40 @@ class Worker:
         return sum(len(claimed) for _, claimed in batch)
 
     def _claim(self, pace: Pace) -> list[tuple[Duty, list[ClaimedJob]]]:
+        """Claim jobs of the next cell that has due ones: cells take turns, and a batch is of one of them."""
+        cells, last = self._cells(), self._last_cell.get(pace, "")
+        for cell in sorted(cells, key=lambda each: (each.cell <= last, each.cell)):
+            if batch := self._claim_in(cell, pace):
+                self._last_cell[pace] = cell.cell
+                return batch
+        return []
+
+    def _cells(self) -> list[Database]:
+        """The cells whose jobs this worker does."""
+        return [each for each in self._database.cells() if self._only_cells is None or each.cell in self._only_cells]
+
+    @contextmanager
+    def _in_both(self, cell: Database) -> Iterator[tuple[Connection, Connection]]:
+        """Transactions in home, for the breakers and the rates of models, and in a cell, for its jobs; one, where it is home."""
+        with self._database.transaction("", role="htm_worker") as connection:
+            if cell is self._database:
+                yield connection, connection
+            else:
+                with cell.transaction("", role="htm_worker") as place:
+                    yield connection, place
+
+    def _claim_in(self, cell: Database, pace: Pace) -> list[tuple[Duty, list[ClaimedJob]]]:
         """Claim jobs of the quick duties or of the slow ones, as many as the rate limits of their clients allow now."""
         slow = pace is Pace.SLOW
         lease = self._database.settings.worker_lease * (SLOW_LEASES if slow else 1)
         batch: list[tuple[Duty, list[ClaimedJob]]] = []
-        with self._database.transaction("", role="htm_worker") as connection:
-            for duty in self._next_duties(connection, pace):
+        with self._in_both(cell) as (connection, place):
+            for duty in self._next_duties(place, pace):
                 wanted = self._batch_of(duty)
                 if room := self._rate_limits.admit(connection, duty.status, wanted, each=slow, lease=lease):
-                    turns, tenants = duty.turns, self._clients.tenants_of(duty)
+                    turns, tenants = duty.turns[cell.cell], self._clients.tenants_of(duty)
                     claimed = jobs.claim(
-                        connection,
+                        place,
                         duty.lane,
                         limit=room,
                         lease=lease,
@@ -376,18 +413,20 @@ class Worker:
 
     def _claim_fresh(self, taken: Sequence[FreshNode]) -> list[tuple[Duty, list[ClaimedJob]]]:
         """Claim the embed jobs of nodes; those that it does not get are done in their turn."""
-        wanted: defaultdict[Duty, list[tuple[str, UUID]]] = defaultdict(list)
+        by_cell: defaultdict[Database, defaultdict[Duty, list[tuple[str, UUID]]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
         for node in taken:
             duty = self._clients.duty_of(("embed", node.model), node.tenant)
             if duty is not None:
-                wanted[duty].append((node.tenant, node.id))
+                by_cell[self._database.of(node.tenant)][duty].append((node.tenant, node.id))
         batch: list[tuple[Duty, list[ClaimedJob]]] = []
         lease = self._database.settings.worker_lease
-        if wanted:
-            with self._database.transaction("", role="htm_worker") as connection:
+        for cell, wanted in by_cell.items():
+            with self._in_both(cell) as (connection, place):
                 for duty, nodes in sorted(wanted.items(), key=lambda each: each[0].status):
                     if room := self._rate_limits.admit(connection, duty.status, len(nodes), each=False, lease=lease):
-                        claimed = jobs.claim_nodes(connection, duty.lane, nodes, limit=room, lease=lease)
+                        claimed = jobs.claim_nodes(place, duty.lane, nodes, limit=room, lease=lease)
                         self._rate_limits.record_claims(connection, duty.status, len(claimed), each=False)
                         if claimed:
                             batch.append((duty, claimed))
@@ -399,8 +438,11 @@ class Worker:
         if self._counts_checked is not None and now - self._counts_checked < COUNT_SECONDS:
             return 0
         self._counts_checked = now
-        with self._database.transaction("", role="htm_worker") as connection:
-            return jobs.enqueue_due_counts(connection)
+        added = 0
+        for cell in self._cells():
+            with cell.transaction("", role="htm_worker") as connection:
+                added += jobs.enqueue_due_counts(connection)
+        return added
 
     def _sweep(self) -> None:
         """Hide and erase what has expired, and delete old records of working memory, at most once a minute, by the server's time.
@@ -412,10 +454,12 @@ class Worker:
             return
         self._swept = now
         before = datetime.now(UTC) - self._database.settings.expired_grace
-        with self._database.transaction("", role="htm_worker") as connection:
-            tenants = forgetting.tenants_with_expired(connection, before=before)
-            working.drop_all_history(connection, before=datetime.now(UTC) - self._database.settings.working_history)
-        for tenant in tenants:
+        tenants: list[str] = []
+        for cell in self._cells():
+            with cell.transaction("", role="htm_worker") as connection:
+                tenants += forgetting.tenants_with_expired(connection, before=before)
+                working.drop_all_history(connection, before=datetime.now(UTC) - self._database.settings.working_history)
+        for tenant in dict.fromkeys(tenants):
             with self._database.transaction(tenant, role="htm_worker") as connection:
                 forgetting.sweep(connection, before=before)
 
@@ -425,8 +469,11 @@ class Worker:
         if not kinds or now - self._tidying_checked < TIDY_SECONDS:
             return 0
         self._tidying_checked = now
-        with self._database.transaction("", role="htm_worker") as connection:
-            return queue_due(connection, kinds)
+        added = 0
+        for cell in self._cells():
+            with cell.transaction("", role="htm_worker") as connection:
+                added += queue_due(connection, kinds)
+        return added
 
     def _do_one_by_one(self, duty: Duty, claimed: Sequence[ClaimedJob], until: Callable[[], bool]) -> None:
         """Do slow jobs and store each result at once; give the rest back when the model is away or `until` is true."""
@@ -473,7 +520,9 @@ class Worker:
         """Record that a model answers; jobs that were put off because it was away are due at once."""
         if self._rate_limits.is_failing(duty.status):
             with self._database.transaction("", role="htm_worker") as connection:
-                if self._rate_limits.record_success(connection, duty.status):
+                is_news = self._rate_limits.record_success(connection, duty.status)
+            for cell in self._cells() if is_news else []:
+                with cell.transaction("", role="htm_worker") as connection:
                     jobs.make_due(connection, self._clients.tenants_of(duty))
 
     def _handle_failure(self, duty: Duty, handler: Handler, claimed: ByTenant, error: Exception, begun: float) -> None:
@@ -525,6 +574,22 @@ class Worker:
             with self._database.transaction(tenant, role="htm_worker") as connection:
                 self._rate_limits.cancel_probe(connection, duty.status)
                 jobs.release(connection, group)
+
+
+def _united(found: Sequence[PendingJobs]) -> list[PendingJobs]:
+    """The jobs of several cells by their kind."""
+    kinds: defaultdict[str, list[PendingJobs]] = defaultdict(list)
+    for each in found:
+        kinds[each.kind].append(each)
+    return [
+        PendingJobs(
+            kind,
+            sum(each.pending for each in same),
+            sum(each.parked for each in same),
+            max((each.oldest for each in same if each.oldest is not None), default=None),
+        )
+        for kind, same in kinds.items()
+    ]
 
 
 def _by_tenant(claimed: Sequence[ClaimedJob]) -> dict[str, list[ClaimedJob]]:

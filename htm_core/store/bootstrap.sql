@@ -124,7 +124,7 @@ on conflict (name) do update set digest = excluded.digest, release = excluded.re
 -- call themselves counts for nothing.
 select a.pid, coalesce(a.usename, '') as login, coalesce(host(a.client_addr), 'this machine') as address, c.client
 from pg_stat_activity a, lateral (
-  select substring(a.application_name from '^htm/' || %(schema)s || '/(\d+)$')::integer as client) c
+  select substring(a.application_name from '^htm/' || %(schema)s || '/(\d+)(?:/cells)?$')::integer as client) c
 where a.datname = current_database() and a.pid <> pg_backend_pid() and c.client < %(oldest)s
   and (pg_has_role(a.usesysid, 'htm_app', 'member') or pg_has_role(a.usesysid, 'htm_worker', 'member'))
 order by a.pid

@@ -15,7 +15,7 @@ from typing import Any, LiteralString, Self, TypeVar
 import psycopg
 from psycopg.abc import Transformer as TransformerProtocol
 from psycopg.adapt import PyFormat, Transformer
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import DiagnosticField, ExecStatus, Format
 from psycopg.pq.abc import PGconn, PGresult
 from psycopg.rows import dict_row
@@ -42,6 +42,7 @@ __all__ = [
     "check",
     "connect",
     "is_direct",
+    "merged",
     "options",
     "readable",
     "refuse_pooler",
@@ -332,6 +333,11 @@ def options(conninfo: SecretStr, *, patience: float) -> dict[str, Any]:
         addresses = 1 + str(given.get("host") or given.get("hostaddr") or "").count(",")
         chosen["connect_timeout"] = max(2, round(patience / addresses))
     return chosen
+
+
+def merged(conninfo: SecretStr, given: str) -> SecretStr:
+    """A connection string with the parts that another one, without a password, gives instead."""
+    return SecretStr(make_conninfo(conninfo.get_secret_value(), **{k: str(v) for k, v in readable(given).items()}))
 
 
 def readable(conninfo: str | SecretStr) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ import logging
 import math
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,6 +32,7 @@ from .connection import (
     check,
     connect,
     is_direct,
+    merged,
     options,
     readable,
     refuse_pooler,
@@ -46,6 +48,7 @@ from .replicas import UNPREPARED, NoReplica, Replicas, Written, replica_options
 from .roles import EMBEDDED, Roles, choose, find, rights
 from .schemas import register_types, search_path
 from .superseding_tenants import SupersedingTenants
+from .tenant_locations import HOME, Location, TenantLocations, departure
 
 __all__ = ["Connection", "Database", "Row", "close_all", "database"]
 
@@ -57,6 +60,9 @@ REFUSALS = (
     psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidParameterValue, psycopg.errors.UndefinedFunction,
     psycopg.errors.UndefinedTable,
 )  # fmt: skip
+MOST_MOVES = 5  # that one transaction follows: a tenant that is moved again and again is waited for no longer
+CELLS_SECONDS = 5.0  # after which the list of cells is read again
+
 # The share of a verb's time in which it must get a connection.
 POOL_SHARE = 0.7
 # From this version on the server bounds a whole transaction too.
@@ -106,6 +112,7 @@ class _Start:
     whole: float
     idle: float
     now: datetime | None = None  # the memory's time; None: the server's
+    version: int | None = None  # as of which the tenant is in this cell; None: there are no cells, or it is no tenant's
     followed: bool = True  # whether this process's reads on a replica must see what it writes
 
 
@@ -122,17 +129,28 @@ def _for_beginning(limit: time_limit.TimeLimit | None) -> time_limit.TimeLimit |
 class Database:
     """A PostgreSQL, reached by its DSN or embedded under a home directory; shared by all memories of its url.
 
+    With `Settings.cells` a transaction of a tenant is one in the cell that the tenant is in: a schema of its own, here or on
+    another server. Each cell is a `Database` too, whose `origin` is the one with the directory; those of one url share their pools.
+
     Raises `InvalidInput` for a DSN that cannot be read.
     """
 
-    def __init__(self, *, url: str | SecretStr | None, home: Path, settings: Settings) -> None:
+    def __init__(
+        self, *, url: str | SecretStr | None, home: Path, settings: Settings, cell: str = HOME, origin: Database | None = None
+    ) -> None:  # fmt: skip
         self._url = url = as_secret(url)
         if url is not None:
             readable(url)
         self._home = home
         self.settings = settings
+        self.cell = cell
         self._written = _written.setdefault(url, Written())
-        self._replicas = self._make_replicas()
+        # The database whose pools this one uses, of which it is a schema.
+        self._pooled: Database = origin if origin is not None and origin._url == url else self
+        self._replicas: Replicas | None = self._make_replicas() if self._pooled is self else self._pooled._replicas
+        self._locations = TenantLocations() if settings.cells else None
+        self._others: dict[str, Database] = {}  # the cells besides this one, by name
+        self._cells_read: float | None = None
         self._inherited: list[ConnectionPool[Connection]] = []
         self._pools: dict[str, ConnectionPool[Connection]] = {}
         self.renew()
@@ -146,7 +164,7 @@ class Database:
         self._lock = threading.RLock()
         self._inherited += self._pools.values()
         self._pools = {}
-        if self._replicas is not None and (pool := self._replicas.inherited()) is not None:
+        if self._pooled is self and self._replicas is not None and (pool := self._replicas.inherited()) is not None:
             self._inherited.append(pool)
         self._path: str | None = None
         self._roles = EMBEDDED
@@ -199,7 +217,7 @@ class Database:
     @contextlib.contextmanager
     def transaction(
         self, tenant: str, *, role: str = "htm_app", claim: OwnerClaim | None = None, patient: bool = False,
-        now: datetime | None = None, followed: bool | None = None,
+        now: datetime | None = None, followed: bool | None = None, at_home: bool = False,
     ) -> Iterator[Connection]:  # fmt: skip
         """A transaction as `role` that sees one tenant; committed at the end, rolled back on any error.
 
@@ -207,16 +225,22 @@ class Database:
         the owners of `claim`: by default a worker sees all, anybody else nothing that has an owner. Outside of verbs, and when
         it is `patient`, it may take any time, but each answer of the server has its limit. What has expired by `now` is hidden; by
         default it is the server's time. Reads on a replica wait for what is `followed`: by default what the application writes.
+        With `at_home` it is in the schema of the directory, whatever cell the tenant is in.
 
         Raises `DatabaseUnavailable`, `QueryTimeout`, `SchemaOutdated`, `StorageError`.
         """
-        with time_limit.limited(self._limit(patient=patient)):
-            self.open()
-            claim = claim or (EVERYBODY if role == "htm_worker" else NOBODY)
-            followed = role == "htm_app" if followed is None else followed
-            start = self._start(tenant, role, claim, patient=patient, now=now, followed=followed)
-            with self._transaction(start) as connection:
-                yield connection
+        claim = claim or (EVERYBODY if role == "htm_worker" else NOBODY)
+        followed = role == "htm_app" if followed is None else followed
+        with time_limit.limited(self._limit(patient=patient)), contextlib.ExitStack() as held:
+
+            def begun(cell: Database, version: int | None) -> Connection:
+                """A transaction that has begun there."""
+                cell.open()
+                start = cell._start(tenant, role, claim, patient=patient, now=now, followed=followed, version=version)
+                return held.enter_context(cell._transaction(start))
+
+            yield self._in_cell("" if at_home else tenant, begun)
+            held.close()
             time_limit.transaction_ended()
 
     def reading(
@@ -233,25 +257,146 @@ class Database:
         On a replica that fails, `work` is called once more on the primary. The rest is as in `transaction`.
         """
         with time_limit.limited(self._limit(patient=patient)):
-            self.open()
-
-            def on_replica(connection: Connection) -> T:
-                """The same, in a transaction that is rolled back: there is nothing to commit."""
-                self._begin(connection, self._start(tenant, "htm_app", claim, patient=patient, now=now))
-                answer = work(connection)
-                connection.rollback()
-                return answer
-
-            if self._replicas is not None:
-                with contextlib.suppress(NoReplica), translated():
-                    answer = self._replicas.run(on_replica)
-                    time_limit.transaction_ended()
-                    return answer
-            start = self._start(tenant, "htm_app", claim, patient=patient, now=now)
-            with self._transaction(start) as connection:
-                answer = work(connection)
+            answer = self._in_cell(
+                tenant,
+                lambda cell, version: cell._reading(
+                    tenant, work, claim=claim, patient=patient, now=now, version=version
+                ),
+            )
             time_limit.transaction_ended()
             return answer
+
+    def _reading(
+        self,
+        tenant: str,
+        work: Callable[[Connection], T],
+        *,
+        claim: OwnerClaim,
+        patient: bool,
+        now: datetime | None,
+        version: int | None,
+    ) -> T:
+        self.open()
+
+        def start() -> _Start:
+            """As the transaction begins, on whichever server."""
+            return self._start(tenant, "htm_app", claim, patient=patient, now=now, version=version)
+
+        def on_replica(connection: Connection) -> T:
+            """The same, in a transaction that is rolled back: there is nothing to commit."""
+            self._begin(connection, start())
+            answer = work(connection)
+            connection.rollback()
+            return answer
+
+        if self._replicas is not None:
+            with contextlib.suppress(NoReplica), translated():
+                return self._replicas.run(on_replica)
+        with self._transaction(start()) as connection:
+            return work(connection)
+
+    # -- cells ---------------------------------------------------------------------------------------------------------
+
+    def of(self, tenant: str, *, asked: bool = False) -> Database:
+        """The cell that a tenant is in, as far as this process knows, or as the directory says when it is `asked`."""
+        if self._locations is None:
+            return self
+        self.open()
+        known = None if asked else self._locations.of(tenant)
+        return self._cell((known or self._locate(tenant)).cell)
+
+    def cells(self) -> list[Database]:
+        """All cells, this one first; without cells this database alone. The list is read again every few seconds."""
+        if self._locations is None:
+            return [self]
+        self.open()
+        if self._cells_read is None or time.monotonic() - self._cells_read > CELLS_SECONDS:
+            self._read_cells()
+        return [self, *self._others.values()]
+
+    def forget_cells(self) -> None:
+        """Read the list of cells again at its next use."""
+        self._cells_read = None
+
+    @property
+    def is_one_server(self) -> bool:
+        """Whether all cells that this process knows are on the server of this database."""
+        return all(each._pooled is self for each in list(self._others.values()))
+
+    def _in_cell(self, tenant: str, work: Callable[[Database, int | None], T]) -> T:
+        """The answer of `work`, which begins a transaction, in the cell of a tenant; where it has left since, in the next one."""
+        if self._locations is None or not tenant:
+            return work(self, None)
+        self.open()
+        for _ in range(MOST_MOVES):
+            location = self._locations.of(tenant) or self._locate(tenant)
+            try:
+                return work(self._cell(location.cell), location.version)
+            except StorageError as error:
+                moved = departure(error)
+                if moved is None and location.cell != self.cell:
+                    # A cell that cannot be asked may have been emptied and dropped since.
+                    self._locations.forget(tenant)
+                    moved = self._locate(tenant)
+                if moved is None or moved.version <= location.version:
+                    raise
+                self._locations.learn(tenant, moved)
+        location = self._locate(tenant)
+        return work(self._cell(location.cell), location.version)
+
+    def _locate(self, tenant: str) -> Location:
+        """Where a tenant is, by the directory; what this process knows of a later move is newer."""
+        assert self._locations is not None  # asked for with Settings.cells only
+        start = self._start(tenant, "htm_app", NOBODY, patient=False, now=None, followed=False)
+        with self._transaction(start) as connection:
+            row = connection.execute(load("cells")["locate"]).fetchone()
+        assert row is not None  # the function answers with one row
+        self._locations.learn(tenant, Location(row["cell"], row["version"]))
+        return self._locations.of(tenant) or Location(row["cell"], row["version"])
+
+    def _cell(self, name: str) -> Database:
+        if name == self.cell:
+            return self
+        if name not in self._others:
+            self._read_cells()
+        try:
+            return self._others[name]
+        except KeyError:
+            raise StorageError(
+                f"expected the cell {name!r} in the directory, got none of this name; see htm cells list"
+            ) from None
+
+    def _read_cells(self) -> None:
+        """Take over the list of cells from the directory."""
+        with self._transaction(
+            self._start("", "htm_app", NOBODY, patient=False, now=None, followed=False)
+        ) as connection:
+            rows = connection.execute(load("cells")["all"]).fetchall()
+        with self._lock:
+            known = {row["name"] for row in rows}
+            for row in rows:
+                if row["name"] not in {self.cell, *self._others}:
+                    self._others[row["name"]] = self.at(row["name"], schema=row["place"], url=row["url"])
+            for name in set(self._others) - known:
+                self._others.pop(name).close()
+            self._cells_read = time.monotonic()
+
+    def at(self, name: str, *, schema: str, url: str | None) -> Database:
+        """A cell of this database: another schema, here or on the server of `url`, which lacks what is as in this one's."""
+        settings = self.settings.model_copy(
+            update={"schema_": schema, "cells": False, "roles": None, "user_walls": False}
+        )
+        dsn = self._url
+        if url is not None:
+            settings = settings.model_copy(
+                update={
+                    "read_url": None,
+                    "listen_url": None,
+                    "migrate_url": None if settings.migrate_url is None else merged(settings.migrate_url, url),
+                }
+            )
+            dsn = None if self._url is None else merged(self._url, url)
+        return Database(url=dsn, home=self._home, settings=settings, cell=name, origin=self)
 
     def follow(self) -> None:
         """Let reads on a replica wait for all that was committed until now, also by other processes."""
@@ -279,35 +424,50 @@ class Database:
         Raises as `transaction` does.
         """
         with time_limit.limited(self._limit(patient=False)):
-            self.open()
-            if self._claim_key is not None or not Connection.sends_batches():
-
-                def work(connection: Connection) -> list[Row]:
-                    """Read it in one transaction."""
-                    return connection.execute(statement, parameters, binary=True).fetchall()
-
-                if not primary:
-                    return self.reading(tenant, work, claim=claim, now=now)
-                with self.transaction(tenant, claim=claim, now=now) as connection:
-                    return work(connection)
-            if self._replicas is not None and not primary:
-                with contextlib.suppress(NoReplica), translated():
-                    rows = self._replicas.run(
-                        lambda connection: connection.read(
-                            *self._statements(tenant, statement, parameters, now=now), prepare=self._is_direct
-                        )
-                    )
-                    time_limit.transaction_ended()
-                    return rows
-            with translated(), self._looking_again_when_refused():
-                rows = self._read(self._statements(tenant, statement, parameters, now=now))
+            rows = self._in_cell(
+                tenant,
+                lambda cell, version: cell._read_alone(
+                    tenant, statement, parameters, claim=claim, now=now, primary=primary, version=version
+                ),
+            )
             time_limit.transaction_ended()
             return rows
 
+    def _read_alone(
+        self,
+        tenant: str,
+        statement: LiteralString,
+        parameters: Mapping[str, Any],
+        *,
+        claim: OwnerClaim,
+        now: datetime | None,
+        primary: bool,
+        version: int | None,
+    ) -> list[Row]:
+        self.open()
+        if self._claim_key is not None or not Connection.sends_batches():
+
+            def work(connection: Connection) -> list[Row]:
+                """Read it in one transaction."""
+                return connection.execute(statement, parameters, binary=True).fetchall()
+
+            if not primary:
+                return self._reading(tenant, work, claim=claim, patient=False, now=now, version=version)
+            with self._transaction(
+                self._start(tenant, "htm_app", claim, patient=False, now=now, version=version)
+            ) as connection:
+                return work(connection)
+        message = self._statements(tenant, statement, parameters, now=now, version=version)
+        if self._replicas is not None and not primary:
+            with contextlib.suppress(NoReplica), translated():
+                return self._replicas.run(lambda connection: connection.read(*message, prepare=self._pooled._is_direct))
+        with translated(), self._looking_again_when_refused():
+            return self._read(message)
+
     def _statements(
-        self, tenant: str, statement: LiteralString, parameters: Mapping[str, Any], *, now: datetime | None
-    ) -> list[tuple[LiteralString, Mapping[str, Any]]]:
-        """The message of one statement that only reads: the settings of its transaction, and itself."""
+        self, tenant: str, statement: LiteralString, parameters: Mapping[str, Any], *, now: datetime | None, version: int | None
+    ) -> list[tuple[LiteralString, Mapping[str, Any]]]:  # fmt: skip
+        """The message of one statement that only reads: the settings of its transaction, the fence of its cell, and itself."""
         settings = {
             "role": self._roles.name("htm_app"),
             "path": self._path,
@@ -316,15 +476,18 @@ class Database:
             "timeout": _milliseconds(min(self.settings.statement_timeout, _patience(1.0))),
             "idle": "0",  # it never waits for this process
         }
-        return [(load("database")["enter"], settings), (statement, parameters)]
+        enter: list[tuple[LiteralString, Mapping[str, Any]]] = [(load("database")["enter"], settings)]
+        if version is not None:
+            enter.append((load("database")["enter_cell"], {"version": version}))
+        return [*enter, (statement, parameters)]
 
     def _read(self, statements: Sequence[tuple[LiteralString, Mapping[str, Any]]]) -> list[Row]:
         pool = self._pool("htm_app")
         try:
             with self._lent(pool) as connection:
-                return connection.read(*statements, prepare=self._is_direct)
+                return connection.read(*statements, prepare=self._pooled._is_direct)
         except UNPREPARED:
-            self._is_direct = False  # an upgrade, or a pooler that hides itself
+            self._pooled._is_direct = False  # an upgrade, or a pooler that hides itself
             with self._lent(pool) as connection, detect_lost_session(connection, committing=False):
                 return connection.read(*statements, prepare=False)
         except psycopg.OperationalError as error:
@@ -336,7 +499,7 @@ class Database:
             self.dsn("htm_app")
             pool.check()
             with self._lent(pool) as connection, detect_lost_session(connection, committing=False):
-                return connection.read(*statements, prepare=self._is_direct)
+                return connection.read(*statements, prepare=self._pooled._is_direct)
 
     @contextlib.contextmanager
     def _lent(self, pool: ConnectionPool[Connection]) -> Iterator[Connection]:
@@ -356,8 +519,9 @@ class Database:
         return time_limit.TimeLimit(longest, total=math.inf)
 
     def _start(
-        self, tenant: str, role: str, claim: OwnerClaim, *, patient: bool, now: datetime | None, followed: bool = True
-    ) -> _Start:
+        self, tenant: str, role: str, claim: OwnerClaim, *, patient: bool, now: datetime | None, followed: bool = True,
+        version: int | None = None,
+    ) -> _Start:  # fmt: skip
         limit = time_limit.current()
         return _Start(
             role=role,
@@ -367,6 +531,7 @@ class Database:
             whole=math.inf if limit is None else limit.left,
             idle=self.settings.verb_timeout * (PATIENT if patient else 1),
             now=now,
+            version=version,
             followed=followed,
         )
 
@@ -412,6 +577,8 @@ class Database:
         if connection.info.server_version >= TRANSACTION_TIMEOUT_SINCE and math.isfinite(start.whole):
             opening += statements["transaction_timeout"] % literals + "; "
         opening += statements["enter"] % literals
+        if start.version is not None:
+            opening += "; " + statements["enter_cell"] % {"version": start.version}
         if start.key is not None:
             opening += "; " + statements["claim_terms"]
         return opening.encode()
@@ -467,11 +634,13 @@ class Database:
 
     def close(self) -> None:
         """Close every connection; a later use opens new ones."""
+        for other in list(self._others.values()):
+            other.close()
         with self._lock:
             for pool in self._pools.values():
                 pool.close()
             self._pools.clear()
-            if self._replicas is not None:
+            if self._replicas is not None and self._pooled is self:
                 self._replicas.close()
             self.settled.clear()
             self._path = None
@@ -489,9 +658,23 @@ class Database:
         login without the owner's rights.
         """
         self.open()
+        cells = self.cells()[1:]
         with time_limit.uncounted(), time_limit.limited(None):
             self._set_walls(up=up)
+            for cell in cells:
+                with translated(), self._as_owner() as home, cell._as_owner() as there:
+                    cell.copy_user_walls(home, there)
+                cell._refused = True
         self._refused = True  # so that the next verb looks again
+
+    def copy_user_walls(self, home: Connection, here: Connection) -> None:
+        """Put the wall between users up in this cell, or take it down, as it is at home and with home's key: both are owners."""
+        row = home.execute(load("cells")["walls"]).fetchone()
+        assert row is not None  # its migration has put one row into it
+        with here.transaction():
+            if row["enabled"]:
+                here.execute(load("cells")["set_walls_key"], {"key": row["key"]})
+            here.execute(load("database")["set_user_walls"], {"up": row["enabled"]})
 
     def user_walls_key(self) -> SecretStr | None:
         """The key that claims are signed with, for `Settings.user_walls_key`; None where there is no wall between users.
@@ -565,7 +748,12 @@ class Database:
                 pool.check()  # the same event has probably ended other sessions; finding them one by one takes longer
                 return self._answering(pool, start)
         except PoolTimeout:
-            connect(self.dsn(start.role), patience=self.settings.pool_timeout).close()
+            with (
+                connect(self.dsn(start.role), patience=self.settings.pool_timeout) as connection,
+                connection.transaction(),
+            ):
+                connection.execute(load("database")["look_in"], {"path": self._path})
+                self._refuse_cells(connection)
             raise
 
     def _answering(self, pool: ConnectionPool[Connection], start: _Start) -> Connection:
@@ -589,6 +777,8 @@ class Database:
             self._say_claim(connection, start, start.key, answers[-1])
 
     def _pool(self, role: str) -> ConnectionPool[Connection]:
+        if self._pooled is not self:
+            return self._pooled._pool(role)
         kind = role if self.is_embedded else "any"
         pool = self._pools.get(kind)
         if pool is None:
@@ -601,7 +791,7 @@ class Database:
         return ConnectionPool(
             connection_class=Connection,
             kwargs=options(dsn, patience=self.settings.pool_timeout)
-            | {"fallback_application_name": client_name(self.settings.schema_)}
+            | {"fallback_application_name": client_name(self.settings.schema_, cells=self.settings.cells)}
             | besides,
             min_size=self.settings.pool_min,
             max_size=max(self.settings.pool_max, self.settings.pool_min),
@@ -663,6 +853,7 @@ class Database:
         with connection.transaction():
             path = {"path": self._path, "role": "none", "tenant": "", "now": "", "timeout": "0", "idle": "0"}
             connection.execute(load("database")["enter"], path)
+            self._refuse_cells(connection)
             connection.is_direct = is_direct(connection)
             self._is_direct = self._is_direct and connection.is_direct
             register_types(connection, self._extension)
@@ -689,7 +880,24 @@ class Database:
             self._may_work = self.is_embedded or bool(rights(connection, self._roles)["worker"])
             if row is None:
                 raise SchemaOutdated("expected the extension pgvector, got none; run `htm migrate` as a superuser")
-            return str(row["nspname"]), self._has_walls(connection)
+            walls = self._has_walls(connection)
+            self._refuse_cells(connection)
+            return str(row["nspname"]), walls
+
+    def _refuse_cells(self, connection: Connection) -> None:
+        """Raise `InvalidInput` where there are cells and this process would not ask for them; the search path is set.
+
+        It is asked on each new connection: whoever had none when the first cell was made finds out before it writes.
+        """
+        if self.settings.cells or self.cell != HOME:
+            return
+        row = connection.execute(load("database")["has_cells"]).fetchone()
+        if row is not None and row["found"]:
+            self._refused = True  # later calls look before they ask the pool
+            raise InvalidInput(
+                f"expected Settings(cells=True), or HTM_CELLS=1, since the schema {self.settings.schema_} has cells and tenants "
+                "may live in another one, got cells=False; nothing was read or written"
+            )
 
     def _ensure_walls(self, *, up: bool) -> bytes | None:
         """The key that claims are signed with where the wall between users is up; builds it where the settings want it."""

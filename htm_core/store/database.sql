@@ -10,6 +10,12 @@ select pg_catalog.set_config('role', %(role)s, true), pg_catalog.set_config('sea
        -- Before version 18 a scan that is off, and still the only way, costs so much that it looks worth compiling, which takes longer.
        pg_catalog.set_config('jit', 'off', true)
 
+-- name: enter_cell
+select enter_cell(%(version)s)
+
+-- name: has_cells
+select exists (select from cells) as found
+
 -- name: claim_terms
 select backend, started from claim_terms()
 

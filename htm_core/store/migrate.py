@@ -44,7 +44,7 @@ RELEASE = "0.1.0"  # the version of htm-memory whose files these are
 FUNCTION_FILES = (
     "dropped", "tenants", "user_walls", "audit", "metadata_filter", "views", "lexemes", "nodes", "models", "filters", "word_counts",
     "jobs", "writing", "search", "signals", "recall", "supersession", "working_memory", "groups", "relations", "tidying", "tokens",
-    "places", "collections", "triggers",
+    "places", "collections", "cells", "triggers",
 )  # fmt: skip
 
 WAY_OUT = (
@@ -161,9 +161,12 @@ def migrations() -> list[Migration]:
     return sorted(found, key=lambda step: step.version)
 
 
-def client_name(schema: str) -> str:
-    """The name by which this process's connections can be told from those of older versions, in pg_stat_activity."""
-    return f"htm/{schema}/{schema_files().version}"
+def client_name(schema: str, *, cells: bool = False) -> str:
+    """The name by which this process's connections can be told from those of older versions, in pg_stat_activity.
+
+    It also says whether the process asks in which of the `cells` a tenant lives.
+    """
+    return f"htm/{schema}/{schema_files().version}{'/cells' if cells else ''}"
 
 
 def read_applied(connection: Connection) -> Applied:

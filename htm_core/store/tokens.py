@@ -49,7 +49,7 @@ def exists(database: Database) -> bool:
 
 def create(database: Database, token: ApiToken, *, secret: str) -> bool:
     """Store a token by the digest of its secret; False when a valid one of its tenant has the name already."""
-    with database.transaction(token.tenant, claim=EVERYBODY) as connection:
+    with database.transaction(token.tenant, claim=EVERYBODY, at_home=True) as connection:
         values = {
             "id": UUID(token.id), "digest": digest_of(secret), "name": token.name, "owner": token.user or "",
             "robot": token.robot, "scopes": list(token.scopes), "created_at": token.created_at,
@@ -60,13 +60,13 @@ def create(database: Database, token: ApiToken, *, secret: str) -> bool:
 
 def listed(database: Database, tenant: str, *, revoked: bool = False) -> list[ApiToken]:
     """The tokens of a tenant, the oldest first, with expired ones; with `revoked` also those."""
-    with database.transaction(tenant, claim=EVERYBODY) as connection:
+    with database.transaction(tenant, claim=EVERYBODY, at_home=True) as connection:
         return _tokens(connection, "list", {"revoked": revoked})
 
 
 def revoke(database: Database, tenant: str, name_or_id: str, *, at: datetime) -> ApiToken | None:
     """End a token for good; None when the tenant has no such one."""
-    with database.transaction(tenant, claim=EVERYBODY) as connection:
+    with database.transaction(tenant, claim=EVERYBODY, at_home=True) as connection:
         found = _tokens(connection, "revoke", {"name": name_or_id, "at": at})
     return found[0] if found else None
 

@@ -48,7 +48,7 @@ PARTS = {"node_state", "tags", "working_items", "working_changes"}
 # What belongs to a tenant and to no user of it.
 COMMON = {
     "tenants", "robots", "groups", "group_members", "lexicon", "lexeme_counts", "models", "collections", "documents",
-    "document_passages", "locks",
+    "document_passages", "locks", "tenant_cells", "tenant_moves", "departed_tenants",
 }  # fmt: skip
 AUDIT = {
     "audit",

@@ -26,9 +26,11 @@ UNWALLED = {
     "index_builder",
     "notification_channel",
     "user_walls",
-}  # hold no tenant's data: names of models and of files
+    "cells",
+    *(f"fence_{number}" for number in range(16)),
+}  # hold no tenant's data: names of models, of files and of cells
 # Those that nobody who serves verbs may change, or even read: functions of the owner do it.
-APPENDED, UNREAD = {"audit"}, {"audit_chains"}
+APPENDED, UNREAD = {"audit"}, {"audit_chains", "tenant_cells", "tenant_moves", "departed_tenants"}
 
 
 def tables(database: Database) -> list[tuple[str, bool]]:

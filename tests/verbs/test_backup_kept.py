@@ -45,6 +45,11 @@ WITHIN = {
     "notification_channel": "this installation's own",
     "user_walls": "this installation's own: its key is no tenant's",
     "tokens": "this installation's own: a token opens the installation that it was made for, and no copy of it",
+    "cells": "this installation's own",
+    **{f"fence_{number}": "always empty: what is locked while a tenant moves" for number in range(16)},
+    "tenant_cells": "this installation's own: where the tenant is, whatever it is read into",
+    "tenant_moves": "this installation's own",
+    "departed_tenants": "this installation's own",
     "idempotent_requests": "answers that are kept for a day, for a client that sends its request again",
 }
 # Columns that a row of a backup has not, or under another name: they are this server's or this process's.

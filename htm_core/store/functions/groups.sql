@@ -37,6 +37,7 @@ end $$;
 -- Tells of a change at its commit, by an id, on a channel that nobody else knows. A hint: the tables are the truth.
 create or replace function htm.notify_change() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
+  if htm.is_moving() then return null; end if;
   perform pg_notify((select c.name from htm.notification_channel c), coalesce(new.id, old.id)::text);
   return null;
 end $$;

@@ -4,6 +4,7 @@
 create or replace function htm.hide_or_show_facts() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare touched uuid[]; hidden_at timestamptz;
 begin
+  if htm.is_moving() then return null; end if;
   if new.live then
     with shown as (
       update htm.mentions m set forgotten_at = null, forgotten_by = null
@@ -28,6 +29,7 @@ end $$;
 create or replace function htm.delete_facts() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare touched uuid[];
 begin
+  if htm.is_moving() then return null; end if;
   with taken as (
     select m.id, m.node_id from htm.mentions m where m.tenant = old.tenant and m.source_id = old.id and m.node_id is not null),
   emptied as (

@@ -4,6 +4,7 @@
 -- anew. What a purged mention said of its user is deleted with its words.
 create or replace function htm.drop_made_of_mention() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
+  if htm.is_moving() then return null; end if;
   delete from htm.summaries s
   where s.tenant = old.tenant and s.owner = old.owner and s.session = old.session and s.last_seq >= old.seq;
   if found then

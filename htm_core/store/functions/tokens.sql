@@ -19,6 +19,7 @@ end;
 -- An answer that is kept for a retry may hold what has just been forgotten, purged or erased.
 create or replace function htm.drop_kept_answers() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
+  if htm.is_moving() then return null; end if;
   update htm.idempotent_requests r set answer = null where r.tenant = old.tenant and r.owner = old.owner and r.answer is not null;
   return null;
 end $$;

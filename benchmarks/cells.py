@@ -1,0 +1,219 @@
+"""Moves of tenants between cells under writers and readers, while movers are killed at random points: what is lost, who waits.
+
+python -m benchmarks.cells --moves 200 --tenants 12 --writers 4
+
+It runs on the private server of HTM_HOME, or on that of HTM_DATABASE_URL as its owner, in a schema of its own that it drops again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import logging
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections import defaultdict
+
+from htm_core import Cells, Memory, Settings, StorageError, shutdown
+from tests.stand_ins import HashEmbedder
+
+CELLS = ("home", "b", "c")
+MOVER = "mover"
+
+
+def main() -> None:
+    """Run the moves and print what became of the memories."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--moves", type=int, default=40)
+    parser.add_argument("--tenants", type=int, default=6)
+    parser.add_argument("--writers", type=int, default=4)
+    parser.add_argument("--kills", type=float, default=0.5, help="the share of attempts whose process is killed")
+    parser.add_argument("--memories", type=int, default=300, help="memories that each tenant has at the beginning")
+    parser.add_argument("--seconds", type=float, default=1e9, help="begin no further move after so long")
+    parser.add_argument(f"--{MOVER}", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    logging.disable(logging.WARNING)
+    if chosen.mover:
+        _move_as_told(chosen.mover)
+        return
+    schema = f"cells_bench_{uuid.uuid4().hex[:6]}"
+    try:
+        _Run(schema, chosen).run()
+    finally:
+        _drop(schema)
+        shutdown()
+
+
+def _settings(schema: str) -> Settings:
+    roles = None if os.environ.get("HTM_DATABASE_URL") else "htm"
+    return Settings(schema=schema, roles=roles, cells=True)
+
+
+def _move_as_told(schema: str) -> None:
+    """The process that moves, and is killed: a tenant and a cell on each line of stdin, what it did on stdout."""
+    cells = Cells(settings=_settings(schema).model_copy(update={"worker": "off"}))
+    for line in sys.stdin:
+        tenant, cell = line.split()
+        began = time.monotonic()
+        try:
+            done = cells.move(tenant, cell)
+            answer = {"waited": done.waited, "passes": done.passes, "rows": sum(done.rows.values())}
+        except StorageError as error:  # its server ended what an earlier mover had begun a moment ago
+            answer = {"error": str(error)}
+        print(json.dumps(answer | {"seconds": time.monotonic() - began}), flush=True)
+
+
+class _Run:
+    def __init__(self, schema: str, chosen: argparse.Namespace) -> None:
+        self.schema, self.chosen = schema, chosen
+        self.settings = _settings(schema)
+        self.tenants = [f"tenant{number}" for number in range(chosen.tenants)]
+        self.acknowledged: dict[str, list[str]] = defaultdict(list)
+        self.failed: list[str] = []
+        self.foreign: list[str] = []
+        self.seconds: list[float] = []
+        self.over = threading.Event()
+        self.chance = random.Random(18)
+        self.embedder = HashEmbedder(name="bench")
+
+    def memory(self, tenant: str) -> Memory:
+        return Memory("atlas", tenant=tenant, embedder=self.embedder, settings=self.settings)
+
+    def run(self) -> None:
+        """Fill, move under fire, and compare."""
+        cells = Cells(settings=self.settings)
+        for name in CELLS[1:]:
+            cells.create(name)
+        for tenant in self.tenants:
+            with self.memory(tenant) as memory:
+                texts = [f"{tenant} said number {number} at first." for number in range(self.chosen.memories)]
+                memory.remember_many([{"content": text} for text in texts])
+                self.acknowledged[tenant] += texts
+        workers = [threading.Thread(target=self._write, args=(number,)) for number in range(self.chosen.writers)]
+        for worker in workers:
+            worker.start()
+        moves, kills, told = self._moves(cells)
+        self.over.set()
+        for worker in workers:
+            worker.join(120)
+        self._report(cells, moves, kills, told)
+
+    def _write(self, number: int) -> None:
+        chance, count = random.Random(number), 0
+        memories = {tenant: self.memory(tenant) for tenant in self.tenants}
+        while not self.over.is_set():
+            tenant = chance.choice(self.tenants)
+            text = f"{tenant} said number {count} to writer {number}."
+            began = time.monotonic()
+            try:
+                memories[tenant].remember(text)
+                self.acknowledged[tenant].append(text)
+                found = memories[tenant].recall(text, mode="text", limit=5, hold=False)
+            except Exception as error:
+                self.failed.append(f"{type(error).__name__}: {error}")
+                continue
+            self.seconds.append(time.monotonic() - began)
+            count += 1
+            self.foreign += [hit.content for hit in found if not hit.content.startswith(f"{tenant} ")]
+            if text not in {hit.content for hit in found}:
+                self.failed.append(f"not found at once: {text}")
+
+    def _moves(self, cells: Cells) -> tuple[int, int, list[dict[str, float]]]:
+        mover, kills, told, moves = self._mover(), 0, [], 0
+        end = time.monotonic() + self.chosen.seconds
+        usual = 1.0
+        while moves < self.chosen.moves and time.monotonic() < end:
+            tenant = self.chance.choice(self.tenants)
+            cell = self.chance.choice([name for name in CELLS if name != cells.where(tenant)])
+            while True:
+                assert mover.stdin is not None
+                assert mover.stdout is not None
+                mover.stdin.write(f"{tenant} {cell}\n")
+                mover.stdin.flush()
+                timer = None
+                if self.chance.random() < self.chosen.kills:
+                    timer = threading.Timer(self.chance.uniform(0, 1.1 * usual), mover.send_signal, [signal.SIGKILL])
+                    timer.start()
+                line = mover.stdout.readline()
+                if timer is not None:
+                    timer.cancel()
+                if not line:
+                    kills += 1
+                    mover.wait()
+                    mover = self._mover()
+                    if not cells.pending_moves() and cells.where(tenant) == cell:
+                        break  # it had ended when it was killed
+                    continue
+                answer = json.loads(line)
+                if "error" not in answer:
+                    told.append(answer)
+                    usual = statistics.median(each["seconds"] for each in told[-20:])
+                    break
+                if "where it is already" in answer["error"]:
+                    break
+            moves += 1
+            if moves % 20 == 0:
+                print(
+                    f"{moves} moves, {kills} kills, {sum(map(len, self.acknowledged.values())):,} memories",
+                    file=sys.stderr,
+                    flush=True,
+                )
+        mover.kill()
+        mover.wait()
+        return moves, kills, told
+
+    def _mover(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.cells", f"--{MOVER}", self.schema],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def _report(self, cells: Cells, moves: int, kills: int, told: list[dict[str, float]]) -> None:
+        lost = doubled = left = 0
+        for tenant in self.tenants:
+            with self.memory(tenant) as memory:
+                here, after = [], None
+                while page := memory.list(limit=1000, after=after):
+                    here += [node.content for node in page]
+                    after = page[-1].id
+            lost += len(set(self.acknowledged[tenant]) - set(here))
+            doubled += len(here) - len(set(here))
+            self.foreign += [text for text in here if not text.startswith(f"{tenant} ")]
+            left += sum(
+                each.tenant == tenant for name in CELLS for each in cells.tenants(name) if name != cells.where(tenant)
+            )
+        total = sum(map(len, self.acknowledged.values()))
+        print(f"moves {moves}, of which movers were killed {kills} times; {len(cells.pending_moves())} are not done")
+        print(
+            f"acknowledged {total:,}, lost {lost}, doubled {doubled}, left behind {left}, of another tenant {len(self.foreign)}"
+        )
+        print(f"calls that failed {len(self.failed)}" + "".join(f"\n  {each}" for each in sorted(set(self.failed))[:5]))
+        calls = sorted(self.seconds)
+        print(
+            f"remember and recall: p50 {1000 * calls[len(calls) // 2]:.0f} ms, p99 {1000 * calls[int(len(calls) * 0.99)]:.0f} ms, "
+            f"longest {calls[-1]:.2f} s"
+        )
+        for what in ("seconds", "waited", "passes", "rows"):
+            values = sorted(each[what] for each in told)
+            print(
+                f"{what}: p50 {values[len(values) // 2]:.2f}, p95 {values[int(len(values) * 0.95)]:.2f}, most {values[-1]:.2f}"
+            )
+
+
+def _drop(schema: str) -> None:
+    cells = Cells(settings=_settings(schema))
+    with contextlib.suppress(Exception), cells._home.owner() as connection:
+        for name in ("", *(f"_{cell}" for cell in CELLS[1:])):
+            connection.execute(f'drop schema if exists "{schema}{name}" cascade')  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""The directory of cells as its owner changes it: making, listing and dropping them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from psycopg import sql
+
+from ..errors import InvalidInput, SchemaOutdated
+from .connection import readable
+from .database import Database
+from .errors import translated
+from .migrate import migrate
+from .queries import load
+from .tenant_copy import count_rows
+from .tenant_locations import HOME
+
+COLLECTIONS_EACH = 1 << 20  # numbers of collections that each cell has for its own
+MOST_CELLS = 2047
+
+
+@dataclass(frozen=True, slots=True)
+class CellRow:
+    """A row of the directory."""
+
+    name: str
+    number: int
+    place: str
+    url: str | None
+    takes_new: bool
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedMove:
+    """A move that is running, or was interrupted."""
+
+    tenant: str
+    source: str
+    target: str
+    version: int
+    state: str
+    passes: int
+    started_at: datetime
+
+
+def rows(home: Database) -> list[CellRow]:
+    """The cells of the directory, home first; none where there never was a second one."""
+    with home.transaction("") as connection:
+        return [CellRow(**row) for row in connection.execute(load("cells")["all"])]
+
+
+def tenants_by_cell(home: Database) -> Mapping[str, int]:
+    """How many tenants the directory has in each cell."""
+    with translated(), home.owner() as connection:
+        return {row["cell"]: row["tenants"] for row in connection.execute(load("cells")["counts"])}
+
+
+def unfinished_moves(home: Database, tenant: str | None = None) -> list[UnfinishedMove]:
+    """The moves that are running or were interrupted."""
+    with translated(), home.owner() as connection:
+        return [UnfinishedMove(**row) for row in connection.execute(load("cells")["moves_of"], {"tenant": tenant})]
+
+
+def size(cell: Database) -> tuple[int, int]:
+    """About how many memories, mentions and documents a cell has, and how many bytes its tables and indexes take."""
+    with cell.transaction("") as connection:
+        row = connection.execute(load("cells")["size"]).fetchone()
+    assert row is not None  # a function answers with one row
+    return row["rows"], row["bytes"]
+
+
+def tenants_of(cell: Database) -> list[tuple[str, int]]:
+    """The tenants of a cell with how many mentions and documents each has, largest first. It counts all of them."""
+    with translated(), cell.owner() as connection:
+        return [(row["tenant"], row["rows"]) for row in connection.execute(load("cells")["tenants_of"])]
+
+
+def rows_of_tenant(cell: Database, tenant: str) -> Mapping[str, int]:
+    """How many rows of a tenant the tables of a cell have; those without any are left out. It counts all of them."""
+    with translated(), cell.owner() as connection:
+        return count_rows(connection, tenant)
+
+
+def create(home: Database, name: str, *, schema: str, url: str | None, takes_new: bool) -> None:
+    """Make a cell: its schema with all tables, and its row in the directory, last. Made again, it goes on where it was interrupted.
+
+    Raises `InvalidInput` for a schema that has memories already and for a url with a password in it, and `SchemaOutdated` while
+    processes are connected that would not ask in which cell a tenant is.
+    """
+    if url is not None and ("password" in readable(url) or readable(url).get("passfile")):
+        raise InvalidInput(
+            "expected the url of a cell without a password, since everybody who serves verbs reads the directory; got one with: "
+            "leave it out, and the password of home's url is used (or ~/.pgpass)"
+        )
+    if url is not None and home.is_embedded:
+        raise InvalidInput("expected cells of the private server to be schemas of it, got a url; leave it out")
+    begin(home)
+    cell = home.at(name, schema=schema, url=url)
+    dsn = cell._owner_dsn("htm_root")
+    migrate(dsn, schema=schema, logins=cell.is_embedded, roles=_prefix(home))
+    with translated(), home.owner() as directory, cell.owner() as made:
+        row = directory.execute(load("cells")["next_number"]).fetchone()
+        channel = directory.execute(load("cells")["channel"]).fetchone()
+        assert row is not None  # an aggregate has one row
+        assert channel is not None  # its migration has put one row into it
+        if row["number"] > MOST_CELLS:
+            raise InvalidInput(f"expected at most {MOST_CELLS} cells beside home, got another")
+        if made.execute(load("cells")["tenants_here"]).fetchone():
+            raise InvalidInput(
+                f"expected the schema {schema} to be empty, got one with memories; give another name, or --schema"
+            )
+        with made.transaction():
+            made.execute(load("cells")["begin_collections"], {"first": row["number"] * COLLECTIONS_EACH})
+            # Notifications of one database: whoever listens to home's hears of all cells there.
+            made.execute(load("cells")["set_channel"], channel)
+        cell.copy_user_walls(directory, made)
+        values = {"name": name, "number": row["number"], "place": schema, "url": url, "takes_new": takes_new}
+        with directory.transaction():
+            directory.execute(load("cells")["add"], values)
+    home.forget_cells()
+
+
+def begin(home: Database) -> None:
+    """Write home's own row, once, so that from now on every process has to ask in which cell a tenant is."""
+    with translated(), home.owner() as directory:
+        strangers = directory.execute(load("cells")["strangers"]).fetchall()
+        if strangers:
+            named = "; ".join(f"pid {row['pid']} of {row['login']} at {row['address']}" for row in strangers)
+            raise SchemaOutdated(
+                "expected all processes of this installation to run with Settings(cells=True), or HTM_CELLS=1, before there is a "
+                f"second cell, got others: {named}. Restart "
+                "them with it first; with one cell it changes nothing. Nothing was changed"
+            )
+        with directory.transaction():
+            directory.execute(load("cells")["make_home"])
+            directory.execute(load("cells")["refuse_older"])
+
+
+def set_takes_new(home: Database, name: str, *, takes_new: bool) -> None:
+    """Say whether tenants that nobody has placed begin in a cell."""
+    with translated(), home.owner() as directory, directory.transaction():
+        directory.execute(load("cells")["set_takes_new"], {"name": name, "takes_new": takes_new})
+
+
+def drop(home: Database, name: str, *, keep_schema: bool = False) -> None:
+    """Take a cell without tenants out of the directory, and drop its schema.
+
+    Raises `InvalidInput` for home, and while tenants are in the cell.
+    """
+    if name == HOME:
+        raise InvalidInput("expected a cell besides home, which has the directory; got home")
+    cell = next((each for each in home.cells() if each.cell == name), None)
+    with translated(), home.owner() as directory:
+        left = {row["cell"]: row["tenants"] for row in directory.execute(load("cells")["counts"])}.get(name, 0)
+        if left:
+            raise InvalidInput(
+                f"expected no tenants in the cell {name!r}, got {left:,}; move them first: htm cells move TENANT CELL"
+            )
+        with directory.transaction():
+            directory.execute(load("cells")["set_state"], {"name": name, "state": "dropping"})
+            directory.execute(load("cells")["set_takes_new"], {"name": name, "takes_new": False})
+        if cell is not None and not keep_schema:
+            _drop_schema(cell)
+        with directory.transaction():
+            directory.execute(load("cells")["remove"], {"name": name})
+    home.forget_cells()
+
+
+def _drop_schema(cell: Database) -> None:
+    schema = cell.settings.schema_
+    with cell.owner() as owner:
+        if owner.execute(load("cells")["tenants_here"]).fetchone():
+            raise InvalidInput(
+                f"expected the cell {cell.cell!r} to be empty, got rows of tenants that the directory has elsewhere: a move was "
+                "interrupted. htm cells list shows it; run it again"
+            )
+        owner.execute(sql.SQL(load("cells")["drop_schema"]).format(schema=sql.Identifier(schema)))
+
+
+def _prefix(home: Database) -> str | None:
+    """What the names of home's roles begin with: cells have the same roles, so that the same logins serve all of them."""
+    owner = home.roles.owner
+    return owner.removesuffix("_owner") if owner.endswith("_owner") else None
+
+
+def names(found: Sequence[CellRow]) -> str:
+    """The cells' names, for a message."""
+    return ", ".join(each.name for each in found) or HOME
