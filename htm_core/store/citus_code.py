@@ -71,6 +71,30 @@ RULES = (
         "the rows of a view are in a shard",
     ),
     Rule(
+        "jobs",
+        "    select from htm.jobs j\n    where j.kind = of_kind and j.model = of_model and j.bulk = of_class",
+        "    select j.tenant, j.id from htm.jobs j\n    where j.kind = of_kind and j.model = of_model and j.bulk = of_class",
+        "a row of a view has no place that a cursor could say",
+    ),
+    Rule(
+        "jobs",
+        "where current of newest",
+        "where j.tenant = job.tenant and j.id = job.id",
+        "a row of a view has no place that a cursor could say",
+    ),
+    Rule(
+        "jobs",
+        "    select from htm.jobs j\n    where j.tenant = of_tenant and j.node_id between",
+        "    select j.tenant, j.id from htm.jobs j\n    where j.tenant = of_tenant and j.node_id between",
+        "a row of a view has no place that a cursor could say",
+    ),
+    Rule(
+        "jobs",
+        "where current of due",
+        "where j.tenant = job.tenant and j.id = job.id",
+        "a row of a view has no place that a cursor could say",
+    ),
+    Rule(
         "nodes",
         "select c.relname::text as name, parts.bytes",
         "select regexp_replace(c.relname::text, '_[0-9]+$', '') as name, parts.bytes",
