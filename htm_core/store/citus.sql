@@ -144,7 +144,7 @@ do $step$ begin
 exception when duplicate_object then null; end $step$
 
 -- name: step_view
-create or replace view {view} with (security_invoker = true) as select * from {stored}
+create or replace view {view} with (security_invoker = {invoker}) as select * from {stored}
 
 -- name: step_grant
 grant {privilege} {columns} on {table} to {role}
