@@ -6,6 +6,7 @@ can change. A process connects to that node and uses the shards there, which are
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import LiteralString
 
@@ -72,12 +73,20 @@ def enter_statement(schema: str) -> LiteralString:
     return load("citus")["enter"].format(enter_cell=f'"{schema}".enter_cell')  # type: ignore[return-value]
 
 
-def find_placement(connection: Connection, schema: str) -> Placement | None:
-    """Where the tables of a schema live; None where Citus does not distribute it, or is not there at all."""
+def find_placement(
+    connection: Connection, schema: str, *, addresses: Iterable[tuple[str, str]] = ()
+) -> Placement | None:
+    """Where the tables of a schema live; None where Citus does not distribute it, or is not there at all.
+
+    `addresses` are those of `Settings.node_addresses`: how this process reaches a node, by what the cluster calls it.
+    """
     if has_citus(connection) is None:
         return None
     row = connection.execute(load("citus")["cell"], {"tables": tables_schema(schema)}).fetchone()
-    return Placement(schema, Node(row["host"], row["port"], row["is_here"]), row["shard"]) if row else None
+    if row is None:
+        return None
+    host, _, port = dict(addresses).get(f"{row['host']}:{row['port']}", f"{row['host']}:{row['port']}").rpartition(":")
+    return Placement(schema, Node(host, int(port), row["is_here"]), row["shard"])
 
 
 def has_citus(connection: Connection) -> bool | None:

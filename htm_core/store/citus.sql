@@ -146,6 +146,9 @@ exception when duplicate_object then null; end $step$
 -- name: step_view
 create or replace view {view} with (security_invoker = {invoker}) as select * from {stored}
 
+-- name: step_usage
+grant usage on schema {tables} to {app}, {worker}
+
 -- name: step_grant
 grant {privilege} {columns} on {table} to {role}
 
@@ -227,3 +230,22 @@ drop view if exists {here}
 -- name: show_shards
 -- To this session, in the catalogue.
 select set_config('citus.override_table_visibility', 'off', false)
+
+-- name: nodes
+select nodename as host, nodeport as port, groupid = 0 as coordinates, isactive and (metadatasynced or groupid = 0) as active,
+       shouldhaveshards as holds
+from pg_dist_node where noderole = 'primary' order by groupid
+
+-- name: ask_nodes
+-- Each node in its own words; what does not answer says why.
+select n.nodename as host, n.nodeport as port, r.success, r.result
+from run_command_on_all_nodes(
+  'select json_build_object(''postgresql'', current_setting(''server_version''), ''citus'', (select extversion from pg_extension where extname = ''citus''),'
+  ' ''pgvector'', (select extversion from pg_extension where extname = ''vector''), ''bytes'', pg_database_size(current_database()),'
+  ' ''wal_level'', current_setting(''wal_level''))') r
+join pg_dist_node n on n.nodeid = r.nodeid
+order by n.groupid
+
+-- name: leftovers
+-- What a move or an interrupted one has left to be dropped.
+select count(*) as left from pg_dist_cleanup

@@ -143,6 +143,7 @@ def parts_steps(of: Target, parts: TableParts) -> list[Step]:
         if table != "cell_steps":
             invoker = sql.SQL("false" if table in by_column else "true")
             found.append(Step("view", _text("step_view", view=of.view(table), stored=of.stored(table), invoker=invoker)))
+    found.append(Step("grant", _text("step_usage", tables=sql.Identifier(of.tables), **_roles(of))))
     found += [Step("numbers", _numbers(of, row["table"], row["column"])) for row in parts.numbered]
     found += [Step("grant", _grant(row, table)) for row in parts.grants for table in (of.view(row["table"]), of.stored(row["table"]))]
     found += [Step("policy", _policy(row, of.stored(row["table"]))) for row in parts.policies]

@@ -190,6 +190,11 @@ class Database:
         return self._path is not None
 
     @property
+    def placement(self) -> citus.Placement | None:
+        """Where the tables live, when Citus distributes them and the database is open."""
+        return self._placement
+
+    @property
     def may_work(self) -> bool:
         """Whether this process's login may do jobs: whether it is a member of the workers' role. Connects the first time."""
         self.open()
@@ -566,7 +571,8 @@ class Database:
         if self.is_embedded:
             return
         with connect(self._given_dsn("htm_root"), patience=self.settings.pool_timeout) as connection:
-            self._placement = citus.find_placement(connection, self.settings.schema_)
+            addresses = self.settings.node_addresses
+            self._placement = citus.find_placement(connection, self.settings.schema_, addresses=addresses)
 
     def _follow_move(self) -> None:
         """Go to the node where the tables live now. Pools of the former node are closed; whoever has one of its connections returns it."""
