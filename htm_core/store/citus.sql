@@ -18,6 +18,11 @@ from pg_dist_local_group l left join pg_dist_node n on n.groupid = 0
 -- The schema of functions and views is an ordinary one. What is made in the transaction is first made in one order on all nodes.
 select set_config('citus.enable_schema_based_sharding', 'off', true), set_config('citus.multi_shard_modify_mode', 'sequential', true)
 
+-- name: owner_may_log_in
+-- As the owner of the tables Citus goes from one node to another to move them. Without a password nobody else can, where pg_hba.conf asks
+-- for one.
+alter role htm_owner login
+
 -- name: propagate
 select set_config('citus.enable_ddl_propagation', %(on)s, true)
 
@@ -125,7 +130,7 @@ begin
 end $$
 
 -- name: saved_steps
-select command from {steps} where kind in ('grant', 'policy') order by position
+select command from {steps} where kind = 'restore' order by position
 
 -- name: shards
 select c.relname as name, c.relname || '_' || s.shardid as stored, s.shardid as shard
@@ -152,6 +157,10 @@ grant usage on schema {tables} to {app}, {worker}
 -- name: step_grant
 grant {privilege} {columns} on {table} to {role}
 
+-- name: restore_numbers
+alter table {table} alter column {column} add generated always as identity;
+select setval(pg_get_serial_sequence({table_text}, {column_text}), (select coalesce(max({column}), 0) + 1 from {table}), false)
+
 -- name: step_policy
 drop policy if exists {name} on {table};
 create policy {name} on {table} as {kind} for {command} to {roles} {conditions}
@@ -165,7 +174,8 @@ alter view {view} alter column {column} set default nextval({sequence_text})
 
 -- name: step_rights
 revoke execute on all functions in schema {schema} from public;
-grant execute on all functions in schema {schema} to {app}, {worker}
+grant execute on all functions in schema {schema} to {app}, {worker};
+revoke execute on function {settle_cell}() from {app}, {worker}
 
 -- name: step_walls
 do $step$ begin
@@ -203,9 +213,12 @@ create or replace function {settle_cell}() returns void language plpgsql securit
 declare step text; before constant text := current_setting('citus.enable_ddl_propagation');
 begin
   perform pg_advisory_xact_lock(hashtextextended({here_text}, 0));
-  if to_regclass({here_text}) is not null then return; end if;
+  -- Not to_regclass, which may not have heard yet of what another session has made meanwhile.
+  if exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = {schema_text} and c.relname = {here_name}) then
+    return;
+  end if;
   perform set_config('citus.enable_ddl_propagation', 'off', true);
-  for step in select s.command from {steps} s order by s.position loop execute step; end loop;
+  for step in select s.command from {steps} s where s.kind <> 'restore' order by s.position loop execute step; end loop;
   perform set_config('citus.enable_ddl_propagation', before, true);
 end $$
 

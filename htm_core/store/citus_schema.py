@@ -7,7 +7,6 @@ out (the function `settle_cell`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, LiteralString
@@ -24,7 +23,7 @@ from .schemas import Names
 
 CODE = "code"  # the kind of the steps that are made of the files of functions
 HERE = "this_node"  # a view that is there as long as the tables are
-ORDER = ("type", "view", "numbers", "grant", CODE, "policy", "last")  # a function needs the views, and a policy the functions
+ORDER = ("type", "view", "numbers", "grant", CODE, "policy", "last", "restore")  # a function needs the views, and a policy the functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +78,11 @@ def prepare(connection: Connection, schema: str) -> None:
 
 
 def saved(connection: Connection, placement: Placement) -> list[str]:
-    """The grants and policies of a distributed schema as commands for ordinary tables, read where its tables live."""
+    """What the ordinary tables of a distributed schema had, as commands for them, read where its tables live."""
     rows = connection.execute(load("citus")["shards"], {"tables": placement.tables}).fetchall()
     steps = next(row["stored"] for row in rows if row["name"] == "cell_steps")
     found = connection.execute(composed("saved_steps", steps=sql.Identifier(placement.tables, steps))).fetchall()
-    shard = re.compile(rf'"{re.escape(placement.tables)}"\."(\w+?)_\d+"')
-    commands = [row["command"] for row in found]
-    return [shard.sub(rf'"{placement.schema}"."\1"', command) for command in commands if shard.search(command)]
+    return [row["command"] for row in found]
 
 
 def read_parts(connection: Connection, schema: str) -> TableParts:
@@ -147,7 +144,7 @@ def parts_steps(of: Target, parts: TableParts) -> list[Step]:
     found += [Step("numbers", _numbers(of, row["table"], row["column"])) for row in parts.numbered]
     found += [Step("grant", _grant(row, table)) for row in parts.grants for table in (of.view(row["table"]), of.stored(row["table"]))]
     found += [Step("policy", _policy(row, of.stored(row["table"]))) for row in parts.policies]
-    return [*found, *_last_steps(of)]
+    return [*found, *_last_steps(of), *_restoring_steps(of, parts)]
 
 
 def code_steps(of: Target, functions: Iterable[tuple[str, LiteralString]]) -> list[Step]:
@@ -156,8 +153,20 @@ def code_steps(of: Target, functions: Iterable[tuple[str, LiteralString]]) -> li
         of.names.put_into(of.roles.put_into(distributed_text(name, text, tables=of.tables, shards=of.shards)))
         for name, text in functions
     ]
-    rights = _text("step_rights", schema=sql.Identifier(of.names.schema), **_roles(of))
+    settle_cell = sql.Identifier(of.names.schema, "settle_cell")
+    rights = _text("step_rights", schema=sql.Identifier(of.names.schema), settle_cell=settle_cell, **_roles(of))
     return [Step(CODE, command) for command in (*made, rights)]
+
+
+def _restoring_steps(of: Target, parts: TableParts) -> list[Step]:
+    """The same for ordinary tables, for the time of a migration; the node does not carry these out."""
+    commands = [_grant(row, of.view(row["table"])) for row in parts.grants]
+    commands += [_policy(row, of.view(row["table"])) for row in parts.policies]
+    for row in parts.numbered:
+        table, column = of.view(row["table"]), sql.Identifier(row["column"])
+        texts = {"table_text": sql.Literal(table.as_string()), "column_text": sql.Literal(row["column"])}
+        commands.append(_text("restore_numbers", table=table, column=column, **texts))
+    return [Step("restore", command) for command in commands]
 
 
 def _last_steps(of: Target) -> list[Step]:
@@ -203,6 +212,7 @@ def define_entrance(connection: Connection, of: Target) -> None:
         "steps": of.stored("cell_steps"),
         "schema_text": sql.Literal(schema),
         "here_text": sql.Literal(f'"{schema}".{HERE}'),
+        "here_name": sql.Literal(HERE),
     }
     for name in ("enter_cell", "settle_cell"):
         connection.execute(composed(f"define_{name}", **parts, **_roles(of)))

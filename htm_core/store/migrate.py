@@ -363,6 +363,7 @@ def _make_missing_roles(connection: Connection, schema: str, prefix: str | None)
     roles = choose(connection, schema, prefix=prefix)
     if read_state(connection, roles, schema)["roles"] < 3:
         make_roles(connection, roles, schema=schema)
+    connection.execute(roles.put_into(load("citus")["owner_may_log_in"]))
 
 
 def _migrate_tables(

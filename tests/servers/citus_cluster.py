@@ -39,9 +39,9 @@ class CitusCluster:
         for _ in range(3):
             node = Cluster(programs, Path(tempfile.mkdtemp(dir=premises)), trusted, SETTINGS)
             node.build()
-            # The nodes reach each other as the administrator, without a password.
+            # The nodes reach each other as the administrator and as the owner of the tables, without a password.
             rules = node.data / "pg_hba.conf"
-            rules.write_text(f"hostssl all {ADMIN} {HOST}/32 trust\n{rules.read_text()}")
+            rules.write_text(f"hostssl all {ADMIN},htm_owner {HOST}/32 trust\n{rules.read_text()}")
             node.start()
             nodes.append(node)
         made = cls(nodes)
