@@ -92,6 +92,9 @@ class Settings(BaseModel):
     )
     migrate_url: SecretStr | None = Field(default=None, description="DSN of the owner: migrations and indexes")
     listen_url: SecretStr | None = Field(default=None, description="direct DSN for LISTEN, behind a pooler")
+    node_addresses: tuple[tuple[str, str], ...] = Field(
+        default=(), description="how this process reaches the nodes of a Citus cluster: {'NODE:PORT': 'HOST:PORT'}"
+    )
     read_url: SecretStr | None = Field(
         default=None, description="DSN of one replica or several, which answer what only reads; docs/production.md"
     )
@@ -170,6 +173,22 @@ class Settings(BaseModel):
         pattern=r"^([a-z_][a-z0-9_]*\.)?[a-z_]+$",
         description="text search configuration of a new tenant; one of your own with its schema, as in public.my_german",
     )
+
+    @field_validator("node_addresses", mode="before")
+    @classmethod
+    def _addresses(cls, given: Any) -> Any:
+        if isinstance(given, str):
+            given = [part.partition("=")[::2] for part in given.split(",") if part.strip()]
+        pairs = tuple(given.items()) if isinstance(given, Mapping) else tuple(given)
+        return tuple((str(known).strip(), str(address).strip()) for known, address in pairs)
+
+    @field_validator("node_addresses")
+    @classmethod
+    def _are_addresses(cls, given: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+        for text in (text for pair in given for text in pair):
+            if not re.fullmatch(r"[^\s=,]+:\d+", text):
+                raise ValueError(f"expected HOST:PORT for each node and for its address, got {text!r}")
+        return given
 
     @field_validator("expiry", "decay", "stale_after", mode="before")
     @classmethod

@@ -24,6 +24,7 @@ from .. import time_limit
 from ..errors import InvalidInput, SchemaOutdated, StorageError
 from ..fork import renewed_after_fork
 from ..settings import Settings, as_secret
+from . import citus
 from .connection import (
     AnswerOverdue,
     Connection,
@@ -78,6 +79,8 @@ NOT_TOLD = (
 )  # fmt: skip
 # Seconds to wait for the primary to say how far it is, where a replica could answer meanwhile.
 PRIMARY_PATIENCE = 0.5
+# So often the tables may move to another node while one transaction begins.
+MOST_MOVES = 3
 # Transactions that go with somebody else's pace, such as a backup's, may wait so many times longer for their client.
 PATIENT = 20
 
@@ -173,6 +176,8 @@ class Database:
         self._is_direct = True  # there is no pooler in between, as far as is known
         self._extension = ""  # the schema of the extension vector
         self._claim_key: bytes | None = None  # None: there is no wall between users
+        self._placement: citus.Placement | None = None  # where the tables live, when Citus distributes them
+        self.moves = 0  # how often the tables were found on another node of a cluster
         self.settled: set[tuple[str, str, str]] = set()  # tenant, robot and model whose rows are known to be there
         self.growth = Growth()
         self.known_speakers = KnownSpeakers()
@@ -201,6 +206,15 @@ class Database:
     def opened(self) -> bool:
         """Whether this process has reached the server."""
         return self._path is not None
+
+    @property
+    def _node(self) -> citus.Node | None:
+        return None if self._placement is None else self._placement.node
+
+    @property
+    def placement(self) -> citus.Placement | None:
+        """Where the tables live, when Citus distributes them and the database is open."""
+        return self._placement
 
     @property
     def may_work(self) -> bool:
@@ -457,12 +471,17 @@ class Database:
                 self._start(tenant, "htm_app", claim, patient=False, now=now, version=version)
             ) as connection:
                 return work(connection)
-        message = self._statements(tenant, statement, parameters, now=now, version=version)
+
+        def message() -> list[tuple[LiteralString, Mapping[str, Any]]]:
+            return self._statements(tenant, statement, parameters, now=now, version=version)
+
         if self._replicas is not None and not primary:
             with contextlib.suppress(NoReplica), translated():
-                return self._replicas.run(lambda connection: connection.read(*message, prepare=self._pooled._is_direct))
+                return self._replicas.run(
+                    lambda connection: connection.read(*message(), prepare=self._pooled._is_direct)
+                )
         with translated(), self._looking_again_when_refused():
-            return self._read(message)
+            return self._read_where_it_lives(message)
 
     def _statements(
         self, tenant: str, statement: LiteralString, parameters: Mapping[str, Any], *, now: datetime | None, version: int | None
@@ -477,9 +496,24 @@ class Database:
             "idle": "0",  # it never waits for this process
         }
         enter: list[tuple[LiteralString, Mapping[str, Any]]] = [(load("database")["enter"], settings)]
+        if self._placement is not None:
+            enter.append((self._placement.enter, {}))
         if version is not None:
             enter.append((load("database")["enter_cell"], {"version": version}))
         return [*enter, (statement, parameters)]
+
+    def _read_where_it_lives(
+        self, statements: Callable[[], list[tuple[LiteralString, Mapping[str, Any]]]]
+    ) -> list[Row]:
+        """Read as `_read` does; where the tables have moved to another node, there."""
+        for _ in range(MOST_MOVES):
+            try:
+                return self._read(statements())
+            except (psycopg.Error, PoolClosed) as error:
+                if self._placement is None or not (citus.is_moved(error) or isinstance(error, PoolClosed)):
+                    raise
+                self._follow_move()
+        return self._read(statements())
 
     def _read(self, statements: Sequence[tuple[LiteralString, Mapping[str, Any]]]) -> list[Row]:
         pool = self._pool("htm_app")
@@ -577,6 +611,8 @@ class Database:
         if connection.info.server_version >= TRANSACTION_TIMEOUT_SINCE and math.isfinite(start.whole):
             opening += statements["transaction_timeout"] % literals + "; "
         opening += statements["enter"] % literals
+        if self._placement is not None:
+            opening += "; " + self._placement.enter
         if start.version is not None:
             opening += "; " + statements["enter_cell"] % {"version": start.version}
         if start.key is not None:
@@ -601,7 +637,10 @@ class Database:
         with translated(), connect(self._owner_dsn("htm_owner"), patience=self.settings.pool_timeout) as connection:
             refuse_pooler(connection)
             connection.execute(self._roles.statements("bootstrap")["become_owner"].replace("local ", ""))
-            connection.execute(load("database")["search_path"], {"path": self._path})
+            path = self._path if self._placement is None else self._placement.owner_path
+            connection.execute(load("database")["search_path"], {"path": path})
+            if self._placement is not None:
+                connection.execute(load("citus")["show_shards"])
             register_types(connection, self._extension)
             yield connection
 
@@ -625,6 +664,7 @@ class Database:
     def _open(self) -> None:
         if self._path is None or self._refused:
             with translated():
+                self._find_node()
                 self._extension, walls = self._ensure_schema()
                 self._claim_key = self._ensure_walls(up=walls)
             self._path = search_path(self.settings.schema_)
@@ -648,7 +688,7 @@ class Database:
     def migrate(self) -> list[str]:
         """Bring the schema up to date as the owner, and name the steps that were applied; takes as long as it takes."""
         with time_limit.uncounted(), time_limit.limited(None):
-            dsn = self._owner_dsn("htm_root")
+            dsn = self.settings.migrate_url or self._given_dsn("htm_root")
             return migrate(dsn, schema=self.settings.schema_, logins=self.is_embedded, roles=self._prefix).names
 
     def set_user_walls(self, *, up: bool) -> None:
@@ -683,6 +723,7 @@ class Database:
         """
         self.open()
         with connect(self.dsn("htm_app"), patience=self.settings.pool_timeout) as connection, connection.transaction():
+            self._enter(connection)
             up = self._has_walls(connection)
         return SecretStr(self._read_key().hex()) if up else None
 
@@ -693,7 +734,11 @@ class Database:
         return self._claim_key if given is None else bytes.fromhex(given.get_secret_value())
 
     def dsn(self, role: str) -> SecretStr:
-        """The connection string for a role; the embedded server is found or started."""
+        """The connection string for a role, to the node of a cluster where the tables live; the embedded server is found or started."""
+        given = self._given_dsn(role)
+        return given if self._placement is None else self._placement.node.dsn(given)
+
+    def _given_dsn(self, role: str) -> SecretStr:
         if self._url is not None:
             return self._url
         if not self.opened:
@@ -711,8 +756,30 @@ class Database:
         return "htm" if self.is_embedded else self.settings.roles
 
     def _owner_dsn(self, role: str) -> SecretStr:
-        given = self.settings.migrate_url
-        return self.dsn(role) if given is None else given
+        given = self.settings.migrate_url or self._given_dsn(role)
+        return given if self._placement is None else self._placement.node.dsn(given)
+
+    def _find_node(self) -> None:
+        """Find the node where the tables live, if Citus distributes them."""
+        if self.is_embedded:
+            return
+        with connect(self._given_dsn("htm_root"), patience=self.settings.pool_timeout) as connection:
+            addresses = self.settings.node_addresses
+            self._placement = citus.find_placement(connection, self.settings.schema_, addresses=addresses)
+        if self._pooled is not self and self._pooled._node != self._node:
+            self._pooled = self  # a cell on another node than the schema of the directory has connections of its own
+
+    def _follow_move(self) -> None:
+        """Go to the node where the tables live now. Pools of the former node are closed; whoever has one of its connections returns it."""
+        with self._lock:
+            before = self._placement
+            self._find_node()
+            if before is not None and self._placement is not None and before.node != self._placement.node:
+                _log.info("the memories have moved to %s:%s", self._placement.node.host, self._placement.node.port)
+                for pool in self._pools.values():
+                    pool.close()
+                self._pools.clear()
+                self.moves += 1
 
     @contextlib.contextmanager
     def _looking_again_when_refused(self) -> Iterator[None]:
@@ -726,14 +793,26 @@ class Database:
     @contextlib.contextmanager
     def _begun(self, start: _Start) -> Iterator[Connection]:
         """A pooled connection on which a transaction has begun."""
-        pool = self._pool(start.role)
         # The beginning has a verb's time, also where the transaction has more.
         with time_limit.limited(_for_beginning(time_limit.current())):
-            connection = self._alive(pool, start)
+            pool, connection = self._where_it_lives(start)
         try:
             yield connection
         finally:
             pool.putconn(connection)
+
+    def _where_it_lives(self, start: _Start) -> tuple[ConnectionPool[Connection], Connection]:
+        """A pool with a connection that answers, on which a transaction has begun. Where the tables have moved to another node, there."""
+        for _ in range(MOST_MOVES):
+            pool = self._pool(start.role)
+            try:
+                return pool, self._alive(pool, start)
+            except (psycopg.Error, PoolClosed) as error:
+                if self._placement is None or not (citus.is_moved(error) or isinstance(error, PoolClosed)):
+                    raise
+                self._follow_move()
+        pool = self._pool(start.role)
+        return pool, self._alive(pool, start)
 
     def _alive(self, pool: ConnectionPool[Connection], start: _Start) -> Connection:
         """A connection that answers. When there is none in time, the error says why the pool cannot open one."""
@@ -860,21 +939,23 @@ class Database:
 
     def _ensure_schema(self) -> tuple[str, bool]:
         """The schema of the extension and whether the wall between users is up, once our schema is there and current."""
-        dsn, patience = self.dsn("htm_root"), self.settings.pool_timeout
-        with translated(), connect(dsn, patience=patience) as connection:
+        patience = self.settings.pool_timeout
+        with translated(), connect(self.dsn("htm_root"), patience=patience) as connection:
             behind = self._behind(connection)
             if not behind:
                 return self._installation(connection)
         if not self.settings.auto_migrate:
             raise SchemaOutdated(f"expected this version's schema, but {behind}; run `htm migrate` as the owner")
         self.migrate()
-        with translated(), connect(dsn, patience=patience) as connection:
+        self._find_node()
+        with translated(), connect(self.dsn("htm_root"), patience=patience) as connection:
             return self._installation(connection)
 
     def _installation(self, connection: Connection) -> tuple[str, bool]:
         """The schema of the extension and whether the wall between users is up; notes the roles, and what the login may."""
         with connection.transaction():
             connection.execute(load("bootstrap")["pin"])
+            self._enter(connection)
             row = connection.execute(load("database")["vector_home"]).fetchone()
             self._roles = choose(connection, self.settings.schema_, prefix=self._prefix)
             self._may_work = self.is_embedded or bool(rights(connection, self._roles)["worker"])
@@ -954,10 +1035,16 @@ class Database:
         """A transaction of the schema's owner, on a connection of its own."""
         dsn, schema = self._owner_dsn("htm_owner"), self.settings.schema_
         with connect(dsn, patience=self.settings.pool_timeout) as connection, connection.transaction():
+            self._enter(connection)
             connection.execute(self._roles.statements("bootstrap")["become_owner"])
             connection.execute(self._roles.statements("bootstrap")["enter"], {"schema": schema})
             connection.execute(load("database")["look_in"], {"path": search_path(schema)})
             yield connection
+
+    def _enter(self, connection: Connection) -> None:
+        """Keep the tables on their node for the rest of a transaction, where Citus distributes them."""
+        if self._placement is not None:
+            connection.execute(self._placement.enter)
 
     def _behind(self, connection: Connection) -> str | None:
         """What is pending, in words, or None.
@@ -967,6 +1054,7 @@ class Database:
         schema = self.settings.schema_
         try:
             with connection.transaction():
+                self._enter(connection)
                 connection.execute(load("database")["look_in"], {"path": search_path(schema)})
                 applied = read_applied(connection)
         except (psycopg.errors.UndefinedTable, psycopg.errors.InsufficientPrivilege):

@@ -11,6 +11,8 @@ from pydantic import SecretStr
 
 from ..errors import HTMError, SchemaOutdated
 from ..settings import as_secret
+from .citus import Placement, find_placement
+from .citus_doctor import look_at_cluster
 from .connection import Connection, connect
 from .errors import redact, translated
 from .findings import Finding
@@ -57,33 +59,41 @@ def examine(
     """
     conninfo, worker = as_secret(conninfo), as_secret(worker)
     with _connected(conninfo) as connection:
+        placement = find_placement(connection, schema)
+        cluster = list(look_at_cluster(connection, placement))
+    if placement is not None:
+        conninfo, worker = placement.node.dsn(conninfo), placement.node.dsn(worker)
+    with _connected(conninfo) as connection:
         with connection.transaction():
             connection.execute(load("bootstrap")["pin"])
+            if placement is not None:
+                connection.execute(placement.enter)
             named = choose(connection, schema, prefix=roles)
             state, held = read_state(connection, named, schema), rights(connection, named)
-            found = [*_server(state), *_login(state, named, held, embedded=embedded), *_settings(connection)]
+            found = [*_server(state), *_login(state, named, held, embedded=embedded), *_settings(connection), *cluster]
             if state["vector"] is None or not state["has_schema"]:
                 return [*found, Finding("schema", "wrong", f"there is no schema {schema} yet", MIGRATE)]
             if not embedded:
-                found += _reach(connection, named, schema)
+                found += _reach(connection, named, placement.tables if placement else schema)
             if state["roles"] == 3:
                 found += _schemas(connection, named, schema, state["home"])
         if read_url is not None:
             found += [_replica(connection, read_url)]
         path = search_path(schema)
-        key = walls_key or _walls_key(connection, path, named)
+        key = walls_key or _walls_key(connection, path, named, placement)
         found += _stepping_in(
             connection,
             path,
             named.app,
             tenant,
             key,
-            lambda: _inside(connection, named, schema, tenant, model, key, embedded=embedded),
+            placement,
+            lambda: _inside(connection, named, schema, tenant, model, key, placement, embedded=embedded),
         )
     if not held["worker"] and not embedded:
         return found
     with _connected(worker) as connection:
-        return found + _stepping_in(connection, path, named.worker, "", key, lambda: _jobs(connection))
+        return found + _stepping_in(connection, path, named.worker, "", key, placement, lambda: _jobs(connection))
 
 
 def _replica(primary: Connection, read_url: SecretStr) -> Finding:
@@ -109,10 +119,12 @@ def _replica(primary: Connection, read_url: SecretStr) -> Finding:
     return Finding(about, "well", says)
 
 
-def _walls_key(connection: Connection, path: str, roles: Roles) -> bytes | None:
+def _walls_key(connection: Connection, path: str, roles: Roles, placement: Placement | None) -> bytes | None:
     """The key of the wall between users, where the login may read it."""
     try:
         with connection.transaction():
+            if placement is not None:
+                connection.execute(placement.enter)
             connection.execute(roles.statements("bootstrap")["become_owner"])
             connection.execute(load("database")["look_in"], {"path": path})
             row = connection.execute(load("database")["user_walls_key"]).fetchone()
@@ -128,7 +140,13 @@ def _connected(conninfo: SecretStr) -> Iterator[Connection]:
 
 
 def _stepping_in(
-    connection: Connection, path: str, role: str, tenant: str, key: bytes | None, look: Callable[[], Iterable[Finding]]
+    connection: Connection,
+    path: str,
+    role: str,
+    tenant: str,
+    key: bytes | None,
+    placement: Placement | None,
+    look: Callable[[], Iterable[Finding]],
 ) -> list[Finding]:
     """The findings of a check in a role, or what keeps the login from taking the role."""
     found: list[Finding] = []
@@ -136,6 +154,8 @@ def _stepping_in(
         with connection.transaction():
             values = {"role": role, "path": path, "tenant": tenant, "now": "", "timeout": "30000", "idle": "30000"}
             connection.execute(load("database")["enter"], values)
+            if placement is not None:
+                connection.execute(placement.enter)
             if key is not None:
                 terms = _one(connection, "database", "claim_terms", {})
                 connection.execute(
@@ -149,14 +169,24 @@ def _stepping_in(
 
 
 def _inside(
-    connection: Connection, roles: Roles, schema: str, tenant: str, model: str, key: bytes | None, *, embedded: bool
+    connection: Connection,
+    roles: Roles,
+    schema: str,
+    tenant: str,
+    model: str,
+    key: bytes | None,
+    placement: Placement | None,
+    *,
+    embedded: bool,
 ) -> Iterator[Finding]:
     for finding in _schema(connection, schema):
         yield finding
         if finding.mend == MIGRATE:  # what else is looked at may not be there yet
             return
-    yield from _walls(connection, roles, schema)
-    yield from _indexes(connection, roles, schema)
+    # On a cluster the policies and the indexes are those of shards, which have a number behind their name.
+    stored, pattern = (schema, "") if placement is None else (placement.tables, "_[0-9]+$")
+    yield from _walls(connection, roles, stored, pattern)
+    yield from _indexes(connection, roles, stored)
     up = bool(_one(connection, "database", "user_walls", {})["enabled"])
     if up and key is None:
         says = "up, and this login does not know the key that claims of users are signed with"
@@ -167,7 +197,7 @@ def _inside(
             "export HTM_USER_WALLS_KEY=…  # what htm migrate --user-walls key prints for the owner",
         )
         return
-    yield from _user_walls(connection, schema, up=up)
+    yield from _user_walls(connection, stored, pattern, up=up)
     yield from _tenant(connection, tenant, model=model)
     yield from advise(read_sizes(connection), tenant=tenant, schema=schema, owner=roles.owner, embedded=embedded)
 
@@ -295,8 +325,8 @@ def _schema(connection: Connection, schema: str) -> Iterator[Finding]:
         yield Finding("schema", "well", f"{schema}, at migration {applied.migrations[-1].version}")
 
 
-def _walls(connection: Connection, roles: Roles, schema: str) -> Iterator[Finding]:
-    tables = connection.execute(load("doctor")["tables"], {"schema": schema}).fetchall()
+def _walls(connection: Connection, roles: Roles, schema: str, pattern: str) -> Iterator[Finding]:
+    tables = connection.execute(load("doctor")["tables"], {"schema": schema, "pattern": pattern}).fetchall()
     for table in tables:
         name = f'"{schema}"."{table["name"]}"'
         if not table["guarded"]:
@@ -310,9 +340,10 @@ def _walls(connection: Connection, roles: Roles, schema: str) -> Iterator[Findin
         yield Finding("walls", "well", f"{guarded} tables, each behind row-level security and a policy")
 
 
-def _user_walls(connection: Connection, schema: str, *, up: bool) -> Iterator[Finding]:
+def _user_walls(connection: Connection, schema: str, pattern: str, *, up: bool) -> Iterator[Finding]:
     """Whether the users of a tenant are kept apart by the database too."""
-    bare = [row["name"] for row in connection.execute(load("doctor")["without_user_wall"], {"schema": schema})]
+    values = {"schema": schema, "pattern": pattern}
+    bare = [row["name"] for row in connection.execute(load("doctor")["without_user_wall"], values)]
     if not up:
         yield Finding("user walls", "well", "down: users are kept apart by the conditions of our statements")
     elif bare:

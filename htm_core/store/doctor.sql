@@ -48,7 +48,7 @@ where name in ('fsync', 'full_page_writes', 'synchronous_commit', 'server_encodi
 select c.relname as name, c.relrowsecurity as guarded,
        (select count(*) from pg_policy p where p.polrelid = c.oid) as policies
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
-where n.nspname = %(schema)s and c.relkind in ('r', 'p')
+where n.nspname = %(schema)s and c.relkind in ('r', 'p') and c.relname ~ %(pattern)s
   and not (c.relispartition and c.relrowsecurity)                   -- it needs no policy: nobody has rights on it
   and exists (select 1 from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant' and not a.attisdropped)
 order by c.relname
@@ -57,8 +57,8 @@ order by c.relname
 -- The tables with an owner, and those whose rows belong to such a table's, without the policy of the wall between users.
 select c.relname as name
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
-where n.nspname = %(schema)s and c.relkind in ('r', 'p') and not (c.relispartition and c.relrowsecurity)
-  and (c.relname in ('node_state', 'tags', 'working_items', 'working_changes')
+where n.nspname = %(schema)s and c.relkind in ('r', 'p') and c.relname ~ %(pattern)s and not (c.relispartition and c.relrowsecurity)
+  and (regexp_replace(c.relname, '_[0-9]+$', '') in ('node_state', 'tags', 'working_items', 'working_changes')
        or exists (select 1 from pg_attribute a where a.attrelid = c.oid and a.attname = 'owner' and not a.attisdropped))
   and not exists (select 1 from pg_policy p where p.polrelid = c.oid and p.polname = 'user_wall' and not p.polpermissive)
 order by c.relname

@@ -19,7 +19,9 @@ update index_builder set pid = null, login = null, started_at = null where pid =
 -- name: changed
 -- The tables whose statistics are old by the rule of autovacuum: a tenth has changed since, and 50 rows. A table that has just grown is
 -- seen by its pages, since the changes that a session has made are counted up to ten seconds later.
-select t.name from unnest(array['nodes', 'mentions', 'tags', 'passages', 'vectors', 'documents', 'document_passages']) t (name)
+-- A view is in its one leaf, a table with partitions is analyzed as a whole.
+select coalesce((select l.name from pg_class v cross join leaves_of(v.oid) l where v.oid = t.name::regclass and v.relkind = 'v'), t.name) as name
+from unnest(array['nodes', 'mentions', 'tags', 'passages', 'vectors', 'documents', 'document_passages']) t (name)
 where exists (
   select from leaves_of(t.name::regclass) l join pg_class c on c.oid = l.oid
   where c.reltuples < 0 or 10 * (pg_stat_get_mod_since_analyze(c.oid) - 50) > c.reltuples

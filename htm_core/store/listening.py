@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 
+from ..errors import DatabaseUnavailable
 from .connection import Connection, connect, refuse_pooler
 from .database import Database
 from .errors import translated
@@ -23,11 +24,12 @@ class ListenConnection:
 
     def __init__(self, database: Database) -> None:
         settings = database.settings
-        dsn = settings.listen_url or database.dsn("htm_app")
         with database.transaction("") as transaction:
             row = transaction.execute(load("groups")["channel"]).fetchone()
+        dsn = settings.listen_url or database.dsn("htm_app")
         assert row is not None  # the migration that made the table has put one row into it
         channel = row["name"]
+        self._database, self._moves = database, database.moves
         with translated():
             self._connection: Connection = connect(dsn, patience=settings.pool_timeout)
             try:
@@ -45,6 +47,8 @@ class ListenConnection:
         notifications that every listener has read. Raises when the connection is dead.
         """
         ids: set[str] = set()
+        if self._database.moves != self._moves:
+            raise DatabaseUnavailable("expected the memories on the node that this listens to, but they have moved; listen there")
         with translated():
             wait, end = seconds, time.monotonic() + seconds + LONGEST_READ
             while time.monotonic() < end:

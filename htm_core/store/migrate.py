@@ -23,6 +23,7 @@ from pydantic import SecretStr
 
 from ..errors import SchemaOutdated
 from ..settings import as_secret
+from . import citus, citus_schema
 from .connection import Connection, connect
 from .errors import translated
 from .queries import load, read
@@ -244,8 +245,11 @@ def migrate(
     conninfo = as_secret(conninfo)
     for attempt in range(MOST_TRIES):
         try:
-            with connect(conninfo) as connection, connection.transaction():
-                return _migrate(connection, schema=schema, upto=upto, logins=logins, prefix=roles)
+            with connect(conninfo) as connection:
+                if _is_distributed(connection, schema):
+                    return _migrate_distributed(connection, conninfo, schema=schema, upto=upto, prefix=roles)
+                with connection.transaction():
+                    return _migrate(connection, schema=schema, upto=upto, logins=logins, prefix=roles)
         except (*MADE_TWICE, pg.InternalError_) as error:
             # Before there is a table to lock, two processes may make the same role, schema or table; the second finds it now.
             if attempt == MOST_TRIES - 1 or not (isinstance(error, MADE_TWICE) or "concurrently updated" in str(error)):
@@ -259,39 +263,178 @@ def migrate(
 
 
 def _migrate(connection: Connection, *, schema: str, upto: int | None, logins: bool, prefix: str | None) -> Steps:
-    connection.execute(load("bootstrap")["pin"])
-    roles, wanted = choose(connection, schema, prefix=prefix), schema_files()
-    boot = roles.statements("bootstrap")
-    connection.execute(boot["enter"], {"schema": schema})
-    names = _prepare(connection, roles, schema=schema, logins=logins)
-    connection.execute(names.put_into(boot["load_vector"]))
-    connection.execute(boot["become_owner"])
-    connection.execute(boot["history"])
-    connection.execute(boot["lock"])
-    connection.execute(boot["history_rights"])
-    steps = pending_steps(read_applied(connection), wanted)
-    if upto is not None and upto < wanted.version:
-        steps = Steps([step for step in steps.migrations if step.version <= upto])
+    boot, roles, names = _begin(connection, schema=schema, logins=logins, prefix=prefix)
+    _make_history(connection, boot)
+    steps = _due(connection, upto)
     _refuse_older_clients(connection, boot["older_clients"], schema, steps.migrations)
-    for step in steps.migrations:
-        connection.execute(names.put_into_migration(roles.put_into(step.text)))
-        connection.execute(boot["record"], _row(step))
-        _log.info("applied migration %03d %s", step.version, step.name)
+    _apply_migrations(connection, steps, roles, names)
     connection.execute(boot["settle"], {"path": PINNED})  # so a function whose text leaves a schema out cannot be made
     for file in steps.functions:
         connection.execute(names.put_into(roles.put_into(file.text)))
         _log.info("applied functions %s", file.name)
     connection.execute(boot["settle"], {"path": search_path(schema)})
-    for file in steps.functions:
-        row = _row(file) | {"release": wanted.release, "extension_schema": names.extension}
-        connection.execute(boot["record_functions"], row)
+    _record_functions(connection, steps, names)
     if steps:
         connection.execute(boot["rights"])
     if steps.functions:
         connection.execute(boot["user_walls"])
+    _warn_of_open_schemas(connection, roles, names)
+    return steps
+
+
+def _begin(
+    connection: Connection, *, schema: str, prefix: str | None, logins: bool = False
+) -> tuple[dict[str, LiteralString], Roles, Names]:
+    """Choose the roles, and make what only a superuser can make: the statements with these roles, the roles, and the schemas."""
+    connection.execute(load("bootstrap")["pin"])
+    roles = choose(connection, schema, prefix=prefix)
+    boot = roles.statements("bootstrap")
+    connection.execute(boot["enter"], {"schema": schema})
+    names = _prepare(connection, roles, schema=schema, logins=logins)
+    connection.execute(names.put_into(boot["load_vector"]))
+    return boot, roles, names
+
+
+def _make_history(connection: Connection, boot: Mapping[str, LiteralString]) -> None:
+    """As the owner, make the tables of what was applied, if they are not there, and lock them."""
+    for name in ("become_owner", "history", "lock", "history_rights"):
+        connection.execute(boot[name])
+
+
+def _due(connection: Connection, upto: int | None) -> Steps:
+    wanted = schema_files()
+    steps = pending_steps(read_applied(connection), wanted)
+    if upto is not None and upto < wanted.version:
+        return Steps([step for step in steps.migrations if step.version <= upto])
+    return steps
+
+
+def _apply_migrations(connection: Connection, steps: Steps, roles: Roles, names: Names) -> None:
+    for step in steps.migrations:
+        connection.execute(names.put_into_migration(roles.put_into(step.text)))
+        connection.execute(load("bootstrap")["record"], _row(step))
+        _log.info("applied migration %03d %s", step.version, step.name)
+
+
+def _record_functions(connection: Connection, steps: Steps, names: Names) -> None:
+    for file in steps.functions:
+        row = _row(file) | {"release": schema_files().release, "extension_schema": names.extension}
+        connection.execute(load("bootstrap")["record_functions"], row)
+
+
+def _warn_of_open_schemas(connection: Connection, roles: Roles, names: Names) -> None:
     for found in open_schemas(connection, roles, names):
         _log.warning("%s; %s", found.says, found.mend)
+
+
+def _is_distributed(connection: Connection, schema: str) -> bool:
+    """Whether Citus distributes this schema, or is to do so, by the setting citus.enable_schema_based_sharding."""
+    return bool(citus.has_citus(connection)) or citus.find_placement(connection, schema) is not None
+
+
+def _migrate_distributed(
+    connection: Connection, conninfo: SecretStr, *, schema: str, upto: int | None, prefix: str | None
+) -> Steps:
+    """Apply what is pending to a schema that Citus distributes; `connection` may be to any of its nodes.
+
+    Migrations are applied to ordinary tables on the coordinator, before Citus distributes them, or after it has brought them
+    back; functions on the node where the tables live. docs/why/citus.md says why.
+    """
+    placement = citus.find_placement(connection, schema)
+    saved: list[str] = []
+    if placement is not None:
+        with connect(placement.node.dsn(conninfo)) as node, node.transaction():
+            steps = _renew_functions(node, placement, upto=upto, prefix=prefix)
+            saved = citus_schema.saved(node, placement)
+        if not steps.migrations:
+            return steps
+    with connect(citus.coordinator(connection).dsn(conninfo)) as head:
+        with head.transaction():  # the nodes must know the roles before there is anything that belongs to them
+            _make_missing_roles(head, schema, prefix)
+        with head.transaction():
+            steps = _migrate_tables(head, schema=schema, upto=upto, prefix=prefix, saved=saved)
+    placement = citus.find_placement(connection, schema)
+    if placement is not None:
+        with connect(placement.node.dsn(conninfo)) as node, node.transaction():
+            _enter_as_owner(node, placement, prefix)
     return steps
+
+
+def _make_missing_roles(connection: Connection, schema: str, prefix: str | None) -> None:
+    connection.execute(load("bootstrap")["pin"])
+    citus_schema.prepare(connection, schema)
+    roles = choose(connection, schema, prefix=prefix)
+    if read_state(connection, roles, schema)["roles"] < 3:
+        make_roles(connection, roles, schema=schema)
+    connection.execute(roles.put_into(load("citus")["owner_may_log_in"]))
+
+
+def _migrate_tables(
+    connection: Connection, *, schema: str, upto: int | None, prefix: str | None, saved: Sequence[str]
+) -> Steps:
+    """Migrate ordinary tables on the coordinator and let Citus distribute them; those that it had are brought back before."""
+    citus_schema.prepare(connection, schema)
+    boot, roles, names = _begin(connection, schema=schema, prefix=prefix)
+    was_distributed = citus.find_placement(connection, schema) is not None
+    if was_distributed:
+        citus_schema.undistribute(connection, schema)
+    else:
+        connection.execute(roles.put_into(load("citus")["tables_schema"]))
+    citus_schema.propagate(connection, on=False)
+    connection.execute(boot["become_owner"])
+    if was_distributed:
+        tenants = next(file.text for file in schema_files().functions if file.name == "tenants")
+        connection.execute(names.put_into(roles.put_into(tenants)))  # which policies name
+        for command in saved:
+            connection.execute(command)  # type: ignore[arg-type]  # made by citus_schema of the catalogue's own text
+    _make_history(connection, boot)
+    steps = _due(connection, upto)
+    _apply_migrations(connection, steps, roles, names)
+    _record_functions(connection, steps, names)
+    if upto is not None and upto < schema_files().version:
+        return steps  # functions come after the last migration, and tables are distributed with their functions
+    connection.execute(boot["settle"], {"path": PINNED})
+    parts = citus_schema.read_parts(connection, schema)
+    citus_schema.distribute(connection, roles, schema)
+    made = citus_schema.target(connection, names, roles)
+    chosen = [*citus_schema.parts_steps(made, parts), *citus_schema.code_steps(made, _function_texts())]
+    citus_schema.put_steps(connection, made.table("cell_steps"), chosen)
+    citus_schema.define_entrance(connection, made)
+    return steps
+
+
+def _renew_functions(connection: Connection, placement: citus.Placement, *, upto: int | None, prefix: str | None) -> Steps:
+    """Apply changed functions on the node where the tables live; only says what is due where there are migrations, too."""
+    roles, names = _enter_as_owner(connection, placement, prefix)
+    steps = _due(connection, upto)
+    _refuse_older_clients(
+        connection, roles.statements("bootstrap")["older_clients"], placement.schema, steps.migrations
+    )
+    if steps.functions and not steps.migrations:
+        made = citus_schema.target(connection, names, roles)
+        citus_schema.put_steps(connection, made.stored("cell_steps"), citus_schema.code_steps(made, _function_texts()))
+        citus_schema.settle(connection, placement.schema, again=True)
+        _record_functions(connection, steps, names)
+    _warn_of_open_schemas(connection, roles, names)
+    return steps
+
+
+def _enter_as_owner(connection: Connection, placement: citus.Placement, prefix: str | None) -> tuple[Roles, Names]:
+    """Begin a transaction of the owner on the node where the tables live; what they need there is made if it is missing."""
+    schema = placement.schema
+    connection.execute(load("bootstrap")["pin"])
+    connection.execute(placement.enter)
+    roles = choose(connection, schema, prefix=prefix)
+    connection.execute(load("bootstrap")["enter"], {"schema": schema})
+    citus_schema.propagate(connection, on=False)
+    names = Names(schema, read_state(connection, roles, schema)["home"])
+    connection.execute(roles.statements("bootstrap")["become_owner"])
+    connection.execute(load("bootstrap")["settle"], {"path": search_path(schema)})
+    return roles, names
+
+
+def _function_texts() -> list[tuple[str, LiteralString]]:
+    return [(file.name, file.text) for file in schema_files().functions]
 
 
 def _row(step: Migration | FunctionFile) -> dict[str, Any]:

@@ -41,6 +41,12 @@ def partition(database: Database, partitions: int) -> int:
     """
     if isinstance(partitions, bool) or not isinstance(partitions, int) or not 1 <= partitions <= MOST:
         raise InvalidInput(f"expected from 1 to {MOST} partitions, got {partitions!r}")
+    database.open()
+    if database.placement is not None:
+        raise InvalidInput(
+            "expected a schema of one server, got one that Citus distributes, whose tables have no partitions; "
+            "give a large tenant a schema of its own"
+        )
     statements = load("partitions")
     with database.owner() as connection, sole_builder(connection) as alone:
         if not alone:

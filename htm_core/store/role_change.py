@@ -9,6 +9,7 @@ from pydantic import SecretStr
 
 from ..errors import InvalidInput, SchemaOutdated
 from ..settings import as_secret
+from .citus import find_placement
 from .connection import connect
 from .errors import translated
 from .migrate import make_roles
@@ -41,6 +42,8 @@ def move(conninfo: str | SecretStr, *, schema: str, prefix: str | None, logins: 
         statements = load("role_change")
         connection.execute(load("bootstrap")["pin"])
         connection.execute(load("bootstrap")["enter"], {"schema": schema})
+        if find_placement(connection, schema) is not None:
+            raise InvalidInput("expected a schema of one server, got one that Citus distributes: its roles cannot be changed yet")
         old = find(connection, schema)
         if old is None:
             raise SchemaOutdated(f"expected the schema {schema} with its tables, got none; run `htm migrate` first")

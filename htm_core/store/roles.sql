@@ -6,6 +6,7 @@ join pg_namespace n on n.oid = c.relnamespace
 join pg_policy a on a.polrelid = c.oid and a.polname = 'tenant_isolation'
 join pg_policy w on w.polrelid = c.oid and w.polname = 'worker_sees_jobs'
 where n.nspname = %(schema)s and c.relname = 'jobs' and c.relkind in ('r', 'p')
+   or n.nspname = %(schema)s || '_tables' and c.relname ~ '^jobs_[0-9]+$' and c.relkind = 'r'       -- distributed by Citus
 
 -- name: hints
 select current_database() as database,

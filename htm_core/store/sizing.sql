@@ -6,7 +6,7 @@ with settings as (
   where name in ('shared_buffers', 'effective_cache_size', 'maintenance_work_mem'))
 select (select sum(greatest(c.reltuples, 0))::bigint from leaves_of('vectors') l join pg_class c on c.oid = l.oid) as vectors,
        (select count(*) from leaves_of('vectors')) as partitions,
-       (select greatest(c.reltuples, 0)::bigint from pg_class c where c.oid = 'lexicon'::regclass) as tenants,
+       (select greatest(c.reltuples, 0)::bigint from leaves_of('lexicon') l join pg_class c on c.oid = l.oid) as tenants,
        coalesce((select documents from lexicon where tenant = this_tenant()), 0) as passages,
        (select bytes from settings where name = 'shared_buffers') as shared_buffers,
        (select bytes from settings where name = 'effective_cache_size') as cache,
@@ -36,6 +36,6 @@ select * from (
   select c.relname as name, greatest(c.reltuples, pg_stat_get_live_tuples(c.oid), 0)::bigint as rows,
          c.reltuples < 0 and pg_relation_size(c.oid) > %(bytes)s as unknown,
          pg_stat_get_mod_since_analyze(c.oid) as changed, pg_stat_get_dead_tuples(c.oid) as dead
-  from pg_class c where c.relnamespace = (select n.relnamespace from pg_class n where n.oid = 'nodes'::regclass) and c.relkind = 'r') t
+  from pg_class c where c.relnamespace = (select n.relnamespace from leaves_of('nodes') l join pg_class n on n.oid = l.oid) and c.relkind = 'r') t
 where t.unknown or (t.rows >= %(rows)s and (2 * t.changed > t.rows or 2 * t.dead > t.rows))
 order by t.name

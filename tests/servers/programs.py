@@ -76,6 +76,11 @@ def oldest() -> Programs:
     return _found(Programs(cache() / "oldest/tree/usr/lib/postgresql/15/bin", _libraries()))
 
 
+def citus() -> Programs:
+    """The same PostgreSQL 15 with Citus."""
+    return _found(Programs(cache() / "citus/tree/usr/lib/postgresql/15/bin", _libraries()))
+
+
 def pgbouncer() -> Path:
     """PgBouncer, which needs the libraries of `oldest`."""
     program = cache() / "oldest/tree/usr/sbin/pgbouncer"

@@ -1,0 +1,99 @@
+"""A Citus cluster of the tests' own: a coordinator and two workers on the loopback, with metadata on each."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from tests.crash_safety import OFF
+from tests.servers.authority import Certificate
+from tests.servers.cluster import ADMIN, APP, HOST, MIGRATOR, OUTSIDER, PASSWORD, Cluster, htm
+from tests.servers.programs import Programs
+
+SETTINGS = OFF | {
+    "shared_preload_libraries": "citus",
+    "wal_level": "logical",
+    "citus.node_conninfo": "sslmode=require",
+    "max_prepared_transactions": "100",
+    "max_connections": "100",
+    "shared_buffers": "32MB",
+}
+DATABASE = "htm"
+
+
+@dataclass(slots=True)
+class CitusCluster:
+    """Three nodes, the first of which is the coordinator."""
+
+    nodes: Sequence[Cluster]
+
+    @classmethod
+    def start(cls, programs: Programs, premises: Path, trusted: Certificate) -> CitusCluster:
+        """Build and start the nodes, and make them know each other."""
+        nodes = []
+        for _ in range(3):
+            node = Cluster(programs, Path(tempfile.mkdtemp(dir=premises)), trusted, SETTINGS)
+            node.build()
+            # The nodes reach each other as the administrator and as the owner of the tables, without a password.
+            rules = node.data / "pg_hba.conf"
+            rules.write_text(f"hostssl all {ADMIN},htm_owner {HOST}/32 trust\n{rules.read_text()}")
+            node.start()
+            nodes.append(node)
+        made = cls(nodes)
+        for node in nodes:
+            node.create(DATABASE)
+            with node.admin() as admin:
+                admin.execute("create extension citus")
+        with made.coordinator.admin() as admin:
+            admin.execute("select citus_set_coordinator_host(%s, %s)", [HOST, made.coordinator.port])
+            for node in nodes[1:]:
+                admin.execute("select citus_add_node(%s, %s)", [HOST, node.port])
+            admin.execute(f"alter database {DATABASE} set citus.enable_schema_based_sharding = on")
+        return made
+
+    @property
+    def coordinator(self) -> Cluster:
+        """The node that changes of the schema go through."""
+        return self.nodes[0]
+
+    def prepare(self) -> None:
+        """Run `htm migrate` as an administrator, and make the logins; the passwords of roles reach all nodes."""
+        done = htm("migrate", "--roles", "htm", url=self.coordinator.dsn(ADMIN))
+        assert done.returncode == 0, done.stderr
+        with self.coordinator.admin() as admin:
+            password = PASSWORD.replace("'", "''")
+            for login in (MIGRATOR, APP, OUTSIDER):
+                admin.execute(f"create role {login} login password '{password}'")  # type: ignore[arg-type]
+            admin.execute(f"grant htm_owner to {MIGRATOR}")
+            admin.execute(f"grant htm_app, htm_worker to {APP}")
+
+    def home(self, schema: str = "htm") -> Cluster:
+        """The node where the tables of a schema live."""
+        (row,) = self.ask("select distinct nodeport from citus_shards where table_name::text like %s", [f"{schema}_tables.%"])
+        return next(node for node in self.nodes if node.port == row[0])
+
+    def elsewhere(self, schema: str = "htm") -> Cluster:
+        """A worker where they do not live."""
+        home = self.home(schema)
+        return next(node for node in self.nodes[1:] if node is not home)
+
+    def move(self, schema: str = "htm") -> Cluster:
+        """Move the tables of a schema to the other worker, and give that."""
+        target = self.elsewhere(schema)
+        self.ask("select citus_schema_move(%s, %s, %s)", [f"{schema}_tables", HOST, target.port])
+        return target
+
+    def ask(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The answer of the coordinator to its administrator."""
+        with self.coordinator.admin() as admin:
+            return admin.execute(statement, values).fetchall()  # type: ignore[call-overload,no-any-return]
+
+    def remove(self) -> None:
+        """Stop the nodes and leave nothing of them."""
+        for node in self.nodes:
+            node.remove()
