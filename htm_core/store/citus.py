@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from .connection import Connection
 from .queries import load
 
-MOVED = "HT002"  # SQLSTATE: the tables live on another node now
+MOVED = "HT003"  # SQLSTATE: the tables live on another node now
 
 
 def tables_schema(schema: str) -> str:
@@ -70,7 +70,7 @@ class Placement:
 def enter_statement(schema: str) -> LiteralString:
     """The statement that keeps the tables of a schema on their node, for the rest of a transaction."""
     # The name of the schema was checked by the settings, so this is as literal as the file.
-    return load("citus")["enter"].format(enter_cell=f'"{schema}".enter_cell')  # type: ignore[return-value]
+    return load("citus")["enter"].format(enter_node=f'"{schema}".enter_node')  # type: ignore[return-value]
 
 
 def find_placement(

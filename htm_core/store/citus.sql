@@ -35,7 +35,7 @@ do $$
 declare code record;
 begin
   for code in select p.oid, p.prokind from pg_proc p
-              where p.pronamespace = current_setting('htm.schema')::regnamespace and p.proname not in ('enter_cell', 'settle_cell') loop
+              where p.pronamespace = current_setting('htm.schema')::regnamespace and p.proname not in ('enter_node', 'settle_node') loop
     if exists (select from pg_proc p where p.oid = code.oid) then
       execute format('drop %s %s cascade', case code.prokind when 'p' then 'procedure' else 'function' end, code.oid::regprocedure);
     end if;
@@ -110,7 +110,7 @@ end $$
 do $$ begin execute format('create schema if not exists %I authorization htm_owner', current_setting('htm.schema') || '_tables'); end $$
 
 -- name: steps_table
-create table {tables}.cell_steps (position integer primary key, kind text not null, command text not null)
+create table {tables}.node_steps (position integer primary key, kind text not null, command text not null)
 
 -- name: distribute
 select citus_schema_distribute(to_regnamespace(%(tables)s))
@@ -123,7 +123,7 @@ select citus_schema_undistribute(to_regnamespace(%(tables)s))
 do $$
 declare each oid; tables constant text := current_setting('htm.schema') || '_tables';
 begin
-  execute format('drop table if exists %I.cell_steps', tables);
+  execute format('drop table if exists %I.node_steps', tables);
   for each in select c.oid from pg_class c where c.relnamespace = tables::regnamespace and c.relkind = 'r' loop
     execute format('alter table %s set schema %I', each::regclass, current_setting('htm.schema'));
   end loop;
@@ -175,7 +175,7 @@ alter view {view} alter column {column} set default nextval({sequence_text})
 -- name: step_rights
 revoke execute on all functions in schema {schema} from public;
 grant execute on all functions in schema {schema} to {app}, {worker};
-revoke execute on function {settle_cell}() from {app}, {worker}
+revoke execute on function {settle_node}() from {app}, {worker}
 
 -- name: step_walls
 do $step$ begin
@@ -193,23 +193,23 @@ where s.indexed or s.documents_indexed
 -- It goes with the tables when they leave this node, and so says whether all of this is made for them.
 create view {here} as select from {stored} limit 0
 
--- name: define_enter_cell
+-- name: define_enter_node
 -- Each transaction calls it before anything else. Citus waits for those who hold this lock before it ends a move, and they may rely on
 -- the tables being here until they have committed. The catalogue shows shards to these transactions, which it hides from others.
-create or replace function {enter_cell}() returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+create or replace function {enter_node}() returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform lock_shard_metadata(5, array[{shard}]);
   if not exists (select from pg_dist_placement p join pg_dist_local_group l on l.groupid = p.groupid
                  where p.shardid = {shard} and p.shardstate = 1) then
-    raise exception 'the memories of the schema % live on another node of the cluster', {schema_text} using errcode = 'HT002';
+    raise exception 'the memories of the schema % live on another node of the cluster', {schema_text} using errcode = 'HT003';
   end if;
   perform set_config('citus.override_table_visibility', 'off', true);
-  if to_regclass({here_text}) is null then perform {settle_cell}(); end if;
+  if to_regclass({here_text}) is null then perform {settle_node}(); end if;
 end $$
 
--- name: define_settle_cell
+-- name: define_settle_node
 -- Makes on this node what the tables that live on it need, if it is not there: views of them by their own names, rights, policies, functions.
-create or replace function {settle_cell}() returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+create or replace function {settle_node}() returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare step text; before constant text := current_setting('citus.enable_ddl_propagation');
 begin
   perform pg_advisory_xact_lock(hashtextextended({here_text}, 0));
@@ -232,10 +232,10 @@ revoke execute on function {function}() from public
 grant execute on function {function}() to {app}, {worker}
 
 -- name: enter
-select {enter_cell}()
+select {enter_node}()
 
 -- name: settle
-select {settle_cell}()
+select {settle_node}()
 
 -- name: forget_here
 drop view if exists {here}

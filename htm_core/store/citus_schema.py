@@ -2,7 +2,7 @@
 
 The shards get what the product's tables have, and nothing of it is in what Citus copies: policies, rights, triggers, functions and views
 are steps, which lie in a table of the schema itself. Whoever comes first to the node where the tables have moved to lets it carry them
-out (the function `settle_cell`).
+out (the function `settle_node`).
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def prepare(connection: Connection, schema: str) -> None:
 def saved(connection: Connection, placement: Placement) -> list[str]:
     """What the ordinary tables of a distributed schema had, as commands for them, read where its tables live."""
     rows = connection.execute(load("citus")["shards"], {"tables": placement.tables}).fetchall()
-    steps = next(row["stored"] for row in rows if row["name"] == "cell_steps")
+    steps = next(row["stored"] for row in rows if row["name"] == "node_steps")
     found = connection.execute(composed("saved_steps", steps=sql.Identifier(placement.tables, steps))).fetchall()
     return [row["command"] for row in found]
 
@@ -137,7 +137,7 @@ def parts_steps(of: Target, parts: TableParts) -> list[Step]:
     # Through a view of the invoker, who reads one column needs the right to all of them. No policy guards such a table.
     by_column = {row["table"] for row in parts.grants if row["columns"]} - {row["table"] for row in parts.policies}
     for table in of.shards:
-        if table != "cell_steps":
+        if table != "node_steps":
             invoker = sql.SQL("false" if table in by_column else "true")
             found.append(Step("view", _text("step_view", view=of.view(table), stored=of.stored(table), invoker=invoker)))
     found.append(Step("grant", _text("step_usage", tables=sql.Identifier(of.tables), **_roles(of))))
@@ -153,8 +153,8 @@ def code_steps(of: Target, functions: Iterable[tuple[str, LiteralString]]) -> li
         of.names.put_into(of.roles.put_into(distributed_text(name, text, tables=of.tables, shards=of.shards)))
         for name, text in functions
     ]
-    settle_cell = sql.Identifier(of.names.schema, "settle_cell")
-    rights = _text("step_rights", schema=sql.Identifier(of.names.schema), settle_cell=settle_cell, **_roles(of))
+    settle_node = sql.Identifier(of.names.schema, "settle_node")
+    rights = _text("step_rights", schema=sql.Identifier(of.names.schema), settle_node=settle_node, **_roles(of))
     return [Step(CODE, command) for command in (*made, rights)]
 
 
@@ -206,18 +206,18 @@ def define_entrance(connection: Connection, of: Target) -> None:
     """Define, on all nodes, what a transaction calls before anything else, and what carries the steps out."""
     schema = of.names.schema
     parts = {
-        "enter_cell": sql.Identifier(schema, "enter_cell"),
-        "settle_cell": sql.Identifier(schema, "settle_cell"),
+        "enter_node": sql.Identifier(schema, "enter_node"),
+        "settle_node": sql.Identifier(schema, "settle_node"),
         "shard": sql.Literal(of.shard),
-        "steps": of.stored("cell_steps"),
+        "steps": of.stored("node_steps"),
         "schema_text": sql.Literal(schema),
         "here_text": sql.Literal(f'"{schema}".{HERE}'),
         "here_name": sql.Literal(HERE),
     }
-    for name in ("enter_cell", "settle_cell"):
+    for name in ("enter_node", "settle_node"):
         connection.execute(composed(f"define_{name}", **parts, **_roles(of)))
         function = {"function": parts[name], "owner": sql.Identifier(of.roles.owner)} | _roles(of)
-        for step in ("own", "close", *(["open"] if name == "enter_cell" else [])):
+        for step in ("own", "close", *(["open"] if name == "enter_node" else [])):
             connection.execute(composed(f"{step}_entrance", **function))
 
 
@@ -225,7 +225,7 @@ def settle(connection: Connection, schema: str, *, again: bool = False) -> None:
     """Carry out the steps on the node where the tables live, unless it is done; `again` does it in any case."""
     if again:
         connection.execute(composed("forget_here", here=sql.Identifier(schema, HERE)))
-    connection.execute(composed("settle", settle_cell=sql.Identifier(schema, "settle_cell")))
+    connection.execute(composed("settle", settle_node=sql.Identifier(schema, "settle_node")))
 
 
 def _roles(of: Target) -> dict[str, sql.Composable]:

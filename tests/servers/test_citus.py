@@ -141,7 +141,7 @@ def test_changed_functions_are_applied_where_the_tables_live_and_go_with_them(
     assert steps.migrate(citus.coordinator.dsn(ADMIN)).names == ["functions"]
     for _ in range(2):
         with citus.home().admin() as admin:
-            admin.execute("select htm.enter_cell()")
+            admin.execute("select htm.enter_node()")
             assert admin.execute("select htm.newer_than_before()").fetchone() == (1,)
         citus.move()
 
@@ -182,12 +182,12 @@ def test_on_an_ordinary_server_there_is_no_placement_to_look_for(url: str | None
 
 def test_a_login_without_rights_may_not_settle_or_enter(citus: CitusCluster) -> None:
     with psycopg.connect(citus.home().dsn(OUTSIDER), autocommit=True) as connection:
-        for function in ("enter_cell", "settle_cell"):
+        for function in ("enter_node", "settle_node"):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 connection.execute(f"select htm.{function}()")
     with psycopg.connect(citus.home().dsn(APP), autocommit=True) as connection:
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            connection.execute("select htm.settle_cell()")
+            connection.execute("select htm.settle_node()")
 
 
 def test_an_upgrade_brings_the_tables_to_the_coordinator_and_back_and_keeps_what_is_in_them(
