@@ -160,7 +160,7 @@ class _Run:
                 if "where it is already" in answer["error"]:
                     break
             moves += 1
-            if moves % 20 == 0:
+            if moves % 10 == 0:
                 print(
                     f"{moves} moves, {kills} kills, {sum(map(len, self.acknowledged.values())):,} memories",
                     file=sys.stderr,

@@ -107,7 +107,7 @@ class Cells:
         Raises `StorageError` without the owner's rights.
         """
         counts = directory.tenants_by_cell(self._home)
-        found = directory.rows(self._home) or [CellRow(HOME, 0, self._home.settings.schema_, None, False, "open")]
+        found = directory.rows(self._home)
         self._home.forget_cells()
         opened = {each.cell: each for each in self._home.cells()}
         return [self._described(row, opened[row.name], counts.get(row.name, 0)) for row in found]

@@ -577,18 +577,18 @@ class Worker:
 
 
 def _united(found: Sequence[PendingJobs]) -> list[PendingJobs]:
-    """The jobs of several cells by their kind."""
-    kinds: defaultdict[str, list[PendingJobs]] = defaultdict(list)
+    """The jobs of several cells by their lane."""
+    lanes: defaultdict[tuple[str, str, bool], list[PendingJobs]] = defaultdict(list)
     for each in found:
-        kinds[each.kind].append(each)
+        lanes[each.kind, each.model, each.bulk].append(each)
     return [
         PendingJobs(
-            kind,
-            sum(each.pending for each in same),
-            sum(each.parked for each in same),
-            max((each.oldest for each in same if each.oldest is not None), default=None),
+            *lane,
+            pending=sum(each.pending for each in same),
+            parked=sum(each.parked for each in same),
+            oldest=max((each.oldest for each in same if each.oldest is not None), default=None),
         )
-        for kind, same in kinds.items()
+        for lane, same in lanes.items()
     ]
 
 

@@ -47,7 +47,7 @@ class UnfinishedMove:
 
 
 def rows(home: Database) -> list[CellRow]:
-    """The cells of the directory, home first; none where there never was a second one."""
+    """The cells of the directory, home first."""
     with home.transaction("") as connection:
         return [CellRow(**row) for row in connection.execute(load("cells")["all"])]
 
@@ -124,7 +124,7 @@ def create(home: Database, name: str, *, schema: str, url: str | None, takes_new
 
 
 def begin(home: Database) -> None:
-    """Write home's own row, once, so that from now on every process has to ask in which cell a tenant is."""
+    """See that every process asks in which cell a tenant is, and refuse older ones from now on. Raises `SchemaOutdated`."""
     with translated(), home.owner() as directory:
         strangers = directory.execute(load("cells")["strangers"]).fetchall()
         if strangers:
@@ -135,7 +135,6 @@ def begin(home: Database) -> None:
                 "them with it first; with one cell it changes nothing. Nothing was changed"
             )
         with directory.transaction():
-            directory.execute(load("cells")["make_home"])
             directory.execute(load("cells")["refuse_older"])
 
 

@@ -4,11 +4,8 @@ select name, number, place, url, takes_new, state from cells order by number
 -- name: locate
 select cell, version from locate_tenant()
 
--- name: make_home
--- The first cell is the schema with the directory. From now on processes that know nothing of cells may not begin to work here.
-insert into cells (name, number, place) values ('home', 0, current_schema()) on conflict do nothing
-
 -- name: refuse_older
+-- From now on processes that know nothing of cells may not begin to work here.
 update migrations set oldest_client = greatest(oldest_client, 27) where version = 27
 
 -- name: strangers

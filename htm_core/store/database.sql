@@ -14,7 +14,7 @@ select pg_catalog.set_config('role', %(role)s, true), pg_catalog.set_config('sea
 select enter_cell(%(version)s)
 
 -- name: has_cells
-select exists (select from cells) as found
+select exists (select from cells where number > 0) as found
 
 -- name: claim_terms
 select backend, started from claim_terms()

@@ -80,7 +80,7 @@ def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, HashEmbedder]]
 def htm(environment: None, models: dict[str, HashEmbedder], tenant: str) -> Htm:
     """Runs a command in this process, for this test's tenant where it takes one."""
     runner = CliRunner()
-    whole = ("setup", "migrate", "worker")
+    whole = ("setup", "migrate", "worker", "cells")
 
     def run(command: str, *arguments: object, input: str | None = None) -> Answer:
         words = [command, *map(str, arguments)]

@@ -1,8 +1,8 @@
 -- Cells: schemas with the same tables, in each of which some tenants live, and the directory that says which. docs/why/cells.md says why.
 -- oldest client: 20
 --
--- The directory is in the first schema, which is called home. Every schema has these tables; only home's directory has rows. Until the first
--- cell is made nobody asks it.
+-- The directory is in the first schema, which is called home. Every schema has these tables; only home's directory is asked, and only by
+-- processes with Settings.cells.
 
 create table cells (
   name       text primary key,
@@ -14,6 +14,7 @@ create table cells (
   created_at timestamptz not null default now()
 );
 grant select on cells to htm_app, htm_worker;   -- nothing of any tenant
+insert into cells (name, number, place) values ('home', 0, current_schema());
 
 -- Where each tenant is, as of a version that each move makes one more.
 create table tenant_cells (
