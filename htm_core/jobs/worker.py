@@ -292,14 +292,17 @@ class Worker:
         return [] if pace is Pace.FRESH else self._clients.duties(slow=pace is Pace.SLOW)
 
     def _next_duties(self, connection: Connection, pace: Pace) -> list[Duty]:
-        """The duties for all tenants, and the next few of those for single tenants that have due jobs."""
-        duties = self._duties(pace)
-        shared, own = [duty for duty in duties if duty.serves_all], [duty for duty in duties if not duty.serves_all]
-        if not own:
-            return shared
-        tenants = {id(duty): self._clients.tenants_of(duty) for duty in own}
-        due = jobs.tenants_with_due(connection, list(tenants.values()))
-        waiting = [duty for duty in own if any((duty.lane, each) in due for each in tenants[id(duty)].only or ())]
+        """Of the duties that have due jobs: those for all tenants, and the next few of those for single tenants.
+
+        One question for all of them: most lanes have nothing most of the time, and a claim of each is a round trip.
+        """
+        tenants = [(duty, self._clients.tenants_of(duty)) for duty in self._duties(pace)]
+        due = jobs.with_due(connection, [of for _, of in tenants]) if tenants else set()
+        having = [
+            duty for duty, of in tenants
+            if any((of.lane, each) in due for each in ((None,) if of.only is None else of.only))
+        ]  # fmt: skip
+        shared, waiting = [each for each in having if each.serves_all], [each for each in having if not each.serves_all]
         last = self._last_own.get(pace)
         in_turn = sorted(
             waiting, key=lambda duty: (last is not None and (duty.lane, duty.home) <= last, duty.lane, duty.home)

@@ -173,9 +173,12 @@ def make_due(connection: Connection, of: LaneTenants) -> int:
     return connection.execute(load("jobs")["make_due"], values).rowcount
 
 
-def tenants_with_due(connection: Connection, given: Sequence[LaneTenants]) -> set[tuple[Lane, str]]:
-    """Of lanes of some tenants only: those tenants that have due jobs there."""
-    rows = connection.execute(load("jobs")["tenants_with_due"], _tenants(given))
+def with_due(connection: Connection, given: Sequence[LaneTenants]) -> set[tuple[Lane, str | None]]:
+    """Which lanes have due jobs: of lanes of some tenants only with each of those that have some, of the others with None.
+
+    `besides` is left out: what a lane has may be the jobs of tenants that it does not serve.
+    """
+    rows = connection.execute(load("jobs")["with_due"], _tenants(given))
     return {((row["kind"], row["model"]), row["tenant"]) for row in rows}
 
 

@@ -66,12 +66,16 @@ select extract(epoch from min(x.due) - now())::float8 as seconds from (
     on j.kind = given.kind and j.model = given.model and j.tenant = given.tenant
   where j.parked_at is null) x
 
--- name: tenants_with_due
--- Of tenants with clients of their own, those that have due jobs, as (kind, model, tenant).
+-- name: with_due
+-- Of lanes of all tenants (null), and of tenants with clients of their own, those that have due jobs, as (kind, model, tenant).
 select given.kind, given.model, given.tenant
 from unnest(%(kinds)s::text[], %(models)s::text[], %(tenants)s::text[]) as given(kind, model, tenant)
-where due_owners(given.kind, given.model, false, given.tenant, null, 1) <> '{}'
-   or due_owners(given.kind, given.model, true, given.tenant, null, 1) <> '{}'
+where case when given.tenant is null
+  then due_tenants(given.kind, given.model, false, '', 1, null, '{}') <> '{}'
+    or due_tenants(given.kind, given.model, true, '', 1, null, '{}') <> '{}'
+  else due_owners(given.kind, given.model, false, given.tenant, null, 1) <> '{}'
+    or due_owners(given.kind, given.model, true, given.tenant, null, 1) <> '{}'
+end
 
 -- name: make_due
 -- Jobs that wait because their model was unavailable are due now. Jobs that failed for a reason of their own go on waiting.

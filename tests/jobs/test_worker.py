@@ -19,7 +19,8 @@ from htm_core.jobs.worker import MOST_TRIES, Worker
 from htm_core.models.embedders import resolve
 from htm_core.models.stopping import native_parts
 from htm_core.store import jobs, nodes, search
-from htm_core.store.database import Database
+from htm_core.store.database import Connection, Database
+from htm_core.store.jobs import Lane
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
 
@@ -125,6 +126,32 @@ def test_a_worker_takes_only_the_models_it_knows(make: Make, idle_database: Data
         memory.remember("somebody else's")
         worker_for(idle_database, HashEmbedder(name=f"{model}-other")).drain()
         assert memory.stats().pending_jobs == 1
+
+
+def test_a_worker_claims_only_of_lanes_that_have_due_jobs(
+    alone: None, make: Make, idle_database: Database, tenant: str, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether they have is one question for all lanes, of clients for one tenant and of clients for all of them."""
+    embedder = HashEmbedder(name=model)
+    memory = make(embedder=embedder, settings=IDLE)
+    for_one, for_all = worker_for(idle_database), worker_for(idle_database, embedder)
+    for_one.add_embedder(resolve(embedder), tenant=tenant)
+    for_one.add_embedder(resolve(HashEmbedder(name=f"{model}-of-nobody")))
+    really_claim, claimed = jobs.claim, []
+
+    def claim(connection: Connection, lane: Lane, **options: Any) -> list[jobs.ClaimedJob]:
+        found = really_claim(connection, lane, **options)
+        claimed.append((lane, len(found)))
+        return found
+
+    monkeypatch.setattr(jobs, "claim", claim)
+    for worker in (for_one, for_all):
+        memory.remember(f"The {id(worker)} is green.")
+        claimed.clear()
+        worker.drain()
+        assert (("embed", resolve(embedder).name), 1) in claimed
+        assert ("supersede", "") in [lane for lane, _ in claimed]
+        assert [lane for lane, count in claimed if not count] == []
 
 
 def test_flush_is_told_by_the_worker_of_its_process_and_asks_the_server_rarely(
