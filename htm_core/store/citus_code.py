@@ -103,7 +103,7 @@ RULES = (
     Rule(
         "nodes",
         "array['htm.nodes', 'htm.mentions', 'htm.passages', 'htm.vectors']::regclass[]",
-        'array[to_regclass(\'"{tables}".{nodes}\'), to_regclass(\'"{tables}".{mentions}\'), to_regclass(\'"{tables}".{passages}\'),\n'
+        "array[to_regclass('\"{tables}\".{nodes}'), to_regclass('\"{tables}\".{mentions}'), to_regclass('\"{tables}\".{passages}'),\n"
         "                           to_regclass('\"{tables}\".{vectors}')]",
         "the size of a view is that of its shard",
     ),

@@ -74,7 +74,9 @@ class CitusCluster:
 
     def home(self, schema: str = "htm") -> Cluster:
         """The node where the tables of a schema live."""
-        (row,) = self.ask("select distinct nodeport from citus_shards where table_name::text like %s", [f"{schema}_tables.%"])
+        (row,) = self.ask(
+            "select distinct nodeport from citus_shards where table_name::text like %s", [f"{schema}_tables.%"]
+        )
         return next(node for node in self.nodes if node.port == row[0])
 
     def elsewhere(self, schema: str = "htm") -> Cluster:

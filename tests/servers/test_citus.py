@@ -98,12 +98,18 @@ def test_while_the_tables_move_nothing_that_was_acknowledged_is_lost_and_nobody_
             for speaker in speakers:
                 speaker.join(60)
         assert not errors
-        kept = {mention.content for name in ("Ada", "Ben", "Cleo") for mention in memory.timeline(session=name, limit=10_000)}
+        kept = {
+            mention.content
+            for name in ("Ada", "Ben", "Cleo")
+            for mention in memory.timeline(session=name, limit=10_000)
+        }
         assert kept == set(said)
         assert len(said) > 20
 
 
-def test_the_wall_between_tenants_stands_on_the_node_that_the_tables_have_moved_to(citus: CitusCluster, memory_at: Open) -> None:
+def test_the_wall_between_tenants_stands_on_the_node_that_the_tables_have_moved_to(
+    citus: CitusCluster, memory_at: Open
+) -> None:
     with memory_at(citus.coordinator.dsn()) as memory:
         memory.remember("Only the harbour master knows the code.", session="s")
     node = citus.move()
@@ -111,7 +117,9 @@ def test_the_wall_between_tenants_stands_on_the_node_that_the_tables_have_moved_
         assert not other.recall("harbour code", mode="text")
     with psycopg.connect(node.dsn(APP)) as connection:
         (shard,) = connection.execute("select 'htm_tables.nodes_' || shardid from pg_dist_shard where logicalrelid = 'htm_tables.nodes'::regclass").fetchone()  # type: ignore[misc]  # fmt: skip
-        connection.execute("select set_config('role', 'htm_app', true), set_config('htm.tenant', 'somebody else', true)")
+        connection.execute(
+            "select set_config('role', 'htm_app', true), set_config('htm.tenant', 'somebody else', true)"
+        )
         for table in ("htm.nodes", shard):
             rows = connection.execute(f"select count(*) from {table} where content ~ 'harbour master'").fetchone()
             assert rows == (0,), table
@@ -136,7 +144,9 @@ def test_changed_functions_are_applied_where_the_tables_live_and_go_with_them(
 ) -> None:
     wanted = steps.schema_files()
     text = "\ncreate or replace function htm.newer_than_before() returns integer language sql immutable begin atomic select 1; end;\n"
-    changed = [steps.FunctionFile(file.name, file.text + text) if file.name == "tokens" else file for file in wanted.functions]
+    changed = [
+        steps.FunctionFile(file.name, file.text + text) if file.name == "tokens" else file for file in wanted.functions
+    ]
     monkeypatch.setattr(steps, "schema_files", lambda: steps.SchemaFiles(wanted.migrations, changed))
     assert steps.migrate(citus.coordinator.dsn(ADMIN)).names == ["functions"]
     for _ in range(2):
@@ -154,7 +164,11 @@ def test_the_doctor_knows_the_nodes_and_where_the_tables_live(citus: CitusCluste
     assert f":{citus.home().port}" in said["placement", "well"]
     assert said["walls", "well"].endswith("each behind row-level security and a policy")
     assert said["indexes", "well"] == "all are valid"
-    assert {each.says.split()[0] for each in found if (each.about, each.state) == ("nodes", "well")} == {"postgresql", "citus", "pgvector"}
+    assert {each.says.split()[0] for each in found if (each.about, each.state) == ("nodes", "well")} == {
+        "postgresql",
+        "citus",
+        "pgvector",
+    }
 
 
 def test_the_doctor_says_which_node_does_not_answer(citus: CitusCluster) -> None:
@@ -194,16 +208,28 @@ def test_an_upgrade_brings_the_tables_to_the_coordinator_and_back_and_keeps_what
     citus: CitusCluster, memory_at: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with memory_at(citus.coordinator.dsn()) as memory:
-        memory.remember("The bridge opens at noon.", key="bridge", tags=["harbour:bridge"], metadata={"pier": 2}, session="s")
+        memory.remember(
+            "The bridge opens at noon.", key="bridge", tags=["harbour:bridge"], metadata={"pier": 2}, session="s"
+        )
     wanted = steps.schema_files()
-    newer = steps.Migration(wanted.version + 1, "one_more", "-- oldest client: 9\ncreate table one_more (tenant text primary key);\ncall add_tenant_policy('one_more');\nalter table tenants add column one_more integer;")
+    newer = steps.Migration(
+        wanted.version + 1,
+        "one_more",
+        "-- oldest client: 9\ncreate table one_more (tenant text primary key);\ncall add_tenant_policy('one_more');\nalter table tenants add column one_more integer;",
+    )
     monkeypatch.setattr(steps, "schema_files", lambda: steps.SchemaFiles([*wanted.migrations, newer], wanted.functions))
     assert steps.migrate(citus.nodes[1].dsn(ADMIN)).names == ["one_more", "functions"]
     assert steps.migrate(citus.nodes[2].dsn(ADMIN)).names == []
     with memory_at(citus.coordinator.dsn(), auto_migrate=False, pool_timeout=11.0) as memory:
         node = memory.get("bridge")
-        assert (node.content, node.tags, dict(node.metadata)) == ("The bridge opens at noon.", ("harbour:bridge",), {"pier": 2})
+        assert (node.content, node.tags, dict(node.metadata)) == (
+            "The bridge opens at noon.",
+            ("harbour:bridge",),
+            {"pier": 2},
+        )
         every_verb(memory)
     with citus.home().admin() as admin:
-        policies = admin.execute("select count(*) from pg_policy where polrelid::regclass::text like 'htm_tables.one_more_%'").fetchone()
+        policies = admin.execute(
+            "select count(*) from pg_policy where polrelid::regclass::text like 'htm_tables.one_more_%'"
+        ).fetchone()
         assert policies == (1,)
