@@ -1,8 +1,8 @@
 """Makes a distributed schema of an ordinary one, and an ordinary one of it again for the time of a migration.
 
-The shards get what the product's tables have, and nothing of it is in what Citus copies: policies, rights, triggers, functions and views
-are steps, which lie in a table of the schema itself. Whoever comes first to the node where the tables have moved to lets it carry them
-out (the function `settle_cell`).
+The shards get what the product's tables have, and nothing of it is in what Citus copies: policies, rights, triggers,
+functions and views are steps, which lie in a table of the schema itself. Whoever comes first to the node where the tables
+have moved to lets it carry them out (the function `settle_cell`).
 """
 
 from __future__ import annotations

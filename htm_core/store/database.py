@@ -493,8 +493,8 @@ class Database:
                 self._claim_key = self._ensure_walls(up=walls)
             if self._placement is not None and self._replicas is not None:
                 raise InvalidInput(
-                    "expected Settings.read_url with a schema of one server, got one that Citus distributes, whose replicas are of single "
-                    "nodes; leave read_url out"
+                    "expected Settings.read_url with a schema of one server, got one that Citus distributes; its "
+                    "nodes have replicas of their own, so leave read_url out"
                 )
             self._path = search_path(self.settings.schema_)
             self._refused = False
@@ -547,7 +547,7 @@ class Database:
         return self._claim_key if given is None else bytes.fromhex(given.get_secret_value())
 
     def dsn(self, role: str) -> SecretStr:
-        """The connection string for a role, to the node of a cluster where the tables live; the embedded server is found or started."""
+        """The connection string for a role, to the node where the tables live; the embedded server is found or started."""
         given = self._given_dsn(role)
         return given if self._placement is None else self._placement.node.dsn(given)
 
@@ -616,7 +616,7 @@ class Database:
             pool.putconn(connection)
 
     def _where_it_lives(self, start: _Start) -> tuple[ConnectionPool[Connection], Connection]:
-        """A pool with a connection that answers, on which a transaction has begun. Where the tables have moved to another node, there."""
+        """A pool with a connection on which a transaction has begun, on the node where the tables live now."""
         for _ in range(MOST_MOVES):
             placement, pool = self._placement, self._pool(start.role)
             try:
