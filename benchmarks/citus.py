@@ -2,8 +2,9 @@
 
     python -m benchmarks.citus PLAIN_URL CLUSTER_URL [THROUGH_URL] --memories 5000 --turns 300
 
-The urls are of logins that may serve verbs; `htm migrate` has run. THROUGH_URL is the cluster through something that stands between,
-such as a PgBouncer beside another node, with HTM_NODE_ADDRESSES for it. Turns alternate, so that what else the machine does falls on all.
+The urls are of logins that may serve verbs; `htm migrate` has run. THROUGH_URL is the cluster through something that stands
+between, such as a PgBouncer beside another node, with HTM_NODE_ADDRESSES for it. Turns alternate, so that what else the machine
+does falls on all.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from uuid import uuid4
 from htm_core import Memory, Settings
 from tests.stand_ins import HashEmbedder
 
-WORDS = "harbour lighthouse ferry gull rope anchor tide storm captain letter garden bridge copper winter violin bread".split()
+WORDS = (
+    "harbour", "lighthouse", "ferry", "gull", "rope", "anchor", "tide", "storm", "captain", "letter", "garden", "bridge",
+)  # fmt: skip
 
 
 def sentence(chance: random.Random) -> str:

@@ -10,7 +10,6 @@ from typing import LiteralString
 
 from ..errors import SchemaOutdated
 
-
 _TRIGGER = re.compile(r"(?<= on )htm\.(\w+)(?= for each )")
 
 
@@ -41,7 +40,8 @@ RULES = (
     Rule(
         "user_walls",
         "foreach parent slice 1 in array by_parent loop",
-        "foreach parent slice 1 in array by_parent loop\n    parent := array[stored ->> parent[1], stored ->> parent[2], parent[3]];",
+        "foreach parent slice 1 in array by_parent loop\n"
+        "    parent := array[stored ->> parent[1], stored ->> parent[2], parent[3]];",
         "the policies are those of the shards",
     ),
     Rule(
@@ -103,8 +103,8 @@ RULES = (
     Rule(
         "nodes",
         "array['htm.nodes', 'htm.mentions', 'htm.passages', 'htm.vectors']::regclass[]",
-        'array[to_regclass(\'"{tables}".{nodes}\'), to_regclass(\'"{tables}".{mentions}\'), to_regclass(\'"{tables}".{passages}\'),\n'
-        "                           to_regclass('\"{tables}\".{vectors}')]",
+        "array[to_regclass('\"{tables}\".{nodes}'), to_regclass('\"{tables}\".{mentions}'),\n"
+        "                           to_regclass('\"{tables}\".{passages}'), to_regclass('\"{tables}\".{vectors}')]",
         "the size of a view is that of its shard",
     ),
     Rule(
@@ -123,7 +123,7 @@ RULES = (
 
 
 def distributed_text(file: str, text: LiteralString, *, tables: str, shards: Mapping[str, str]) -> LiteralString:
-    """A file of functions as a distributed schema needs it; `shards` are the names of the shards by those of their tables.
+    """A file of functions as a distributed schema needs it; `shards` are the names of shards by those of their tables.
 
     Raises `SchemaOutdated` when a rule finds nothing to change: then the file has changed, and the rule has to follow.
     """

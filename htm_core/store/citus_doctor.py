@@ -23,7 +23,9 @@ def look_at_cluster(connection: Connection, placement: Placement | None) -> Iter
     if wanted is None:
         return
     if placement is None:
-        says = "Citus is here, and this schema is on one server" + (", although schemas are to be distributed" if wanted else "")
+        says = "Citus is here, and this schema is on one server" + (
+            ", although schemas are to be distributed" if wanted else ""
+        )
         mend = "htm migrate --url OWNER_DSN" if wanted else None
         yield Finding("cluster", "note" if wanted else "well", says, mend)
         return
@@ -31,7 +33,9 @@ def look_at_cluster(connection: Connection, placement: Placement | None) -> Iter
     yield from _nodes(nodes)
     yield from _answers(connection, nodes)
     direct = "which answers" if placement.node.is_here else "and another node answers"
-    yield Finding("placement", "well", f"{placement.tables} is on {placement.node.host}:{placement.node.port}, {direct}")
+    yield Finding(
+        "placement", "well", f"{placement.tables} is on {placement.node.host}:{placement.node.port}, {direct}"
+    )
     yield from _leftovers(connection)
 
 
@@ -39,11 +43,15 @@ def _nodes(nodes: Sequence[dict[str, Any]]) -> Iterator[Finding]:
     away = [_name(node) for node in nodes if not node["active"]]
     if away:
         mend = "select citus_activate_node('HOST', PORT);  -- on the coordinator, when it runs again"
-        yield Finding("cluster", "wrong", f"{', '.join(away)} do not take part: they are disabled or lack metadata", mend)
+        yield Finding(
+            "cluster", "wrong", f"{', '.join(away)} do not take part: they are disabled or lack metadata", mend
+        )
     holders = sum(bool(node["holds"] and node["active"]) for node in nodes)
     if not any(node["coordinates"] for node in nodes):
         mend = "select citus_set_coordinator_host('HOST', PORT);  -- on the coordinator"
-        yield Finding("cluster", "wrong", "the nodes do not know the coordinator, so htm migrate works there alone", mend)
+        yield Finding(
+            "cluster", "wrong", "the nodes do not know the coordinator, so htm migrate works there alone", mend
+        )
     if holders < 2:
         says = f"{holders} node holds tables, so they cannot move"
         yield Finding("cluster", "note", says, "select citus_add_node('HOST', PORT);  -- on the coordinator")
@@ -73,9 +81,13 @@ def _answers(connection: Connection, nodes: Sequence[dict[str, Any]]) -> Iterato
             yield Finding("nodes", "well", f"{about} {next(iter(versions.values()))} on {len(versions)} nodes")
     replicating = [name for name, each in told.items() if each["wal_level"] != "logical"]
     if replicating:
-        says = f"wal_level is not logical on {', '.join(replicating)}: what moves from there cannot be written meanwhile"
+        says = (
+            f"wal_level is not logical on {', '.join(replicating)}: what moves from there cannot be written meanwhile"
+        )
         yield Finding("nodes", "note", says, "alter system set wal_level = logical;  -- and restart")
-    yield from _skew({name: told[name]["bytes"] for name in map(_name, (n for n in nodes if n["holds"])) if name in told})
+    yield from _skew(
+        {name: told[name]["bytes"] for name in map(_name, (n for n in nodes if n["holds"])) if name in told}
+    )
 
 
 def _skew(sizes: dict[str, int]) -> Iterator[Finding]:
@@ -98,7 +110,12 @@ def _leftovers(connection: Connection) -> Iterator[Finding]:
         return
     if row is not None and row["left"]:
         says = f"{row['left']} things that moves have left behind are still to be dropped"
-        yield Finding("moves", "note", says, "call citus_cleanup_orphaned_resources();  -- on the coordinator; it also does so by itself")
+        yield Finding(
+            "moves",
+            "note",
+            says,
+            "call citus_cleanup_orphaned_resources();  -- on the coordinator; it also does so by itself",
+        )
 
 
 def _name(node: dict[str, Any]) -> str:

@@ -1,8 +1,8 @@
 """Makes a distributed schema of an ordinary one, and an ordinary one of it again for the time of a migration.
 
-The shards get what the product's tables have, and nothing of it is in what Citus copies: policies, rights, triggers, functions and views
-are steps, which lie in a table of the schema itself. Whoever comes first to the node where the tables have moved to lets it carry them
-out (the function `settle_node`).
+The shards get what the product's tables have, and nothing of it is in what Citus copies: policies, rights, triggers,
+functions and views are steps, which lie in a table of the schema itself. Whoever comes first to the node where the tables
+have moved to lets it carry them out (the function `settle_node`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,16 @@ from .schemas import Names
 
 CODE = "code"  # the kind of the steps that are made of the files of functions
 HERE = "this_node"  # a view that is there as long as the tables are
-ORDER = ("type", "view", "numbers", "grant", CODE, "policy", "last", "restore")  # a function needs the views, and a policy the functions
+ORDER = (
+    "type",
+    "view",
+    "numbers",
+    "grant",
+    CODE,
+    "policy",
+    "last",
+    "restore",
+)  # a function needs the views, and a policy the functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +103,10 @@ def read_parts(connection: Connection, schema: str) -> TableParts:
             f"expected tables without partitions, which Citus would have to move one by one, got {', '.join(partitioned)}; run "
             "`htm migrate --partitions 1` before this schema is distributed"
         )
-    found = (connection.execute(statements[name], values).fetchall() for name in ("types", "grants", "policies", "identities"))
+    found = (
+        connection.execute(statements[name], values).fetchall()
+        for name in ("types", "grants", "policies", "identities")
+    )
     return TableParts(*found)
 
 
@@ -139,10 +151,16 @@ def parts_steps(of: Target, parts: TableParts) -> list[Step]:
     for table in of.shards:
         if table != "node_steps":
             invoker = sql.SQL("false" if table in by_column else "true")
-            found.append(Step("view", _text("step_view", view=of.view(table), stored=of.stored(table), invoker=invoker)))
+            found.append(
+                Step("view", _text("step_view", view=of.view(table), stored=of.stored(table), invoker=invoker))
+            )
     found.append(Step("grant", _text("step_usage", tables=sql.Identifier(of.tables), **_roles(of))))
     found += [Step("numbers", _numbers(of, row["table"], row["column"])) for row in parts.numbered]
-    found += [Step("grant", _grant(row, table)) for row in parts.grants for table in (of.view(row["table"]), of.stored(row["table"]))]
+    found += [
+        Step("grant", _grant(row, table))
+        for row in parts.grants
+        for table in (of.view(row["table"]), of.stored(row["table"]))
+    ]
     found += [Step("policy", _policy(row, of.stored(row["table"]))) for row in parts.policies]
     return [*found, *_last_steps(of), *_restoring_steps(of, parts)]
 
@@ -189,7 +207,9 @@ def put_steps(connection: Connection, table: sql.Identifier, chosen: Sequence[St
     add, remove = (composed(name, steps=table) for name in ("add_step", "remove_steps"))
     connection.execute(remove, {"kinds": sorted({step.kind for step in chosen})})
     with connection.cursor() as cursor:
-        cursor.executemany(add, [{"position": place, "kind": step.kind, "command": step.command} for place, step in _placed(chosen)])
+        cursor.executemany(
+            add, [{"position": place, "kind": step.kind, "command": step.command} for place, step in _placed(chosen)]
+        )
 
 
 def _placed(chosen: Sequence[Step]) -> list[tuple[int, Step]]:
@@ -250,7 +270,11 @@ def _numbers(of: Target, table: str, column: str) -> str:
 
 
 def _grant(row: Mapping[str, Any], table: sql.Identifier) -> str:
-    parts = {"privilege": sql.SQL(row["privilege"]), "columns": sql.SQL(row["columns"]), "role": sql.Identifier(row["role"])}
+    parts = {
+        "privilege": sql.SQL(row["privilege"]),
+        "columns": sql.SQL(row["columns"]),
+        "role": sql.Identifier(row["role"]),
+    }
     return _text("step_grant", table=table, **parts)
 
 
@@ -258,7 +282,9 @@ def _policy(row: Mapping[str, Any], table: sql.Identifier) -> str:
     conditions = "".join(
         f" {words} ({row[name]})" for words, name in (("using", "condition"), ("with check", "new_rows")) if row[name]
     )
-    parts = {name: sql.SQL(row[name]) for name in ("kind", "command", "roles")}  # all from the catalogue, which quotes names
+    parts = {
+        name: sql.SQL(row[name]) for name in ("kind", "command", "roles")
+    }  # all from the catalogue, which quotes names
     return _text("step_policy", table=table, name=sql.Identifier(row["name"]), conditions=sql.SQL(conditions), **parts)
 
 

@@ -507,12 +507,13 @@ class Database:
     ) -> list[Row]:
         """Read as `_read` does; where the tables have moved to another node, there."""
         for _ in range(MOST_MOVES):
+            placement = self._placement
             try:
                 return self._read(statements())
             except (psycopg.Error, PoolClosed) as error:
-                if self._placement is None or not (citus.is_moved(error) or isinstance(error, PoolClosed)):
+                if placement is None or not (citus.is_moved(error) or isinstance(error, PoolClosed)):
                     raise
-                self._follow_move()
+                self._follow_move(placement)
         return self._read(statements())
 
     def _read(self, statements: Sequence[tuple[LiteralString, Mapping[str, Any]]]) -> list[Row]:
@@ -667,6 +668,11 @@ class Database:
                 self._find_node()
                 self._extension, walls = self._ensure_schema()
                 self._claim_key = self._ensure_walls(up=walls)
+            if self._placement is not None and self._replicas is not None:
+                raise InvalidInput(
+                    "expected Settings.read_url with a schema of one server, got one that Citus distributes; its "
+                    "nodes have replicas of their own, so leave read_url out"
+                )
             self._path = search_path(self.settings.schema_)
             self._refused = False
             if self._replicas is not None:
@@ -734,7 +740,7 @@ class Database:
         return self._claim_key if given is None else bytes.fromhex(given.get_secret_value())
 
     def dsn(self, role: str) -> SecretStr:
-        """The connection string for a role, to the node of a cluster where the tables live; the embedded server is found or started."""
+        """The connection string for a role, to the node where the tables live; the embedded server is found or started."""
         given = self._given_dsn(role)
         return given if self._placement is None else self._placement.node.dsn(given)
 
@@ -760,26 +766,29 @@ class Database:
         return given if self._placement is None else self._placement.node.dsn(given)
 
     def _find_node(self) -> None:
-        """Find the node where the tables live, if Citus distributes them."""
+        """Find the node where the tables live, if Citus distributes them; pools of another node are closed.
+
+        Whoever has one of their connections returns it there. The caller holds the lock.
+        """
         if self.is_embedded:
             return
+        before, addresses = self._placement, self.settings.node_addresses
         with connect(self._given_dsn("htm_root"), patience=self.settings.pool_timeout) as connection:
-            addresses = self.settings.node_addresses
             self._placement = citus.find_placement(connection, self.settings.schema_, addresses=addresses)
+        if self._placement != before:
+            _log.info("the memories live on %s", self._placement.node if self._placement else "the server of the url")
+            for pool in self._pools.values():
+                pool.close()
+            self._pools.clear()
+            self.moves += 1
         if self._pooled is not self and self._pooled._node != self._node:
             self._pooled = self  # a cell on another node than the schema of the directory has connections of its own
 
-    def _follow_move(self) -> None:
-        """Go to the node where the tables live now. Pools of the former node are closed; whoever has one of its connections returns it."""
+    def _follow_move(self, before: citus.Placement | None) -> None:
+        """Go to the node where the tables live now, unless another thread has done so."""
         with self._lock:
-            before = self._placement
-            self._find_node()
-            if before is not None and self._placement is not None and before.node != self._placement.node:
-                _log.info("the memories have moved to %s:%s", self._placement.node.host, self._placement.node.port)
-                for pool in self._pools.values():
-                    pool.close()
-                self._pools.clear()
-                self.moves += 1
+            if self._placement == before:
+                self._find_node()
 
     @contextlib.contextmanager
     def _looking_again_when_refused(self) -> Iterator[None]:
@@ -802,15 +811,15 @@ class Database:
             pool.putconn(connection)
 
     def _where_it_lives(self, start: _Start) -> tuple[ConnectionPool[Connection], Connection]:
-        """A pool with a connection that answers, on which a transaction has begun. Where the tables have moved to another node, there."""
+        """A pool with a connection on which a transaction has begun, on the node where the tables live now."""
         for _ in range(MOST_MOVES):
-            pool = self._pool(start.role)
+            placement, pool = self._placement, self._pool(start.role)
             try:
                 return pool, self._alive(pool, start)
             except (psycopg.Error, PoolClosed) as error:
-                if self._placement is None or not (citus.is_moved(error) or isinstance(error, PoolClosed)):
+                if placement is None or not (citus.is_moved(error) or isinstance(error, PoolClosed)):
                     raise
-                self._follow_move()
+                self._follow_move(placement)
         pool = self._pool(start.role)
         return pool, self._alive(pool, start)
 

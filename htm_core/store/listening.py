@@ -48,7 +48,9 @@ class ListenConnection:
         """
         ids: set[str] = set()
         if self._database.moves != self._moves:
-            raise DatabaseUnavailable("expected the memories on the node that this listens to, but they have moved; listen there")
+            raise DatabaseUnavailable(
+                "expected the memories on the node that this listens to, but they have moved; listen there"
+            )
         with translated():
             wait, end = seconds, time.monotonic() + seconds + LONGEST_READ
             while time.monotonic() < end:

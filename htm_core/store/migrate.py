@@ -403,7 +403,9 @@ def _migrate_tables(
     return steps
 
 
-def _renew_functions(connection: Connection, placement: citus.Placement, *, upto: int | None, prefix: str | None) -> Steps:
+def _renew_functions(
+    connection: Connection, placement: citus.Placement, *, upto: int | None, prefix: str | None
+) -> Steps:
     """Apply changed functions on the node where the tables live; only says what is due where there are migrations, too."""
     roles, names = _enter_as_owner(connection, placement, prefix)
     steps = _due(connection, upto)

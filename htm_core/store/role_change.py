@@ -43,7 +43,9 @@ def move(conninfo: str | SecretStr, *, schema: str, prefix: str | None, logins: 
         connection.execute(load("bootstrap")["pin"])
         connection.execute(load("bootstrap")["enter"], {"schema": schema})
         if find_placement(connection, schema) is not None:
-            raise InvalidInput("expected a schema of one server, got one that Citus distributes: its roles cannot be changed yet")
+            raise InvalidInput(
+                "expected a schema of one server, got one that Citus distributes: its roles cannot be changed yet"
+            )
         old = find(connection, schema)
         if old is None:
             raise SchemaOutdated(f"expected the schema {schema} with its tables, got none; run `htm migrate` first")

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psycopg
-
 from tests.crash_safety import OFF
 from tests.servers.authority import Certificate
 from tests.servers.cluster import ADMIN, APP, HOST, MIGRATOR, OUTSIDER, PASSWORD, Cluster, htm
@@ -74,7 +72,9 @@ class CitusCluster:
 
     def home(self, schema: str = "htm") -> Cluster:
         """The node where the tables of a schema live."""
-        (row,) = self.ask("select distinct nodeport from citus_shards where table_name::text like %s", [f"{schema}_tables.%"])
+        (row,) = self.ask(
+            "select distinct nodeport from citus_shards where table_name::text like %s", [f"{schema}_tables.%"]
+        )
         return next(node for node in self.nodes if node.port == row[0])
 
     def elsewhere(self, schema: str = "htm") -> Cluster:
@@ -91,6 +91,12 @@ class CitusCluster:
     def ask(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The answer of the coordinator to its administrator."""
         with self.coordinator.admin() as admin:
+            return admin.execute(statement, values).fetchall()  # type: ignore[call-overload,no-any-return]
+
+    def home_rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The answer of the node where the tables live to its administrator."""
+        with self.home().admin() as admin:
+            admin.execute("select htm.enter_node()")
             return admin.execute(statement, values).fetchall()  # type: ignore[call-overload,no-any-return]
 
     def remove(self) -> None:
