@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 
 import typer
 from rich.text import Text
@@ -12,6 +14,7 @@ from ..models.embedders import MINILM, MINILM_INT8
 from ..models.minilm import weights
 from ..models.tokenizers import default_tokens
 from ..settings import home
+from ..store.database import Database
 from ..store.doctor import examine
 from ..store.findings import MIN_FREE, Finding, free_space
 from .exit_codes import FAILED
@@ -66,6 +69,21 @@ def _database(common: CommonOptions) -> list[Finding]:
     database = common.runtime().database
     if database.is_embedded:
         database.open()  # the first use creates the embedded server
+    return _examined(common, database) + (_cells(common, database) if database.settings.cells else [])
+
+
+def _cells(common: CommonOptions, home: Database) -> list[Finding]:
+    """How many cells there are, and what is not well in those besides home."""
+    others = home.cells()[1:]
+    names = ", ".join(["home", *(each.cell for each in others)])
+    found = [Finding("cells", "well", names)]
+    for cell in others:
+        about = _guarded("server", partial(_examined, common, cell))
+        found += [replace(each, about=f"{each.about} of {cell.cell}") for each in about if each.state != "well"]
+    return found
+
+
+def _examined(common: CommonOptions, database: Database) -> list[Finding]:
     return examine(
         database.dsn("htm_app"),
         worker=database.dsn("htm_worker"),

@@ -59,7 +59,8 @@ class Listener:
     """One listening connection for all groups of a process. A notification is a hint; the tables are the truth.
 
     After each connect it reads all sets and roles, so notifications that were missed do not matter. While it cannot listen
-    (behind a pooler without `Settings.listen_url`, or while the server is away) it reads them twice a second.
+    (behind a pooler without `Settings.listen_url`, or while the server is away), and where cells are on other servers, it reads
+    them twice a second.
     """
 
     def __init__(self, database: Database, heartbeat: Heartbeat) -> None:
@@ -114,7 +115,7 @@ class Listener:
         self.listening = True
         self._heartbeat.wake()
         behind = self._update(self._shared_sets())
-        hints, tried = Hints(), time.monotonic()
+        hints, tried, polled = Hints(), time.monotonic(), time.monotonic()
         while not self._stopping.is_set():
             received = connection.hear(seconds=RETRY_SECONDS if behind or hints.waiting else LISTEN_SECONDS)
             sets = self._shared_sets()
@@ -125,6 +126,9 @@ class Listener:
             due = {each for each in sets if str(each.id) in ids or (unknown and each.id is None)}
             if behind and now - tried >= RETRY_SECONDS:
                 due, behind, tried = due.union(behind), [], now
+            if not self._database.is_one_server and now - polled >= POLL_SECONDS:
+                due, polled = set(sets), now  # nobody here hears of cells on other servers
+                self._heartbeat.wake()
             if ids or due:
                 self._heartbeat.wake_for(ids)
                 behind = [*behind, *self._update(due)]

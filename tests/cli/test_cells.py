@@ -41,6 +41,8 @@ def test_cells_are_made_filled_listed_split_and_dropped(
         assert apart("cells", "move", tenant, "home", "--json").json["rows"]["nodes"] == 1
         assert apart("cells", "drop", "b", "--json").json == {"dropped": "b"}
         assert "up to date" in apart("migrate").out
+        checked = {each["about"]: each["says"] for each in apart("doctor", "--json").json["findings"]}
+        assert checked["cells"] == "home, c"
         monkeypatch.setenv("HTM_CELLS", "0")
         refused = apart("recall", "harbour")
         assert refused.code == 2
