@@ -38,6 +38,7 @@ __all__ = [
     "HalfVector",
     "NoAnswer",
     "Row",
+    "StatementsSpread",
     "Vector",
     "check",
     "connect",
@@ -46,6 +47,7 @@ __all__ = [
     "options",
     "readable",
     "refuse_pooler",
+    "refuse_spread",
 ]
 
 Row = dict[str, Any]
@@ -67,6 +69,10 @@ class NoAnswer(psycopg.OperationalError):
 
 class AnswerOverdue(NoAnswer):
     """The server did not answer within the time of the verb that waits for it."""
+
+
+class StatementsSpread(psycopg.OperationalError):
+    """A proxy sends some statements of a transaction to another server."""
 
 
 class Connection(psycopg.Connection[Row]):
@@ -373,6 +379,23 @@ def is_direct(connection: Connection) -> bool:
     """Whether this is the server's own session: a pooler tells its client another process than the one that answers."""
     row = connection.execute(load("database")["backend"]).fetchone()
     return row is not None and row["pid"] == connection.info.backend_pid
+
+
+def refuse_spread(connection: Connection) -> None:
+    """Raise `StatementsSpread` where a proxy has a standby answer what only reads, in the middle of a transaction.
+
+    There the settings of the transaction are missing. It is asked after a statement has found nothing where there should be
+    something, on the same connection, since such a proxy chooses a server for each; and in the same way as transactions begin.
+    """
+    begun = f"begin; {load('database')['leave_mark']}".encode()
+    try:
+        check(connection, patience=PATIENCE, opening=begun)
+        row = connection.execute(load("database")["find_mark"]).fetchone()
+        connection.rollback()
+    except psycopg.Error:  # what was refused before says more
+        return
+    if row is not None and row["mark"] != "here":
+        raise StatementsSpread("some statements of a transaction were answered by another server")
 
 
 def refuse_pooler(connection: Connection, *, setting: str = "migrate_url") -> None:

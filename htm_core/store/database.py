@@ -37,6 +37,7 @@ from .connection import (
     options,
     readable,
     refuse_pooler,
+    refuse_spread,
 )
 from .embedded import server
 from .errors import detect_lost_session, retry_transaction, translated
@@ -519,7 +520,7 @@ class Database:
     def _read(self, statements: Sequence[tuple[LiteralString, Mapping[str, Any]]]) -> list[Row]:
         pool = self._pool("htm_app")
         try:
-            with self._lent(pool) as connection:
+            with self._lent(pool) as connection, _refusing_spread(connection):
                 return connection.read(*statements, prepare=self._pooled._is_direct)
         except UNPREPARED:
             self._pooled._is_direct = False  # an upgrade, or a pooler that hides itself
@@ -577,6 +578,7 @@ class Database:
             self._looking_again_when_refused(),
             self._begun(start) as connection,
             detect_lost_session(connection, committing=True),
+            _refusing_spread(connection),
             self._concluded(connection, start),
             detect_lost_session(connection, committing=False),
         ):
@@ -1071,6 +1073,17 @@ class Database:
             return f"there is none in the schema {schema} that this login may read"
         steps = pending_steps(applied, schema_files())
         return str(steps) if steps else None
+
+
+@contextlib.contextmanager
+def _refusing_spread(connection: Connection) -> Iterator[None]:
+    """After a refusal, which has ended its transaction, look whether a proxy had another server answer; then say so instead."""
+    try:
+        yield
+    except REFUSALS:
+        if not connection.closed:
+            refuse_spread(connection)
+        raise
 
 
 def _moment(now: datetime | None) -> str:

@@ -43,6 +43,12 @@ select pg_catalog.set_config('search_path', %(path)s, true)
 -- name: backend
 select pg_catalog.pg_backend_pid() as pid
 
+-- name: leave_mark
+select pg_catalog.set_config('htm.mark', 'here', true)
+
+-- name: find_mark
+select pg_catalog.current_setting('htm.mark', true) as mark
+
 -- name: search_path
 select pg_catalog.set_config('search_path', %(path)s, false)
 

@@ -24,7 +24,7 @@ from ..errors import (
     SchemaOutdated,
     StorageError,
 )
-from .connection import AnswerOverdue
+from .connection import AnswerOverdue, StatementsSpread
 
 _PASSWORD = re.compile(r"(password\s*=\s*)('(?:[^'\\]|\\.)*'|\S+)|(://[^:@/\s]*:)[^@/\s]+(@)", re.IGNORECASE)
 
@@ -161,6 +161,12 @@ def _explain(error: psycopg.Error) -> HTMError:
         return _ended(error, said)
     if isinstance(error, AnswerOverdue):
         return _overdue(said, "nothing was written")
+    if isinstance(error, StatementsSpread):
+        return StorageError(
+            f"expected one server for all statements of a transaction, but {said}: a proxy spreads them (pgpool with "
+            "load_balance_mode = on); nothing was written. Set load_balance_mode = off there, or name the primary in url, and "
+            "the replicas in Settings.read_url"
+        )
     if error.sqlstate == "HT001":
         return DimensionMismatch(
             f"{said}; use the model they were embedded with, or run `htm reembed` to change the model"
