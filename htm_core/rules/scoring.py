@@ -238,8 +238,9 @@ def _with_context(found: Candidates, said: Array, weight: float) -> Array:
     places = _places(found)
     conversing = np.flatnonzero(found.in_conversation)
     nearby = np.zeros_like(said)
+    ordered = _in_order(places, conversing)
     for distance, loudness in LOUDNESS:
-        beside = _at(places - distance, places, conversing)
+        beside = _at(places - distance, ordered)
         np.maximum(nearby, loudness * spoken[beside], out=nearby)
     heard: Array = np.maximum(said, weight * share * nearby)
     return heard
@@ -252,13 +253,19 @@ def _places(found: Candidates) -> Integers:
     return places
 
 
-def _at(wanted: Integers, places: Integers, among: Integers) -> Integers:
-    """Which of the mentions `among` stands at each of the wanted places; -1 where none does."""
-    if not len(among):
-        return np.full(len(wanted), -1)
+def _in_order(places: Integers, among: Integers) -> tuple[Integers, Integers]:
+    """The mentions `among` all in the order of their places, and these."""
     known = among[np.argsort(places[among])]
-    nearest = known[np.minimum(np.searchsorted(places[known], wanted), len(known) - 1)]
-    found: Integers = np.where(places[nearest] == wanted, nearest, -1)
+    return known, places[known]
+
+
+def _at(wanted: Integers, ordered: tuple[Integers, Integers]) -> Integers:
+    """Which of the mentions stands at each of the wanted places; -1 where none does."""
+    known, places = ordered
+    if not len(known):
+        return np.full(len(wanted), -1)
+    nearest = np.minimum(np.searchsorted(places, wanted), len(known) - 1)
+    found: Integers = np.where(places[nearest] == wanted, known[nearest], -1)
     return found
 
 
@@ -313,7 +320,7 @@ def _features(
     near, coverage = found.vector_scores[place], found.text_scores[place]
     conversation, roles = found.conversations[best], found.roles[best]
     places = _places(found)[best]
-    rows = np.arange(len(place))
+    ordered = _in_order(places, np.arange(len(place)))
     beside = np.append(scores, 0.0)  # the last is silence
     return np.column_stack(
         [
@@ -332,8 +339,8 @@ def _features(
             parts["time"],
             spoken * np.bincount(conversation, weights=1 / first)[conversation],
             spoken * np.bincount(conversation)[conversation],
-            spoken * beside[_at(places - 1, places, rows)],
-            spoken * beside[_at(places + 1, places, rows)],
+            spoken * beside[_at(places - 1, ordered)],
+            spoken * beside[_at(places + 1, ordered)],
             roles == "user",
             roles == "assistant",
         ]

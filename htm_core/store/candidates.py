@@ -94,15 +94,19 @@ def _numbers(values: Sequence[float | None] | None) -> Array:
 
 def _term_weights(row: Mapping[str, Any]) -> Array:
     """How much of the best score each term of the query makes in the best passage of each node."""
-    weights = np.zeros((len(row["nodes"] or []), 1 + len(row["terms"])))
+    shape = (len(row["nodes"] or []), 1 + len(row["terms"]))
+    weights = np.zeros(shape)
     if row["weights"] and row["terms"] and row["best_score"]:
         term, term_dimension, term_weight = _entries(row["terms"])
         order = np.argsort(term_dimension, kind="stable")
+        ordered = term_dimension[order]
         place, dimension, weight = _entries(row["weights"])
-        nearest = np.minimum(np.searchsorted(term_dimension[order], dimension), len(order) - 1)
-        same = np.flatnonzero(term_dimension[order][nearest] == dimension)
+        nearest = np.minimum(np.searchsorted(ordered, dimension), len(order) - 1)
+        same = np.flatnonzero(ordered[nearest] == dimension)
         of_term = order[nearest[same]]
-        np.add.at(weights, (place[same], 1 + term[of_term]), weight[same] * term_weight[of_term] / row["best_score"])
+        shares = weight[same] * term_weight[of_term] / row["best_score"]
+        cells = place[same] * shape[1] + 1 + term[of_term]
+        weights += np.bincount(cells, weights=shares, minlength=weights.size).reshape(shape)
     if row["phrase_shares"] is not None:
         weights[:, 0] = np.array(row["phrase_shares"]) / 2
     return weights

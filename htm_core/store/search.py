@@ -137,8 +137,13 @@ def hit_fields(read: Reader, query: RecallQuery, nodes: Sequence[UUID], passages
     """
     if not nodes:
         return []
-    parameters = {"nodes": list(nodes), "passages": list(passages)} | query.filters.parameters()
+    parameters = {"nodes": _ids(nodes), "passages": _ids(passages)} | query.filters.parameters()
     return [_fields(row) for row in read(load("search")["hits"], parameters)]
+
+
+def _ids(ids: Sequence[UUID]) -> str:
+    """Ids as PostgreSQL writes a list of them, which takes less time than to write each in its binary form."""
+    return f"{{{','.join(map(str, ids))}}}"
 
 
 def nearest(read: Reader, query: RecallQuery) -> list[Neighbour]:
