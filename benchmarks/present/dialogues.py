@@ -1,12 +1,12 @@
 """Dialogues in which one thing changes, with questions about what holds now, what held before, and what never changed.
 
-Two kinds. `written-*.txt` were written by hand. `made` puts others together from the parts in `templates.txt`: for each fact how it is said
-first, how the change is said, what else is said about the matter, and facts of other kinds that stay as they are. Both were written by
-the author of the rules; nobody else's dialogues are here.
+Two kinds. `written-*.txt` were written by hand. `made` puts others together from the parts in `templates.txt`: for each fact how
+it is said first, how the change is said, what else is said about the matter, and facts of other kinds that stay as they are. Both
+were written by the author of the rules; nobody else's dialogues are here.
 
-In a file of dialogues "== id" begins one, "@date" a session, "user:" and "assistant:" a message. A "-" before a message says that it states
-the former value, "+" the present one, "=" what never changes. "? question" asks for the present value, "< question" for the former one,
-and "= question" for what never changes.
+In a file of dialogues "== id" begins one, "@date" a session, "user:" and "assistant:" a message. A "-" before a message says that
+it states the former value, "+" the present one, "=" what never changes. "? question" asks for the present value, "< question"
+for the former one, and "= question" for what never changes.
 """
 
 from __future__ import annotations
@@ -19,22 +19,27 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 PRESENT, PAST, CONSTANT = "present", "past", "constant"
+OUTRIGHT = 0.35  # of the changes are said outright, the others in passing
 KINDS = {"?": PRESENT, "<": PAST, "=": CONSTANT}
 MARKS = {"+": PRESENT, "-": PAST, "=": CONSTANT}
 
 NAMES = ("Mira", "Jakob", "Nuria", "Teo", "Alma", "Henrik", "Zofia", "Amir", "Clara", "Ravi", "Linnea", "Bruno")
 REPLIES = (
-    "That sounds about right.", "Good to know, I will keep it in mind.", "Noted.", "Oh, how nice!", "I see. Anything that I can do?",
+    "That sounds about right.", "Good to know, I will keep it in mind.", "Noted.", "Oh, how nice!",
+    "I see. Anything that I can do?",
     "That happens more often than one thinks.", "Mostly a week or two, but it depends.", "It helps to begin small.",
-    "I would ask somebody who has done it before.", "Congratulations!", "Poor you. Tea helps.", "There are several ways; shall I list them?",
+    "I would ask somebody who has done it before.", "Congratulations!", "Poor you. Tea helps.",
+    "There are several ways; shall I list them?",
     "A good question, most people never ask it.", "Understood.", "Let me know how it goes.", "Twice is enough, as a rule.",
     "That is a matter of taste.", "It costs less than you would think.", "I am glad to hear that.", "Ha, I can see it before me.",
 )  # fmt: skip
 ECHOES = ("So it is {v} now.", "{v}, noted.", "Good, {v} then.", "{v}! How does that feel?", "I have written down {v}.")
 FILLERS = (
-    "Tell me a joke about penguins.", "What is the capital of Mongolia?", "It has been raining for a week.", "Write a short poem for my aunt.",
+    "Tell me a joke about penguins.", "What is the capital of Mongolia?", "It has been raining for a week.",
+    "Write a short poem for my aunt.",
     "How many grams are in an ounce?", "I watched the stars last night.", "Thanks, that helped.", "What rhymes with orange?",
-    "Explain to me how a rainbow comes about.", "I have a headache today.", "Translate 'good night' into Italian.", "Do you ever get bored?",
+    "Explain to me how a rainbow comes about.", "I have a headache today.", "Translate 'good night' into Italian.",
+    "Do you ever get bored?",
 )  # fmt: skip
 
 
@@ -138,7 +143,7 @@ def _make(topic: Topic, known: Sequence[Topic], chance: random.Random, id: str) 
     names = chance.sample(NAMES, 3)
     values = chance.sample(list(topic.values), changes + 2)
     steps: list[list[tuple[str, str | None]]] = [[]]  # sessions of sentences with their marks
-    former = _filled(chance.choice(topic.parts["-"]), topic, values, names[0])
+    former = _filled(chance.choice(topic.parts["-"]), values, names[0])
     steps[0].append((former, PAST))
     constants = []
     for place, other in enumerate(kept, 1):
@@ -146,7 +151,7 @@ def _make(topic: Topic, known: Sequence[Topic], chance: random.Random, id: str) 
         constants.append((other, its, names[place]))
         steps[-1].append(
             (
-                _filled(chance.choice(other.parts["-"]), other, [its[0], its[0], its[1]], names[place]),
+                _filled(chance.choice(other.parts["-"]), [its[0], its[0], its[1]], names[place]),
                 f"{CONSTANT}{place}",
             )
         )
@@ -158,10 +163,10 @@ def _make(topic: Topic, known: Sequence[Topic], chance: random.Random, id: str) 
         kind = chance.random()
         if kind < 0.45:
             pool = [*topic.parts["~"], *topic.parts[when]]
-            return _filled(chance.choice(pool), topic, [a, b, c], names[0])
+            return _filled(chance.choice(pool), [a, b, c], names[0])
         if kind < 0.75:
             other, its, name = chance.choice(constants)
-            return _filled(chance.choice(other.parts["~"]), other, [its[0], its[0], its[1]], name)
+            return _filled(chance.choice(other.parts["~"]), [its[0], its[0], its[1]], name)
         return chance.choice(FILLERS)
 
     for number in range(changes):
@@ -170,7 +175,8 @@ def _make(topic: Topic, known: Sequence[Topic], chance: random.Random, id: str) 
             steps.append([(chat("~<", a, b, c), None) for _ in range(chance.randint(1, 1 + talk // 2))])
         mark = PRESENT if number == changes - 1 else PAST
         steps.append([(chat("~<", a, b, c), None) for _ in range(chance.randint(0, talk // 2))])
-        steps[-1].append((_filled(chance.choice(topic.parts["+"]), topic, [a, b, c], names[0]), mark))
+        outright = chance.random() < OUTRIGHT
+        steps[-1].append((_filled(chance.choice(topic.parts["*" if outright else "+"]), [a, b, c], names[0]), mark))
     a, b, c = values[changes - 1], values[changes], values[-1]
     for _ in range(chance.randint(1, 3)):
         steps.append([(chat("~>", a, b, c), None) for _ in range(chance.randint(1, 1 + talk // 2))])
@@ -213,6 +219,6 @@ def _told(
     return found
 
 
-def _filled(sentence: str, topic: Topic, values: Sequence[str], name: str) -> str:
+def _filled(sentence: str, values: Sequence[str], name: str) -> str:
     text = sentence.format(a=values[0], b=values[1], c=values[2], n=name)
     return text[0].upper() + text[1:]

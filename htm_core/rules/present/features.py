@@ -1,4 +1,4 @@
-"""What a hit is like among the other hits of a question about the present: how near it is, how new, and whether it can be an answer.
+"""What a hit is like among the other hits of a question about the present: how near, how new, and whether it can be an answer.
 
 All from what recall has in any case: scores, cosines, roles, times, and the words of the passages. No vector is read.
 """
@@ -28,17 +28,20 @@ FEATURES = (
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019.-][^\W_]+)*")
 _NOW = re.compile(
-    r"\b(?:now|nowadays|these days|no longer|any ?more|new|moved|switched|changed|instead|from (?:now|here) on|as of|by now|finally|"
-    r"at last|since|ended up|turned out|actually|meanwhile)\b",
+    r"\b(?:now|nowadays|these days|no longer|any ?more|new|moved|switched|changed|instead|from (?:now|here) on|as of|by now|"
+    r"finally|at last|since|ended up|turned out|actually|meanwhile)\b",
     re.I,
 )
 _CHANGE = re.compile(
-    r"\b(?:just|already|yesterday|today|(?:this|last) (?:week|weekend|month|morning|night|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|"
-    r"first (?:week|day|month|time)|ago|gave up|signed|started|began|got|bought|sold|quit|left|joined|replaced|swapped|took over)\b",
+    r"\b(?:just|already|yesterday|today|"
+    r"(?:this|last) (?:week|weekend|month|morning|night|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|"
+    r"first (?:week|day|month|time)|ago|gave up|signed|started|began|got|bought|sold|quit|left|joined|replaced|swapped|"
+    r"took over)\b",
     re.I,
 )
 _PAST = re.compile(
-    r"\b(?:used to|old|former(?:ly)?|back then|in those days|before|previous(?:ly)?|was|were|had|miss(?:ed)?|long ago)\b", re.I
+    r"\b(?:used to|old|former(?:ly)?|back then|in those days|before|previous(?:ly)?|was|were|had|miss(?:ed)?|long ago)\b",
+    re.I,
 )
 _PLAN = re.compile(
     r"\b(?:would|could|might|wants?|wanted|thinking (?:of|about)|dream(?:s|ing)?|one day|perhaps|maybe|imagine|wish|should|if|"
@@ -66,18 +69,25 @@ _PLACE = re.compile(r"\b(?:in|at|to|from|near|on|of|behind|under|by)\s+(?:the\s+
 _NAME = re.compile(r"(?<=[\w,;:)\u201d\"] )[A-Z][\w'\u2019-]+")
 _NO_NAMES = frozenset({"I", "I'm", "I've", "I'll", "I'd", "I\u2019m", "I\u2019ve", "I\u2019ll", "I\u2019d", "OK", "TV"})
 _COMMON = frozenset(
-    "a about after again all also always am an and another any are as at back be because been before being both but by can come could "
-    "day did do does doing done down each even ever every few first for from get go going good got had has have he her here hers him his "
-    "how i if in into is it its just know last let like little long look made make many me mine more most much my never new next no not "
-    "now of off often on once one only or other our ours out over own quite really right said same say see she should since so some still "
-    "such take than that the their them then there these they thing things think this those through time to today too two under until up "
-    "us use used very want was way we week well went were what when where which while who whom whose why will with without work would "
-    "year yes yet you your yours i'm i've i'll i'd it's that's don't can't".split()
+    """
+    a about after again all also always am an and another any are as at back be because been before being both but
+    by can can't come could day did do does doing don't done down each even ever every few first for from get go
+    going good got had has have he her here hers him his how i i'd i'll i'm i've if in into is it it's its just
+    know last let like little long look made make many me mine more most much my never new next no not now of off
+    often on once one only or other our ours out over own quite really right said same say see she should since so
+    some still such take than that that's the their them then there these they thing things think this those
+    through time to today too two under until up us use used very want was way we week well went were what when
+    where which while who whom whose why will with without work would year yes yet you your yours
+    """.split()  # noqa: SIM905 - a list of so many words is as many lines
 )
 _WHO = re.compile(r"^\W*(?:who|whose|whom)\b|\b(?:names?|called|named|with whom|for whom)\b", re.I)
-_WHERE = re.compile(r"^\W*where\b|\bfrom where\b|\b(?:which|what) (?:\w+ )?(?:city|country|town|place|state|address|street)\b", re.I)
+_WHERE = re.compile(
+    r"^\W*where\b|\bfrom where\b|\b(?:which|what) (?:\w+ )?(?:city|country|town|place|state|address|street)\b", re.I
+)
 _WHEN = re.compile(r"\bwhen\b|\b(?:what|which|at what) (?:time|day|date|month)\b|\bdeadline\b|\bdue\b", re.I)
-_COUNT = re.compile(r"\bhow (?:many|much|often|big|long|old|far|tall)\b|\b(?:number|dose|budget|costs?|price|size|amount)\b", re.I)
+_COUNT = re.compile(
+    r"\bhow (?:many|much|often|big|long|old|far|tall)\b|\b(?:number|dose|budget|costs?|price|size|amount)\b", re.I
+)
 _SUBJECT = re.compile(r"(?<=\s)[A-Z][\w-]+")
 
 
@@ -121,7 +131,9 @@ def _like(passage: str) -> _Like:
         says_plan=_PLAN.search(passage) is not None,
         of_another=_OTHER.search(passage) is not None,
         names=frozenset(
-            name.lower().removesuffix("'s").removesuffix("\u2019s") for name in _NAME.findall(passage) if name not in _NO_NAMES
+            name.lower().removesuffix("'s").removesuffix("\u2019s")
+            for name in _NAME.findall(passage)
+            if name not in _NO_NAMES
         ),
         numbers=_found(_NUMBER, passage),
         times=_found(_TIME, passage),
@@ -199,7 +211,7 @@ def _beside(
     says: Sequence[bool],
     times: Sequence[float],
 ) -> list[float]:
-    """How a hit stands to the older and the newer statements: words in common, the best of them, and another value of the kind asked for.
+    """How a hit stands to older and newer statements: words in common, the best of them, and another value of the asked kind.
 
     Each statement counts by its share of the best score.
     """

@@ -7,7 +7,8 @@ from functools import lru_cache
 
 # About what was, what would be, or what should be done: these are answered by what was said then, or by no memory at all.
 _NOT_NOW = re.compile(
-    r"\b(?:did|didn['\u2019]t|was|wasn['\u2019]t|were|weren['\u2019]t|had|used to|before|previous(?:ly)?|former(?:ly)?|original(?:ly)?|"
+    r"\b(?:did|didn['\u2019]t|was|wasn['\u2019]t|were|weren['\u2019]t|had|used to|before|previous(?:ly)?|former(?:ly)?|"
+    r"original(?:ly)?|"
     r"initial(?:ly)?|earlier|ago|yesterday|back (?:then|when)|in those days|in the past|ever|at first|at the time|"
     r"(?:my|our|the|his|her|their) (?:first|old|last)|last (?:week|month|year|night|time|spring|summer|autumn|fall|winter|"
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september|october|november|"
