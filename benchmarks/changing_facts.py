@@ -1,30 +1,44 @@
 """Facts that change, as short dialogues with a question: whether recall has the present value first, and still the former one.
 
     python -m benchmarks.changing_facts PATH
+    python -m benchmarks.changing_facts --written
+    python -m benchmarks.changing_facts --longmemeval PATH [--others N] [--cache FILE]
 
 Each line of the file is a dialogue: `messages` with `at`, `session`, `role` and `content`, a `question`, and by their places the
-`present_message` and the `former_messages`. Every dialogue is a user of one tenant, and is asked about by its own user. It is asked
-with supersession off, on at the default threshold, and on at two lower ones: the memories are the same.
+`present_message` and the `former_messages`. Every dialogue is a user of one tenant, and is asked about by its own user. It is
+asked without the signal "present" and with it, with supersession off, on at the default threshold, and on at two lower ones, all
+on the same memories. `--written` takes the dialogues of benchmarks/present that were written by hand: the signal was learned
+from them, so that they only show that it is at work.
+
+Of LongMemEval it asks the questions of the kinds knowledge-update and temporal-reasoning. There the present value is what the
+newest of the sessions with evidence says: its messages that have the answer. `--others` limits how many sessions without
+evidence a memory has: the first N.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import secrets
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from benchmarks import retrieval_sets
+from benchmarks.present import dialogues
 from benchmarks.retrieval import home
+from benchmarks.retrieval_sets import Case
+from benchmarks.retrieval_systems import CachedEmbedder, CaseMemory
 from benchmarks.supersession.__main__ import share
-from htm_core import Hit, Memory, Settings
+from htm_core import Hit, Memory, Settings, Signals
 from htm_core.runtime.process import runtime
 
 LIMIT = 10
 LOWER = (0.8, 0.5)  # thresholds that are shown beside the default one
+KINDS = ("knowledge-update", "temporal-reasoning")  # of LongMemEval
 
 
 @dataclass(slots=True)
@@ -48,24 +62,117 @@ class Counts:
 
 
 def main() -> None:
-    """Remember every dialogue, ask every question twice, and print a table."""
+    """Remember everything, ask every question in each way, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("path", type=Path)
+    parser.add_argument("path", type=Path, nargs="?")
+    parser.add_argument("--written", action="store_true", help="this project's own dialogues")
+    parser.add_argument("--longmemeval", type=Path, metavar="PATH")
+    parser.add_argument(
+        "--others", type=int, metavar="N", help="sessions without evidence at most; all of them by default"
+    )
+    parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
     given = parser.parse_args()
-    rows = [json.loads(line) for line in given.path.read_text("utf-8").splitlines() if line.strip()]
+    if (given.path is None) + (not given.written) + (given.longmemeval is None) != 2:
+        parser.error("expected one of PATH, --written and --longmemeval PATH")
     with home(None):
-        on, off = Settings(worker="off"), Settings(worker="off", supersession=None)
-        remember(rows, on)
-        print(
-            "| supersession | present first | found | above former | former found | as of then | former marked | recall, ms |"
-        )
-        print("|---|---|---|---|---|---|---|---|")
-        lower = [(f"from {each}", Settings(worker="off", supersession=each)) for each in LOWER]
-        for name, settings in (("off", off), (f"on, from {on.supersession}", on), *lower):
-            counts = Counts()
-            for row in rows:
-                ask(row, settings, counts)
-            print(counts.row(name))
+        if given.longmemeval:
+            embedder = CachedEmbedder(given.cache) if given.cache else None
+            ask_longmemeval(retrieval_sets.longmemeval(given.longmemeval), embedder, others=given.others)
+        elif given.written:
+            ask_dialogues([row for each in dialogues.written() for row in as_rows(each)])
+        else:
+            ask_dialogues([json.loads(line) for line in given.path.read_text("utf-8").splitlines() if line.strip()])
+
+
+def as_rows(dialogue: dialogues.Dialogue) -> Iterator[dict[str, Any]]:
+    """The first question for the present value of a dialogue, as a row of a file."""
+    messages = [
+        {"at": each.at.isoformat(), "session": str(each.session), "role": each.role, "content": each.content}
+        for each in dialogue.said
+    ]
+    former = [place for place, each in enumerate(dialogue.said) if each.mark == dialogues.PAST]
+    asked = next(each for each in dialogue.asked if each.kind == dialogues.PRESENT)
+    yield {
+        "id": dialogue.id,
+        "messages": messages,
+        "question": asked.text,
+        "question_at": dialogue.now.isoformat(),
+        "present_message": max(asked.gold),
+        "former_messages": former,
+    }
+
+
+def ask_dialogues(rows: Sequence[dict[str, Any]]) -> None:
+    """Print the table of dialogues."""
+    on = Settings(worker="off")
+    without = Settings(worker="off", supersession=None, signals=Signals(present=0.0))
+    off = Settings(worker="off", supersession=None)
+    remember(rows, on)
+    print(
+        "| what is on | present first | found | above former | former found | as of then | former marked | recall, ms |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    lower = [(f"both, from {each}", Settings(worker="off", supersession=each)) for each in LOWER]
+    for name, settings in (
+        ("nothing", without),
+        ("the signal", off),
+        (f"both, from {on.supersession}", on),
+        *lower,
+    ):
+        counts = Counts()
+        for row in rows:
+            ask(row, settings, counts)
+        print(counts.row(name))
+
+
+@dataclass(slots=True)
+class Evidence:
+    """How the questions of one kind were answered: `newest` is evidence of the newest session that has any."""
+
+    of: int = 0
+    first: int = 0  # the first hit is the newest evidence
+    any_first: int = 0  # it is evidence
+    found: int = 0  # the newest is among the hits
+    above: int = 0  # it stands above all other evidence
+
+    def row(self, kind: str, name: str) -> str:
+        """As a row of a table."""
+        found = (self.first, self.above, self.found, self.any_first)
+        return f"| {kind} | {name} | {self.of} | " + " | ".join(share(each, self.of) for each in found) + " |"
+
+
+def ask_longmemeval(cases: Iterable[Case], embedder: CachedEmbedder | None, *, others: int | None) -> None:
+    """Print the table of LongMemEval's questions, one memory for each."""
+    counts = {(kind, name): Evidence() for kind in KINDS for name in ("nothing", "the signal")}
+    for case in cases:
+        [question] = case.questions
+        gold = question.gold[retrieval_sets.TURN]
+        if question.kind not in KINDS or not gold:
+            continue
+        if others is not None:
+            case = with_fewer(case, others)
+        held = CaseMemory(case, tenant=f"changing-{secrets.token_hex(4)}", embedder=embedder)
+        held.fill()
+        latest = max(each.at for each in case.messages if each.unit in gold and each.at)
+        newest = {each.unit for each in case.messages if each.unit in gold and each.at == latest}
+        for name, weight in (("nothing", 0.0), ("the signal", 1.0)):
+            hits = held.memory.recall(question.text, limit=LIMIT, hold=False, signals={"present": weight})
+            units = [{str(mention.metadata["unit"]) for mention in hit.mentions} for hit in hits]
+            places = [place for place, each in enumerate(units) if each & gold]
+            new = [place for place in places if units[place] & newest]
+            found = counts[question.kind, name]
+            found.of += 1
+            found.first += new[:1] == [0]
+            found.any_first += places[:1] == [0]
+            found.found += bool(new)
+            found.above += bool(new) and new[0] == places[0]
+        held.empty()
+    print(
+        "| kind | what is on | questions | newest evidence first | above other evidence | found | any evidence first |"
+    )
+    print("|---|---|--:|---|---|---|---|")
+    for (kind, name), found in counts.items():
+        print(found.row(kind, name))
 
 
 def remember(rows: Sequence[dict[str, Any]], settings: Settings) -> None:
@@ -112,6 +219,14 @@ def ask(row: dict[str, Any], settings: Settings, counts: Counts) -> None:
     counts.above += present in places and all(places[present] < places.get(each, LIMIT) for each in former)
     counts.reachable += any(each in places or each in _beside(hits) for each in former)
     counts.beside += any(each in _beside(hits) for each in former)
+
+
+def with_fewer(case: Case, others: int) -> Case:
+    """A case with the sessions that have evidence, and the first `others` of those that have none."""
+    evidence = {session for question in case.questions for session in question.gold[retrieval_sets.SESSION]}
+    rest = list(dict.fromkeys(each.session for each in case.messages if each.session not in evidence))
+    kept = evidence.union(rest[:others])
+    return replace(case, messages=[each for each in case.messages if each.session in kept])
 
 
 def _beside(hits: Sequence[Hit]) -> set[str]:

@@ -36,6 +36,9 @@ class Signals(BaseModel):
     echo: float = Field(default=1.0, ge=0, le=1, description="how much less a text that only asks is worth")
     diversity: float = Field(default=1.0, ge=0, le=1, description="how much less a copy of a better hit is worth")
     ranker: float = Field(default=1.0, ge=0, le=1, description="what was learned of how all of these go together")
+    present: float = Field(
+        default=1.0, ge=0, le=1, description="what holds now first, where the question asks for that"
+    )
 
 
 class Settings(BaseModel):

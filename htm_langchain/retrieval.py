@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -323,6 +324,7 @@ def _passage_of(document: Document) -> Passage:
         speaker=undated(speaker, holds),
         formerly=tuple((each["content"], each["shown"]) for each in hit.get("formerly", ())),
         superseded=(by["content"], by["since"][:10]) if by else None,
+        at=datetime.fromisoformat(hit["at"]) if hit["at"] else None,
     )
 
 

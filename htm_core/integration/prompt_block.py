@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from ..rules.fusion import reciprocal_rank
+from ..rules.present.questions import asks_the_present
 from ..rules.relevance import CERTAIN, DOUBTFUL
 from ..rules.text import answer_kinds
 from ..rules.text.excerpts import excerpt
@@ -36,6 +38,7 @@ DOUBTFUL_EXCERPTS = (100, 50)  # characters where nothing is likely to answer: t
 # Added to a place before its inverse counts: low, since only the first two or three find room.
 RANK_CONSTANT = 3
 UNCERTAIN = "uncertain"
+SAID_LAST = "said last"
 FORMERLY = 2  # former values that are shown beside a present one
 MOST_MENTIONS = 20  # that recall gives with a hit
 
@@ -47,6 +50,7 @@ class Passage:
     `tokens` are those of the whole text, None where nobody counted them. `relevance` is that of the hit. `speaker` is the label
     without the time; None where that is not known, so that the whole label is shown. `formerly` are the texts that it superseded,
     each with the date until which it held; `superseded` is the text by which it was superseded itself, with the date from which on.
+    `at` is when it was said.
     """
 
     text: str
@@ -57,6 +61,7 @@ class Passage:
     speaker: str | None = None
     formerly: tuple[tuple[str, str], ...] = ()
     superseded: tuple[str, str] | None = None
+    at: datetime | None = None
 
 
 def note_of(*, degraded: str | None, timeframe: str | None) -> str | None:
@@ -99,6 +104,7 @@ def passage_of(hit: Hit) -> Passage:
         undated(speaker, hit.holds),
         formerly=tuple((each.older.content, until(each)) for each in hit.formerly),
         superseded=None if by is None else (by.newer.content, by.holds_from.date().isoformat()),
+        at=said.at if said else None,
     )
 
 
@@ -137,6 +143,7 @@ def build_block(
     What room is left then makes them whole, the best first. An uncertain one is an excerpt, and its label says so. When the best is
     below `DOUBTFUL`, the block has another warning and at most `DOUBTFUL_ROOM` tokens, for short excerpts of the best by rank and
     relevance together. What was superseded stands beside the present value, "formerly", and by itself only where that is not shown.
+    Where the question asks for what holds now, the newest of several passages that probably answer is labelled "said last".
     """
     chosen = _without_former([passage for passage in found if passage.text not in shown][:limit], shown)
     best = max((passage.relevance for passage in chosen), default=0.0)
@@ -146,6 +153,7 @@ def build_block(
         chosen, warning, room = _by_both_ranks(chosen), DOUBTFUL_WARNING, min(room, DOUBTFUL_ROOM)
         forms = [_doubtful_forms(passage, question) for passage in chosen]
     else:
+        chosen = _newest_marked(chosen) if asks_the_present(question) else chosen
         forms = [_forms(passage, question) for passage in chosen]
     fence, lines, cut = Fence(TAG, token), list[str](), dict[int, Passage]()
     for passage, each in zip(chosen, forms, strict=True):
@@ -218,6 +226,20 @@ def _without_former(chosen: Sequence[Passage], shown: Collection[str]) -> list[P
         elif passage.text not in beside and by[0] not in present:
             kept.append(replace(passage, label=label_of(passage.label, f"until {by[1]}")))
     return kept
+
+
+def _newest_marked(chosen: Sequence[Passage]) -> list[Passage]:
+    """Passages of which the newest that probably answers says that it is, where others that do are from other days."""
+    likely = [
+        (passage.at, place) for place, passage in enumerate(chosen) if passage.at and passage.relevance >= CERTAIN
+    ]
+    if len({at.date() for at, _ in likely}) < 2:
+        return list(chosen)
+    newest = max(likely)[1]
+    return [
+        replace(passage, label=label_of(passage.label, SAID_LAST)) if place == newest else passage
+        for place, passage in enumerate(chosen)
+    ]
 
 
 def _with_former(

@@ -12,9 +12,23 @@ from ..store import candidates, search
 from ..store.search import HitFields, Reader, RecallQuery
 from ..types import Hit, Match
 
-# The parts that a score can have. Diversity and echo come after the search.
+# The parts that a score can have. Diversity, echo and present come after the search.
 NO_PARTS = dict.fromkeys(
-    ("vector", "words", "context", "tags", "session", "speaker", "time", "prior", "ranker", "diversity", "echo"), 0.0
+    (
+        "vector",
+        "words",
+        "context",
+        "tags",
+        "session",
+        "speaker",
+        "time",
+        "prior",
+        "ranker",
+        "diversity",
+        "echo",
+        "present",
+    ),
+    0.0,
 )
 
 

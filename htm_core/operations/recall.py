@@ -38,6 +38,7 @@ from .echoes import answers_first, facts_before_neighbours, repeated_questions
 from .expansion import best_of, expand, total
 from .fresh_vectors import make_fresh_vectors
 from .merged import as_one
+from .present import CONSIDERED, may_put_present_first, present_answer_first
 from .reranking import reranked
 from .small_talk import small_talk
 from .supersession import present_first
@@ -171,6 +172,8 @@ def answer(engine: Engine, query: RecallQuery, *, alone: bool = False) -> Recall
     expander, reranker = (None, None) if alone else (engine.expander, engine.reranker)
     expansion = expand(expander, query.query, seconds=engine.settings.expander_timeout)
     candidates = 0 if reranker is None else engine.settings.reranker_candidates
+    asks_now = reranker is None and may_put_present_first(engine, query)
+    candidates = max(candidates, CONSIDERED if asks_now else 0)
     found = _find_all(engine, query, expansion.questions, at_least=candidates)
     if query.at_any_time is not None and _best_relevance(found.hits) < ANSWERS:
         outside = _find_all(engine, query.at_any_time, expansion.questions, at_least=candidates)
@@ -181,6 +184,8 @@ def answer(engine: Engine, query: RecallQuery, *, alone: bool = False) -> Recall
         timings = replace(found.timings, expander=expansion.milliseconds)
         found = replace(found, fallback=expansion.fallback, timings=timings)
     found = reranked(reranker, found, seconds=engine.settings.reranker_timeout)
+    if asks_now:
+        found = present_answer_first(query, found)
     found = present_first(engine, query, found)
     hits = list(found.hits[: query.limit])
     if not query.explain:

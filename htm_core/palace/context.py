@@ -33,7 +33,7 @@ from .sources import Sources
 T = TypeVar("T")
 
 # Signals of recall that come from around a text, or from its history: a palace goes by the text itself.
-AROUND = ("session", "context", "speaker", "prior", "echo", "ranker")
+AROUND = ("session", "context", "speaker", "prior", "echo", "ranker", "present")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -218,3 +219,23 @@ def test_a_former_value_is_left_out_where_it_finds_no_room_and_is_one_short_line
     assert "now Tesla" in block(present, room=12)
     [line] = [line for line in block(present).splitlines() if "formerly" in line]
     assert len(line) < EXCERPT + 60
+
+
+def test_the_newest_of_several_likely_answers_about_the_present_is_marked() -> None:
+    old, new = datetime(2025, 1, 2, tzinfo=UTC), datetime(2025, 6, 7, tzinfo=UTC)
+    told = replace(passage("I drive a Volvo.", label="2025-01-02, ann"), at=old)
+    later = replace(passage("The Skoda needs tyres.", label="2025-06-07, ann"), at=new)
+    unlikely = replace(
+        passage("I like tea.", label="2025-08-01, ann", relevance=0.1), at=datetime(2025, 8, 1, tzinfo=UTC)
+    )
+    made = block(told, later, unlikely, question="Which car does Ann drive?")
+    assert "- [2025-06-07, ann, said last] The Skoda needs tyres." in made
+    assert "- [2025-01-02, ann] I drive a Volvo." in made
+    assert made.count("said last") == 1, "what is uncertain is not compared"
+    for passages, question in (
+        ((told, later), "Which car did Ann drive first?"),
+        ((told, unlikely), "Which car does Ann drive?"),
+        ((told, replace(later, at=old)), "Which car does Ann drive?"),
+        ((told, replace(later, at=None)), "Which car does Ann drive?"),
+    ):
+        assert "said last" not in block(*passages, question=question)

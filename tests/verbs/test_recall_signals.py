@@ -15,7 +15,20 @@ from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
 
 NOW = datetime(2026, 5, 14, 12, tzinfo=UTC)
-PARTS = {"vector", "words", "context", "tags", "session", "speaker", "time", "prior", "diversity", "echo", "ranker"}
+PARTS = {
+    "vector",
+    "words",
+    "context",
+    "tags",
+    "session",
+    "speaker",
+    "time",
+    "prior",
+    "diversity",
+    "echo",
+    "ranker",
+    "present",
+}
 
 
 def without(*names: str) -> Settings:

@@ -1,0 +1,219 @@
+"""How often the present answer is put first (htm_core/rules/present), on dialogues that its trees were grown without.
+
+    python -m benchmarks.present [--fit] [--longmemeval PATH] [--locomo PATH] [--cache FILE]
+
+Every question about the present is recalled without it; its ten best hits are what the trees choose among. They are grown on the
+dialogues of this folder (those written by hand count three times) and on the training half of this project's chats. The other
+half, the paraphrases, LoCoMo (CC BY-NC) and LongMemEval are only measured on. What is grown on is measured in five parts by topic,
+each with trees that have not seen it. `--fit` grows them on all of it and writes trees.json; it needs lightgbm.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import chats, retrieval_sets
+from benchmarks.present.dialogues import CONSTANT, PAST, PRESENT, Dialogue, made, written
+from benchmarks.retrieval import home
+from benchmarks.retrieval_sets import DOCUMENT, TURN, Case, Message, Question
+from benchmarks.retrieval_systems import CachedEmbedder, CaseMemory
+from htm_core import Hit, Signals, shutdown
+from htm_core.operations.present import CONSIDERED, is_about_a_user
+from htm_core.rules.present import model
+from htm_core.rules.present.features import FEATURES, features
+from htm_core.rules.present.questions import asks_the_present
+
+Floats = NDArray[np.float64]
+MADE, WRITTEN, CHATS = "made of parts", "written by hand", "chats, training half"
+WEIGHTS = {MADE: 1.0, WRITTEN: 3.0, CHATS: 1.0}  # of the questions of a set that is grown on
+EACH = 8  # dialogues of each topic
+PARTS = 5
+ROUNDS = 200
+GROWTH = {
+    "objective": "lambdarank", "lambdarank_truncation_level": 3, "num_leaves": 6, "learning_rate": 0.08, "min_data_in_leaf": 20,
+    "feature_fraction": 0.4, "bagging_fraction": 0.7, "bagging_freq": 1, "lambda_l2": 5.0, "seed": 1,
+    "num_threads": 1, "verbose": -1,
+    "deterministic": True, "force_row_wise": True,
+}  # fmt: skip
+SHARES = (0.05, 0.1, 0.15, 0.2, 0.3)  # thresholds that are shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question about the present: its set, topic and kind, and for each of its hits what it is like and whether it answers."""
+
+    set: str
+    topic: str
+    kind: str
+    rows: Floats
+    right: NDArray[np.bool_]
+
+
+def main() -> None:
+    """Ask, grow, and print the measures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fit", action="store_true", help="write htm_core/rules/present/trees.json")
+    parser.add_argument("--longmemeval", type=Path, metavar="PATH")
+    parser.add_argument("--locomo", type=Path, metavar="PATH")
+    parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
+    given = parser.parse_args()
+    with home(None):
+        embedder = CachedEmbedder(given.cache) if given.cache else None
+        asked = [each for name, cases in sets(given).items() for each in ask(name, cases, embedder=embedder)]
+        shutdown()
+    report(asked, given)
+
+
+def sets(given: argparse.Namespace) -> dict[str, list[Case]]:
+    """All sets by name, those that are grown on first."""
+    found = {
+        MADE: [as_case(each) for each in made(each=EACH)],
+        WRITTEN: [as_case(each) for each in written()],
+        CHATS: list(chats.chats(half=chats.TRAINING)),
+        "chats, test half": list(chats.chats(half=chats.TEST)),
+        "paraphrases": list(retrieval_sets.paraphrases()),
+    }
+    if given.locomo:
+        found["LoCoMo"] = list(retrieval_sets.locomo(given.locomo))
+    if given.longmemeval:
+        found["LongMemEval"] = list(retrieval_sets.longmemeval(given.longmemeval))
+    return found
+
+
+def as_case(dialogue: Dialogue) -> Case:
+    """A dialogue as a case of the retrieval benchmarks; the units are the places of its messages."""
+    messages = [
+        Message(unit=str(place), content=each.content, session=str(each.session), role=each.role, at=each.at)
+        for place, each in enumerate(dialogue.said)
+    ]
+    questions = [
+        Question(
+            id=f"{dialogue.id}:{number}", text=each.text, kind=each.kind, gold={TURN: frozenset(map(str, each.gold))}
+        )
+        for number, each in enumerate(dialogue.asked)
+    ]
+    return Case(name=dialogue.id, messages=messages, questions=questions, now=dialogue.now)
+
+
+def ask(name: str, cases: Sequence[Case], *, embedder: object | None) -> Iterator[Asked]:
+    """Store each case for a user of its own, and recall its questions about the present as they are without the trees."""
+    tenant = f"present-{secrets.token_hex(4)}"
+    for case in cases:
+        held = CaseMemory(case, tenant=tenant, embedder=embedder)
+        held.fill()
+        memory = held.opened(Signals(present=0.0))
+        for question in case.questions:
+            gold = question.gold.get(TURN) or question.gold.get(DOCUMENT)
+            if not gold or not asks_the_present(question.text):
+                continue
+            hits = memory.recall(question.text, limit=CONSIDERED, hold=False).hits
+            if len(hits) > 1 and is_about_a_user(question.text, hits):
+                right = np.array([_answers(hit, gold) for hit in hits])
+                topic = case.name.rpartition("-")[0] if name == MADE else case.name
+                kind = question.kind if question.kind in {PRESENT, PAST, CONSTANT} else "any"
+                yield Asked(set=name, topic=topic, kind=kind, rows=np.array(features(question.text, hits)), right=right)
+        held.empty()
+
+
+def _answers(hit: Hit, gold: frozenset[str]) -> bool:
+    return any(str(mention.metadata["unit"]) in gold for mention in hit.mentions)
+
+
+def report(asked: Sequence[Asked], given: argparse.Namespace) -> None:
+    """Print the table, and write the trees where they are wanted."""
+    training = [each for each in asked if each.set in WEIGHTS]
+    topics = sorted({each.topic for each in training})
+    print(
+        f"{len(asked)} questions about the present; {len(training)} to grow on, of {len(topics)} topics and dialogues\n"
+    )
+    if given.fit:
+        grown = {
+            part: grow([each for each in training if topics.index(each.topic) % PARTS != part]) for part in range(PARTS)
+        }
+        whole = grow(training)
+        path = Path(model.__file__).with_name("trees.json")
+        path.write_text(json.dumps({"features": FEATURES, "trees": whole}, separators=(",", ":")) + "\n", "utf-8")
+        trees = {part: model.Trees.read(each) for part, each in grown.items()}
+        all_of_it = model.Trees.read(whole)
+    else:
+        all_of_it, trees = model.installed(), {}
+        print(
+            "With the installed trees. What they were grown on is not among the sets; --fit measures that in parts.\n"
+        )
+    print(
+        "| set | kind | questions | first hit right, without | "
+        + " | ".join(f"from {each}" for each in SHARES)
+        + " | moved |"
+    )
+    print("|---|---|--:|--:|" + "--:|" * (len(SHARES) + 1))
+    groups: dict[tuple[str, str], list[tuple[Asked, Floats]]] = {}
+    for each in asked:
+        if each.set in WEIGHTS and not trees:
+            continue
+        chosen = trees[topics.index(each.topic) % PARTS] if each.set in WEIGHTS else all_of_it
+        groups.setdefault((each.set, each.kind), []).append((each, chosen.score(each.rows)))
+    for (name, kind), some in groups.items():
+        right = [f"{np.mean([each.right[_first(scores, share)] for each, scores in some]):.3f}" for share in SHARES]
+        moved = np.mean([_first(scores, model.CONFIDENT) != 0 for _, scores in some])
+        before = np.mean([each.right[0] for each, _ in some])
+        print(f"| {name} | {kind} | {len(some)} | {before:.3f} | {' | '.join(right)} | {moved:.2f} |")
+
+
+def _first(scores: Floats, confident: float) -> int:
+    likely = np.exp(scores - scores.max())
+    likely /= likely.sum()
+    place = int(np.argmax(likely))
+    return place if likely[place] - likely[0] >= confident else 0
+
+
+def grow(asked: Sequence[Asked]) -> list[list[list[float]]]:
+    """Grow trees on these questions, as `Trees.read` takes them."""
+    try:
+        lightgbm = importlib.import_module("lightgbm")
+    except ImportError:
+        raise SystemExit("expected lightgbm, which grows the trees; pip install lightgbm") from None
+    data = lightgbm.Dataset(
+        np.vstack([each.rows for each in asked]),
+        np.concatenate([each.right.astype(int) for each in asked]),
+        group=[len(each.rows) for each in asked],
+        weight=np.concatenate([np.full(len(each.rows), WEIGHTS[each.set]) for each in asked]),
+    )
+    booster = lightgbm.train(GROWTH, data, ROUNDS)
+    trees = [_tree(each["tree_structure"]) for each in booster.dump_model()["tree_info"]]
+    rows = np.vstack([each.rows for each in asked])
+    assert np.abs(model.Trees.read(trees).score(rows) - booster.predict(rows)).max() < 0.01, (
+        "the trees say something else"
+    )
+    return trees
+
+
+def _tree(root: Mapping[str, Any]) -> list[list[float]]:
+    """A tree as its nodes, each with its feature, threshold, left and right, and last its leaves."""
+    nodes: list[list[float]] = []
+    leaves: list[float] = []
+
+    def add(each: Mapping[str, Any]) -> int:
+        if "leaf_value" in each:
+            leaves.append(round(float(each["leaf_value"]), 5))
+            return -len(leaves)
+        place = len(nodes)
+        nodes.append([each["split_feature"], float(each["threshold"]), 0, 0])
+        nodes[place][2:] = add(each["left_child"]), add(each["right_child"])
+        return place
+
+    add(root)
+    return [*nodes, leaves]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""The present answer first: where a question asks for what holds now, the hit that says so stands above what held before.
+
+A step of recall after its search, which needs nothing more from the database. docs/why/supersession.md has its measurement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..engine.engine import Engine
+from ..rules.present.questions import asks_the_present
+from ..store.search import RecallQuery
+from ..types import Hit, Recall
+
+CONSIDERED = 10  # the first hits of a search, of which one may become the first
+
+
+def may_put_present_first(engine: Engine, query: RecallQuery) -> bool:
+    """Whether a query asks for what holds now, and nothing in its options says that another time or order is meant."""
+    f = query.filters
+    return (
+        query.signal_weights.present > 0
+        and query.mode == "hybrid"
+        and engine.settings.fusion != "ranks"
+        and not (f.windows or query.moments or query.timeframe)
+        and f.as_of is None
+        and f.valid_at is None
+        and asks_the_present(query.text)
+    )
+
+
+def present_answer_first(query: RecallQuery, found: Recall) -> Recall:
+    """A recall whose first hit is what a small model takes for the present answer, where it is sure enough.
+
+    It was learned from conversations of a user with an assistant. Where no user says anything, or where the question names who
+    speaks, it has nothing to say. The hit that becomes the first gets the score of the first, and no less relevance; those that it
+    passes get the scores of the places to which they move.
+    """
+    hits = found.hits[:CONSIDERED]
+    if len(hits) < 2 or not is_about_a_user(query.text, hits):
+        return found
+    from ..rules.present.model import present_answer  # brings numpy, which nobody needs who never recalls
+
+    place = present_answer(query.text, hits, share=query.signal_weights.present)
+    return found if place == 0 else replace(found, hits=tuple(moved_to_first(found.hits, place)))
+
+
+def is_about_a_user(question: str, hits: Sequence[Hit]) -> bool:
+    """Whether hits are from a user's conversations, were compared by meaning, and the question names none of their speakers."""
+    said = [hit.mention for hit in hits if hit.mention]
+    names = {each.name.lower().split()[0] for each in said if (each.name or "").strip() and each.name}
+    return (
+        any(each.role == "user" for each in said)
+        and any(hit.match.cosine is not None for hit in hits)
+        and not any(name in question.lower() for name in names)
+    )
+
+
+def moved_to_first(hits: Sequence[Hit], place: int) -> list[Hit]:
+    """Hits with that of one place before all others."""
+    passed, moved = hits[:place], hits[place]
+    first = _scored(moved, hits[0].score, relevance=max(hits[0].relevance, moved.relevance))
+    lower = [_scored(hit, below.score, relevance=hit.relevance) for hit, below in zip(passed, hits[1:], strict=False)]
+    return [first, *lower, *hits[place + 1 :]]
+
+
+def _scored(hit: Hit, score: float, *, relevance: float) -> Hit:
+    return replace(hit, score=score, relevance=relevance, signals={**hit.signals, "present": score - hit.score})

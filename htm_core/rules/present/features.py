@@ -1,0 +1,230 @@
+"""What a hit is like among the other hits of a question about the present: how near, how new, and whether it can be an answer.
+
+All from what recall has in any case: scores, cosines, roles, times, and the words of the passages. No vector is read.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ...types import Hit
+from ..grounding.questions import SENTENCE, only_asks
+
+CHARACTERS = 2_000  # of a passage that are looked at
+REMEMBERED = 1_024  # passages of which it is kept what they are like
+
+FEATURES = (
+    "score", "score_of_best", "log_place", "first", "relevance", "relevance_of_best", "cosine", "below_best_cosine", "coverage",
+    "share_of_words", "by_user", "only_asks", "share_of_questions", "length", "both_first_person", "first_person", "recency",
+    "lateness", "place_by_time", "newest", "recency_by_user", "says_now", "says_change", "says_past", "says_plan", "of_another",
+    "subject_missing", "who_and_name", "where_and_place", "when_and_time", "count_and_number", "has_answer", "lacks_answer", "name",
+    "number", "shared_with_older", "shared_with_newer", "best_older", "best_newer", "other_value_older", "other_value_newer",
+    "recency_cosine", "recency_relevance", "recency_answer", "recency_now", "recency_other_value",
+)  # fmt: skip
+
+_WORD = re.compile(r"[^\W_]+(?:['\u2019.-][^\W_]+)*")
+_NOW = re.compile(
+    r"\b(?:now|nowadays|these days|no longer|any ?more|new|moved|switched|changed|instead|from (?:now|here) on|as of|by now|"
+    r"finally|at last|since|ended up|turned out|actually|meanwhile)\b",
+    re.I,
+)
+_CHANGE = re.compile(
+    r"\b(?:just|already|yesterday|today|"
+    r"(?:this|last) (?:week|weekend|month|morning|night|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|"
+    r"first (?:week|day|month|time)|ago|gave up|signed|started|began|got|bought|sold|quit|left|joined|replaced|swapped|"
+    r"took over)\b",
+    re.I,
+)
+_PAST = re.compile(
+    r"\b(?:used to|old|former(?:ly)?|back then|in those days|before|previous(?:ly)?|was|were|had|miss(?:ed)?|long ago)\b",
+    re.I,
+)
+_PLAN = re.compile(
+    r"\b(?:would|could|might|wants?|wanted|thinking (?:of|about)|dream(?:s|ing)?|one day|perhaps|maybe|imagine|wish|should|if|"
+    r"hop(?:e|ing)|consider(?:ing)?|plan(?:s|ning)?)\b",
+    re.I,
+)
+_OTHER = re.compile(
+    r"\b(?:my|our|the|a|an|another)\s+(?:\w+\s+)?(?:brother|sister|mother|mum|mom|father|dad|aunt|uncle|cousin|nephew|niece|neighbou?r|"
+    r"colleague|friend|boss|husband|wife|son|daughter|boy|girl|grand\w+|roommate|flatmate|in-laws?)(?:['\u2019]?s)?\b",
+    re.I,
+)
+_FIRST = re.compile(r"\b(?:i|i['\u2019](?:m|ve|d|ll)|my|me|mine|we|us|our)\b", re.I)
+_NUMBER = re.compile(
+    r"\d[\d.,:]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fifteen|twenty|thirty|forty|fifty|hundred|"
+    r"thousand|half|twice|once|every day|daily)\b",
+    re.I,
+)
+_TIME = re.compile(
+    r"\b(?:\d{1,2}(?::\d\d)?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|jan(?:uary)?|feb(?:ruary)?|march|april|may|june|july|"
+    r"aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|noon|mornings?|evenings?|midnight|"
+    r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b",
+    re.I,
+)
+_PLACE = re.compile(r"\b(?:in|at|to|from|near|on|of|behind|under|by)\s+(?:the\s+)?[A-Z]\w+|\b(?:here|there)\b")
+_NAME = re.compile(r"(?<=[\w,;:)\u201d\"] )[A-Z][\w'\u2019-]+")
+_NO_NAMES = frozenset({"I", "I'm", "I've", "I'll", "I'd", "I\u2019m", "I\u2019ve", "I\u2019ll", "I\u2019d", "OK", "TV"})
+_COMMON = frozenset(
+    """
+    a about after again all also always am an and another any are as at back be because been before being both but
+    by can can't come could day did do does doing don't done down each even ever every few first for from get go
+    going good got had has have he her here hers him his how i i'd i'll i'm i've if in into is it it's its just
+    know last let like little long look made make many me mine more most much my never new next no not now of off
+    often on once one only or other our ours out over own quite really right said same say see she should since so
+    some still such take than that that's the their them then there these they thing things think this those
+    through time to today too two under until up us use used very want was way we week well went were what when
+    where which while who whom whose why will with without work would year yes yet you your yours
+    """.split()  # noqa: SIM905 - a list of so many words is as many lines
+)
+_WHO = re.compile(r"^\W*(?:who|whose|whom)\b|\b(?:names?|called|named|with whom|for whom)\b", re.I)
+_WHERE = re.compile(
+    r"^\W*where\b|\bfrom where\b|\b(?:which|what) (?:\w+ )?(?:city|country|town|place|state|address|street)\b", re.I
+)
+_WHEN = re.compile(r"\bwhen\b|\b(?:what|which|at what) (?:time|day|date|month)\b|\bdeadline\b|\bdue\b", re.I)
+_COUNT = re.compile(
+    r"\bhow (?:many|much|often|big|long|old|far|tall)\b|\b(?:number|dose|budget|costs?|price|size|amount)\b", re.I
+)
+_SUBJECT = re.compile(r"(?<=\s)[A-Z][\w-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Like:
+    """What a passage is like by its words alone."""
+
+    words: frozenset[str]
+    length: int
+    only_asks: bool
+    share_of_questions: float
+    first_person: bool
+    says_now: bool
+    says_change: bool
+    says_past: bool
+    says_plan: bool
+    of_another: bool
+    names: frozenset[str]
+    numbers: frozenset[str]
+    times: frozenset[str]
+    places: frozenset[str]
+
+    def values(self, kind: int) -> frozenset[str]:
+        """Its values of one of the four kinds: names, places, times, numbers."""
+        return (self.names, self.places, self.times, self.numbers)[kind]
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _like(passage: str) -> _Like:
+    sentences = [each for each in SENTENCE.split(passage) if each and each.strip()]
+    words = [word.lower().replace("\u2019", "'") for word in _WORD.findall(passage)]
+    return _Like(
+        words=frozenset(words) - _COMMON,
+        length=len(words),
+        only_asks=only_asks(passage),
+        share_of_questions=sum(each.rstrip().endswith("?") for each in sentences) / max(1, len(sentences)),
+        first_person=_FIRST.search(passage) is not None,
+        says_now=_NOW.search(passage) is not None,
+        says_change=_CHANGE.search(passage) is not None,
+        says_past=_PAST.search(passage) is not None,
+        says_plan=_PLAN.search(passage) is not None,
+        of_another=_OTHER.search(passage) is not None,
+        names=frozenset(
+            name.lower().removesuffix("'s").removesuffix("\u2019s")
+            for name in _NAME.findall(passage)
+            if name not in _NO_NAMES
+        ),
+        numbers=_found(_NUMBER, passage),
+        times=_found(_TIME, passage),
+        places=_found(_PLACE, passage),
+    )
+
+
+def _found(pattern: re.Pattern[str], text: str) -> frozenset[str]:
+    return frozenset(match.lower() for match in pattern.findall(text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    words: frozenset[str]
+    kinds: tuple[bool, bool, bool, bool]  # who, where, when, how many
+    first_person: bool
+    of_another: bool
+    subjects: tuple[str, ...]
+
+
+@lru_cache(maxsize=64)
+def _asked(question: str) -> _Question:
+    words = frozenset(word.lower().replace("\u2019", "'") for word in _WORD.findall(question))
+    return _Question(
+        words=words | {word.removesuffix("'s") for word in words},
+        kinds=tuple(pattern.search(question) is not None for pattern in (_WHO, _WHERE, _WHEN, _COUNT)),  # type: ignore[arg-type]
+        first_person=_FIRST.search(question) is not None,
+        of_another=_OTHER.search(question) is not None,
+        subjects=tuple(name.lower() for name in _SUBJECT.findall(question) if name not in _NO_NAMES),
+    )
+
+
+def features(question: str, hits: Sequence[Hit]) -> list[list[float]]:
+    """What each hit is like, in the order of `FEATURES`; there is at least one hit, each with a mention."""
+    asked, likes = _asked(question), [_like(hit.passage[:CHARACTERS]) for hit in hits]
+    scores = [hit.score for hit in hits]
+    best, most_relevant = max(1e-9, *scores), max(1e-9, *(hit.relevance for hit in hits))
+    cosines = [hit.match.cosine or 0.0 for hit in hits]
+    times = [hit.mention.at.timestamp() if hit.mention else 0.0 for hit in hits]
+    by_user = [hit.mention is not None and hit.mention.role == "user" for hit in hits]
+    says = [user and not like.only_asks for user, like in zip(by_user, likes, strict=True)]
+    order = {place: rank for rank, place in enumerate(sorted(range(len(hits)), key=lambda at: times[at]))}
+    newest_first = [place for place in sorted(order, key=lambda at: -order[at]) if says[place]]
+    span = max(1.0, max(times) - min(times))
+    rows = []
+    for place, (hit, like) in enumerate(zip(hits, likes, strict=True)):
+        recency = order[place] / max(1, len(hits) - 1)
+        kinds = [there and bool(like.values(kind) - asked.words) for kind, there in enumerate(asked.kinds)]
+        can = any(kinds)
+        beside = _beside(place, asked, likes, [score / best for score in scores], says, times)
+        by_time = 1 / (1 + newest_first.index(place)) if says[place] else 0.0
+        rows.append(
+            [
+                hit.score, hit.score / best, -math.log(place + 1), float(place == 0), hit.relevance, hit.relevance / most_relevant,
+                cosines[place], cosines[place] - max(cosines), hit.match.word_coverage,
+                hit.match.matched_words / max(1, hit.match.query_words), float(by_user[place]), float(like.only_asks),
+                like.share_of_questions, math.log(like.length + 1), float(like.first_person and asked.first_person),
+                float(like.first_person), recency, (times[place] - min(times)) / span, by_time, float(by_time == 1),
+                recency * says[place], float(like.says_now), float(like.says_change), float(like.says_past), float(like.says_plan),
+                float(like.of_another and not asked.of_another),
+                float(bool(asked.subjects) and not any(name in hit.passage.lower() for name in asked.subjects)),
+                *map(float, kinds), float(can), float(any(asked.kinds) and not can), float(bool(like.names - asked.words)),
+                float(bool(like.numbers)), *beside, recency * cosines[place], recency * hit.relevance, recency * can,
+                recency * like.says_now, recency * beside[4],
+            ]
+        )  # fmt: skip
+    return rows
+
+
+def _beside(
+    place: int,
+    asked: _Question,
+    likes: Sequence[_Like],
+    shares: Sequence[float],
+    says: Sequence[bool],
+    times: Sequence[float],
+) -> list[float]:
+    """How a hit stands to older and newer statements: words in common, the best of them, and another value of the asked kind.
+
+    Each statement counts by its share of the best score.
+    """
+    shared, others, value, own = [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], likes[place]
+    for at, like in enumerate(likes):
+        if at == place or not says[at]:
+            continue
+        newer = int(times[at] >= times[place])
+        common = (own.words & like.words) - asked.words
+        others[newer] = max(others[newer], shares[at])
+        shared[newer] = max(shared[newer], shares[at] * min(1.0, len(common) / 2))
+        for kind, there in enumerate(asked.kinds):
+            one, other = own.values(kind) - asked.words, like.values(kind) - asked.words
+            if there and one and other and not one & other:
+                value[newer] = max(value[newer], shares[at])
+    return [*shared, *others, *value]

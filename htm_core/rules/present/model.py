@@ -1,0 +1,88 @@
+"""Which of several hits answers a question about the present: regression trees over what each is like among the others.
+
+`python -m benchmarks.present --fit` grows the trees (LambdaMART: Burges, 2010) and writes `trees.json`; docs/why/supersession.md
+has what they are worth. What the trees say of a hit counts by the softmax over all of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...types import Hit
+from .features import FEATURES, features
+
+# A hit is put first if its share of the softmax is so much larger than that of the first one.
+CONFIDENT = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """Trees side by side: for each of its nodes the feature, the threshold, and where it goes on, below 0 to a leaf.
+
+    A row of features goes to the left where it is at most the threshold. Node n leads to leaf -n - 1.
+    """
+
+    features: npt.NDArray[np.int64]  # trees x nodes, as the next three
+    thresholds: npt.NDArray[np.float64]
+    left: npt.NDArray[np.int64]
+    right: npt.NDArray[np.int64]
+    leaves: npt.NDArray[np.float64]  # trees x leaves
+
+    @classmethod
+    def read(cls, given: Sequence[Sequence[Sequence[float]]]) -> Trees:
+        """From lists, one for each tree: its nodes as feature, threshold, left, right, and last its leaves."""
+        nodes = max(1, *(len(tree) - 1 for tree in given))
+        leaves = max(len(tree[-1]) for tree in given)
+        table = np.zeros((len(given), nodes, 4))
+        table[:, :, 2:] = -1
+        values = np.zeros((len(given), leaves))
+        for place, tree in enumerate(given):
+            table[place, : len(tree) - 1] = np.reshape(tree[:-1], (-1, 4))
+            values[place, : len(tree[-1])] = tree[-1]
+        whole = table[:, :, (0, 2, 3)].astype(np.int64)
+        return cls(whole[:, :, 0], table[:, :, 1], whole[:, :, 1], whole[:, :, 2], values)
+
+    def score(self, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """The sum over all trees, for each row."""
+        trees = np.arange(len(self.features))
+        at = np.zeros((len(rows), len(trees)), np.int64)
+        for _ in range(self.features.shape[1]):
+            inside = np.maximum(at, 0)
+            goes_left = np.take_along_axis(rows, self.features[trees, inside], axis=1) <= self.thresholds[trees, inside]
+            at = np.where(at < 0, at, np.where(goes_left, self.left[trees, inside], self.right[trees, inside]))
+            if (at < 0).all():
+                break
+        total: npt.NDArray[np.float64] = self.leaves[trees, -at - 1].sum(axis=1)
+        return total
+
+
+@cache
+def installed() -> Trees:
+    """The trees of this version."""
+    found: dict[str, Any] = json.loads(files(__package__).joinpath("trees.json").read_text("utf-8"))
+    if tuple(found["features"]) != FEATURES:
+        raise ValueError("expected trees.json for the features of this version; run python -m benchmarks.present --fit")
+    return Trees.read(found["trees"])
+
+
+def present_answer(question: str, hits: Sequence[Hit], *, share: float = 1.0) -> int:
+    """The place of the hit that answers a question about the present; 0, the first, where no other one is clearly likelier.
+
+    Args:
+        question: The question.
+        hits: The hits, best first, at least one.
+        share: How much the trees count, from 0 to 1: with less than 1 they have to be surer.
+    """
+    scores = installed().score(np.array(features(question, hits)))
+    likely = np.exp(scores - scores.max())
+    likely /= likely.sum()
+    place = int(np.argmax(likely))
+    return place if share * float(likely[place] - likely[0]) >= CONFIDENT else 0

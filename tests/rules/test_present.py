@@ -1,0 +1,182 @@
+"""Questions about the present: which they are, what a hit is like for them, and which hit the trees put first."""
+
+from __future__ import annotations
+
+import math
+import random
+from datetime import UTC, datetime, timedelta
+from typing import cast
+
+import numpy as np
+import pytest
+
+from htm_core.rules.present.features import FEATURES, features
+from htm_core.rules.present.model import CONFIDENT, Trees, installed, present_answer
+from htm_core.rules.present.questions import asks_the_present
+from htm_core.types import Hit, Match, Mention, Node
+
+BEGIN = datetime(2026, 1, 5, 9, tzinfo=UTC)
+
+
+def hit(text: str, *, day: int, score: float, cosine: float, role: str = "user") -> Hit:
+    at = BEGIN + timedelta(days=day)
+    mention = Mention(
+        id=f"m{day}", node_id=f"n{day}", robot="r", session=f"s{day}", role=role, name=None, seq=1, at=at, content=text
+    )
+    node = Node(id=f"n{day}", content=text, created_at=at, accessed_at=at)
+    return Hit(
+        node=node,
+        score=score,
+        relevance=score / 2,
+        vector_rank=1,
+        text_rank=None,
+        passage=text,
+        match=Match(cosine=cosine, word_coverage=0.1, matched_words=1, query_words=2, passage_length=8),
+        mentions=(mention,),
+    )
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where does she live?",
+        "What is my phone number?",
+        "Who's my manager these days?",
+        "Hey, which car do I have?",
+        "Tell me where I work now.",
+        "Does Nils still eat meat?",
+        "How many books have I read by now?",
+        "My current address, please",
+        "When is the release of version 4?",
+        "Who lives in my flat?",
+    ],
+)
+def test_a_question_for_a_state_asks_for_the_present(question: str) -> None:
+    assert asks_the_present(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where did she live before?",
+        "What was my first dog called?",
+        "Who is my former boss?",
+        "Where have I been to?",
+        "What would you suggest for dinner?",
+        "How do I get a scratch out of the paint?",
+        "Where was I last summer?",
+        "What colour will the kitchen be?",
+        "the harbour crane",
+    ],
+)
+def test_a_question_about_the_past_the_future_or_what_to_do_does_not(question: str) -> None:
+    assert not asks_the_present(question)
+
+
+def test_each_hit_has_one_finite_number_for_each_feature_whatever_its_text_is() -> None:
+    texts = [
+        "",
+        "?",
+        "\u2019 \u2019",
+        "A" * 5_000,
+        "Yes! No? 12:30, in Rome.",
+        "\U0001f600",
+        "I moved to Ghent on 3 May, Ann's flat.",
+    ]
+    hits = [hit(text, day=day, score=0.0, cosine=0.0) for day, text in enumerate(texts)]
+    for question in ("Where do I live?", "", "Who is Ann's boss now?"):
+        rows = features(question, hits)
+        assert [len(row) for row in rows] == [len(FEATURES)] * len(texts)
+        assert all(math.isfinite(value) for row in rows for value in row)
+    assert len(set(FEATURES)) == len(FEATURES)
+
+
+def test_what_a_hit_is_like_tells_its_age_its_speaker_and_whether_it_can_be_an_answer() -> None:
+    hits = [
+        hit("I live in Leeds, near the canal.", day=0, score=0.6, cosine=0.6),
+        hit("Is it nice to live there?", day=3, score=0.5, cosine=0.5),
+        hit("Our new flat is in Bristol.", day=9, score=0.3, cosine=0.3),
+        hit("Bristol, how lovely.", day=10, score=0.2, cosine=0.2, role="assistant"),
+    ]
+    old, question, new, echo = (dict(zip(FEATURES, row, strict=True)) for row in features("Where do I live?", hits))
+    assert old["recency"] < question["recency"] < new["recency"] < echo["recency"] == 1
+    assert new["newest"] == 1, "a question and what the assistant says are no statements of the user"
+    assert (old["newest"], question["newest"], echo["newest"]) == (0, 0, 0)
+    assert new["where_and_place"] == old["where_and_place"] == 1
+    assert question["only_asks"] == 1
+    assert new["other_value_older"] == pytest.approx(1), "another place than that of the best older statement"
+    assert old["other_value_older"] == 0
+    assert new["says_now"] == 1
+    assert echo["by_user"] == 0
+
+
+def test_trees_side_by_side_say_what_each_says_when_it_is_walked_alone() -> None:
+    chance = random.Random(3)
+
+    def grown(depth: int, nodes: list[list[float]], leaves: list[float]) -> int:
+        if not depth or (nodes and chance.random() < 0.3):
+            leaves.append(chance.uniform(-1, 1))
+            return -len(leaves)
+        place = len(nodes)
+        nodes.append([float(chance.randrange(5)), chance.random(), 0, 0])
+        nodes[place][2:] = grown(depth - 1, nodes, leaves), grown(depth - 1, nodes, leaves)
+        return place
+
+    def walked(tree: list[list[float]], row: list[float]) -> float:
+        at = 0
+        while at >= 0 and len(tree) > 1:
+            feature, threshold, left, right = tree[at]
+            at = int(left if row[int(feature)] <= threshold else right)
+        return tree[-1][-at - 1] if len(tree) > 1 else tree[-1][0]
+
+    trees = [[[0.25]]]  # a tree without a node is one leaf
+    for depth in (1, 2, 3, 4, 5, 5):
+        nodes, leaves = list[list[float]](), list[float]()
+        grown(depth, nodes, leaves)
+        trees.append([*nodes, leaves])
+    rows = [[chance.random() for _ in range(5)] for _ in range(40)]
+    wanted = [sum(walked(tree, row) for tree in trees) for row in rows]
+    assert Trees.read(trees).score(np.array(rows)).tolist() == pytest.approx(wanted)
+
+
+def test_the_installed_trees_are_those_of_the_features() -> None:
+    trees = installed()
+    assert trees.features.max() < len(FEATURES)
+    assert np.isfinite(trees.score(np.zeros((2, len(FEATURES))))).all()
+
+
+def moved() -> list[Hit]:
+    """A fact, small talk about it, and the change in passing."""
+    return [
+        hit("I live in Leeds, not far from the canal.", day=0, score=0.55, cosine=0.55),
+        hit("Is it better to live in a city or in the country?", day=20, score=0.4, cosine=0.4),
+        hit("The removal men have gone, and Bristol greets us with rain.", day=60, score=0.25, cosine=0.25),
+        hit("That sounds about right.", day=61, score=0.1, cosine=0.02, role="assistant"),
+    ]
+
+
+def test_a_change_said_in_passing_comes_before_the_fact_that_is_nearer_to_the_question() -> None:
+    assert present_answer("Where do I live?", moved()) == 2
+
+
+def test_with_less_weight_the_trees_have_to_be_surer() -> None:
+    share = CONFIDENT / 1.1  # not even the surest could move anything
+    assert present_answer("Where do I live?", moved(), share=share) == 0
+
+
+def test_what_never_changed_stays_first_whatever_else_was_said_later() -> None:
+    hits = [
+        hit("My phone number is 0171 555 0142.", day=0, score=0.7, cosine=0.7),
+        hit("Is it safe to give one's phone number to a shop?", day=30, score=0.5, cosine=0.5),
+        hit("I hate talking on the phone.", day=60, score=0.3, cosine=0.3),
+    ]
+    assert present_answer("What is my phone number?", hits) == 0
+    assert present_answer("What is my phone number?", hits[:1]) == 0
+
+
+def test_trees_of_other_features_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from htm_core.rules.present import model
+
+    monkeypatch.setattr(model, "FEATURES", cast("tuple[str, ...]", ("other",)))
+    with pytest.raises(ValueError, match="--fit"):
+        installed.__wrapped__()

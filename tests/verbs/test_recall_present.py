@@ -1,0 +1,127 @@
+"""What holds now first: where it is asked for, what moves, and when nothing does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from htm_core import Draft, Hit, Memory, Signals
+from htm_core.rules.present import model
+from tests.conftest import SETTINGS, Make
+
+BEGIN = datetime(2026, 1, 5, 9, tzinfo=UTC)
+SAID = (
+    "I drive a car, a blue Honda Civic.",
+    "Does a car that I drive need winter tyres?",
+    "I sold it, the new car is a Tesla.",
+)
+QUESTION = "Which car do I drive?"
+
+
+def newest(question: str, hits: Sequence[Hit], *, share: float = 1.0) -> int:
+    """In the place of the trees: the newest hit, whatever it says."""
+    return max(range(len(hits)), key=lambda place: hits[place].mentions[0].at)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many hits the trees, for which the newest stands in, were asked about each time."""
+    found: list[int] = []
+
+    def counted(question: str, hits: Sequence[Hit], *, share: float = 1.0) -> int:
+        found.append(len(hits))
+        return newest(question, hits, share=share)
+
+    monkeypatch.setattr(model, "present_answer", counted)
+    return found
+
+
+def talk(memory: Memory, *, role: str | None = "user", name: str | None = None) -> None:
+    memory.remember_many([
+        Draft(content=text, session=f"s{n}", role=role, name=name, at=BEGIN + timedelta(days=20 * n)) for n, text in enumerate(SAID)
+    ])  # fmt: skip
+    memory.flush()
+
+
+def test_the_present_answer_takes_the_first_place_with_its_score_and_the_others_move_down(
+    make: Make, asked: list[int]
+) -> None:
+    with make() as memory:
+        talk(memory)
+        plain = memory.recall(QUESTION, hold=False, signals={"present": 0}, explain=True)
+        assert asked == []
+        hits = memory.recall(QUESTION, hold=False, explain=True)
+    assert asked == [len(SAID)]
+    assert hits[0].content == SAID[2] != plain[0].content
+    others = [hit.content for hit in plain if hit.content != SAID[2]]
+    assert [hit.content for hit in hits[1:]] == others, "the others keep their order"
+    assert [hit.score for hit in hits] == [hit.score for hit in plain], "places keep what they are worth"
+    assert hits[0].relevance == max(hit.relevance for hit in plain)
+    for hit in hits:
+        assert sum(hit.signals.values()) == pytest.approx(hit.score)
+    assert hits[0].signals["present"] > 0 >= hits[1].signals["present"]
+
+
+def test_one_wanted_hit_is_the_present_answer_though_the_search_has_another_one_first(
+    make: Make, asked: list[int]
+) -> None:
+    with make() as memory:
+        talk(memory)
+        assert [hit.content for hit in memory.recall(QUESTION, limit=1, hold=False)] == [SAID[2]]
+        first = memory.recall(QUESTION, limit=1, hold=False, signals={"present": 0})
+    assert asked == [len(SAID)]
+    assert first[0].content != SAID[2]
+
+
+@pytest.mark.parametrize(
+    ("question", "options"),
+    [
+        ("Which car did I drive before?", {}),
+        ("cars to drive", {}),
+        (QUESTION, {"as_of": BEGIN + timedelta(days=90)}),
+        (QUESTION, {"valid_at": BEGIN + timedelta(days=90)}),
+        (QUESTION, {"timeframe": "2026"}),
+        (QUESTION, {"mode": "text"}),
+        (QUESTION, {"mode": "vector"}),
+        (QUESTION, {"signals": {"present": 0}}),
+    ],
+)
+def test_nothing_moves_where_the_question_or_an_option_means_another_time_or_order(
+    make: Make, asked: list[int], question: str, options: dict[str, Any]
+) -> None:
+    with make() as memory:
+        talk(memory)
+        assert len(memory.recall(question, hold=False, **options)) >= 2
+    assert asked == []
+
+
+def test_a_reranker_decides_alone_who_is_first(make: Make, asked: list[int]) -> None:
+    class Keeps:
+        def rerank(self, query: str, documents: Sequence[str]) -> list[float]:
+            return [float(-place) for place in range(len(documents))]
+
+    with make(reranker=Keeps()) as memory:
+        talk(memory)
+        assert len(memory.recall(QUESTION, hold=False)) >= 2
+    assert asked == []
+
+
+@pytest.mark.parametrize(("role", "name"), [("assistant", None), (None, None), ("user", "Ann Lee")])
+def test_it_says_nothing_of_talk_without_a_user_and_of_the_speakers_that_a_question_names(
+    make: Make, asked: list[int], role: str | None, name: str | None
+) -> None:
+    with make() as memory:
+        talk(memory, role=role, name=name)
+        memory.recall("Which car does Ann drive?", hold=False)
+    assert asked == []
+
+
+def test_a_process_may_switch_it_off(make: Make, asked: list[int]) -> None:
+    settings = SETTINGS.model_copy(update={"signals": Signals(present=0)})
+    with make(settings=settings) as memory:
+        talk(memory)
+        memory.recall(QUESTION, hold=False)
+    assert asked == []
