@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -99,6 +100,14 @@ def mem0(memory: Memory, said: Mapping[str, Any]) -> list[float]:
     )
 
 
+def mempalace(memory: Memory, said: Mapping[str, Any]) -> list[float]:
+    """The drawers of MemPalace, each of which has a text of its own."""
+    return share(
+        said["found"],
+        lambda query: [hit.content for hit in memory.recall(query, limit=LIMIT, mode="vector", hold=False)],
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Peer:
     """A package: the name that its databases are recorded under, the modules of an installation, and how each kind is searched."""
@@ -121,6 +130,7 @@ PEERS = (
     ),
     Peer("langgraph", ("langgraph.store.postgres",), {"langgraph-store": langgraph}),
     Peer("mem0", ("mem0",), {"mem0": mem0}),
+    Peer("mempalace", ("mempalace",), {"mempalace": mempalace}),
 )
 
 
@@ -139,9 +149,14 @@ def filled(peer: Peer, dsn: str, *, installed: bool) -> dict[str, Any] | None:
     if not all(map(is_installed, peer.modules)):
         return None
     if peer.name == "mem0":
+        os.environ["MEM0_TELEMETRY"] = "False"  # it would ask its makers' server
         from tests.importers import mem0_peer
 
         return mem0_peer.fill(dsn)
+    if peer.name == "mempalace":
+        from tests.importers import mempalace_peer
+
+        return mempalace_peer.fill(dsn)
     said: dict[str, Any] = getattr(peers, peer.name)(dsn)
     return said
 

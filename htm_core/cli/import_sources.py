@@ -15,6 +15,8 @@ from ..errors import InvalidInput
 from ..operations.folders import Folder, Parts
 from ..rules.transcripts import mem0
 from ..rules.transcripts.looks_like import UNDERSTOOD, refusal
+from ..rules.transcripts.mempalace import FORMAT as MEMPALACE
+from ..rules.transcripts.mempalace import place_of
 from ..rules.transcripts.read import (
     LINE_READERS,
     LIST_SHAPES,
@@ -27,10 +29,9 @@ from ..rules.transcripts.read import (
 )
 from ..rules.transcripts.turns import NOT_UNDERSTOOD, Omissions, Skip, not_understood
 from ..types import Draft
-from . import mempalace
 from .archives import CONVERSATIONS, Archive, is_archive
 from .import_tables import NO_TABLE_OPTIONS, OnSkip, Opened, Part, TableOptions, csv_part, table_part
-from .mempalace import database_of, drawers_part, identity_of, place_of
+from .mempalace import database_of, drawers_part, identity_of
 
 LONG_FILE = 64 << 20  # bytes, beyond which a file is read part by part instead of at once
 TITLES = 5  # that are kept of a source for its report
@@ -64,7 +65,7 @@ def source_of(path: Path, *, format: str, table: TableOptions = NO_TABLE_OPTIONS
     """
     name = "stdin" if str(path) == "-" else path.name or str(path.resolve())
     try:
-        if path.is_dir() and (database := database_of(path)) and format in ("auto", mempalace.FORMAT):
+        if path.is_dir() and (database := database_of(path)) and format in ("auto", MEMPALACE):
             found = source(name, [drawers_part(database, name=name, zone=table.zone)])
             return replace(found, place_of=place_of, identity=identity_of(path))
         if path.is_dir():

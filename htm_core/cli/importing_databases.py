@@ -76,7 +76,7 @@ def _import(
     works = wait and not choice.dry_run
     with open_foreign(address) as database:  # what is wrong with it is said before weights are downloaded
         parts = [part for _, part in recognised(database, tables=choice.tables, kinds=choice.kinds)]
-    speaks = any(part.destination in ("log", "memories") for part in parts)  # and is embedded then
+    speaks = any(part.destination in ("log", "memories", "palace") for part in parts)  # and is embedded then
     if works and speaks:
         ensure_weights(own)
     with own.memory(works=works) as memory:
@@ -104,7 +104,12 @@ def _import(
         rows = [("kind", each.kind), ("into", each.into), ("rows", f"{each.rows:,}: {counts}")]
         rows += [("vectors of", each.model)] if each.model else []
         rows += [("skipped", f"{count:,} times: {reason}") for reason, count in each.reasons.items()]
-        rows += [("such as", f"{example.where}: {example.reason}") for example in each.examples[:1]]
+        rows += [
+            ("left out" if at == 0 else "", f"{example.where}: {example.reason}")
+            for at, example in enumerate(each.examples)
+        ]
+        if (more := each.skipped - len(each.examples)) > 0:
+            rows.append(("", f"and {more:,} more"))
         console.print(printable(each.table), style="bold")
         console.print(key_value_table(rows))
     if done.others:

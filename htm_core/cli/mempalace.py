@@ -6,28 +6,24 @@ new.
 
 from __future__ import annotations
 
-import re
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from ..errors import InvalidInput
-from ..rules.places import MAX_NAME_LENGTH, check_place_name
+from ..rules.transcripts.mempalace import FORMAT, drawer_turn
 from ..rules.transcripts.turns import Skip, Turn, drafts, not_understood
 from ..types import Draft
 from .import_tables import OnSkip, Part
 
-FORMAT = "mempalace"
 DATABASE = "chroma.sqlite3"
 IDENTITY = "identity.txt"
 TEXT = "chroma:document"
 _QUERY = Path(__file__).with_suffix(".sql").read_text("utf-8")
-_NOT_IN_NAMES = re.compile(r"[^\w .+@()&'-]+")
 
 
 def database_of(path: Path) -> Path | None:
@@ -51,20 +47,6 @@ def drawers_part(database: Path, *, name: str, zone: tzinfo | None) -> Part:
     return lambda skip: (FORMAT, _drafts(database, name=name, zone=zone, skip=skip))
 
 
-def place_of(draft: Draft) -> tuple[str, str]:
-    """The room and the drawer of a text of such a palace: its wing and its room, as names that may be those of files."""
-    about = draft.metadata or {}
-    return _name(about.get("wing"), what="room"), _name(about.get("room"), what="drawer")
-
-
-def _name(given: object, *, what: str) -> str:
-    name = _NOT_IN_NAMES.sub("_", str(given or ""))[:MAX_NAME_LENGTH].strip(" .+@(&'-_")
-    try:
-        return check_place_name(name, what=what)
-    except InvalidInput:
-        return "general"
-
-
 def _drafts(database: Path, *, name: str, zone: tzinfo | None, skip: OnSkip) -> Iterator[Draft]:
     try:
         with closing(sqlite3.connect(f"file:{quote(str(database.resolve()))}?mode=ro", uri=True)) as connection:
@@ -81,31 +63,7 @@ def _turns(connection: sqlite3.Connection, name: str, zone: tzinfo | None) -> It
     for (_, id), fields in groupby(rows, key=lambda row: (row[0], str(row[1]))):
         where = f"{name}, drawer {id}"
         try:
-            yield _turn(id, {field: value for _, _, field, value in fields}, zone, where=where)
+            known = {field: value for _, _, field, value in fields}
+            yield drawer_turn(id, known.pop(TEXT, None), known, zone, where=where)
         except InvalidInput as error:
             yield not_understood(error, where=where)
-
-
-def _turn(id: str, fields: Mapping[str, Any], zone: tzinfo | None, *, where: str) -> Turn:
-    text = fields.get(TEXT)
-    about = {field: value for field, value in fields.items() if field != TEXT and value not in (None, "")}
-    return Turn(
-        where=where,
-        session=FORMAT,
-        content=text if isinstance(text, str) else "",
-        at=_time(about.pop("filed_at", None), zone, where=where),
-        id=id,
-        metadata=about,
-    )
-
-
-def _time(value: object, zone: tzinfo | None, *, where: str) -> datetime | None:
-    if value is None:
-        return None
-    try:
-        at = datetime.fromisoformat(str(value))
-    except ValueError:
-        raise InvalidInput(f"{where}: expected filed_at in ISO 8601, got {value!r:.60}") from None
-    if at.utcoffset() is not None:
-        return at
-    return at.replace(tzinfo=zone) if zone else at.astimezone()

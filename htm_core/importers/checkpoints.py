@@ -13,6 +13,7 @@ from ..errors import ModelError
 # The extension types of langgraph.checkpoint.serde.jsonplus: an object by its module, its name and what it is made of.
 _WITH_PARTS = range(6)
 _ARRAY, _DELTA = 6, 7
+DELTAS = "its messages are kept as deltas (DeltaChannel), which are not read: docs/migrate/langgraph.md has lines that move them"
 # What a value of the standard library is made of, by its class; any other object is given as its parts.
 _STANDARD: dict[tuple[str, str], Any] = {
     ("datetime", "datetime"): datetime.fromisoformat,
@@ -30,7 +31,7 @@ class Delta(list[Any]):
 def messages_of(type: str | None, blob: bytes | None) -> list[dict[str, Any]]:
     """The messages of a channel's value, as `message_to_dict` writes them; raises `ValueError` for what cannot be read."""
     if type is None:
-        raise ValueError("its messages are kept as deltas (DeltaChannel), which are not read")
+        raise ValueError(DELTAS)
     if type in ("empty", "null") or blob is None:
         return []
     if type == "msgpack":
@@ -38,9 +39,11 @@ def messages_of(type: str | None, blob: bytes | None) -> list[dict[str, Any]]:
     elif type == "json":
         found = json.loads(blob, object_hook=_constructed)
     else:
-        raise ValueError(f"its messages are written as {type!r}, which is encrypted or unknown")
+        raise ValueError(
+            f"its messages are written as {type!r}, encrypted or unknown: docs/migrate/langgraph.md has lines that move them"
+        )
     if isinstance(found, Delta):
-        raise ValueError("its messages are kept as deltas (DeltaChannel), which are not read")
+        raise ValueError(DELTAS)
     if not isinstance(found, list):
         raise ValueError("its channel 'messages' is not a list")
     return [{"type": each.get("type"), "data": each} if isinstance(each, dict) else {} for each in found]

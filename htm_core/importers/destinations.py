@@ -9,11 +9,14 @@ from typing import Protocol, TypeVar
 from uuid import UUID
 
 from ..collections.collection import Collection
+from ..engine.engine import Engine
 from ..errors import InvalidInput
 from ..integration.scope import memory_for
 from ..memory import Memory
+from ..palace import Palace
 from ..rules.identity import document_id, is_anonymous, node_id
 from ..rules.redaction.values import redact_draft, redact_item
+from ..rules.transcripts.mempalace import place_of
 from ..store import collections as store
 from ..store import mentions
 from ..store.owner_claims import claim_of
@@ -115,7 +118,7 @@ class LogWriter:
         known = _known(own, [(session, draft.id or "") for draft in drafts])
         new = [draft for draft in drafts if (session, draft.id or "") not in known]
         log = own.log()
-        left_out = [] if dry_run else _in_halves(log.append, new, name=lambda draft: draft.id)
+        left_out = [] if dry_run else _in_halves(log.append, new, name=_id)
         outcome.imported += len(new) - len(left_out)
         outcome.known += len(drafts) - len(new)
         outcome.left_out += left_out
@@ -156,18 +159,61 @@ class MemoryWriter:
         drafts = [replace(draft, session=draft.session or own.session) for draft in drafts]
         known = _known(own, [_said(draft) for draft in drafts])
         new = [draft for draft in drafts if _said(draft) not in known]
-        changed = [
-            draft
-            for draft in drafts
-            if (node := known.get(_said(draft))) is not None
-            and node_id(engine.owner, redact_draft(draft, engine.redactor).content) != node
-        ]
-        left_out = [] if dry_run else _in_halves(own.remember_many, [*new, *changed], name=lambda draft: draft.id)
+        changed = [draft for draft in drafts if _differs(draft, known.get(_said(draft)), engine)]
+        left_out = [] if dry_run else _in_halves(own.remember_many, [*new, *changed], name=_id)
         refused = {each.where for each in left_out}
         outcome.imported += sum(draft.id not in refused for draft in new)
         outcome.changed += sum(draft.id not in refused for draft in changed)
         outcome.known += len(drafts) - len(new) - len(changed)
         outcome.left_out += left_out
+
+
+class PalaceWriter:
+    """Files texts in the rooms and drawers of a palace; one that is filed already keeps its place when its text changes."""
+
+    def __init__(self, memory: Memory, model: VectorModel) -> None:
+        self._memory, self._palace = memory, Palace(memory)
+        self._keeps = model.embedder is not None and model.name == memory._engine.embedder.name
+
+    def write(self, rows: Sequence[ForeignRow], *, dry_run: bool) -> BatchOutcome:
+        """File those with new ids, and remember those with another text."""
+        engine = self._memory._engine
+        drafts = [
+            row.draft if self._keeps else replace(row.draft, vector=None)
+            for row in rows
+            if isinstance(row, ForeignMemory)
+        ]
+        known = _known(self._memory, [_said(draft) for draft in drafts])
+        new = [draft for draft in drafts if _said(draft) not in known]
+        changed = [draft for draft in drafts if _differs(draft, known.get(_said(draft)), engine)]
+        left_out = [] if dry_run else [*self._file(new), *_in_halves(self._memory.remember_many, changed, name=_id)]
+        refused = {each.where for each in left_out}
+        return BatchOutcome(
+            imported=sum(draft.id not in refused for draft in new),
+            changed=sum(draft.id not in refused for draft in changed),
+            known=len(drafts) - len(new) - len(changed),
+            left_out=left_out,
+        )
+
+    def _file(self, drafts: Sequence[Draft]) -> list[NotUnderstood]:
+        left_out = []
+        for (room, drawer), some in groupby(sorted(drafts, key=place_of), key=place_of):
+
+            def file(texts: Sequence[Draft], room: str = room, drawer: str = drawer) -> object:
+                """File texts in this drawer."""
+                return self._palace.file_many(texts, room=room, drawer=drawer)
+
+            left_out += _in_halves(file, list(some), name=_id)
+        return left_out
+
+
+def _differs(draft: Draft, node: UUID | None, engine: Engine) -> bool:
+    """Whether a text that is known, by its node, is another one now."""
+    return node is not None and node_id(engine.owner, redact_draft(draft, engine.redactor).content) != node
+
+
+def _id(draft: Draft) -> str | None:
+    return draft.id
 
 
 def _known(memory: Memory, ids: Sequence[tuple[str, str]]) -> dict[tuple[str, str], UUID | None]:

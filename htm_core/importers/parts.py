@@ -10,8 +10,8 @@ from typing import Any, Literal, Protocol, TypeAlias
 from ..store.foreign.database import ForeignDatabase, ForeignTable
 from ..types import CollectionItem, Draft
 
-# Where rows go: to a collection of documents, to the items of HTMStore, to the logs of sessions, or to memories.
-Destination: TypeAlias = Literal["collection", "store", "log", "memories"]
+# Where rows go: to a collection of documents, to the items of HTMStore, to the logs of sessions, to memories, or into a palace.
+Destination: TypeAlias = Literal["collection", "store", "log", "memories", "palace"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

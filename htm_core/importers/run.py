@@ -15,22 +15,23 @@ from ..errors import InvalidInput, NotFound, StorageError
 from ..memory import Memory
 from ..store.foreign.database import BATCH, ForeignDatabase, ForeignTable, open_foreign
 from ..types import EmbedderLike
-from .destinations import DocumentWriter, LogWriter, MemoryWriter, RowWriter
+from .destinations import DocumentWriter, LogWriter, MemoryWriter, PalaceWriter, RowWriter
 from .langchain_postgres import ChatMessageHistories, PGVectorCollections, PGVectorStoreTables
 from .langgraph import PostgresSavers, PostgresStores
 from .llama_index import PGVectorStoreNodes, PostgresChatStores
 from .mem0 import Mem0Collections
+from .mempalace import MemPalaceDrawers
 from .parts import ForeignDocument, ForeignMemory, ForeignPart, ForeignRow, Importer, NotUnderstood
 from .ruby_htm import RubyHTM
 from .vectors import SAMPLE, VectorModel, model_of, own_model
 
 IMPORTERS: Sequence[Importer] = (
     PGVectorStoreTables(), PGVectorCollections(), ChatMessageHistories(), PGVectorStoreNodes(), PostgresChatStores(),
-    PostgresStores(), PostgresSavers(), Mem0Collections(), RubyHTM(),
+    PostgresStores(), PostgresSavers(), Mem0Collections(), MemPalaceDrawers(), RubyHTM(),
 )  # fmt: skip
 KINDS = tuple(each.kind for each in IMPORTERS)
 # So many rows that were left out are shown with their reason; all are counted.
-EXAMPLES = 5
+EXAMPLES = 20
 SHOWN_TABLES = 30
 # Among so many rows with vectors, texts are looked for that can be embedded again.
 LOOKED_AT = 20
@@ -238,7 +239,7 @@ def _model(
         return VectorModel(None)
     sample = [(row.embedded, row.vector) for row in rows if row.embedded and row.embedded.strip() and row.vector]
     own, dimension = memory._engine.embedder, len(rows[0].vector or ())
-    if part.destination == "memories":
+    if part.destination in ("memories", "palace"):
         return own_model(sample[:SAMPLE], own=own, dimension=dimension)
     return model_of(sample[:SAMPLE], given=given, own=own, table=str(part.table), dimension=dimension)
 
@@ -279,12 +280,19 @@ def _writer(memory: Memory, part: ForeignPart, model: VectorModel) -> RowWriter:
         return LogWriter(memory)
     if part.destination == "memories":
         return MemoryWriter(memory, model)
+    if part.destination == "palace":
+        return PalaceWriter(memory, model)
     return DocumentWriter(memory, part.into, model)
 
 
 def _place(part: ForeignPart) -> str:
     """Where a part goes, in words."""
-    words = {"store": "the items of HTMStore", "log": "the logs of its sessions", "memories": "memories"}
+    words = {
+        "store": "the items of HTMStore",
+        "log": "the logs of its sessions",
+        "memories": "memories",
+        "palace": "rooms of the palace",
+    }
     return words.get(part.destination, f"collection {part.into}")
 
 

@@ -33,7 +33,10 @@ PACKAGES = {
     "llama_index": "llama-index-vector-stores-postgres",
     "langgraph": "langgraph-checkpoint-postgres",
     "mem0": "mem0ai",
+    "mempalace": "mempalace",
 }
+# Those with an environment of their own, and the variable that names its Python.
+APART = {"mem0": "MEM0_PYTHON", "mempalace": "MEMPALACE_PYTHON"}
 
 
 def main(names: list[str]) -> None:
@@ -57,17 +60,17 @@ def main(names: list[str]) -> None:
 
 def filled(name: str, dsn: str) -> tuple[dict[str, Any], str]:
     """What a package says of the database that it has filled, and the package's version."""
-    if name != "mem0":
+    if name not in APART:
         return getattr(peers, name)(dsn), version(PACKAGES[name])
-    python = os.environ["MEM0_PYTHON"]  # of an environment of its own
+    python = os.environ[APART[name]]
 
     def answer(*words: str) -> str:
         """What it prints."""
         quiet = os.environ | {"MEM0_TELEMETRY": "False"}
         return subprocess.run([python, *words], env=quiet, check=True, capture_output=True, text=True).stdout
 
-    release = answer("-c", "from importlib.metadata import version; print(version('mem0ai'))").strip()
-    return json.loads(answer("-m", "tests.importers.mem0_peer", dsn).splitlines()[-1]), release
+    release = answer("-c", f"from importlib.metadata import version; print(version({PACKAGES[name]!r}))").strip()
+    return json.loads(answer("-m", f"tests.importers.{name}_peer", dsn).splitlines()[-1]), release
 
 
 def dump(dsn: str) -> str:
