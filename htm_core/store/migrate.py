@@ -386,7 +386,7 @@ def _migrate_tables(
         tenants = next(file.text for file in schema_files().functions if file.name == "tenants")
         connection.execute(names.put_into(roles.put_into(tenants)))  # which policies name
         for command in saved:
-            connection.execute(command)  # type: ignore[arg-type]  # made by citus_schema of the catalogue's own text
+            connection.execute(command)
     _make_history(connection, boot)
     steps = _due(connection, upto)
     _apply_migrations(connection, steps, roles, names)
