@@ -209,7 +209,7 @@ class Database:
         return self._path is not None
 
     @property
-    def _node(self) -> citus.Node | None:
+    def _node(self) -> citus.ClusterNode | None:
         return None if self._placement is None else self._placement.node
 
     @property
@@ -474,6 +474,7 @@ class Database:
                 return work(connection)
 
         def message() -> list[tuple[LiteralString, Mapping[str, Any]]]:
+            """What is sent, by where the tables are now."""
             return self._statements(tenant, statement, parameters, now=now, version=version)
 
         if self._replicas is not None and not primary:
