@@ -71,7 +71,7 @@ class Placement:
 def enter_statement(schema: str) -> LiteralString:
     """The statement that keeps the tables of a schema on their node, for the rest of a transaction."""
     # The name of the schema was checked by the settings, so this is as literal as the file.
-    return load("citus")["enter"].format(enter_cell=f'"{schema}".enter_cell')  # type: ignore[return-value]
+    return load("citus")["enter"].format(enter_cell=f'"{schema}".enter_cell')
 
 
 def find_placement(

@@ -326,8 +326,10 @@ class Database:
             "timeout": _milliseconds(min(self.settings.statement_timeout, _patience(1.0))),
             "idle": "0",  # it never waits for this process
         }
-        enter = [] if self._placement is None else [(self._placement.enter, {})]
-        return [(load("database")["enter"], settings), *enter, (statement, parameters)]
+        begun: list[tuple[LiteralString, Mapping[str, Any]]] = [(load("database")["enter"], settings)]
+        if self._placement is not None:
+            begun.append((self._placement.enter, {}))
+        return [*begun, (statement, parameters)]
 
     def _read_where_it_lives(
         self, statements: Callable[[], list[tuple[LiteralString, Mapping[str, Any]]]]
