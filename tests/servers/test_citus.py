@@ -144,7 +144,9 @@ def test_users_are_kept_apart_by_the_database_there_too(citus: CitusCluster, mem
             assert row is not None
             assert row[0] > 20
     shutdown()  # who wants the wall would put it up again
-    citus.home_rows("call htm.set_user_walls(false); select 1")
+    with citus.home().admin() as admin, admin.transaction():
+        admin.execute("select htm.enter_cell()")
+        admin.execute("call htm.set_user_walls(false)")
 
 
 @whole
