@@ -30,7 +30,7 @@ RULES = (
     Rule("user_walls", "walls_by_parent", "the policies are those of the shards"),
     Rule("user_walls", "walls_audit_before", "the policies are those of the shards"),
     Rule("user_walls", "walls_audit", "the policies are those of the shards"),
-    Rule("tidying", "sessions_rows", "a view has no tableoid, and its statistics are the shard"s"),
+    Rule("tidying", "sessions_rows", "a view has no tableoid, and the statistics are those of the shard"),
     Rule("models", "leaves", "the rows of a view are in a shard"),
     Rule("jobs", "newest", "a row of a view has no place that a cursor could say"),
     Rule("jobs", "of_newest", "a row of a view has no place that a cursor could say"),
