@@ -28,7 +28,7 @@ def tables_schema(schema: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class ClusterNode:
     """A node of a Citus cluster, by the name and the port that the cluster knows it by."""
 
     host: str
@@ -49,7 +49,7 @@ class Placement:
     """Where the tables of a distributed schema live."""
 
     schema: str
-    node: Node
+    node: ClusterNode
     shard: int  # the id of one of its shards, which all move together
 
     @property
@@ -87,7 +87,7 @@ def find_placement(
     if row is None:
         return None
     host, _, port = dict(addresses).get(f"{row['host']}:{row['port']}", f"{row['host']}:{row['port']}").rpartition(":")
-    return Placement(schema, Node(host, int(port), row["is_here"]), row["shard"])
+    return Placement(schema, ClusterNode(host, int(port), row["is_here"]), row["shard"])
 
 
 def has_citus(connection: Connection) -> bool | None:
@@ -101,11 +101,11 @@ def is_moved(error: BaseException) -> bool:
     return isinstance(error, psycopg.Error) and error.sqlstate == MOVED
 
 
-def coordinator(connection: Connection) -> Node:
+def coordinator(connection: Connection) -> ClusterNode:
     """The node that changes of the schema go through."""
     row = connection.execute(load("citus")["coordinator"]).fetchone()
     assert row is not None  # each node knows which it is
-    return Node(row["host"], row["port"], row["is_here"])
+    return ClusterNode(row["host"], row["port"], row["is_here"])
 
 
 def composed(statement: str, /, **parts: sql.Composable) -> sql.Composed:
