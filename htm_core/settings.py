@@ -181,9 +181,8 @@ class Settings(BaseModel):
     @classmethod
     def _addresses(cls, given: Any) -> Any:
         if isinstance(given, str):
-            given = [part.partition("=")[::2] for part in given.split(",") if part.strip()]
-        pairs = tuple(given.items()) if isinstance(given, Mapping) else tuple(given)
-        return tuple((str(known).strip(), str(address).strip()) for known, address in pairs)
+            return [part.strip().partition("=")[::2] for part in given.split(",") if part.strip()]
+        return tuple(given.items()) if isinstance(given, Mapping) else given
 
     @field_validator("node_addresses")
     @classmethod

@@ -18,6 +18,12 @@ from pg_dist_local_group l left join pg_dist_node n on n.groupid = 0
 -- The schema of functions and views is an ordinary one. What is made in the transaction is first made in one order on all nodes.
 select set_config('citus.enable_schema_based_sharding', 'off', true), set_config('citus.multi_shard_modify_mode', 'sequential', true)
 
+-- name: roles_everywhere
+-- Roles that were made before this server was a coordinator.
+select r.success or r.result ~ 'already exists' as made
+from unnest(%(roles)s::text[]) as role,
+     lateral run_command_on_all_nodes(format('do $do$ begin if to_regrole(%%L) is null then create role %%I nologin; end if; end $do$', role, role)) r
+
 -- name: owner_may_log_in
 -- As the owner of the tables Citus goes from one node to another to move them. Without a password nobody else can, where pg_hba.conf asks
 -- for one.

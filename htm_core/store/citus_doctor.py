@@ -42,19 +42,19 @@ def look_at_cluster(connection: Connection, placement: Placement | None) -> Iter
 def _nodes(nodes: Sequence[dict[str, Any]]) -> Iterator[Finding]:
     away = [_name(node) for node in nodes if not node["active"]]
     if away:
-        mend = "select citus_activate_node('HOST', PORT);  -- on the coordinator, when it runs again"
+        mend = "on the coordinator, when it runs again: select citus_activate_node('HOST', PORT);"
         yield Finding(
             "cluster", "wrong", f"{', '.join(away)} do not take part: they are disabled or lack metadata", mend
         )
     holders = sum(bool(node["holds"] and node["active"]) for node in nodes)
     if not any(node["coordinates"] for node in nodes):
-        mend = "select citus_set_coordinator_host('HOST', PORT);  -- on the coordinator"
+        mend = "on the coordinator: select citus_set_coordinator_host('HOST', PORT);"
         yield Finding(
             "cluster", "wrong", "the nodes do not know the coordinator, so htm migrate works there alone", mend
         )
     if holders < 2:
         says = f"{holders} node holds tables, so they cannot move"
-        yield Finding("cluster", "note", says, "select citus_add_node('HOST', PORT);  -- on the coordinator")
+        yield Finding("cluster", "note", says, "on the coordinator: select citus_add_node('HOST', PORT);")
     elif not away:
         yield Finding("cluster", "well", f"{len(nodes)} nodes, of which {holders} hold tables")
 
@@ -84,7 +84,7 @@ def _answers(connection: Connection, nodes: Sequence[dict[str, Any]]) -> Iterato
         says = (
             f"wal_level is not logical on {', '.join(replicating)}: what moves from there cannot be written meanwhile"
         )
-        yield Finding("nodes", "note", says, "alter system set wal_level = logical;  -- and restart")
+        yield Finding("nodes", "note", says, "there: alter system set wal_level = logical;  -- and restart")
     yield from _skew(
         {name: told[name]["bytes"] for name in map(_name, (n for n in nodes if n["holds"])) if name in told}
     )
@@ -97,7 +97,12 @@ def _skew(sizes: dict[str, int]) -> Iterator[Finding]:
     fullest, emptiest = max(sizes, key=lambda name: sizes[name]), min(sizes, key=lambda name: sizes[name])
     says = f"{sizes[fullest] / 1e9:.1f} GB on {fullest}, {sizes[emptiest] / 1e9:.1f} GB on {emptiest}"
     if sizes[fullest] > LARGE and sizes[fullest] > SKEW * sizes[emptiest]:
-        yield Finding("skew", "note", says, "select citus_rebalance_start();  -- or citus_schema_move for one schema")
+        yield Finding(
+            "skew",
+            "note",
+            says,
+            "on the coordinator: select citus_rebalance_start();  -- or citus_schema_move for one schema",
+        )
     else:
         yield Finding("skew", "well", says)
 
@@ -114,7 +119,7 @@ def _leftovers(connection: Connection) -> Iterator[Finding]:
             "moves",
             "note",
             says,
-            "call citus_cleanup_orphaned_resources();  -- on the coordinator; it also does so by itself",
+            "on the coordinator: call citus_cleanup_orphaned_resources();  -- it also does so by itself",
         )
 
 

@@ -249,6 +249,8 @@ def migrate(
                 if _is_distributed(connection, schema):
                     return _migrate_distributed(connection, conninfo, schema=schema, upto=upto, prefix=roles)
                 with connection.transaction():
+                    if citus.has_citus(connection) is not None:
+                        citus_schema.propagate(connection, on=False)  # it is for this server alone
                     return _migrate(connection, schema=schema, upto=upto, logins=logins, prefix=roles)
         except (*MADE_TWICE, pg.InternalError_) as error:
             # Before there is a table to lock, two processes may make the same role, schema or table; the second finds it now.
@@ -366,6 +368,8 @@ def _make_missing_roles(connection: Connection, schema: str, prefix: str | None)
     roles = choose(connection, schema, prefix=prefix)
     if read_state(connection, roles, schema)["roles"] < 3:
         make_roles(connection, roles, schema=schema)
+    else:  # maybe made before this server had other nodes
+        connection.execute(load("citus")["roles_everywhere"], {"roles": roles.names})
     connection.execute(roles.put_into(load("citus")["owner_may_log_in"]))
 
 
@@ -386,7 +390,7 @@ def _migrate_tables(
         tenants = next(file.text for file in schema_files().functions if file.name == "tenants")
         connection.execute(names.put_into(roles.put_into(tenants)))  # which policies name
         for command in saved:
-            connection.execute(command)
+            connection.execute(command)  # made by citus_schema of the catalogue's own text
     _make_history(connection, boot)
     steps = _due(connection, upto)
     _apply_migrations(connection, steps, roles, names)

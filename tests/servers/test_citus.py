@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from pydantic import SecretStr
 
-from htm_core import InvalidInput, Memory, Settings, StorageError
+from htm_core import InvalidInput, Memory, Settings, StorageError, shutdown
 from htm_core.store import migrate as steps
 from htm_core.store.citus import find_placement, is_moved
 from htm_core.store.connection import connect
@@ -143,7 +143,10 @@ def test_users_are_kept_apart_by_the_database_there_too(citus: CitusCluster, mem
             ).fetchone()
             assert row is not None
             assert row[0] > 20
-        memory._engine.database.set_user_walls(up=False)
+    shutdown()  # who wants the wall would put it up again
+    with citus.home().admin() as admin, admin.transaction():
+        admin.execute("select htm.enter_node()")
+        admin.execute("call htm.set_user_walls(false)")
 
 
 @whole
@@ -214,6 +217,28 @@ def test_a_login_without_rights_may_not_settle_or_enter(citus: CitusCluster) -> 
     home = psycopg.connect(citus.home().dsn(APP), autocommit=True)
     with home as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
         connection.execute("select htm.settle_node()")
+
+
+@whole
+def test_what_was_in_ordinary_tables_is_distributed_with_the_rest_and_whoever_has_it_open_goes_on(
+    citus: CitusCluster, memory_at: Open
+) -> None:
+    schema = f"later_{uuid4().hex[:8]}"
+    admin = citus.coordinator.dsn(ADMIN)
+    steps.migrate(f"{admin}&options=-c%20citus.enable_schema_based_sharding%3Doff", schema=schema)
+    with citus.coordinator.admin() as connection:
+        (row,) = connection.execute("select rolname from pg_roles where rolname ~ %s", [f"^{schema}_.*app$"]).fetchall()
+        connection.execute(f"grant {row[0]} to {APP}")  # type: ignore[arg-type]
+    with memory_at(citus.coordinator.dsn(), schema=schema) as memory:
+        memory.remember("The gulls slept on the pier.", key="gulls", session="s")
+        memory.collection("pages").put([{"id": "one", "content": "A page about gulls."}])
+        assert steps.migrate(admin, schema=schema).names == []
+        assert memory.get("gulls").content == "The gulls slept on the pier."
+        placement = memory._engine.database.placement
+        assert placement is not None
+        assert placement.tables == f"{schema}_tables"
+        memory.collection("more").put([{"id": "one", "content": "Numbers go on after those that there were."}])
+        assert [hit.item.id for hit in memory.collection("pages").query("gulls")] == ["one"]
 
 
 @whole
