@@ -126,7 +126,7 @@ def test_workers_do_the_jobs_of_all_cells_in_turns_or_of_some(
 
 def test_a_cell_that_does_not_answer_keeps_no_other_waiting(two: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
     worker = runtime(two.url, two.another_process()).worker
-    far = worker._database._cell("b")
+    [far] = [cell for cell in worker._database.cells() if cell.cell == "b"]
 
     def away(*_: object, **__: object) -> None:
         raise DatabaseUnavailable("its server is down")
