@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import Enum
+from typing import TypeVar
 from uuid import UUID
 
 from ..engine.fresh_nodes import FreshNode, FreshNodes
@@ -35,6 +36,7 @@ _log = logging.getLogger("htm.worker")
 
 IDLE_SECONDS = 5.0
 COUNT_SECONDS = 60.0  # between two searches for tenants that need a new word count
+AWAY_SECONDS = 15.0  # for which a cell that does not answer is left alone
 SWEEP_SECONDS = 60.0  # between two searches for what has expired
 MOST_TRIES = 5
 LONGEST_WAIT = 300.0
@@ -44,6 +46,8 @@ OWN_AT_ONCE = (
     8  # clients of single tenants whose jobs are claimed at once: what is claimed must be done within its lease
 )
 FRESH_BATCH = 16  # nodes that were just written and are embedded at once: few, so that the next ones come soon
+
+T = TypeVar("T")
 
 # Jobs by tenant, as handlers take them.
 ByTenant = Mapping[str, Sequence[ClaimedJob]]
@@ -75,6 +79,7 @@ class Worker:
         self._last_own: dict[Pace, tuple[Lane, str]] = {}  # the duty for single tenants that had the last turn
         self._last_cell: dict[Pace, str] = {}  # that had the last turn
         self._only_cells: frozenset[str] | None = None  # None: all
+        self._away: dict[str, float] = {}  # cells that did not answer, and until when they are left alone
         self._counts_checked: float | None = None
         self._swept: float | None = None
         self._tidying_checked = time.monotonic()  # what lives for less than a minute tidies nothing by itself
@@ -144,12 +149,8 @@ class Worker:
         """The jobs of all tenants by lane and class; none before the database is used, or where this login may do no jobs."""
         if not self._database.opened or not self._database.may_work:
             return []
-        found: list[PendingJobs] = []
         with bounded(self._database.settings):
-            for cell in self._cells():
-                with cell.transaction("", role="htm_worker") as connection:
-                    found += jobs.backlog(connection)
-        return _united(found)
+            return _united([each for cell in self._in_cells(jobs.backlog) for each in cell])
 
     def retry_models_now(self, tenant: str) -> None:
         """End the pauses of a tenant's open breakers, so that models that were away are tried at once: somebody is waiting."""
@@ -281,10 +282,9 @@ class Worker:
             waits = self._rate_limits.waits(connection, [duty.status for duty in duties if duty.status])
         ready = [self._clients.tenants_of(duty) for duty in duties if not waits.get(duty.status)]
         seconds = [wait for wait in waits.values() if wait]
-        for cell in self._cells():
-            with cell.transaction("", role="htm_worker") as connection:
-                due = jobs.next_due(connection, ready)
-            seconds += [] if due is None else [due]
+        seconds += [
+            due for due in self._in_cells(lambda connection: jobs.next_due(connection, ready)) if due is not None
+        ]
         return min([IDLE_SECONDS, *(max(0.05, each) for each in seconds)])
 
     def _duties(self, pace: Pace) -> list[Duty]:
@@ -361,14 +361,42 @@ class Worker:
         """Claim jobs of the next cell that has due ones: cells take turns, and a batch is of one of them."""
         cells, last = self._cells(), self._last_cell.get(pace, "")
         for cell in sorted(cells, key=lambda each: (each.cell <= last, each.cell)):
-            if batch := self._claim_in(cell, pace):
+            try:
+                batch = self._claim_in(cell, pace)
+            except DatabaseUnavailable as error:
+                self._leave_alone(cell, error)
+                continue
+            if batch:
                 self._last_cell[pace] = cell.cell
                 return batch
         return []
 
     def _cells(self) -> list[Database]:
-        """The cells whose jobs this worker does."""
-        return [each for each in self._database.cells() if self._only_cells is None or each.cell in self._only_cells]
+        """The cells whose jobs this worker does, but for those that did not answer a moment ago."""
+        now = time.monotonic()
+        return [
+            each
+            for each in self._database.cells()
+            if (self._only_cells is None or each.cell in self._only_cells) and self._away.get(each.cell, now) <= now
+        ]
+
+    def _in_cells(self, work: Callable[[Connection], T]) -> list[T]:
+        """What `work` answers in a worker's transaction of each cell that can be asked."""
+        found: list[T] = []
+        for cell in self._cells():
+            try:
+                with cell.transaction("", role="htm_worker") as connection:
+                    found.append(work(connection))
+            except DatabaseUnavailable as error:
+                self._leave_alone(cell, error)
+        return found
+
+    def _leave_alone(self, cell: Database, error: DatabaseUnavailable) -> None:
+        """Go on without a cell for a while. Without home nothing goes on: then raise the error."""
+        if cell is self._database:
+            raise error
+        self._away[cell.cell] = time.monotonic() + AWAY_SECONDS
+        _log.warning("the cell %s is left alone for %.0f s: %s", cell.cell, AWAY_SECONDS, error)
 
     @contextmanager
     def _in_both(self, cell: Database) -> Iterator[tuple[Connection, Connection]]:
@@ -441,11 +469,7 @@ class Worker:
         if self._counts_checked is not None and now - self._counts_checked < COUNT_SECONDS:
             return 0
         self._counts_checked = now
-        added = 0
-        for cell in self._cells():
-            with cell.transaction("", role="htm_worker") as connection:
-                added += jobs.enqueue_due_counts(connection)
-        return added
+        return sum(self._in_cells(jobs.enqueue_due_counts))
 
     def _sweep(self) -> None:
         """Hide and erase what has expired, and delete old records of working memory, at most once a minute, by the server's time.
@@ -457,12 +481,13 @@ class Worker:
             return
         self._swept = now
         before = datetime.now(UTC) - self._database.settings.expired_grace
-        tenants: list[str] = []
-        for cell in self._cells():
-            with cell.transaction("", role="htm_worker") as connection:
-                tenants += forgetting.tenants_with_expired(connection, before=before)
-                working.drop_all_history(connection, before=datetime.now(UTC) - self._database.settings.working_history)
-        for tenant in dict.fromkeys(tenants):
+
+        def expired(connection: Connection) -> list[str]:
+            """The tenants of a cell with something to sweep."""
+            working.drop_all_history(connection, before=datetime.now(UTC) - self._database.settings.working_history)
+            return list(forgetting.tenants_with_expired(connection, before=before))
+
+        for tenant in dict.fromkeys(tenant for cell in self._in_cells(expired) for tenant in cell):
             with self._database.transaction(tenant, role="htm_worker") as connection:
                 forgetting.sweep(connection, before=before)
 
@@ -472,11 +497,7 @@ class Worker:
         if not kinds or now - self._tidying_checked < TIDY_SECONDS:
             return 0
         self._tidying_checked = now
-        added = 0
-        for cell in self._cells():
-            with cell.transaction("", role="htm_worker") as connection:
-                added += queue_due(connection, kinds)
-        return added
+        return sum(self._in_cells(lambda connection: queue_due(connection, kinds)))
 
     def _do_one_by_one(self, duty: Duty, claimed: Sequence[ClaimedJob], until: Callable[[], bool]) -> None:
         """Do slow jobs and store each result at once; give the rest back when the model is away or `until` is true."""
@@ -524,9 +545,8 @@ class Worker:
         if self._rate_limits.is_failing(duty.status):
             with self._database.transaction("", role="htm_worker") as connection:
                 is_news = self._rate_limits.record_success(connection, duty.status)
-            for cell in self._cells() if is_news else []:
-                with cell.transaction("", role="htm_worker") as connection:
-                    jobs.make_due(connection, self._clients.tenants_of(duty))
+            if is_news:
+                self._in_cells(lambda connection: jobs.make_due(connection, self._clients.tenants_of(duty)))
 
     def _handle_failure(self, duty: Duty, handler: Handler, claimed: ByTenant, error: Exception, begun: float) -> None:
         """Put the jobs off, hand them over, or park them, depending on what failed.

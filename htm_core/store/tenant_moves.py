@@ -104,13 +104,15 @@ def _begun(home: Database, directory: Connection, tenant: str, target: str) -> t
     state = directory.execute(statements["move"], {"tenant": tenant}).fetchone()
     if state is not None and state["target"] != target:
         cells = {each.cell: each for each in home.cells()}
-        with cells[state["source"]].owner() as rows, cells[state["target"]].owner() as copy:
+        with cells[state["source"]].owner() as rows:
             if state["state"] == "switched" or _has_left(rows, MoveReport(tenant, "", "", state["version"])):
                 raise StorageError(
                     f"expected the move of {tenant!r} to {state['target']!r}, which is all but done, to be ended first; run: "
                     f"htm cells move {tenant} {state['target']}"
                 )
-            delete_rows(copy, tenant)
+        if state["target"] in cells:  # else it was dropped before anything was copied
+            with cells[state["target"]].owner() as copy:
+                delete_rows(copy, tenant)
         state = None
     if state is None:
         with directory.transaction():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import psycopg
 import pytest
 
-from htm_core import Cells, InvalidInput, NotFound, SchemaOutdated, Settings
+from htm_core import Cells, DatabaseUnavailable, InvalidInput, NotFound, SchemaOutdated, Settings
 from htm_core.rules.splitting import plan_split
 from htm_core.runtime.process import runtime
 from htm_core.store.database import Database
@@ -122,6 +122,22 @@ def test_workers_do_the_jobs_of_all_cells_in_turns_or_of_some(
         assert served[:4] in (["far", "near"] * 2, ["near", "far"] * 2), "cells take turns"
         assert (near.stats().vectors, far.stats().vectors) == (12, 20)
         assert {each.kind for each in worker.backlog()} <= {"count", "relate", "supersede", "tidy"}
+
+
+def test_a_cell_that_does_not_answer_keeps_no_other_waiting(two: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = runtime(two.url, two.another_process()).worker
+    [far] = [cell for cell in worker._database.cells() if cell.cell == "b"]
+
+    def away(*_: object, **__: object) -> None:
+        raise DatabaseUnavailable("its server is down")
+
+    with two.memory("here") as memory:
+        memory.remember("The bridge is open.")
+        worker.add_embedder(memory._engine.embedder)
+        monkeypatch.setattr(far, "transaction", away)
+        worker.drain()
+        assert memory.stats().vectors == 1
+        assert "b" not in {cell.cell for cell in worker._cells()}
 
 
 def test_a_job_that_was_claimed_before_a_move_is_done_after_it(two: Installation) -> None:
