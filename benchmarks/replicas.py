@@ -73,21 +73,33 @@ def main() -> None:
 def _fail_over(premises: Path, chosen: argparse.Namespace) -> None:
     """Kill primaries under writers, with and without synchronous replication."""
     names = (
-        f"{'replication':14}{'kills':>7}{'acknowledged':>14}{'repeated':>10}{'lost':>6}{'doubled':>9}{'no vector':>11}"
+        "kills",
+        "acknowledged",
+        "repeated",
+        "lost",
+        "doubled",
+        "no vector",
+        "jobs left",
+        "embedded again",
+        "group",
     )
-    print(f"\n{names}{'embedded again':>16}{'group':>9}{'recovery p50':>14}{'p95':>9}{'max':>9}")
+    print(
+        f"\n{'replication':14}" + "".join(f"{name:>15}" for name in names) + f"{'recovery p50':>15}{'p95':>9}{'max':>9}"
+    )
     asked = ("synchronous", "asynchronous") if chosen.replication == "both" else (chosen.replication,)
     for replication in asked:
         with _servers(premises, chosen, synchronous=replication == "synchronous") as (servers, url):
             found = write_under_fire(servers, url, kills=chosen.kills, writers=chosen.writers, pause=chosen.pause)
         middle, late = _percentiles(found.recovery_seconds)
+        figures = (
+            chosen.kills, found.acknowledged, found.refused, len(found.lost), len(found.doubled), found.vectors_missing,
+            found.jobs_left, found.embedded_again, "goes on" if found.group_goes_on else "ended",
+        )  # fmt: skip
         print(
-            f"{replication:14}{chosen.kills:7}{found.acknowledged:14,}{found.refused:10,}{len(found.lost):6}"
-            f"{len(found.doubled):9}{found.vectors_missing:11}{found.embedded_again:16}"
-            f"{'goes on' if found.group_goes_on else 'ended':>9}"
-            f"{middle:12.2f} s{late:7.2f} s{max(found.recovery_seconds):7.2f} s",
+            f"{replication:14}" + "".join(f"{each:>15}" for each in figures)
+            + f"{middle:13.2f} s{late:7.2f} s{max(found.recovery_seconds):7.2f} s",
             flush=True,
-        )
+        )  # fmt: skip
 
 
 @contextlib.contextmanager

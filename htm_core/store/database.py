@@ -148,6 +148,7 @@ class Database:
         self._home = home
         self.settings = settings
         self.cell = cell
+        self._failures: dict[str, int] = {}  # of each pool to open a connection, as far as they were looked at
         self._written = _written.setdefault(url, Written())
         # The database whose pools this one uses, of which it is a schema.
         self._pooled: Database = origin if origin is not None and origin._url == url else self
@@ -531,6 +532,9 @@ class Database:
             # As at the beginning of a transaction: see `_alive`.
             if isinstance(error, PoolTimeout):
                 connect(self.dsn("htm_app"), patience=self.settings.pool_timeout).close()
+                if self._has_failed(pool):
+                    with self._lent(pool) as connection, detect_lost_session(connection, committing=False):
+                        return connection.read(*statements, prepare=self._is_direct)
             if isinstance(error, NoAnswer | PoolTimeout | PoolClosed | TooManyRequests) or not connection.closed:
                 raise
             self.dsn("htm_app")
@@ -845,7 +849,15 @@ class Database:
             ):
                 connection.execute(load("database")["look_in"], {"path": self._path})
                 self._refuse_cells(connection)
-            raise
+            if not self._has_failed(pool):
+                raise
+            return self._answering(pool, start)  # the server is back; the pool only looks for it at growing intervals
+
+    def _has_failed(self, pool: ConnectionPool[Connection]) -> bool:
+        """Whether the pool has failed to open a connection since the last look: then it is no use to say that all are in use."""
+        failures = pool.get_stats().get("connections_errors", 0)
+        known, self._failures[pool.name] = self._failures.get(pool.name, 0), failures
+        return failures > known
 
     def _answering(self, pool: ConnectionPool[Connection], start: _Start) -> Connection:
         """A connection on which a transaction has begun; on an error it goes back to the pool."""

@@ -402,7 +402,7 @@ def _migrate_tables(
     citus_schema.distribute(connection, roles, schema)
     made = citus_schema.target(connection, names, roles)
     chosen = [*citus_schema.parts_steps(made, parts), *citus_schema.code_steps(made, _function_texts())]
-    citus_schema.put_steps(connection, made.table("cell_steps"), chosen)
+    citus_schema.put_steps(connection, made.table("node_steps"), chosen)
     citus_schema.define_entrance(connection, made)
     return steps
 
@@ -418,7 +418,7 @@ def _renew_functions(
     )
     if steps.functions and not steps.migrations:
         made = citus_schema.target(connection, names, roles)
-        citus_schema.put_steps(connection, made.stored("cell_steps"), citus_schema.code_steps(made, _function_texts()))
+        citus_schema.put_steps(connection, made.stored("node_steps"), citus_schema.code_steps(made, _function_texts()))
         citus_schema.settle(connection, placement.schema, again=True)
         _record_functions(connection, steps, names)
     _warn_of_open_schemas(connection, roles, names)

@@ -31,6 +31,7 @@ class UnderFire:
     lost: list[str]
     doubled: list[str]
     vectors_missing: int
+    jobs_left: int  # that workers had not done in five minutes after the last kill
     embedded_again: int  # texts that a model was given more than once: work done twice, and stored once
     group_goes_on: bool  # whether a member of a group still hears of what another one says
     recovery_seconds: list[float]  # from each kill to the next write that was acknowledged
@@ -167,7 +168,7 @@ def write_under_fire(servers: TakesOver, url: str, *, kills: int, writers: int, 
             for thread in threads:
                 thread.join()
         group_goes_on = _is_heard(atlas, juno, "After the last primary has died.")
-        memory.flush(timeout=60)
+        memory.flush(timeout=300)
         stats = memory.stats()
         there = Counter(mention.content for each in made for mention in _whole_timeline(memory, session=each.name))
     shutdown()
@@ -178,6 +179,7 @@ def write_under_fire(servers: TakesOver, url: str, *, kills: int, writers: int, 
         lost=[text for text in acknowledged if not there[text]],
         doubled=[text for text, count in there.items() if count > 1],
         vectors_missing=stats.passages - stats.vectors,
+        jobs_left=stats.pending_jobs,
         embedded_again=sum(count > 1 for count in embedder.given.values()),
         group_goes_on=group_goes_on,
         recovery_seconds=recovery,

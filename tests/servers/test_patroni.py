@@ -16,8 +16,10 @@ from tests.servers import programs
 from tests.servers.authority import Certificate
 from tests.servers.conftest import Open
 from tests.servers.failover import write_under_fire
-from tests.servers.patroni import PatroniCluster, programs_are_there
+from tests.servers.patroni import HAPROXY, PATRONI, PatroniCluster, programs_are_there
 from tests.servers.replica import await_replay
+
+OF_THE_TESTS = ("- auth-host", "- no-sync", "unix_socket_directories", "shared_buffers", "random_page_cost")
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +59,12 @@ def test_nothing_acknowledged_is_lost_or_doubled_when_patroni_lets_a_replica_tak
     assert result.doubled == []
     assert result.vectors_missing == 0
     assert result.group_goes_on
+
+
+def test_the_docs_have_the_configurations_that_are_tested() -> None:
+    """But for addresses, passwords, times and what is said of this machine."""
+    documented = (Path(__file__).parents[2] / "docs/production.md").read_text("utf-8")
+    said = {line.split("#")[0].strip() for line in documented.splitlines()}
+    for configuration in (PATRONI, HAPROXY.split("maxconn 500", 1)[1]):
+        lines = [line.strip() for line in configuration.splitlines() if line.strip() and "{" not in line]
+        assert [line for line in lines if line not in said and line.split(":")[0] not in OF_THE_TESTS] == []

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
+from psycopg_pool import PoolTimeout
 
 from htm_core import DatabaseUnavailable, InvalidInput, Memory, QueryTimeout, SchemaOutdated, Settings
 from htm_core.runtime.process import runtime
@@ -239,3 +240,28 @@ def test_a_connection_on_which_no_transaction_can_begin_goes_back_unharmed(
             assert connection.execute("select this_tenant() as tenant").fetchone() == {"tenant": "any"}
     finally:
         own.close()
+
+
+def test_a_server_that_is_back_is_used_before_its_pool_looks_for_it_again(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a fail-over: the pool has failed to connect, and tries again at growing intervals."""
+    memory = make()
+    memory.remember("The heron nests by the river.", key="heron")
+    pool = memory._engine.database._pool("htm_app")
+    failures, late, getconn = [3], [True], pool.getconn
+
+    def given(timeout: float | None = None) -> object:
+        """No connection the first time."""
+        if late.pop() if late else False:
+            raise PoolTimeout("couldn't get a connection")
+        return getconn(timeout)
+
+    monkeypatch.setattr(pool, "getconn", given)
+    monkeypatch.setattr(pool, "get_stats", lambda: {"connections_errors": failures[0]})
+    assert memory.get("heron").content == "The heron nests by the river."
+    failures[0], late[:] = 4, [True]
+    assert memory.remember("The heron fishes at dawn.").is_new
+    late[:] = [True]
+    with pytest.raises(DatabaseUnavailable, match="all connections of this process are in use"):
+        memory.remember("It has not failed since then: they are in use.")
