@@ -181,7 +181,7 @@ end $make$;
 revoke execute on procedure htm.make_nearest_in_index() from public;
 
 create or replace function htm.vector_spaces_changed() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   call htm.make_nearest_in_index();
   return null;
