@@ -164,7 +164,7 @@ def test_an_index_of_numbers_is_followed_by_a_planned_statement_that_finds_what_
                 asked,
             ).fetchone()
             formatted = connection.execute(
-                f"select n.* from vector_spaces s, filtered_in_index(%(vector)s::{base.extension}.halfvec, s, {conditions}, null, false, 20, 10) n "
+                f"select n.* from vector_spaces s, filtered_in_index(%(vector)s::{base.extension}.halfvec, s, {conditions}, null, false, 100, 20, 10) n "
                 "where s.id = %(space)s",
                 asked,
             ).fetchone()
