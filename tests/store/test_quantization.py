@@ -136,6 +136,57 @@ def test_searches_read_the_index_of_signs(base: Database, filled: tuple[Memory, 
     assert name in used(base, lambda: memory.recall("Row 7 is here.", hold=False))
 
 
+def test_an_index_of_numbers_is_followed_by_a_planned_statement_that_finds_what_the_formatted_one_finds(
+    base: Database, filled: tuple[Memory, Drawn]
+) -> None:
+    """The planned one has the space and the dimension as literals, so it is made anew whenever a space gets an index or loses it."""
+    _, embedder = filled
+    (name,) = hnsw(base)
+    space = name.rpartition("_")[2]
+    with base.owner() as connection:
+
+        def source() -> str:
+            row = connection.execute(
+                "select prosrc from pg_proc where proname = 'nearest_in_index' and pronamespace = current_schema()::regnamespace"
+            ).fetchone()
+            assert row is not None
+            return str(row["prosrc"])
+
+        assert f"space_id = {space} then" in source()
+        connection.execute(
+            "select set_config('htm.tenant', %s, false), set_config('hnsw.ef_search', '100', false)", [TENANT]
+        )
+        conditions = "row(array['']::text[], null, null, null, null, null, null, null, null, null, null)::conditions"
+        for row in range(0, ROWS, 300):
+            asked = {"vector": str(embedder.embed_query(f"Row {row}")), "space": int(space)}
+            planned = connection.execute(
+                f"select * from nearest_in_index(%(space)s, %(vector)s::{base.extension}.halfvec, array[''], 20, 10)",
+                asked,
+            ).fetchone()
+            formatted = connection.execute(
+                f"select n.* from vector_spaces s, filtered_in_index(%(vector)s::{base.extension}.halfvec, s, {conditions}, null, false, 100, 20, 10) n "
+                "where s.id = %(space)s",
+                asked,
+            ).fetchone()
+            assert planned == formatted
+            assert planned is not None
+            assert len(planned["nodes"]) == 10
+        quantize(base, "binary")
+        assert "space_id =" not in source()
+        quantize(base, "none")
+        assert f"space_id = {space} then" in source()
+
+
+def test_a_recall_follows_the_index_of_numbers_even_where_sorting_all_looks_cheaper(
+    base: Database, filled: tuple[Memory, Drawn]
+) -> None:
+    memory, _ = filled
+    (name,) = hnsw(base)
+    with base.owner() as connection:  # many messages: the owner's vectors are not compared one by one
+        connection.execute("update sessions set last_seq = 50000")
+    assert name in used(base, lambda: memory.recall("Row 7 is here.", mode="vector", hold=False))
+
+
 def test_the_numbers_are_indexed_again_and_nothing_is_left_of_the_change(
     base: Database, filled: tuple[Memory, Drawn], database_url: str
 ) -> None:

@@ -274,7 +274,7 @@ def test_a_lesser_candidate_that_stands_beside_a_better_one_scores_as_it_would_a
             query = search.RecallQuery(
                 query=question, text=question, words=question, embedding=embedder.embed_query(question),
                 model=memory._engine.embedder.name, filters=search.Filters(owners=[""]), pool=30, limit=most,
-                vector_share=0.4, speakers=["Mel"], signal_weights=silent,
+                vector_share=0.4, speakers=["Mel"], signal_weights=silent, explain=True,
             )  # fmt: skip
             hits = ranked_search(memory._engine.read, query).hits
             found.append({hit.content: hit for hit in hits if "pending" in hit.content})

@@ -181,7 +181,7 @@ end $make$;
 revoke execute on procedure htm.make_nearest_in_index() from public;
 
 create or replace function htm.vector_spaces_changed() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   call htm.make_nearest_in_index();
   return null;
@@ -197,17 +197,19 @@ returns htm.vector_matches
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
   check_each constant boolean := plan.filtered and plan.node_ids is null;
+  followed constant integer := case
+    when space.quantized then case when check_each then greatest(200, 4 * pool) when without_words then greatest(400, 10 * pool)
+                                   else greatest(200, 5 * pool) end
+    when without_words then greatest(case when check_each then 160 else plan.candidates end, 2 * pool)
+    else greatest(64, pool * 5 / 3) end;
   -- Each that passes is paid for with many that do not, the more the fewer pass: no more are looked for than are needed.
   enough constant integer := greatest(1, case when not without_words then pool when check_each then pool * 3 / 5
                                               when f.owners is not null then pool * 7 / 10 else pool end);
   answer htm.vector_matches; most integer; passages_read bigint;
 begin
   if not plan.by_node and not plan.exact and space.indexed then
-    perform set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', least(1000, case
-      when space.quantized then case when check_each then greatest(200, 4 * pool) when without_words then greatest(400, 10 * pool)
-                                     else greatest(200, 5 * pool) end
-      when without_words then greatest(case when check_each then 160 else plan.candidates end, 2 * pool)
-      else greatest(64, pool * 5 / 3) end)::text, true);
+    perform set_config('hnsw.iterative_scan', 'relaxed_order', true),
+            set_config('hnsw.ef_search', least(1000, followed)::text, true);
     foreach most in array array[case when space.quantized then 2 * pool else enough end, 4 * pool] loop
       if not check_each and plan.node_ids is null and f.as_of is null and not space.quantized then
         select n.nodes, n.passages, n.distances, n.passages_read into answer.nodes, answer.passages, answer.distances, passages_read
@@ -215,7 +217,7 @@ begin
       end if;
       if passages_read is null then
         select n.nodes, n.passages, n.distances, n.passages_read into answer.nodes, answer.passages, answer.distances, passages_read
-        from htm.filtered_in_index(query_vector, space, f, plan.node_ids, check_each, most, pool) n;
+        from htm.filtered_in_index(query_vector, space, f, plan.node_ids, check_each, followed, most, pool) n;
       end if;
       if cardinality(answer.nodes) >= pool / 2 then return answer; end if;
       exit when passages_read < most;
@@ -240,7 +242,8 @@ end;
 -- The same as `nearest_in_index`, with filters on the way, or by an index of signs. Its statement has the filters that are given and no
 -- others, and is planned for them.
 create or replace function htm.filtered_in_index(
-  query_vector pgvector.halfvec, space htm.vector_spaces, f htm.conditions, allowed_nodes uuid[], check_each boolean, most integer, pool integer,
+  query_vector pgvector.halfvec, space htm.vector_spaces, f htm.conditions, allowed_nodes uuid[], check_each boolean, followed integer,
+  most integer, pool integer,
   out nodes uuid[], out passages uuid[], out distances float8[], out passages_read bigint)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -251,7 +254,7 @@ declare
     'where v.space = %2$s and v.tenant = $1 and (v.live or ($2).as_of is not null) and htm.owner_is_visible(($2).owners, v.owner) '
     'and ($4 is null or (v.node_id in (select unnest($4))) is true)%3$s '
     'order by (pgvector.binary_quantize(v.embedding)::bit(%1$s)) operator(pgvector.<~>) (pgvector.binary_quantize($3)::bit(%1$s)) '
-    'limit greatest($5, current_setting(''hnsw.ef_search'')::integer)) b order by distance limit $5'
+    'limit greatest($5, %4$s)) b order by distance limit $5'
   else
     ' select v.node_id, v.passage_id, v.embedding::pgvector.halfvec(%1$s) operator(pgvector.<=>) $3::pgvector.halfvec(%1$s) distance '
     'from htm.vectors v where v.space = %2$s and v.tenant = $1 and (v.live or ($2).as_of is not null) and htm.owner_is_visible(($2).owners, v.owner) '
@@ -260,7 +263,7 @@ declare
 begin
   -- Only integers of the space's row are formatted: a cast needs a literal dimension, a partial index a literal space.
   execute format('with near as materialized (' || nearest || ')' || htm.nodes_of_nearest(), space.dimension, space.id,
-                 case when check_each then htm.node_condition(f) else '' end)
+                 case when check_each then htm.node_condition(f) else '' end, followed)
   into nodes, passages, distances, passages_read using me, f, query_vector, allowed_nodes, most, pool;
 end $$;
 
