@@ -146,22 +146,31 @@ def test_the_installed_trees_are_those_of_the_features() -> None:
 
 
 def moved() -> list[Hit]:
-    """A fact, small talk about it, and the change in passing."""
+    """A fact, talk about it, and the change in passing."""
     return [
-        hit("I live in Leeds, not far from the canal.", day=0, score=0.55, cosine=0.55),
-        hit("Is it better to live in a city or in the country?", day=20, score=0.4, cosine=0.4),
-        hit("The removal men have gone, and Bristol greets us with rain.", day=60, score=0.25, cosine=0.25),
-        hit("That sounds about right.", day=61, score=0.1, cosine=0.02, role="assistant"),
+        hit("Dr Weber has been my dentist for years.", day=0, score=0.6, cosine=0.6),
+        hit("I hate looking for a dentist, how does one do it?", day=20, score=0.4, cosine=0.4),
+        hit("My colleague sent me to Dr Osei, and I almost fell asleep in the chair.", day=60, score=0.3, cosine=0.3),
     ]
 
 
 def test_a_change_said_in_passing_comes_before_the_fact_that_is_nearer_to_the_question() -> None:
-    assert present_answer("Where do I live?", moved()) == 2
+    assert present_answer("Who is my dentist?", moved()) == 2
+
+
+def test_a_change_that_is_said_outright_comes_before_the_former_value_and_what_else_is_said() -> None:
+    hits = [
+        hit("I drive a Honda Civic.", day=0, score=0.6, cosine=0.6),
+        hit("I sold the Honda Civic, I drive a Tesla now.", day=60, score=0.5, cosine=0.5),
+        hit("How often does a car need oil?", day=20, score=0.4, cosine=0.4),
+        hit("Parking is a nightmare here.", day=70, score=0.2, cosine=0.2),
+    ]
+    assert present_answer("Which car do I drive?", hits) == 1
 
 
 def test_with_less_weight_the_trees_have_to_be_surer() -> None:
     share = CONFIDENT / 1.1  # not even the surest could move anything
-    assert present_answer("Where do I live?", moved(), share=share) == 0
+    assert present_answer("Who is my dentist?", moved(), share=share) == 0
 
 
 def test_what_never_changed_stays_first_whatever_else_was_said_later() -> None:
