@@ -7,6 +7,7 @@ import io
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
@@ -75,6 +76,45 @@ def test_csv_has_the_rows_of_json_and_a_table_fits_80_and_40_columns(
         assert max((cell_len(line) for line in shown.splitlines()), default=0) <= width
         assert bool(shown.strip()) == bool(rows)
         assert "\x1b" not in shown
+
+
+# Commands that show more than a list, and how they are called.
+SHOWN = [
+    ("show", "{0}"), ("stats",), ("context",), ("load", "{1}", "--no-wait"), ("tags", "tree"), ("palace", "audit"), ("doctor",),
+    ("tidy", "--dry-run"), ("evaluate", "{2}"), ("purge", "--older-than", "1 day", "--yes"), ("remember", "Short.", "--no-wait"),
+    ("link", "{0}", "{3}"), ("forget", "{0}"), ("restore", "{0}"), ("export", "{4}"), ("import", "{5}", "--no-wait", "--dry-run"),
+]  # fmt: skip
+# Those that end only when they are told to, that need a model, or that change the installation: their own tests look at what they print.
+ELSEWHERE = {"setup", "demo", "ask", "chat", "mcp", "hook", "serve", "ui", "worker", "reembed", "reindex", "migrate", "sweep", "erase", "unload"}  # fmt: skip
+
+
+def test_what_any_command_shows_fits_80_columns_and_has_no_colours_in_a_pipe(
+    htm: Htm, filled: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert {words[0] for words in (*CALLS, *SHOWN)} | ELSEWHERE == set(COMMANDS)
+    first, other = (next(each.id for each in filled.list() if place in each.content) for place in ("Lisbon", "Porto"))
+    folder, questions, backup = (
+        tmp_path / "a folder with a rather long name",
+        tmp_path / "questions.jsonl",
+        tmp_path / "backup.jsonl",
+    )
+    folder.mkdir()
+    (folder / "a file with a rather long name.md").write_text("# Long\n\nA long note. " + "word " * 100)
+    questions.write_text('{"question": "Where do I live?", "expected": ["I live in Lisbon."]}\n')
+    (talk := tmp_path / "talk.jsonl").write_text('{"content": "We talk.", "session": "of a rather long name"}\n')
+    monkeypatch.setenv("COLUMNS", "80")
+    for words in SHOWN:
+        call = [each.format(first, folder, questions, other, backup, talk) for each in words]
+        done = htm(*call, *(() if words[0] in ("doctor", "export") else ("--user", "ann")))
+        # What doctor says to run stands in one line, to be copied.
+        wide = [
+            line
+            for line in done.out.splitlines()
+            if cell_len(line) > 80 and not (words[0] == "doctor" and ": " in line)
+        ]
+        assert wide == [], words
+        assert "\x1b" not in done.out + done.err, words
+        assert done.code in (0, 1, 3), (words, done.err)
 
 
 def test_csv_has_whole_ids_and_texts_that_a_table_shortens(htm: Htm) -> None:

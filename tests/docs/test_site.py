@@ -1,7 +1,12 @@
-"""The docs build as a site: strictly, with every page in its navigation, no broken link, and nothing from another host."""
+"""The docs build as a site: strictly, with every page in its navigation, no broken link, and nothing from another host.
+
+With HTM_PICTURES=1 the test in a browser also makes the pictures of the site in docs/pictures.
+"""
 
 from __future__ import annotations
 
+import base64
+import os
 import re
 import shutil
 import threading
@@ -20,6 +25,30 @@ from tests.public_names import PACKAGES
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 MAPPED = re.findall(r"^ +- .*?([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
+
+
+PICTURES = ROOT / "docs" / "pictures"
+# The pages of the pictures, and the colours that they are shown in.
+SHOWN = {
+    "home": ("", "light"),
+    "quickstart": ("quickstart/", "light"),
+    "moving-in": ("migrate/", "dark"),
+    "reference": ("api/memory/", "light"),
+    "search": ("quickstart/", "dark"),
+}
+# What newcomers ask, in their own words, and the pages one of which must be among the first five that are found.
+QUESTIONS = {
+    "delete everything about one user": {"recipes/erasure/", "why/erasure/", "security/"},
+    "use my own postgres server": {"production/", "quickstart/", "moving-in/", "why/store/"},
+    "local model without internet ollama": {"recipes/ollama/"},
+    "import my chatgpt history": {"moving-in-files/", "migrate/chatgpt-claude/"},
+    "obsidian vault": {"moving-in-files/", "migrate/obsidian/"},
+    "keep customers apart tenants": {"recipes/saas/", "security/", "why/tenants/"},
+    "claude code remember sessions": {"mcp/", "migrate/coding-agents/", "moving-in-files/"},
+    "why is my message not found by meaning": {"found-later/"},
+    "backup and restore": {"production/", "cli/", "reference/", "api/memory/", "upgrades/"},
+    "switch from mem0": {"migrate/mem0/", "moving-in/"},
+}
 
 
 def test_the_navigation_has_every_page_once() -> None:
@@ -99,6 +128,38 @@ def address(site: Path) -> Iterator[str]:
     server.server_close()
 
 
+def first_pages(page: Any, question: str, *, most: int = 5) -> list[str]:
+    """The first pages that the search finds for words that are typed into its box."""
+    page.evaluate("document.querySelector('.md-search-result__meta').textContent = ''")
+    box = page.locator("[data-md-component=search-query]")
+    box.fill(question)
+    box.press("End")  # the site's search looks when a key is let go
+    page.wait_for_function("document.querySelector('.md-search-result__meta').textContent !== ''")
+    items = page.locator(".md-search-result__item").evaluate_all(
+        "items => items.map(item => item.querySelector('a').pathname)"
+    )
+    return [path.lstrip("/") for path in items[:most]]
+
+
+def take_pictures(browser: Any, address: str) -> None:
+    """Make the pictures of the site: small, and in the form that the browser writes."""
+    for name, (path, scheme) in SHOWN.items():
+        page = browser.new_page(color_scheme=scheme, viewport={"width": 1100, "height": 720})
+        page.goto(f"{address}/{path}" + ("?q=recall" if name == "search" else ""))
+        page.wait_for_load_state("networkidle")
+        if name == "search":
+            page.locator(".md-search-result__link").first.wait_for(timeout=120_000)
+        session = page.context.new_cdp_session(page)
+        picture = session.send("Page.captureScreenshot", {"format": "webp", "quality": 70})
+        (PICTURES / f"site-{name}.webp").write_bytes(base64.b64decode(picture["data"]))
+        page.close()
+
+
+def test_each_page_of_the_pictures_has_one_that_is_small() -> None:
+    assert {path.name for path in PICTURES.glob("site-*.webp")} == {f"site-{name}.webp" for name in SHOWN}
+    assert max(path.stat().st_size for path in PICTURES.glob("site-*.webp")) < 100_000
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="this needs a Chromium that is installed: apt install chromium")
 def test_in_a_browser_the_site_asks_no_other_host_finds_by_search_and_has_a_dark_mode(address: str) -> None:
     sync_api = pytest.importorskip("playwright.sync_api", reason="this needs playwright: pip install playwright")
@@ -117,7 +178,13 @@ def test_in_a_browser_the_site_asks_no_other_host_finds_by_search_and_has_a_dark
         page.goto(f"{address}/quickstart/?q=recall_timeout")  # as a shared search does
         page.locator(".md-search-result__link").first.wait_for(timeout=120_000)  # an index is made first
         found = page.locator(".md-search-result__link").evaluate_all("links => links.map(link => link.pathname)")
+        answered = {question: first_pages(page, question) for question in QUESTIONS}
+        if os.environ.get("HTM_PICTURES"):
+            take_pictures(browser, address)
         browser.close()
+    assert {question: pages for question, pages in answered.items() if not QUESTIONS[question] & set(pages)} == {}, (
+        "questions, and the pages that the search found first"
+    )
     assert "/langchain/" in found
     assert problems == []
     assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
