@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,6 +18,12 @@ from typing import Any
 
 TURN, SESSION, DOCUMENT = "turn", "session", "document"
 PARAPHRASES = Path(__file__).with_name("paraphrases.jsonl")
+# What people end a message with who want to hear from the other.
+ASKED_BACK = (
+    "And you?", "What about you?", "How are things with you?", "What do you think?", "How have you been?", "What's new with you?",
+    "Do you know what I mean?", "How was your week?", "Anything new on your side?", "What have you been up to?", "Can you imagine?",
+    "Have you ever tried that?", "What would you do?", "Isn't that something?",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,6 +233,49 @@ def without_names(case: Case) -> Case:
         ],
         questions=[replace(question, text=cut(question.text)) for question in case.questions],
     )
+
+
+def joined(cases: Sequence[Case], *, name: str) -> Case:
+    """Several chats of two people as one long chat of the two in the first, whose names the others have in it."""
+    first = _pair(cases[0])
+    messages, questions = list[Message](), list[Question]()
+    for case in cases:
+        names = dict(zip(_pair(case), first, strict=True))
+        pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")
+
+        def renamed(text: str, pattern: re.Pattern[str] = pattern, names: Mapping[str, str] = names) -> str:
+            return pattern.sub(lambda found: names[found[0]], text)
+
+        messages += [replace(m, content=renamed(m.content), name=names[m.name or ""]) for m in case.messages]
+        questions += [replace(question, text=renamed(question.text)) for question in case.questions]
+    messages.sort(key=lambda message: message.at or datetime.min.replace(tzinfo=UTC))
+    return Case(name=name, messages=messages, questions=questions, now=max(case.now for case in cases))
+
+
+def _pair(case: Case) -> tuple[str, str]:
+    one, other = sorted({message.name for message in case.messages if message.name})
+    return one, other
+
+
+def asking_back(case: Case) -> Case:
+    """The same chat, in which half of what is said without a question ends with one, as people do who keep each other talking."""
+
+    def asked(message: Message) -> Message:
+        chance = random.Random(message.content)  # the same in every run
+        if "?" in message.content or chance.random() >= 0.5:
+            return message
+        return replace(message, content=f"{message.content} {chance.choice(ASKED_BACK)}")
+
+    return replace(case, messages=[asked(message) for message in case.messages])
+
+
+def shortened(case: Case, *, others: int) -> Case:
+    """A case of LongMemEval with the sessions that have evidence, and so many others, which are drawn by its name."""
+    kept = {session for question in case.questions for session in question.gold[SESSION]}
+    rest = sorted({str(message.session) for message in case.messages} - kept)
+    random.Random(case.name).shuffle(rest)
+    kept |= set(rest[:others])
+    return replace(case, messages=[message for message in case.messages if message.session in kept])
 
 
 def paraphrases(path: Path = PARAPHRASES) -> Iterator[Case]:

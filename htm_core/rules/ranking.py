@@ -17,27 +17,28 @@ from .text.traits import Trait
 FEATURES = (
     "below_best", "nearness", "nearness_of_best", "coverage", "coverage_of_best", "share_of_words", "by_words_alone",
     "by_vector_alone", "log_place", "first_places", "context", "speaker", "time", "hits_of_conversation", "count_of_conversation",
-    "said_before", "said_after", "by_user", "by_assistant",
+    "said_before", "said_after", "by_user", "by_assistant", "near_before", "covered_before", "near_question_before",
+    "covered_question_before",
 )  # fmt: skip
 TRAITS = tuple(str(trait.name).lower() for trait in Trait)  # by their bits
 
 # From this weight of wishes and standing instructions on, they are candidates whatever the question is about.
-WISHES_FROM = 0.1
+WISHES_FROM = 0.14
 
 # By feature or trait; "kind:feature" counts for questions of that kind, beside.
 WEIGHTS: Mapping[str, float] = {
-    "below_best": 0.0086, "nearness": -0.0025, "nearness_of_best": 0.0575, "coverage": -0.1138,
-    "coverage_of_best": 0.0195, "share_of_words": 0.0001, "by_words_alone": -0.0197, "by_vector_alone": -0.0119,
-    "log_place": -0.0227, "first_places": 0.0083, "context": -0.1623, "speaker": 0.0928, "time": 0.1799,
-    "hits_of_conversation": 0.0188, "count_of_conversation": -0.0007, "said_before": 0.098, "said_after": 0.0947,
-    "by_user": 0.0242, "by_assistant": -0.0242, "only_asks": -0.0606, "question": -0.0638, "number": -0.0002,
-    "first_person": 0.042, "second_person": -0.0236, "time_named": 0.0252, "name": 0.035, "names": 0.0019,
-    "wish": -0.0069, "code": 0.0475, "list": -0.0542, "standing": 0.0679, "when:time_named": 0.0296,
-    "when:only_asks": -0.0408, "when:coverage": 0.0089, "number:number": 0.0003, "where:name": 0.0785,
-    "who:name": 0.0613, "list:name": -0.019, "list:names": 0.0272, "list:nearness": -0.0199, "course:by_user": 0.0348,
-    "course:nearness": -0.2114, "course:coverage": -0.4758, "course:first_person": -0.0233, "own:by_user": 0.0583,
-    "own:by_assistant": -0.0596, "own:first_person": 0.0051, "own:wish": 0.006, "advice:wish": 0.1396,
-    "advice:by_user": 0.006, "inference:nearness": -0.0477,
+    "below_best": 0.0091, "nearness": -0.0159, "nearness_of_best": 0.0728, "coverage": -0.1745, "coverage_of_best": 0.0518,
+    "share_of_words": 0.0192, "by_words_alone": -0.0107, "by_vector_alone": -0.0143, "log_place": -0.038,
+    "first_places": -0.035, "context": -0.4655, "speaker": 0.409, "time": -0.0079, "hits_of_conversation": 0.0348,
+    "count_of_conversation": -0.0027, "said_before": -0.0189, "said_after": 0.0971, "by_user": 0.0229,
+    "by_assistant": -0.0229, "near_before": 0.0723, "covered_before": -0.0112, "near_question_before": 0.128,
+    "covered_question_before": 0.0874, "only_asks": -0.0875, "question": -0.0403, "number": 0.0132, "first_person": 0.0579,
+    "second_person": -0.008, "time_named": 0.023, "name": 0.0415, "names": -0.0023, "wish": 0.0111, "code": 0.0796,
+    "list": -0.0898, "standing": 0.0856, "when:time_named": 0.0618, "when:only_asks": -0.0535, "when:coverage": 0.0389,
+    "number:number": 0.0166, "where:name": 0.0841, "who:name": 0.0564, "list:name": -0.0086, "list:names": 0.0456,
+    "list:nearness": -0.0583, "course:by_user": 0.0336, "course:nearness": -0.2535, "course:coverage": -0.6132,
+    "course:first_person": -0.0164, "own:by_user": 0.0942, "own:by_assistant": -0.0992, "own:first_person": -0.0156,
+    "own:wish": -0.0271, "advice:wish": 0.1835, "advice:by_user": -0.0272, "inference:nearness": -0.0965,
 }  # fmt: skip
 
 

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from ..settings import Signals
 from ..types import Window
 from .ranking import Weights
+from .text.traits import Trait
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -321,7 +322,10 @@ def _features(
     conversation, roles = found.conversations[best], found.roles[best]
     places = _places(found)[best]
     ordered = _in_order(places, np.arange(len(place)))
+    before, after = _at(places - 1, ordered), _at(places + 1, ordered)
     beside = np.append(scores, 0.0)  # the last is silence
+    near_before, covered_before = FULL_COSINE * np.append(near, 0.0)[before], np.append(coverage, 0.0)[before]
+    asked_before = np.append(found.traits[place] & Trait.QUESTION > 0, False)[before]
     return np.column_stack(
         [
             scores.max() - scores,
@@ -339,10 +343,14 @@ def _features(
             parts["time"],
             spoken * np.bincount(conversation, weights=1 / first)[conversation],
             spoken * np.bincount(conversation)[conversation],
-            spoken * beside[_at(places - 1, ordered)],
-            spoken * beside[_at(places + 1, ordered)],
+            spoken * beside[before],
+            spoken * beside[after],
             roles == "user",
             roles == "assistant",
+            spoken * near_before,
+            spoken * covered_before,
+            spoken * asked_before * near_before,
+            spoken * asked_before * covered_before,
         ]
     )
 

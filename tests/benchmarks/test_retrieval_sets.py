@@ -10,7 +10,21 @@ from pathlib import Path
 import pytest
 
 from benchmarks.retrieval_measures import measured
-from benchmarks.retrieval_sets import DOCUMENT, SESSION, TURN, Case, Message, Question, beam, beir, without_names
+from benchmarks.retrieval_sets import (
+    ASKED_BACK,
+    DOCUMENT,
+    SESSION,
+    TURN,
+    Case,
+    Message,
+    Question,
+    asking_back,
+    beam,
+    beir,
+    joined,
+    shortened,
+    without_names,
+)
 
 CORPUS = [
     {"_id": "4983", "title": "Microstructural development of newborn brain", "text": "Alterations…", "metadata": {}},
@@ -128,3 +142,53 @@ def test_names_go_out_of_messages_and_questions_alike() -> None:
         ("Annual?", None, "user"),
     ]
     assert bare.questions[0].text == "Which boat has?"
+
+
+def test_joined_chats_are_one_of_the_first_two_people_in_the_order_of_time() -> None:
+    def chat(who: str, other: str, day: int) -> Case:
+        return Case(
+            name=who,
+            messages=[
+                Message(unit=f"{who}1", content=f"Hi {other}, {who}ette is here.", name=who, at=datetime(2026, 1, day, tzinfo=UTC)),
+                Message(unit=f"{who}2", content="Good.", name=other, at=datetime(2026, 1, day + 9, tzinfo=UTC)),
+            ],
+            questions=[Question(id=who, text=f"Where is {who}'s boat?", kind="fact", gold={TURN: frozenset([f"{who}1"])})],
+            now=datetime(2026, 2, day, tzinfo=UTC),
+        )  # fmt: skip
+
+    long = joined([chat("Ann", "Bob", 1), chat("Cleo", "Dan", 2)], name="long")
+    assert [(m.unit, m.name, m.content) for m in long.messages] == [
+        ("Ann1", "Ann", "Hi Bob, Annette is here."),
+        ("Cleo1", "Ann", "Hi Bob, Cleoette is here."),
+        ("Ann2", "Bob", "Good."),
+        ("Cleo2", "Bob", "Good."),
+    ]
+    assert [question.text for question in long.questions] == ["Where is Ann's boat?", "Where is Ann's boat?"]
+    assert long.now == datetime(2026, 2, 2, tzinfo=UTC)
+
+
+def test_half_of_what_asks_nothing_asks_back_and_the_same_in_every_run() -> None:
+    messages = [Message(unit=str(n), content=f"I saw {n} gulls{'?' if n % 5 == 0 else '.'}") for n in range(200)]
+    case = Case(name="a", messages=messages, questions=[], now=datetime(2026, 1, 1, tzinfo=UTC))
+    asking = asking_back(case)
+    assert asking == asking_back(case)
+    changed = [(one.content, two.content) for one, two in zip(messages, asking.messages, strict=True) if one != two]
+    assert 60 < len(changed) < 100
+    for before, after in changed:
+        assert "?" not in before
+        assert after.removeprefix(f"{before} ") in ASKED_BACK
+
+
+def test_a_shortened_case_keeps_its_evidence_and_so_many_other_sessions() -> None:
+    case = Case(
+        name="a",
+        messages=[Message(unit=f"{n}", content="So.", session=str(n // 2)) for n in range(40)],
+        questions=[Question(id="q", text="When?", kind="fact", gold={SESSION: frozenset(["3", "11"])})],
+        now=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    short = shortened(case, others=4)
+    kept = {message.session for message in short.messages}
+    assert {"3", "11"} < kept
+    assert len(kept) == 6
+    assert len(short.messages) == 12
+    assert short == shortened(case, others=4)

@@ -23,6 +23,7 @@ from htm_core.rules.scoring import (
     nearness,
     weeks_outside,
 )
+from htm_core.rules.text.traits import Trait
 from htm_core.settings import Signals
 from htm_core.types import Window
 
@@ -160,6 +161,27 @@ def test_the_ranker_weighs_as_many_features_as_it_has_weights(found: Candidates)
         assert each.features is None or len(each.features) == len(FEATURES) + 1
         if found.in_conversation.all() or not found.in_conversation.any():
             assert (each.features is None) == (not found.in_conversation.any())
+
+
+@given(candidates())
+def test_what_follows_a_question_is_weighed_by_how_well_that_question_fits(found: Candidates) -> None:
+    """Each node said once, one after the other: "near_question_before" is the nearness of the message before, if that asks."""
+    count = len(found.nodes)
+    found = replace(
+        found, node_of=np.arange(count), conversations=np.zeros(count, dtype=np.int64), seqs=np.arange(1, count + 1),
+        in_conversation=np.ones(count, dtype=np.bool_),
+        **{name: getattr(found, name)[:count] for name in ("has_session", "roles", "names", "times")},
+    )  # fmt: skip
+    for each in best_candidates(found, asked(), limit=50):
+        assert each.features is not None
+        weighed = dict(zip(FEATURES, each.features[:-1], strict=True))
+        asks = each.place > 0 and bool(found.traits[each.place - 1] & Trait.QUESTION)
+        near = 0.8 * float(found.vector_scores[each.place - 1]) if each.place else 0.0
+        covered = float(found.text_scores[each.place - 1]) if each.place else 0.0
+        assert weighed["near_before"] == pytest.approx(near)
+        assert weighed["covered_before"] == pytest.approx(covered)
+        assert weighed["near_question_before"] == pytest.approx(near if asks else 0.0)
+        assert weighed["covered_question_before"] == pytest.approx(covered if asks else 0.0)
 
 
 def test_a_lone_word_counts_less_than_the_same_weight_of_two() -> None:
