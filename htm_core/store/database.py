@@ -847,6 +847,7 @@ class Database:
                 connect(self.dsn(start.role), patience=self.settings.pool_timeout) as connection,
                 connection.transaction(),
             ):
+                self._enter(connection)
                 connection.execute(load("database")["look_in"], {"path": self._path})
                 self._refuse_cells(connection)
             if not self._has_failed(pool):
@@ -956,6 +957,7 @@ class Database:
         with connection.transaction():
             path = {"path": self._path, "role": "none", "tenant": "", "now": "", "timeout": "0", "idle": "0"}
             connection.execute(load("database")["enter"], path)
+            self._enter(connection)
             self._refuse_cells(connection)
             connection.is_direct = is_direct(connection)
             self._is_direct = self._is_direct and connection.is_direct
