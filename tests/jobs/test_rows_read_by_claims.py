@@ -60,4 +60,4 @@ def test_a_worker_that_rests_looks_at_a_bounded_number_of_jobs(crowded: Connecti
 
 def test_tenants_with_a_client_of_their_own_are_looked_up_one_by_one(crowded: Connection) -> None:
     of = [LaneTenants(LANE, only=["crowd-7", "nobody", "crowd-9"])]
-    assert read_by(crowded, lambda: jobs.tenants_with_due(crowded, of)) < 50
+    assert read_by(crowded, lambda: jobs.with_due(crowded, of)) < 50
