@@ -227,7 +227,7 @@ def test_what_was_in_ordinary_tables_is_distributed_with_the_rest_and_whoever_ha
     admin = citus.coordinator.dsn(ADMIN)
     steps.migrate(f"{admin}&options=-c%20citus.enable_schema_based_sharding%3Doff", schema=schema)
     with citus.coordinator.admin() as connection:
-        (row,) = connection.execute("select rolname from pg_roles where rolname ~ %s", [f"^{schema}_.*app$"]).fetchall()
+        (row,) = connection.execute("select rolname from pg_roles where rolname ~ %s", [f"{schema}_.*app$"]).fetchall()
         connection.execute(f"grant {row[0]} to {APP}")  # type: ignore[arg-type]
     with memory_at(citus.coordinator.dsn(), schema=schema) as memory:
         memory.remember("The gulls slept on the pier.", key="gulls", session="s")
