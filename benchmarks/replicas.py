@@ -1,18 +1,21 @@
 """Reads of a replica that lags, and fail-over under writers: what is stale, what is lost, how long it takes.
 
-python -m benchmarks.replicas --pairs 10000 --kills 50 --writers 8
+    python -m benchmarks.replicas --pairs 10000 --kills 50 --writers 8
+    python -m benchmarks.replicas --pairs 0 --kills 50 --writers 8 --patroni haproxy
 
-It needs the servers that `.ci/servers` obtains, in the directory of HTM_TEST_SERVERS or where that script puts them.
+It needs the servers that `.ci/servers` obtains, in the directory of HTM_TEST_SERVERS or where that script puts them; with
+`--patroni` also the packages patroni, etcd-server and haproxy.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import random
-import statistics
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -23,6 +26,7 @@ from tests.servers import programs
 from tests.servers.authority import authority
 from tests.servers.cluster import Cluster
 from tests.servers.failover import Pair, write_under_fire
+from tests.servers.patroni import PatroniCluster
 from tests.servers.replica import await_replay, replica_of
 from tests.stand_ins import HashEmbedder
 
@@ -38,12 +42,21 @@ def main() -> None:
         "--kills", type=int, default=5, help="primaries that are killed, with and without synchronous commit"
     )
     parser.add_argument("--writers", type=int, default=8)
+    parser.add_argument("--pause", type=float, default=0.02, help="seconds between two sayings of a writer")
+    parser.add_argument(
+        "--patroni",
+        choices=("haproxy", "hosts"),
+        help="three servers under Patroni with etcd, reached through HAProxy or by naming all three; else two, promoted by hand",
+    )
+    parser.add_argument(
+        "--ttl", type=int, default=20, help="with --patroni: seconds after which the primary's key ends"
+    )
+    parser.add_argument("--replication", choices=("both", "synchronous", "asynchronous"), default="both")
     chosen = parser.parse_args()
     logging.disable(logging.WARNING)  # each kill is logged by whoever notices it
     with tempfile.TemporaryDirectory(prefix="htm-replicas-") as folder:
         premises = Path(folder)
         premises.chmod(0o755)
-        trusted = authority(premises)
         if chosen.pairs:
             primary = _primary(premises)
             replica = replica_of(primary, premises)
@@ -54,20 +67,47 @@ def main() -> None:
                 replica.remove()
                 primary.remove()
         if chosen.kills:
-            names = f"{'replication':14}{'kills':>7}{'acknowledged':>14}{'repeated':>10}{'lost':>6}{'doubled':>9}"
-            print(f"\n{names}{'recovery p50':>14}{'max':>8}")
-        for synchronous in (True, False) if chosen.kills else ():
-            pair = Pair(programs.modern(), premises, trusted, synchronous=synchronous)
-            try:
-                found = write_under_fire(pair, kills=chosen.kills, writers=chosen.writers)
-            finally:
-                pair.remove()
-            middle, longest = statistics.median(found.recovery_seconds), max(found.recovery_seconds)
-            print(
-                f"{'synchronous' if synchronous else 'asynchronous':14}{chosen.kills:7}{found.acknowledged:14,}{found.refused:10,}"
-                f"{len(found.lost):6}{len(found.doubled):9}{middle:12.2f} s{longest:6.2f} s",
-                flush=True,
-            )
+            _fail_over(premises, chosen)
+
+
+def _fail_over(premises: Path, chosen: argparse.Namespace) -> None:
+    """Kill primaries under writers, with and without synchronous replication."""
+    names = (
+        f"{'replication':14}{'kills':>7}{'acknowledged':>14}{'repeated':>10}{'lost':>6}{'doubled':>9}{'no vector':>11}"
+    )
+    print(f"\n{names}{'embedded again':>16}{'group':>9}{'recovery p50':>14}{'p95':>9}{'max':>9}")
+    asked = ("synchronous", "asynchronous") if chosen.replication == "both" else (chosen.replication,)
+    for replication in asked:
+        with _servers(premises, chosen, synchronous=replication == "synchronous") as (servers, url):
+            found = write_under_fire(servers, url, kills=chosen.kills, writers=chosen.writers, pause=chosen.pause)
+        middle, late = _percentiles(found.recovery_seconds)
+        print(
+            f"{replication:14}{chosen.kills:7}{found.acknowledged:14,}{found.refused:10,}{len(found.lost):6}"
+            f"{len(found.doubled):9}{found.vectors_missing:11}{found.embedded_again:16}"
+            f"{'goes on' if found.group_goes_on else 'ended':>9}"
+            f"{middle:12.2f} s{late:7.2f} s{max(found.recovery_seconds):7.2f} s",
+            flush=True,
+        )
+
+
+@contextlib.contextmanager
+def _servers(
+    premises: Path, chosen: argparse.Namespace, *, synchronous: bool
+) -> Iterator[tuple[Pair | PatroniCluster, str]]:
+    """The servers to kill, and the url of an application."""
+    if chosen.patroni is None:
+        pair = Pair(programs.modern(), premises, authority(premises), synchronous=synchronous)
+        try:
+            yield pair, pair.dsn
+        finally:
+            pair.remove()
+        return
+    cluster = PatroniCluster(programs.oldest(), premises, authority(premises), synchronous=synchronous, ttl=chosen.ttl)
+    try:
+        cluster.start()
+        yield cluster, cluster.proxy_dsn if chosen.patroni == "haproxy" else cluster.hosts_dsn
+    finally:
+        cluster.remove()
 
 
 def _primary(premises: Path) -> Cluster:

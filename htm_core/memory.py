@@ -477,18 +477,22 @@ class Memory(Handle):
 
     def load(
         self, path: str | os.PathLike[str], *, pattern: str = "**/*.md", tags: Sequence[str] = (),
-        metadata: Metadata | None = None, force: bool = False, progress: Progress | None = None,
+        metadata: Metadata | None = None, force: bool = False, vault: bool | None = None, dry_run: bool = False,
+        progress: Progress | None = None,
     ) -> builtins.list[Loaded]:  # fmt: skip
         """Load a file, or the files of a folder that match a pattern, and keep the memories in step with the disk.
 
-        Markdown is cut at its structure, and its front matter becomes tags and metadata. A file that has not changed is skipped,
+        Markdown is cut at its structure, and its front matter becomes tags and metadata. In a `vault`, as Obsidian has it, `#tags`
+        in the text become tags too, and `[[links]]` metadata and edges, which `related` follows; by default a folder is one when
+        it, or one above it, has a folder `.obsidian`. With `dry_run` nothing is written. A file that has not changed is skipped,
         unless `force` is given. What a changed file no longer says is forgotten, and so is a file that is gone. A file that fails
         says why in its `Loaded.error` and stays as it was; the others are loaded. `progress` is called after each file with its
         `Loaded` and the number of all files. Raises `NotFound` for a path that does not exist.
         """
         return files.load(
-            self._engine, path, pattern=pattern, tags=tags, metadata=metadata, force=force, progress=progress
-        )
+            self._engine, path, pattern=pattern, tags=tags, metadata=metadata, force=force, vault=vault, dry_run=dry_run,
+            progress=progress,
+        )  # fmt: skip
 
     def unload(self, path: str | os.PathLike[str]) -> int:
         """Forget a file, or every file below a folder; answers how many chunks were forgotten. Raises `NotFound`."""

@@ -40,9 +40,14 @@ _log = logging.getLogger("htm.telemetry")
 
 @dataclass(frozen=True, slots=True)
 class PendingJobs:
-    """The jobs of one kind: how many are pending or given up, and for how many seconds the oldest pending one has waited."""
+    """The jobs of one lane: how many are pending or given up, and for how many seconds the oldest pending one has waited.
+
+    `model` is "" for work that needs none. `bulk` are imports, long texts and the like, for which nobody waits.
+    """
 
     kind: str
+    model: str
+    bulk: bool
     pending: int
     parked: int
     oldest: float | None
@@ -150,6 +155,9 @@ class _OpenTelemetry:
         self._figures = meter.create_counter("htm.figures", description="The whole numbers that events tell, added up")
         self._watched: dict[int, Callable[[], Sequence[PendingJobs]]] = {}
         self._read: tuple[float, list[PendingJobs]] = (-FRESH, [])
+        self._lanes: set[_Lane] = (
+            set()
+        )  # that ever had jobs: one without any is 0, and not missing, to whoever scales by it
         meter.create_observable_gauge(
             "htm.jobs", callbacks=[self._jobs], unit="{job}", description="Jobs that are pending, or were given up"
         )
@@ -240,16 +248,35 @@ class _OpenTelemetry:
         return self._read[1]
 
     def _jobs(self, _: CallbackOptions) -> Iterable[Observation]:
-        totals: dict[tuple[str, str], int] = {}
+        totals: dict[tuple[_Lane, str], int] = {}
         for each in self._pending():
             for state, number in (("pending", each.pending), ("parked", each.parked)):
-                totals[each.kind, state] = totals.get((each.kind, state), 0) + number
+                totals[_lane(each), state] = totals.get((_lane(each), state), 0) + number
+        self._lanes.update(lane for lane, _ in totals)
         return [
-            self._observation(total, {"htm.kind": kind, "htm.state": state}) for (kind, state), total in totals.items()
+            self._observation(totals.get((lane, state), 0), _attributes(lane) | {"htm.state": state})
+            for lane in sorted(self._lanes)
+            for state in ("pending", "parked")
         ]
 
     def _oldest(self, _: CallbackOptions) -> Iterable[Observation]:
-        return [self._observation(max((each.oldest or 0.0 for each in self._pending()), default=0.0))]
+        ages: dict[_Lane, float] = {}
+        for each in self._pending():
+            ages[_lane(each)] = max(each.oldest or 0.0, ages.get(_lane(each), 0.0))
+        self._lanes.update(ages)
+        return [self._observation(ages.get(lane, 0.0), _attributes(lane)) for lane in sorted(self._lanes)]
+
+
+_Lane = tuple[str, str, bool]
+
+
+def _lane(jobs: PendingJobs) -> _Lane:
+    return jobs.kind, jobs.model, jobs.bulk
+
+
+def _attributes(lane: _Lane) -> dict[str, Figure]:
+    kind, model, bulk = lane
+    return {"htm.kind": kind, "htm.model": model, "htm.bulk": bulk}
 
 
 def _named(name: str, operation: str | None) -> dict[str, Figure]:

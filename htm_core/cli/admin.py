@@ -6,6 +6,7 @@ import logging
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,7 +16,7 @@ from typing import Annotated
 import typer
 from pydantic import SecretStr
 
-from ..errors import InvalidInput, NotFound, SchemaOutdated
+from ..errors import HTMError, InvalidInput, NotFound, SchemaOutdated
 from ..jobs.reembed import reembed as fill_and_change
 from ..jobs.reindex import reindex as renew_words
 from ..models.propositioners import CheckedPropositioner, resolve_propositioner
@@ -32,12 +33,16 @@ from ..store.quantization import quantize
 from ..store.role_change import move
 from ..store.roles import Roles, database_name, own_prefix
 from ..store.schemas import EXTENSION_SCHEMA
+from ..telemetry import PendingJobs
 from .json_output import print_json
 from .options import CommonOptions, make_embedder
 from .rendering import key_value_table, progress_bar, stderr_console, stdout_console
 from .setup import ensure_weights
 
 POLL_SECONDS = 5.0  # seconds between two looks for jobs that other processes have queued
+TELL_SECONDS = 60.0  # seconds between two lines of the log about what waits
+
+_log = logging.getLogger("htm.worker")
 
 
 class QuantizationChoice(StrEnum):
@@ -117,9 +122,34 @@ def _work_until_stopped(runtime: Runtime, *, names: list[str]) -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     with _stop_signals() as stopping:
         stderr_console().print(f"Working for {', '.join(names)}; Ctrl-C ends it after the current batch.")
+        told = time.monotonic()
         while not stopping.wait(POLL_SECONDS):
             runtime.worker.wake()
+            if time.monotonic() - told >= TELL_SECONDS:
+                told = time.monotonic()
+                _tell_backlog(runtime)
     runtime.worker.stop(timeout=60.0)
+
+
+def _tell_backlog(runtime: Runtime) -> None:
+    """Log what waits for workers, for whoever decides how many there should be."""
+    try:
+        waiting = describe_backlog(runtime.worker.backlog())
+    except HTMError as error:
+        _log.warning("the pending jobs were not counted: %s", error)
+        return
+    if waiting:
+        _log.info("waiting: %s", waiting)
+
+
+def describe_backlog(backlog: Sequence[PendingJobs]) -> str:
+    """How many jobs wait in each lane, and for how long the oldest has; "" where none do."""
+    return "; ".join(
+        f"{' '.join(filter(None, (each.kind, each.model)))}{' (bulk)' if each.bulk else ''}: {each.pending:,}, "
+        f"the oldest for {each.oldest or 0.0:,.0f} s"
+        for each in backlog
+        if each.pending
+    )
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import typer
 
 from .. import __version__
 from .commands import Commands
-from .exit_codes import INTERRUPTED, PIPE_CLOSED, end, end_interrupted, silence_stdout
+from .exit_codes import INTERRUPTED, PIPE_CLOSED, completing, end, end_at_once, end_interrupted, silence_stdout
 
 app = typer.Typer(
     cls=Commands,
@@ -48,6 +48,8 @@ def main() -> None:
     except KeyboardInterrupt:
         end_interrupted()
     except SystemExit as ended:
+        if completing():
+            end_at_once(ended.code)  # somebody waits for it, and a server may still not have answered
         if ended.code == INTERRUPTED:
             end_interrupted()
         end(ended.code)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ..types import AuditEntry, AuditReport
+from . import completion
 from .json_output import print_json
 from .listing import Column, show_rows
 from .options import CommonOptions
@@ -51,7 +52,9 @@ def audit(
     kind: Annotated[
         str | None, typer.Option("--kind", help="Only entries of this kind, such as erase or purge.")
     ] = None,
-    key: Annotated[str | None, typer.Option("--key", help="Only entries about this key.")] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", help="Only entries about this key.", autocompletion=completion.keys)
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 100,
 ) -> None:
     """Show what was erased in the tenant, when and by whom, or verify that no entry was changed or taken away.

@@ -10,6 +10,7 @@ import typer
 from rich.text import Text
 
 from ..types import Supersession, SupersessionChange
+from . import completion
 from .ids import change_id, memory_id, short
 from .listing import Column, show_rows
 from .options import CommonOptions
@@ -61,7 +62,12 @@ def changes(
         ),
     ] = ChangeAction.list,
     id: Annotated[
-        str | None, typer.Argument(metavar="ID", help="A change; for list: a memory, by its id or key.")
+        str | None,
+        typer.Argument(
+            metavar="ID",
+            help="A change; for list: a memory, by its id or key.",
+            autocompletion=completion.memories_and_changes,
+        ),
     ] = None,
     reason: Annotated[str, typer.Option("--reason", help="Why, for the audit.")] = "",
     min_confidence: Annotated[

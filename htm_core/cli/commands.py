@@ -204,6 +204,8 @@ COMMANDS = {
         examples=(
             'htm palace file "Deploys need two reviews." --room work --drawer rules',
             'htm palace consult "Who reviews a deploy?"',
+            'htm palace register https://github.com/owner/name --issues open',
+            'htm palace consult "What is issue 42?" --source https://github.com/owner/name',
         )),
     "mcp": CommandInfo(MEMORY, "mcp.mcp", "memory",
         "Serve these memories to a client of the Model Context Protocol over stdin and stdout, until it closes stdin.",

@@ -69,6 +69,17 @@ def _is_at_work(thread: threading.Thread) -> bool:
     return thread.name.startswith("htm-worker-")
 
 
+def completing() -> bool:
+    """Whether a shell asks this process what a word may become, for one press of the Tab key."""
+    return "_HTM_COMPLETE" in os.environ
+
+
+def end_at_once(code: str | int | None) -> NoReturn:
+    """End the process without closing anything."""
+    sys.stdout.flush()
+    os._exit(code if isinstance(code, int) else 0)
+
+
 def end_interrupted() -> NoReturn:
     """End the process after Ctrl-C, within a second.
 

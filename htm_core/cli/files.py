@@ -15,10 +15,15 @@ from .importing import wait_for_vectors
 from .listing import Column, show_rows
 from .memories import Tags, report_pending_vectors
 from .options import CommonOptions, json_object, split_values
-from .rendering import local_time, printable, progress_bar
+from .rendering import local_time, printable, progress_bar, stderr_console
 from .setup import ensure_weights
 
 Place = Annotated[Path, typer.Argument(metavar="PATH", help="A file, or a folder with everything below it.")]
+
+
+def _left_out(loaded: Loaded) -> str:
+    """What of a note was not understood."""
+    return f": not understood: {', '.join(loaded.left_out)}" if loaded.left_out else ""
 
 
 FILES: Sequence[Column[File]] = (
@@ -34,8 +39,9 @@ LOADED: Sequence[Column[Loaded]] = (
     Column(name="removed", value=lambda each: each.removed, right=True),
     Column(
         name="file", value=lambda each: each.path,
-        shown=lambda each: f"{each.path}: {each.error}" if each.error else each.path,
+        shown=lambda each: f"{each.path}: {each.error}" if each.error else f"{each.path}{_left_out(each)}",
     ),
+    Column(name="left out", value=lambda each: each.left_out, exact=True),
     Column(name="error", value=lambda each: each.error, exact=True),
 )  # fmt: skip
 
@@ -47,9 +53,15 @@ def load(
     tags: Tags = None,
     metadata: Annotated[str | None, typer.Option("--metadata", metavar="JSON", help="An object.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Read unchanged files too.")] = False,
+    vault: Annotated[
+        bool | None,
+        typer.Option("--vault/--no-vault", help="Read #tags and [[links]] as Obsidian does; default in its vaults."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be loaded, and write nothing.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the vectors, or leave them.")] = True,
 ) -> None:
     """Load files as memories. Run it again after they have changed: only changes are read."""
+    wait = wait and not dry_run
     if wait:
         ensure_weights(common)
     with common.memory(works=wait) as memory:
@@ -65,11 +77,15 @@ def load(
                 tags=split_values(tags) or (),
                 metadata=json_object(metadata),
                 force=force,
+                vault=vault,
+                dry_run=dry_run,
                 progress=_step,
             )
         if wait and any(each.added for each in found):
             wait_for_vectors(memory)
         _report(common, found)
+        if dry_run and not common.json:
+            stderr_console().print("This was a dry run: nothing was loaded.")
         report_pending_vectors(memory)
     if not found:
         raise typer.Exit(NOTHING_FOUND)

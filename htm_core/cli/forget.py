@@ -9,12 +9,15 @@ from typing import Annotated
 import typer
 
 from ..errors import InvalidInput
+from . import completion
 from .ids import memory_id, short
 from .json_output import print_json, to_json
 from .options import CommonOptions
 from .rendering import printable, stdout_console
 
-Key = Annotated[str, typer.Argument(metavar="ID_OR_KEY", help="A memory's id, or its key.")]
+Key = Annotated[
+    str, typer.Argument(metavar="ID_OR_KEY", help="A memory's id, or its key.", autocompletion=completion.memories)
+]
 Yes = Annotated[bool, typer.Option("--yes", help="Confirm that it is erased for good.")]
 AGE = re.compile(r"(\d+)\s*(minutes?|min|hours?|h|days?|d|weeks?|w)", re.IGNORECASE)
 UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -24,7 +27,10 @@ def forget(
     common: CommonOptions,
     id_or_key: Key,
     by: Annotated[
-        str | None, typer.Option("--by", metavar="ROBOT", help="Withdraw this robot's mentions only.")
+        str | None,
+        typer.Option(
+            "--by", metavar="ROBOT", help="Withdraw this robot's mentions only.", autocompletion=completion.robots
+        ),
     ] = None,
 ) -> None:
     """Hide a memory; restore brings it back."""
@@ -62,7 +68,9 @@ def sweep(common: CommonOptions) -> None:
 
 def erase(
     common: CommonOptions,
-    key: Annotated[str | None, typer.Option("--key", help="A key with all its values.")] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", help="A key with all its values.", autocompletion=completion.keys)
+    ] = None,
     yes: Yes = False,
 ) -> None:
     """Erase everything of a --key, a --session or a --user, at once and for good."""

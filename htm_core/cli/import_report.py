@@ -10,12 +10,13 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from ..rules.transcripts.turns import NOT_STORED, NOT_UNDERSTOOD, Omissions, Skip
+from ..rules.transcripts.turns import LINK_TO_NOTHING, NO_TAG, NOT_STORED, NOT_UNDERSTOOD, Omissions, Skip
 from .json_output import print_json
 from .options import CommonOptions
 from .rendering import printable, stdout_console
 
 LONGEST_TITLE = 40
+SHOWN = (NOT_UNDERSTOOD, NOT_STORED, LINK_TO_NOTHING, NO_TAG)  # reasons whose first places are shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +80,7 @@ def _lines(found: ImportedTranscript, *, dry_run: bool) -> Iterator[RenderableTy
         why = ", ".join(f"{reason} ({count:,})" for reason, count in found.reasons.items())
         yield _indented(f"skipped {found.skipped:,}: {why}")
     for each in found.examples:
-        if each.reason in (NOT_UNDERSTOOD, NOT_STORED):
+        if each.reason in SHOWN:
             yield _indented(f"{each.where}: {each.detail}", by=4)
 
 

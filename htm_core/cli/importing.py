@@ -17,11 +17,10 @@ from rich.progress import Progress
 from ..errors import HTMError, InvalidInput
 from ..memory import Memory
 from ..operations.files import MARKDOWN
-from ..operations.folders import Folder
 from ..rules.identity import node_id
 from ..rules.redaction.redactor import resolve_redactor
 from ..rules.redaction.values import redact_draft
-from ..rules.transcripts.turns import EXAMPLES, NOT_STORED, NOT_UNDERSTOOD, Skip
+from ..rules.transcripts.turns import LINK_TO_NOTHING, NO_TAG, NOT_STORED, NOT_UNDERSTOOD, Omissions, Skip
 from ..store import mentions
 from ..store.owner_claims import claim_of
 from ..types import Draft
@@ -229,20 +228,22 @@ def is_notes(path: Path) -> bool:
 
 def import_notes(memory: Memory, path: Path, *, progress: Progress, dry_run: bool) -> ImportedTranscript:
     """Load a folder of Markdown files as `Memory.load` does: run again, it follows what has changed on the disk."""
-    if dry_run:
-        with Folder(path.parent if path.is_file() else path) as folder:
-            files = [(path.name,)] if path.is_file() else folder.files(("**", "*.md"))
-        return ImportedTranscript(name=path.name, format="markdown", turns=len(files), sessions=len(files))
     task = progress.add_task(f"Importing {printable(path.name, longest=30).plain}", total=None)
-    done = memory.load(path, progress=lambda _, total: progress.update(task, advance=1, total=total))
+    done = memory.load(path, dry_run=dry_run, progress=lambda _, total: progress.update(task, advance=1, total=total))
     progress.remove_task(task)
     failed = [Skip(NOT_UNDERSTOOD, each.path, each.error or "") for each in done if each.status == "failed"]
     if failed and len(failed) == len(done):
         raise InvalidInput(f"{failed[0].where}: nothing was understood: {failed[0].detail}")
+    left_out = Omissions()
+    for skip in failed:
+        left_out.add(skip)
+    for each in done:
+        for what in each.left_out:
+            left_out.add(Skip(LINK_TO_NOTHING if what.startswith("the link") else NO_TAG, each.path, what))
     return ImportedTranscript(
         name=path.name, format="markdown", turns=sum(each.chunks for each in done), sessions=len(done),
         imported=sum(each.added for each in done), known=sum(each.status == "known" for each in done),
-        skipped=len(failed), reasons={NOT_UNDERSTOOD: len(failed)} if failed else {}, examples=tuple(failed[:EXAMPLES]),
+        skipped=sum(left_out.reasons.values()), reasons=dict(left_out.reasons), examples=tuple(left_out.examples),
     )  # fmt: skip
 
 

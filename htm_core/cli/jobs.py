@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ..types import Job
+from . import completion
 from .ids import job_ids, short
 from .json_output import print_json
 from .listing import Column, show_rows
@@ -59,7 +60,9 @@ def jobs(
     act: Annotated[
         JobAction, typer.Argument(metavar="list|retry", help="Show jobs, or retry those that were given up.")
     ] = JobAction.list,
-    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Only these; for retry.")] = None,
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="ID", help="Only these; for retry.", autocompletion=completion.jobs)
+    ] = None,
     kind: Annotated[Kind | None, typer.Option("--kind", help="Only jobs of this kind.")] = None,
     parked: Annotated[
         bool | None, typer.Option("--parked/--waiting", help="Only jobs that were given up, or only the others.")

@@ -18,6 +18,7 @@ from ..memory import Memory
 from ..rules.transcripts.turns import iso_time
 from ..rules.trust import check_source
 from ..types import Draft, Mention
+from . import completion
 from .exit_codes import NOTHING_FOUND
 from .forget import lifetime
 from .hits import HITS
@@ -40,7 +41,10 @@ from .setup import ensure_weights
 
 Tags = Annotated[list[str] | None, typer.Option("--tags", "--tag", help="Tags, with commas or repeated.")]
 Where = Annotated[str | None, typer.Option("--where", metavar="JSON", help='Metadata filter, as {"a": {"$gte": 1}}.')]
-By = Annotated[list[str] | None, typer.Option("--by", metavar="ROBOT", help="Only what these robots heard.")]
+By = Annotated[
+    list[str] | None,
+    typer.Option("--by", metavar="ROBOT", help="Only what these robots heard.", autocompletion=completion.robots),
+]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")]
 Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Make its vector at once, or leave it to a worker.")]
 
@@ -65,7 +69,12 @@ def remember(
     common: CommonOptions,
     content: Annotated[str, typer.Argument(metavar="TEXT", help="What to remember; - reads it from stdin.")],
     key: Annotated[
-        str | None, typer.Option("--key", help="The key of a changing value: this text is its newest version.")
+        str | None,
+        typer.Option(
+            "--key",
+            help="The key of a changing value: this text is its newest version.",
+            autocompletion=completion.keys,
+        ),
     ] = None,
     importance: Annotated[float | None, typer.Option("--importance", min=0, max=10)] = None,
     tags: Tags = None,
@@ -199,13 +208,22 @@ def context(
 def timeline(
     common: CommonOptions,
     timeframe: Timeframe = None,
-    by: Annotated[str | None, typer.Option("--by", metavar="ROBOT", help="Only what this robot heard.")] = None,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", metavar="ROBOT", help="Only what this robot heard.", autocompletion=completion.robots),
+    ] = None,
     limit: Limit = 100,
     before: Annotated[
-        str | None, typer.Option("--before", metavar="ID", help="Only before this mention or memory.")
+        str | None,
+        typer.Option(
+            "--before", metavar="ID", help="Only before this mention or memory.", autocompletion=completion.mentions
+        ),
     ] = None,
     after: Annotated[
-        str | None, typer.Option("--after", metavar="ID", help="Only after this mention or memory.")
+        str | None,
+        typer.Option(
+            "--after", metavar="ID", help="Only after this mention or memory.", autocompletion=completion.mentions
+        ),
     ] = None,
     forgotten: Annotated[bool, typer.Option("--forgotten", help="Show forgotten mentions too.")] = False,
     as_of: AsOf = None,

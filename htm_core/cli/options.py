@@ -20,6 +20,7 @@ from ..runtime.process import Runtime, runtime
 from ..settings import Settings, as_secret
 from ..store import tenants
 from ..types import Embed, Event, Eviction, ExpanderLike, RerankerLike
+from . import completion
 from .exit_codes import reported_errors
 
 P = ParamSpec("P")
@@ -37,8 +38,11 @@ Tenant = Annotated[str, typer.Option("--tenant", help="The tenant: an organisati
 User = Annotated[
     str | None, typer.Option("--user", show_default="what everyone shares", help="The user the memories belong to.")
 ]
-Robot = Annotated[str | None, typer.Option("--robot", show_default="default", help="Who remembers.")]
-Session = Annotated[str | None, typer.Option("--session", help="The conversation.")]
+Robot = Annotated[
+    str | None,
+    typer.Option("--robot", show_default="default", help="Who remembers.", autocompletion=completion.robots),
+]
+Session = Annotated[str | None, typer.Option("--session", help="The conversation.", autocompletion=completion.sessions)]
 Embedder = Annotated[
     str | None,
     typer.Option("--embedder", show_default="the tenant's, else minilm", help="minilm, minilm:int8 or ollama:MODEL."),

@@ -10,14 +10,19 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InvalidInput
-from ..palace import Consultation, Decision, Enforcer, Grounding, Palace, Placed, PromotionConflict
+from ..palace import Consultation, Decision, Enforcer, Grounding, Palace, Placed, PromotionConflict, Registered
 from ..palace.enforcer import THRESHOLD
+from .exit_codes import NOTHING_FOUND
 from .ids import short
 from .json_output import print_json
 from .listing import Column, show_rows
 from .memories import end_empty
 from .options import CommonOptions
-from .rendering import local_time, make_table, printable, stdout_console
+from .palace_sources import Issues, Tracker, fetcher_of, uri_of
+from .rendering import local_time, make_table, printable, progress_bar, stdout_console
+
+LISTED = 20
+REGISTERED = 1_000
 
 
 class PalaceAction(StrEnum):
@@ -30,6 +35,8 @@ class PalaceAction(StrEnum):
     promote = "promote"
     wake = "wake"
     consult = "consult"
+    register = "register"
+    fetch = "fetch"
     export = "export"
     load = "import"
     audit = "audit"
@@ -49,7 +56,10 @@ class PalaceArguments:
     threshold: float
     strict: bool
     persons: bool
-    limit: int
+    limit: int | None
+    sources: Sequence[str]
+    tracker: Tracker | None
+    issues: Issues
 
     def text(self) -> str:
         """The words as one text."""
@@ -61,14 +71,23 @@ class PalaceArguments:
             raise typer.BadParameter("expected --room and --drawer, the place to keep it in")
         return self.room, self.drawer
 
+    def most(self) -> int:
+        """How many are listed at most."""
+        return LISTED if self.limit is None else self.limit
+
 
 def palace(
     common: CommonOptions,
     act: Annotated[
-        PalaceAction, typer.Argument(metavar="init|look|file|note|promote|wake|consult|export|import|audit")
+        PalaceAction,
+        typer.Argument(
+            metavar="ACTION",
+            help="init, look, file, note, promote, wake, consult, register, fetch, export, import or audit.",
+        ),
     ] = PalaceAction.look,
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="WORDS", help="A text, a note's id, a question or a folder.")
+        list[str] | None,
+        typer.Argument(metavar="WORDS", help="A text, a note's id, a question, a folder or an address."),
     ] = None,
     room: Annotated[str | None, typer.Option("--room", help="The room.")] = None,
     drawer: Annotated[str | None, typer.Option("--drawer", help="The drawer of the room.")] = None,
@@ -86,12 +105,31 @@ def palace(
         bool,
         typer.Option("--persons/--no-persons", help="For consult: check that an answer is about the right person."),
     ] = True,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 20,
+    sources: Annotated[
+        list[str] | None,
+        typer.Option("--source", help="For consult: a folder or a repository to fetch from; may be repeated."),
+    ] = None,
+    tracker: Annotated[
+        Tracker | None, typer.Option("--tracker", help="What serves a repository, if its host does not say.")
+    ] = None,
+    issues: Annotated[Issues, typer.Option("--issues", help="For register: which issues.")] = Issues.all,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit",
+            "-n",
+            min=1,
+            max=100_000,
+            show_default=f"{LISTED}, or {REGISTERED:,} to register",
+            help="How many at most.",
+        ),
+    ] = None,
 ) -> None:
     """Keep verified knowledge in rooms and drawers, and consult it before a model generates an answer."""
     given = PalaceArguments(
         words=words or [], room=room, drawer=drawer, reason=reason, summary=summary, ttl=ttl, budget=budget,
-        threshold=threshold, strict=strict, persons=persons, limit=limit,
+        threshold=threshold, strict=strict, persons=persons, limit=limit, sources=sources or (), tracker=tracker,
+        issues=issues,
     )  # fmt: skip
     _check(act, given)
     with common.memory(embed="now") as memory:
@@ -100,6 +138,8 @@ def palace(
         show_rows(common, outcome, PLACED if act is PalaceAction.look else AUDITED)
         if not outcome and not common.json:
             end_empty("Nothing was found.")
+    elif act is PalaceAction.fetch:
+        _show_fetched(common, given.text(), outcome)
     elif common.csv:
         raise InvalidInput(f"expected --csv for a list only, htm palace look or audit, got htm palace {act.value}")
     elif common.json:
@@ -112,6 +152,8 @@ def _check(act: PalaceAction, given: PalaceArguments) -> None:
     if act in (PalaceAction.look, PalaceAction.wake, PalaceAction.audit):
         if given.words:
             raise typer.BadParameter(f"expected no words after htm palace {act.value}")
+    elif act in (PalaceAction.register, PalaceAction.fetch) and len(given.words) != 1:
+        raise typer.BadParameter(f"expected one address, or one folder, after htm palace {act.value}")
     elif not given.words:
         raise typer.BadParameter(f"expected words after htm palace {act.value}; see htm palace --help")
 
@@ -121,7 +163,7 @@ def _init(palace: Palace, given: PalaceArguments) -> Placed:
 
 
 def _look(palace: Palace, given: PalaceArguments) -> list[Placed]:
-    return palace.look(room=given.room, drawer=given.drawer, limit=given.limit)
+    return palace.look(room=given.room, drawer=given.drawer, limit=given.most())
 
 
 def _file(palace: Palace, given: PalaceArguments) -> Placed:
@@ -137,16 +179,44 @@ def _promote(palace: Palace, given: PalaceArguments) -> Any:
 
 
 def _consult(palace: Palace, given: PalaceArguments) -> Grounding:
+    for source in given.sources:
+        palace.register(fetcher_of(source, tracker=given.tracker), listing=False)
     enforcer = Enforcer(palace, threshold=given.threshold, strict=given.strict, persons=given.persons)
     return enforcer.consult(given.text())
 
 
 def _audit(palace: Palace, given: PalaceArguments) -> list[Decision | Consultation]:
     rows: list[Decision | Consultation] = [
-        *palace.decisions(limit=given.limit),
-        *palace.consultations(limit=given.limit),
+        *palace.decisions(limit=given.most()),
+        *palace.consultations(limit=given.most()),
     ]
-    return sorted(rows, key=lambda row: row.at, reverse=True)[: given.limit]
+    return sorted(rows, key=lambda row: row.at, reverse=True)[: given.most()]
+
+
+def _register(palace: Palace, given: PalaceArguments) -> Registered:
+    fetcher = fetcher_of(given.words[0], tracker=given.tracker, issues=given.issues)
+    with progress_bar() as progress:
+        progress.add_task("Listing", total=None)
+        return palace.register(fetcher, limit=REGISTERED if given.limit is None else given.limit)
+
+
+def _fetch(palace: Palace, given: PalaceArguments) -> str | None:  # noqa: ARG001 - as the others are called
+    """What an artifact says now. Nothing of it is stored, and nothing has to be registered."""
+    uri = uri_of(given.words[0])
+    return fetcher_of(uri, tracker=given.tracker)(uri)
+
+
+def _show_fetched(common: CommonOptions, named: str, text: str | None) -> None:
+    if common.json:
+        print_json({"uri": uri_of(named), "text": text})
+    elif common.csv:
+        raise InvalidInput("expected --csv for a list only, htm palace look or audit, got htm palace fetch")
+    elif text is not None:
+        stdout_console().print(printable(text, longest=1_000_000))
+    if text is None:
+        if not common.json:
+            end_empty("Nothing was found.")
+        raise typer.Exit(NOTHING_FOUND)
 
 
 ACTIONS: dict[PalaceAction, Callable[[Palace, PalaceArguments], Any]] = {
@@ -157,6 +227,8 @@ ACTIONS: dict[PalaceAction, Callable[[Palace, PalaceArguments], Any]] = {
     PalaceAction.promote: _promote,
     PalaceAction.wake: lambda palace, given: palace.wake_up(budget=given.budget),
     PalaceAction.consult: _consult,
+    PalaceAction.register: _register,
+    PalaceAction.fetch: _fetch,
     PalaceAction.export: lambda palace, given: palace.export(given.text()),
     PalaceAction.load: lambda palace, given: palace.load(given.text()),
     PalaceAction.audit: _audit,
@@ -164,7 +236,11 @@ ACTIONS: dict[PalaceAction, Callable[[Palace, PalaceArguments], Any]] = {
 
 
 def _show(outcome: Any) -> None:
-    if isinstance(outcome, Placed):
+    if isinstance(outcome, Registered):
+        more = "" if outcome.complete else "\nThere are more: raise --limit."
+        said = f"{outcome.listed:,} listed, {outcome.added:,} new, {outcome.renamed:,} with a new title{more}"
+        stdout_console().print(printable(said))
+    elif isinstance(outcome, Placed):
         stdout_console().print(printable(f"{outcome.id}  {_place(outcome)}  {outcome.content}"))
     elif isinstance(outcome, Grounding):
         _grounding(outcome)

@@ -10,6 +10,7 @@ import typer
 from rich.text import Text
 
 from ..types import Related, Relation, RelationKind
+from . import completion
 from .ids import memory_id, short
 from .json_output import print_json
 from .listing import Column, show_rows
@@ -28,7 +29,9 @@ class Type(StrEnum):
 
 
 TYPES = "related|supports|contradicts|derived"
-Memory = Annotated[str, typer.Argument(metavar="ID_OR_KEY", help="A memory, by its id or its key.")]
+Memory = Annotated[
+    str, typer.Argument(metavar="ID_OR_KEY", help="A memory, by its id or its key.", autocompletion=completion.memories)
+]
 
 
 def related(

@@ -12,6 +12,7 @@ from rich.text import Text
 from ..integration.origin import mentions_of
 from ..memory import Memory
 from ..types import Job, Mention, Node, Related, Supersession
+from . import completion
 from .ids import memory_id, short
 from .json_output import print_json
 from .listing import Column, show_rows
@@ -60,7 +61,13 @@ def list_memories(
     where: Where = None,
     limit: Limit = 20,
     after: Annotated[
-        str | None, typer.Option("--after", metavar="ID", help="Only older ones than this: the next page.")
+        str | None,
+        typer.Option(
+            "--after",
+            metavar="ID",
+            help="Only older ones than this: the next page.",
+            autocompletion=completion.memories,
+        ),
     ] = None,
 ) -> None:
     """List memories, the newest first."""
@@ -74,7 +81,10 @@ def list_memories(
 
 def show(
     common: CommonOptions,
-    id_or_key: Annotated[str, typer.Argument(metavar="ID_OR_KEY", help="A memory, by its id or its key.")],
+    id_or_key: Annotated[
+        str,
+        typer.Argument(metavar="ID_OR_KEY", help="A memory, by its id or its key.", autocompletion=completion.memories),
+    ],
 ) -> None:
     """Show one memory: its text, tags, mentions, versions, relations, changes and jobs."""
     with common.memory() as memory:

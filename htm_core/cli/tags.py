@@ -12,6 +12,7 @@ from ..errors import InvalidInput
 from ..memory import Memory
 from ..rules.text.tag_tree import TagTree
 from ..types import TagCount, TagFound, TagRelated
+from . import completion
 from .ids import memory_id
 from .json_output import print_json
 from .listing import Column, show_rows
@@ -71,7 +72,12 @@ def tags(
     common: CommonOptions,
     act: Annotated[TagAction, typer.Argument(metavar="tree|popular|search|related|add|remove")] = TagAction.tree,
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="WORDS", help="A tag, words to search for, or a memory and its tags.")
+        list[str] | None,
+        typer.Argument(
+            metavar="WORDS",
+            help="A tag, words to search for, or a memory and its tags.",
+            autocompletion=completion.memories,
+        ),
     ] = None,
     drawn: Annotated[Drawing, typer.Option("--as", help="How a tree is drawn.")] = Drawing.text,
     timeframe: Annotated[str | None, typer.Option("--timeframe", help="For popular: only what was said then.")] = None,

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ..types import Merge, ProfileLine, Summary, Tidied, TidyKind
+from . import completion
 from .ids import memory_id, short
 from .json_output import print_json
 from .listing import Column, print_csv, print_table
@@ -57,7 +58,13 @@ def tidy(
         typer.Option("--kind", metavar="profile|merge|summarize", help="Only this; may be repeated."),
     ] = None,
     undo: Annotated[
-        str | None, typer.Option("--undo", metavar="ID", help="Undo the merge of this memory, or those into it.")
+        str | None,
+        typer.Option(
+            "--undo",
+            metavar="ID",
+            help="Undo the merge of this memory, or those into it.",
+            autocompletion=completion.memories,
+        ),
     ] = None,
     summarizer: Annotated[
         str | None, typer.Option("--summarizer", metavar="ollama:MODEL", help="A chat model that writes the summaries.")

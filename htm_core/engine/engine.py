@@ -58,7 +58,7 @@ T = TypeVar("T")
 Before = Callable[[Connection], None]
 After = Callable[[Connection, list[WrittenEntry]], None]
 
-_log = logging.getLogger("htm.mind")
+_log = logging.getLogger("htm.engine")
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ LetGo = Callable[[tuple[Item, ...]], tuple[Item, ...]]
 Report = Callable[[Sequence[Eviction]], None]
 Place = tuple[str | SecretStr, str]
 
-_log = logging.getLogger("htm.sets")
+_log = logging.getLogger("htm.working_sets")
 
 TRIES = 6  # readings before one that met other threads' changes each time is left to the next use
 PAUSE = 0.002  # seconds before the second, doubled each time: as long as those commits take

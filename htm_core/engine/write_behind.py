@@ -16,7 +16,7 @@ from ..store.working import SetKey
 from .access_counts import AccessCounts
 from .working_sets import write_unwritten_sets
 
-_log = logging.getLogger("htm.sets")
+_log = logging.getLogger("htm.working_sets")
 
 # Seconds that something waits before it is written, so that what comes together is written together. A killed process
 # loses what it has held and counted in this time.

@@ -17,7 +17,7 @@ from ..store import groups
 from ..store.database import Database
 from ..store.groups import GroupMembership, Role
 
-_log = logging.getLogger("htm.hive")
+_log = logging.getLogger("htm.groups")
 
 BEATS = 4  # in each lease; a robot that missed three is late, as in the SQL function seconds_until_late
 SHORTEST_PAUSE = 0.02  # seconds between two beats

@@ -16,7 +16,7 @@ from ..store.database import Database
 from ..store.listening import ListenConnection
 from .heartbeat import Heartbeat
 
-_log = logging.getLogger("htm.hive")
+_log = logging.getLogger("htm.groups")
 
 LISTEN_SECONDS = 0.2  # how long it waits for notifications before it checks whether it must stop
 POLL_SECONDS = 0.5  # between two reads of all sets while there are no notifications

@@ -13,7 +13,7 @@ from ..models.embedders import CheckedEmbedder
 from ..store import indexes, model_change
 from ..store.database import Database
 
-_log = logging.getLogger("htm.reembedding")
+_log = logging.getLogger("htm.models")
 
 Progress = Callable[[int, int], None]
 

@@ -134,7 +134,7 @@ class Worker:
         return {status[name]: state for name, state in states.items()}
 
     def backlog(self) -> list[PendingJobs]:
-        """The jobs of all tenants by their kind; none before the database is used, or when this process's login may do no jobs."""
+        """The jobs of all tenants by lane and class; none before the database is used, or where this login may do no jobs."""
         if not self._database.opened or not self._database.may_work:
             return []
         with bounded(self._database.settings), self._database.transaction("", role="htm_worker") as connection:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from ..engine.engine import Engine
 from ..rules.grounding.questions import about_questions, only_asks
+from ..rules.relevance import relevance
 from ..store import nodes, search
 from ..store.database import Connection
 from ..store.search import RecallQuery
@@ -63,7 +64,7 @@ def facts_before_neighbours(hits: Sequence[Hit]) -> list[Hit]:
     """
     scores = {hit.node.id: hit.score for hit in hits}
     for hit in hits:
-        brought = hit.signals["echo"] > 0
+        brought = hit.signals.get("echo", 0.0) > 0
         if hit.relevance < EMPTY and hit.mention is not None and not brought:
             beside = [
                 other
@@ -81,7 +82,7 @@ def facts_before_neighbours(hits: Sequence[Hit]) -> list[Hit]:
         else replace(
             hit,
             score=scores[hit.node.id],
-            signals={**hit.signals, "echo": hit.signals["echo"] + scores[hit.node.id] - hit.score},
+            signals={**hit.signals, "echo": hit.signals.get("echo", 0.0) + scores[hit.node.id] - hit.score},
         )
         for hit in hits
     ]
@@ -125,13 +126,14 @@ def _answers(engine: Engine, query: RecallQuery, asking: Sequence[Hit]) -> list[
     for row in rows:
         node = known.get(UUID(row.mention.node_id)) if row.mention.node_id else None
         if node is not None:
-            hit = said[row.question]
+            hit, passage = said[row.question], row.passage or node.content
             answer = Hit(
                 node=node,
                 score=hit.score,
+                relevance=relevance(query.text, row.match, passage, speakers=query.speakers),
                 vector_rank=None,
                 text_rank=None,
-                passage=row.passage or node.content,
+                passage=passage,
                 match=row.match,
                 mentions=(row.mention,),
                 signals=dict.fromkeys(hit.signals, 0.0),

@@ -23,15 +23,17 @@ from ..rules.limits import NAME_LENGTH, RESULTS, YAML_LEVELS, YAML_VALUES
 from ..rules.redaction.redactor import MARKER, Redactor
 from ..rules.redaction.values import Counted, redact_draft, with_counts
 from ..rules.text.markdown import Chunk, chunks, front_matter, plain_chunks
-from ..rules.text.tags import normalize, normalize_all
+from ..rules.text.tags import normalize_all
 from ..store import files
 from ..store.database import Connection
 from ..store.errors import attempts
 from ..store.records import WrittenEntry
 from ..types import Draft, Mention, Metadata
 from .folders import Folder, Parts, checked_pattern, matches
+from .notes import Note, link_notes, tags_of
 from .read import timeline
 
+VAULT = ".obsidian"  # the folder of its settings, which Obsidian makes at the top of a vault
 MARKDOWN = frozenset({".md", ".markdown", ".mdown", ".mdx", ".qmd", ".rmd"})
 
 
@@ -41,7 +43,8 @@ class Loaded:
 
     `status` is "loaded", "known" (nothing has changed since it was last loaded), "unloaded" (it is no longer on disk) or
     "failed"; then `error` says why, and the file's memories are unchanged. `chunks` is how many it has now, `added` how many
-    of them are new, `removed` how many it no longer has.
+    of them are new, `removed` how many it no longer has. `left_out` is what of a vault's note was not understood: a tag that
+    cannot be one, a link to a note that is not there. With `dry_run` it says what would become of it, and `added` has all chunks.
     """
 
     path: str
@@ -50,6 +53,7 @@ class Loaded:
     added: int = 0
     removed: int = 0
     error: str | None = None
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +83,23 @@ class _Reading:
     front: dict[str, Any]
     chunks: list[Chunk]
     drafts: list[Draft]
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Manner:
+    """How files are loaded: with which tags and metadata, and whether as the notes of a vault, whose top folder it then has."""
+
+    tags: Sequence[str]
+    metadata: Metadata
+    vault: str | None
+    force: bool
+    dry_run: bool
+
+    def digest(self, said: bytes) -> bytes:
+        """What tells whether a file, or how it is loaded, has changed."""
+        given = json.dumps((self.tags, self.metadata), sort_keys=True, default=str).encode()
+        return hashlib.sha256(said + given + (b"" if self.vault is None else b"\0vault 1")).digest()
 
 
 def load(
@@ -89,13 +110,15 @@ def load(
     tags: Sequence[str],
     metadata: Metadata | None,
     force: bool,
+    vault: bool | None,
+    dry_run: bool,
     progress: Progress | None,
 ) -> list[Loaded]:
     """Load a file, or the files of a folder that match a pattern; unload those that left the disk since."""
-    root = _path(path)
-    given = (normalize_all(tags), validation.check_metadata(metadata))
+    root, labels, about = _path(path), normalize_all(tags), validation.check_metadata(metadata)
     wanted_parts = checked_pattern(pattern)
     alone = _is_alone(root)
+    manner = _Manner(tags=labels, metadata=about, vault=_vault_of(root, vault), force=force, dry_run=dry_run)
     with Folder(root.parent if alone else root) as folder:
         found = [(root.name,)] if alone else folder.files(wanted_parts)
         wanted = {_place(folder.path.joinpath(*parts)): parts for parts in found}
@@ -103,13 +126,17 @@ def load(
         total, done = len(wanted) + len(gone), []
         for place, parts in wanted.items():
             time_limit.restart()  # each file is a transaction of its own
-            done.append(_load(engine, place, folder, parts, given=given, force=force))
+            done.append(_load(engine, place, folder, parts, manner))
             _tell(progress, done[-1], total)
     for place in gone:
         time_limit.restart()
-        done.append(Loaded(path=place, status="unloaded", removed=_unload(engine, place)))
+        removed = 0 if dry_run else _unload(engine, place)
+        done.append(Loaded(path=place, status="unloaded", removed=removed))
         _tell(progress, done[-1], total)
-    return done
+    if manner.vault is None or dry_run or not any(each.status == "loaded" for each in done):
+        return done
+    lost = link_notes(engine, manner.vault)
+    return [replace(each, left_out=(*each.left_out, *lost.get(each.path, ()))) for each in done]
 
 
 def unload(engine: Engine, path: str | os.PathLike[str]) -> int:
@@ -142,30 +169,29 @@ def chunks_of(engine: Engine, path: str) -> list[Mention]:
     return sorted((each for each in said if each.node_id in order), key=lambda each: order[each.node_id or ""])
 
 
-def _load(
-    engine: Engine, place: str, folder: Folder, parts: Parts, *, given: tuple[Sequence[str], Metadata], force: bool
-) -> Loaded:
+def _load(engine: Engine, place: str, folder: Folder, parts: Parts, manner: _Manner) -> Loaded:
     try:
         validation.check_characters(place, what="a file's name")
         said = folder.read(parts)
         # Of what may be stored: from the digest of a short file its words could be guessed.
         known = said if engine.redactor is None else Counted(engine.redactor).payload(said)
-        digest = hashlib.sha256(known + json.dumps(given, sort_keys=True, default=str).encode()).digest()
-        if not force:
+        digest = manner.digest(known)
+        if not manner.force:
             with engine.transaction() as connection:
                 if files.digests(connection, [place], owner=engine.owner).get(place) == digest:
                     return Loaded(path=place, status="known")
-        reading = _read(place, said, digest, given=given, redactor=engine.redactor)
-        return _say(engine, place, reading, force=force)
+        reading = _read(place, said, digest, manner, redactor=engine.redactor)
+        if manner.dry_run:
+            count = len(reading.chunks)
+            return Loaded(path=place, status="loaded", chunks=count, added=count, left_out=reading.left_out)
+        return _say(engine, place, reading, force=manner.force)
     except OSError as error:
         return Loaded(path=place, status="failed", error=f"expected a file to read, got {error.strerror or error}")
     except HTMError as error:
         return Loaded(path=place, status="failed", error=str(error))
 
 
-def _read(
-    place: str, said: bytes, digest: bytes, *, given: tuple[Sequence[str], Metadata], redactor: Redactor | None
-) -> _Reading:
+def _read(place: str, said: bytes, digest: bytes, manner: _Manner, *, redactor: Redactor | None) -> _Reading:
     try:
         text = said.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -176,15 +202,18 @@ def _read(
     front, start = front_matter(text) if is_markdown else ({}, 0)
     cut = chunks(text, start=start) if is_markdown else plain_chunks(text)
     front = validation.check_metadata(_plain(front, [YAML_VALUES], depth=YAML_LEVELS + 1))
-    labels = list(normalize_all([*given[0], *_labels(front.get("tags"))]))
-    about = {**{name: value for name, value in front.items() if name != "tags"}, **given[1], "file": place}
+    note = Note.read(place, text, start, front, cut) if manner.vault is not None and is_markdown else None
+    wide = _labels(front.get("tags")) if note is None else note.tags
+    properties = {name: value for name, value in front.items() if name != "tags"}
+    about = {**({} if note is None else {"note": note.name}), **properties, **manner.metadata, "file": place}
     seen: Counter[str] = Counter()
     said_as = []
-    for chunk in cut:
-        known = {**about, "headings": list(chunk.headings)}
+    for number, chunk in enumerate(cut):
+        own_tags, own_metadata = ([], {}) if note is None else note.of_chunk(number)
         draft = Draft(
-            content=text[chunk.start : chunk.stop], tags=labels, metadata=known, session=_session(place), source="file"
-        )
+            content=text[chunk.start : chunk.stop], tags=list(normalize_all([*manner.tags, *wide, *own_tags])),
+            metadata={**about, **own_metadata, "headings": list(chunk.headings)}, session=_session(place), source="file",
+        )  # fmt: skip
         draft = _counted(redact_draft(draft, redactor), redactor)
         mark = hashlib.sha256(
             json.dumps([draft.content, draft.metadata, list(draft.tags)], sort_keys=True).encode()
@@ -192,7 +221,7 @@ def _read(
         seen[mark] += 1
         said_as.append(replace(draft, id=f"{mark}:{seen[mark]}"))
     front = front if redactor is None else Counted(redactor).value(front)
-    return _Reading(digest, len(said), front, cut, said_as)
+    return _Reading(digest, len(said), front, cut, said_as, () if note is None else note.left_out)
 
 
 def _counted(draft: Draft, redactor: Redactor | None) -> Draft:
@@ -227,8 +256,9 @@ def _say(engine: Engine, place: str, reading: _Reading, *, force: bool) -> Loade
         return Loaded(path=place, status="known")
     engine.drop(sorted(outcome["dead"]))
     return Loaded(
-        path=place, status="loaded", chunks=len(reading.chunks), added=outcome["added"], removed=outcome["removed"]
-    )
+        path=place, status="loaded", chunks=len(reading.chunks), added=outcome["added"], removed=outcome["removed"],
+        left_out=reading.left_out,
+    )  # fmt: skip
 
 
 def _unload(engine: Engine, place: str) -> int:
@@ -259,6 +289,15 @@ def _is_alone(root: Path) -> bool:
     if not is_folder and not is_file:  # reading a pipe or a device may never end
         raise InvalidInput(f"expected a file or a folder, got {str(root)!r}, which is neither")
     return not is_folder
+
+
+def _vault_of(root: Path, wanted: bool | None) -> str | None:
+    """The top folder of the vault that a path is of; None for files that are not loaded as notes."""
+    if wanted is False:
+        return None
+    folder = Path(os.path.abspath(root if root.is_dir() else root.parent))
+    top = next((each for each in (folder, *folder.parents) if (each / VAULT).is_dir()), None)
+    return _place(top or folder) if top or wanted else None
 
 
 def _gone(engine: Engine, root: Path, pattern: Parts, wanted: AbstractSet[str]) -> list[str]:
@@ -297,13 +336,7 @@ def _session(place: str) -> str:
 def _labels(said: object) -> list[str]:
     """The tags in front matter, as far as they are valid; "a/b" and "#a" are read as elsewhere."""
     listed = said.split(",") if isinstance(said, str) else said if isinstance(said, list) else []
-    labels = []
-    for each in listed:
-        try:
-            labels.append(normalize(str(each).strip().lstrip("#").replace("/", ":")))
-        except InvalidInput:
-            continue  # it stays in the file's front matter
-    return labels
+    return tags_of(map(str, listed))[0]  # what cannot be one stays in the file's front matter
 
 
 def _plain(value: Any, left: list[int], *, depth: int) -> Any:

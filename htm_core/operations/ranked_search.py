@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..rules.relevance import relevance
 from ..rules.scoring import ScoringQuery, best_candidates, nearness
 from ..store import candidates, search
 from ..store.search import HitFields, Reader, RecallQuery
@@ -64,7 +65,7 @@ def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
             passage_length=each.passage_length,
         )
         ranks = _rank(nodes.vector_ranks[score.place]), _rank(nodes.text_ranks[score.place])
-        hits.append(_hit(each, score=score.score, parts=score.parts, match=match, ranks=ranks))
+        hits.append(_hit(query, each, score=score.score, parts=score.parts, match=match, ranks=ranks))
     return SearchResult(hits, found.known_speakers, [scored[each.place].features for each in fields])
 
 
@@ -78,20 +79,28 @@ def _neighbours(read: Reader, query: RecallQuery) -> SearchResult:
     for each in search.nearest(read, query):
         score = nearness(each.cosine)
         match = Match(cosine=each.cosine, passage_length=each.fields.passage_length)
-        hits.append(_hit(each.fields, score=score, parts={"vector": score}, match=match, ranks=(each.rank, None)))
+        ranks = (each.rank, None)
+        hits.append(_hit(query, each.fields, score=score, parts={"vector": score}, match=match, ranks=ranks))
     return SearchResult(hits, None, [None] * len(hits))
 
 
 def _hit(
-    fields: HitFields, *, score: float, parts: Mapping[str, float], match: Match, ranks: tuple[int | None, int | None]
+    query: RecallQuery,
+    fields: HitFields,
+    *,
+    score: float,
+    parts: Mapping[str, float],
+    match: Match,
+    ranks: tuple[int | None, int | None],
 ) -> Hit:
     return Hit(
         node=fields.node,
         score=score,
+        relevance=relevance(query.text, match, fields.passage, speakers=query.speakers),
         vector_rank=ranks[0],
         text_rank=ranks[1],
         passage=fields.passage,
         match=match,
         mentions=fields.mentions,
-        signals={**NO_PARTS, **parts},
+        signals={**NO_PARTS, **parts} if query.explain else {},
     )

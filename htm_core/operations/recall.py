@@ -23,7 +23,6 @@ from ..rules.filters.filters import compile_where
 from ..rules.fusion import reciprocal_rank
 from ..rules.limits import RESULTS
 from ..rules.ranking import Weights, weights_for
-from ..rules.relevance import relevance
 from ..rules.text import query_signals
 from ..rules.text.near_duplicates import copies
 from ..rules.text.passages import lexical_query
@@ -91,10 +90,16 @@ def prepare(
         raise InvalidInput(f"expected budget to be a whole number of tokens, 0 or more, got {budget!r}")
     weights = _signal_weights(_with_weights(engine.settings.signals, signals), mode)
     text, applied = _time_filter(engine, text, timeframe)
-    windows = applied.windows if applied is not None else ()
-    filters = _filters(engine, scope=scope, windows=windows, tags=tags, where=where, robot=robot, session=session)
-    filters = replace(
-        filters,
+    session, owners = _searched(engine, scope=scope, session=session)
+    conditions = compile_where(where)
+    filters = Filters(
+        owners=owners,
+        robots=validation.check_robots(robot),
+        session=session,
+        windows=applied.windows if applied is not None else (),
+        tags=None if tags is None else normalize_all(tags) or None,
+        equal=conditions.equalities,
+        metadata=conditions.beyond_equalities,
         as_of=None if as_of is None else validation.check_time(as_of, what="as_of"),
         valid_at=None if valid_at is None else validation.check_time(valid_at, what="valid_at"),
         sources=None if sources is None else check_sources(sources),
@@ -172,13 +177,14 @@ def answer(engine: Engine, query: RecallQuery, *, alone: bool = False) -> Recall
         timings = total([found.timings, outside.timings])
         better = _best_relevance(outside.hits) > MUCH_MORE_RELEVANT * _best_relevance(found.hits)
         found = replace(outside if better else found, timings=timings)
-    timings = replace(found.timings, expander=expansion.milliseconds)
-    found = replace(found, fallback=expansion.fallback, timings=timings)
+    if expander is not None:
+        timings = replace(found.timings, expander=expansion.milliseconds)
+        found = replace(found, fallback=expansion.fallback, timings=timings)
     found = reranked(reranker, found, seconds=engine.settings.reranker_timeout)
     found = present_first(engine, query, found)
     hits = list(found.hits[: query.limit])
     if not query.explain:
-        hits = [replace(hit, signals={}) for hit in hits]
+        hits = [replace(hit, signals={}) if hit.signals else hit for hit in hits]
     if query.budget is not None:
         hits = _fit_budget(engine, hits, query.budget, everybody=query.of_everybody)
     if query.hold and hits:
@@ -200,7 +206,8 @@ def _find_all(engine: Engine, query: RecallQuery, questions: Sequence[str], *, a
     A memory that no question finds among its first may still be the best for all of them: each is asked for all its candidates.
     """
     limit = max(query.limit, at_least, SMALLEST_POOL if questions else 0)
-    query = replace(query, limit=limit, pool=max(query.pool, at_least))
+    if (limit, at_least) != (query.limit, 0):
+        query = replace(query, limit=limit, pool=max(query.pool, at_least))
     more = (
         replace(query, query=text, text=text, moments=_moments(engine, text, query.signal_weights))
         for text in questions
@@ -235,22 +242,22 @@ def _find(engine: Engine, query: RecallQuery) -> Recall:
 def _find_with(engine: Engine, query: RecallQuery, speakers: Mapping[str, str]) -> tuple[Recall, Sequence[str] | None]:
     """One search by a query that names these speakers, and which speakers it does name; None where it asks for none."""
     started = time.perf_counter()
-    query = replace(query, speakers=tuple(speakers))
     embedding, degraded = _embed(engine, query, written=tuple(speakers.values()))
     if embedding is not None:
         make_fresh_vectors(engine, query)
     embedded = time.perf_counter()
     if query.mode == "vector" and embedding is None:
         raise ModelError(f"expected a vector for mode='vector', but {degraded}; use mode='hybrid', or fix the embedder")
+    asked = replace(query, speakers=tuple(speakers), embedding=embedding, ranking=_ranking(engine, query, embedding))
     try:
-        hits, known = _search(engine, replace(query, embedding=embedding, ranking=_ranking(engine, query, embedding)))
+        hits, known = _search(engine, asked)
         degraded = degraded or (None if embedding is None else _by_words_alone(hits, query.query))
     except DimensionMismatch as error:
         if query.words is None or embedding is None or not engine.model_changed():
             raise
         _log.warning("recall by words alone: the tenant has another model by now")
         degraded = f"Only words were searched: {error}"
-        hits, known = _search(engine, query)
+        hits, known = _search(engine, replace(asked, embedding=None, ranking=None))
     timings = Timings(embedding=(embedded - started) * 1e3, sql=(time.perf_counter() - embedded) * 1e3)
     recall = Recall(query=query.query, hits=tuple(hits), degraded=degraded, timeframe=query.timeframe, timings=timings)
     return recall, known
@@ -302,37 +309,19 @@ def _moments(engine: Engine, text: str, signals: Signals) -> tuple[Window, ...]:
     )
 
 
-def _filters(
-    engine: Engine,
-    *,
-    scope: Scope | None,
-    windows: Sequence[Window],
-    tags: Sequence[str] | None,
-    where: Mapping[str, Any] | None,
-    robot: str | Sequence[str] | None,
-    session: str | None,
-) -> Filters:
+def _searched(engine: Engine, *, scope: Scope | None, session: str | None) -> tuple[str | None, list[str] | None]:
+    """The one session that is searched, and the owners; None where it is any of them."""
     if session is not None:
         validation.check_name(session, what="session")
     elif scope == "session":
         session = engine.session
         if not session:
             raise InvalidInput("expected a session for scope='session': pass session= here or to Memory(...)")
-    owners: list[str] | None = engine.owners
     if scope == "tenant":
-        owners = None
-    elif session is not None:
-        owners = list(dict.fromkeys([*engine.owners, *engine.owners_of(session)]))
-    conditions = compile_where(where)
-    return Filters(
-        owners=owners,
-        robots=validation.check_robots(robot),
-        session=session,
-        windows=windows,
-        tags=None if tags is None else normalize_all(tags) or None,
-        equal=conditions.equalities,
-        metadata=conditions.beyond_equalities,
-    )
+        return session, None
+    if session is None:
+        return None, engine.owners
+    return session, list(dict.fromkeys([*engine.owners, *engine.owners_of(session)]))
 
 
 def _embed(engine: Engine, query: RecallQuery, *, written: Sequence[str]) -> tuple[Sequence[float] | None, str | None]:
@@ -356,7 +345,8 @@ def _search(engine: Engine, query: RecallQuery) -> tuple[list[Hit], Sequence[str
     ranked = engine.settings.fusion == "ranks"
     read = partial(engine.read, everybody=query.of_everybody)
     while True:
-        found = _fuse_ranks(read, query) if ranked else _ranked_search(read, replace(query, limit=limit))
+        asked = query if limit == query.limit else replace(query, limit=limit)
+        found = _fuse_ranks(read, query) if ranked else _ranked_search(read, asked)
         hits = as_one(engine, query, found.hits[:limit])
         copy_of = copies([hit.passage for hit in hits], voices=[_speaker(hit) for hit in hits]) if weight else []
         left_out = frozenset[str]() if engine.settings.recall_small_talk else small_talk(query, hits)
@@ -366,9 +356,6 @@ def _search(engine: Engine, query: RecallQuery) -> tuple[list[Hit], Sequence[str
         limit = min(RESULTS, MORE * limit)
     hits = [hit for hit in _copies_last(hits, copy_of, weight=weight) if hit.node.id not in left_out]
     hits = answers_first(engine, query, hits)
-    hits = [
-        replace(hit, relevance=relevance(query.text, hit.match, hit.passage, speakers=query.speakers)) for hit in hits
-    ]
     if query.signal_weights.echo:
         hits = facts_before_neighbours(hits)
     hits = in_time(hits, at=_present(engine, query), zone=engine.timezone, settings=engine.settings)

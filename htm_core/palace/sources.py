@@ -131,7 +131,7 @@ class Sources:
         if source is None:
             raise FetchFailed(
                 "it has no fetcher in this process; register it again with Palace.artifact(uri, fetch=…) or "
-                "Palace.register(fetcher)"
+                "Palace.register(fetcher); on the command line, name it with --source"
             )
         asked = source.fetch if isinstance(source.fetch, Asked) else None
         key = owner, uri, question if asked else ""

@@ -100,7 +100,10 @@ class Connection(psycopg.Connection[Row]):
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
         self._kept_statements: dict[tuple[str, tuple[int, ...]], bytes] = {}  # by statement and types of its parameters
+        self._columns: dict[str, list[str]] = {}  # of kept statements
         self._numbers = itertools.count(1)
+        self._adapted: TransformerProtocol | None = None  # knows how to write and read each type that it has met
+        self._waiter: selectors.BaseSelector | None = None
         self.is_direct = True  # as far as is known, there is no pooler in between
         self.replayed = 0  # on a replica: how much of the primary's log it is known to have replayed, in bytes
 
@@ -116,14 +119,17 @@ class Connection(psycopg.Connection[Row]):
         psycopg's own does the same with four waits for the server instead of one. Raises the errors of the statements, and
         `AnswerOverdue` when the running verb's time is over; then the connection is closed.
         """
-        adapted = Transformer.from_context(self)
+        if self._adapted is None or self._waiter is None:
+            self._adapted, self._waiter = Transformer.from_context(self), _Selector()
+            self._waiter.register(self.pgconn.socket, selectors.EVENT_READ)
+        adapted = self._adapted
         new: dict[tuple[str, tuple[int, ...]], bytes] = {}
         try:
             self.pgconn.enter_pipeline_mode()
             for statement, parameters in statements:
                 self._send(adapted, statement, parameters, new if prepare else None)
             self.pgconn.pipeline_sync()
-            results = _await_batch(self.pgconn)
+            results = _await_batch(self.pgconn, self._waiter)
             self.pgconn.exit_pipeline_mode()
         except BaseException:
             self.close()  # answers that nobody has read would be taken for those of the next statement
@@ -132,8 +138,12 @@ class Connection(psycopg.Connection[Row]):
             if result.status == ExecStatus.FATAL_ERROR:
                 raise _error(result)
         self._kept_statements |= new
-        answer = results[-1]
-        columns = [(answer.fname(place) or b"").decode() for place in range(answer.nfields)]
+        answer, asked = results[-1], statements[-1][0]
+        columns = self._columns.get(asked)
+        if columns is None:
+            columns = [(answer.fname(place) or b"").decode() for place in range(answer.nfields)]
+            if prepare:  # what is kept goes on to have these
+                self._columns[asked] = columns
         adapted.set_pgresult(answer, format=Format.BINARY)
         return adapted.load_rows(0, answer.ntuples, lambda row: dict(zip(columns, row, strict=True)))
 
@@ -174,33 +184,37 @@ def _numbered(statement: str) -> tuple[bytes, list[str], list[PyFormat]]:
     return text.encode(), [name for name, _ in places], [PyFormat(letter) for _, letter in places]
 
 
-def _await_batch(pgconn: PGconn) -> list[PGresult]:
-    """The answers to what was sent before a synchronisation point, as far as it was carried out."""
+def _await_batch(pgconn: PGconn, selector: selectors.BaseSelector) -> list[PGresult]:
+    """The answers to what was sent before a synchronisation point, as far as it was carried out.
+
+    `selector` waits for the connection's socket, to read from it.
+    """
     limit = time_limit.current()
     deadline = math.inf if limit is None else limit.answer_by
     results: list[PGresult] = []
-    with _Selector() as selector:
-        selector.register(pgconn.socket, selectors.EVENT_READ)
 
-        def wait(events: int) -> None:
-            """Until the socket can be read, or written to."""
-            selector.modify(pgconn.socket, events)
-            left = deadline - time.monotonic()
-            if left <= 0 or not selector.select(None if math.isinf(left) else left):
-                raise AnswerOverdue("the server gave no answer in time")
+    def wait() -> None:
+        """Until the socket is ready."""
+        left = deadline - time.monotonic()
+        if left <= 0 or not selector.select(None if math.isinf(left) else left):
+            raise AnswerOverdue("the server gave no answer in time")
 
+    if pgconn.flush():
+        selector.modify(pgconn.socket, selectors.EVENT_READ | selectors.EVENT_WRITE)
+        wait()
         while pgconn.flush():
-            wait(selectors.EVENT_READ | selectors.EVENT_WRITE)
             pgconn.consume_input()
-        while True:
-            while pgconn.is_busy():
-                wait(selectors.EVENT_READ)
-                pgconn.consume_input()
-            result = pgconn.get_result()
-            if result is not None and result.status == ExecStatus.PIPELINE_SYNC:
-                return results
-            if result is not None and result.status != ExecStatus.PIPELINE_ABORTED:
-                results.append(result)
+            wait()
+        selector.modify(pgconn.socket, selectors.EVENT_READ)
+    while True:
+        while pgconn.is_busy():
+            wait()
+            pgconn.consume_input()
+        result = pgconn.get_result()
+        if result is not None and result.status == ExecStatus.PIPELINE_SYNC:
+            return results
+        if result is not None and result.status != ExecStatus.PIPELINE_ABORTED:
+            results.append(result)
 
 
 def _without_frames(error: BaseException) -> BaseException:

@@ -379,9 +379,13 @@ def _jobs(connection: Connection) -> Iterator[Finding]:
             says = f"{row['parked']} {kind} were given up: {row['error']}"
             yield Finding("jobs", "wrong", says, f"htm jobs retry --tenant {row['tenant']}")
     if pending and oldest > OLD_JOB_SECONDS:
-        yield Finding(
-            "jobs", "note", f"{waiting}; the oldest has waited for {oldest / 60:.0f} minutes", "htm worker --once"
+        ages = ", ".join(
+            " ".join(filter(None, (row["kind"], row["model"], f"{row['oldest'] / 60:.0f} minutes")))
+            for row in rows
+            if row["pending"]
         )
+        says = f"{waiting}; how long the oldest of each has waited: {ages}"
+        yield Finding("jobs", "note", says, "htm worker --once")
     else:
         yield Finding("jobs", "well", waiting + " are waiting" if waiting else "none are waiting")
 

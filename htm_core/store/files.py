@@ -82,6 +82,11 @@ def list_files(connection: Connection, under: str | None, *, owners: Sequence[st
     return connection.execute(load("files")["list_files"], {"owners": list(owners), "under": under}).fetchall()
 
 
+def chunks_below(connection: Connection, folder: str, *, owner: str) -> list[Row]:
+    """The chunks of the files below a folder that are not forgotten, in order: path, node, headings and links."""
+    return connection.execute(load("files")["chunks_below"], {"owner": owner, "under": folder}).fetchall()
+
+
 def chunks(connection: Connection, path: str, *, owners: Sequence[str]) -> list[Row]:
     """A file's chunks that are not forgotten, in order: node, positions and headings."""
     return connection.execute(load("files")["chunks"], {"owners": list(owners), "path": path}).fetchall()

@@ -48,6 +48,15 @@ where f.tenant = this_tenant() and f.owner = any(%(owners)s::text[])
                else starts_with(f.path, rtrim(%(under)s, '/') || '/') and not starts_with(f.path, %(under)s || '/../') end)
 order by f.path
 
+-- name: chunks_below
+-- The chunks of all files below a folder that are not forgotten, in their order, with the links that each has in its metadata.
+select c.path, m.node_id as id, c.headings,
+       case jsonb_typeof(m.metadata -> 'links_to') when 'array' then m.metadata -> 'links_to' end as links
+from file_chunks c join mentions m on m.tenant = c.tenant and m.id = c.mention_id
+where c.tenant = this_tenant() and c.owner = %(owner)s and starts_with(c.path, rtrim(%(under)s, '/') || '/')
+  and m.forgotten_at is null and m.node_id is not null
+order by c.path, c.ordinal
+
 -- name: chunks
 select m.node_id as id, c.starts, c.stops, c.headings
 from file_chunks c join mentions m on m.tenant = c.tenant and m.id = c.mention_id

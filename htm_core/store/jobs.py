@@ -105,7 +105,7 @@ def move_to_active_model(connection: Connection, jobs: Sequence[ClaimedJob]) -> 
 
 
 def backlog(connection: Connection) -> list[PendingJobs]:
-    """The jobs of all tenants by their kind; the connection has a worker's role."""
+    """The jobs of all tenants by their lane and class; the connection has a worker's role."""
     return [PendingJobs(**row) for row in connection.execute(load("jobs")["backlog"])]
 
 

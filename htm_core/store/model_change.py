@@ -18,7 +18,7 @@ from .indexes import index_name, leaves
 from .owner_claims import EVERYBODY
 from .queries import load
 
-_log = logging.getLogger("htm.changeover")
+_log = logging.getLogger("htm.models")
 
 PATIENCE = "2s"  # how long to wait for writers; other writers wait behind for as long at most
 

@@ -81,18 +81,9 @@ def node_of(row: Mapping[str, Any]) -> Node:
         accessed_at=row["accessed_at"],
         access_count=row["access_count"],
         expires_at=row.get("expires_at"),
-        **_said(row),
+        times_said=row["times_said"],
+        last_said=row["last_said"],
     )
-
-
-def _said(row: Mapping[str, Any]) -> dict[str, Any]:
-    """How often a node was said and when last, as its row counts it, or by the mentions that come with it."""
-    if "times_said" in row:
-        return {"times_said": row["times_said"], "last_said": row["last_said"]}
-    mentions = row.get("mentions") or ()
-    if not mentions:
-        return {}
-    return {"times_said": len(mentions), "last_said": datetime.fromisoformat(mentions[0]["at"])}
 
 
 def new_node(entry: Entry, metadata: dict[str, Any]) -> Node | None:
@@ -118,13 +109,15 @@ def new_node(entry: Entry, metadata: dict[str, Any]) -> Node | None:
     )
 
 
-def mention_of(row: Mapping[str, Any], *, content: str | None = None) -> Mention:
-    """A mention, from a row or from its JSON inside a hit."""
-    payload, valid = row["payload"], row["valid"]
+def mention_of(row: Mapping[str, Any], *, node_id: str | None = None, content: str | None = None) -> Mention:
+    """A mention, from a row; or from its JSON inside a hit, whose node and content are given."""
+    payload, valid, expires_at = row["payload"], row["valid"], row["expires_at"]
+    if node_id is None and row.get("node_id") is not None:
+        node_id = str(row["node_id"])
     source = source_of(row["source"], row["role"])
     return Mention(
         id=str(row["id"]),
-        node_id=str(row["node_id"]) if row.get("node_id") is not None else None,
+        node_id=node_id,
         robot=row["robot"],
         session=row["session"] or None,
         role=row["role"],
@@ -138,14 +131,14 @@ def mention_of(row: Mapping[str, Any], *, content: str | None = None) -> Mention
         trust=trust_of(row["trust"], source),
         valid=None if valid is None else _window(valid),
         valid_words=row["valid_words"],
-        expires_at=None if row["expires_at"] is None else _moment(row["expires_at"]),
+        expires_at=None if expires_at is None else _moment(expires_at),
     )
 
 
 def last_expiry(mentions: Sequence[Mention]) -> datetime | None:
     """When the last of these mentions expires; None where one of them never does."""
     moments = [mention.expires_at for mention in mentions]
-    return max((each for each in moments if each is not None), default=None) if None not in moments else None
+    return None if None in moments else max((each for each in moments if each is not None), default=None)
 
 
 def _moment(value: datetime | str) -> datetime:

@@ -63,6 +63,12 @@ def link(connection: Connection, source: UUID, target: UUID, *, kind: str, weigh
         connection.execute(load("relations")["unlink"], values)
 
 
+def link_new(connection: Connection, pairs: Sequence[tuple[UUID, UUID]], *, kind: str, owner: str) -> None:
+    """Add explicit edges between pairs of nodes, with the weight 1; those that there are stay as they are."""
+    values = {"sources": [source for source, _ in pairs], "targets": [target for _, target in pairs]}
+    connection.execute(load("relations")["link_new"], values | {"kind": kind, "owner": owner})
+
+
 def walk(
     connection: Connection,
     node: UUID,

@@ -65,6 +65,16 @@ insert into relations (tenant, source, target, kind, origin, owner, weight)
 values (this_tenant(), %(source)s, %(target)s, %(kind)s, 'link', %(owner)s, %(weight)s)
 on conflict (tenant, source, target, kind, origin, owner) do update set weight = excluded.weight
 
+-- name: link_new
+-- Explicit edges between pairs of nodes, as far as both are there; one that is there already keeps its weight.
+insert into relations (tenant, source, target, kind, origin, owner, weight)
+select this_tenant(), p.source, p.target, %(kind)s, 'link', %(owner)s, 1
+from unnest(%(sources)s::uuid[], %(targets)s::uuid[]) p(source, target)
+where exists (select from nodes n where n.tenant = this_tenant() and n.id = p.source)
+  and exists (select from nodes n where n.tenant = this_tenant() and n.id = p.target)
+order by p.source, p.target
+on conflict (tenant, source, target, kind, origin, owner) do nothing
+
 -- name: unlink
 delete from relations
 where tenant = this_tenant() and source = %(source)s and target = %(target)s and kind = %(kind)s and origin = 'link'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,7 +17,7 @@ from ..types import AppliedTimeframe, Match, Mention, Mode, Node, Window
 from .connection import HalfVector, Row
 from .database import Connection
 from .queries import load
-from .records import last_expiry, mention_of, multirange, node_of
+from .records import last_expiry, mention_of, multirange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,11 +158,28 @@ def nearest(read: Reader, query: RecallQuery) -> list[Neighbour]:
 
 
 def _fields(row: Mapping[str, Any]) -> HitFields:
-    mentions = [mention_of(mention | {"node_id": row["id"]}, content=row["content"]) for mention in row["mentions"]]
+    id, content = str(row["id"]), row["content"]
+    mentions = [mention_of(mention, node_id=id, content=content) for mention in json.loads(row["mentions"])]
+    node = Node(
+        id=id,
+        content=content,
+        keys=tuple(row["keys"]),
+        version=row["version"],
+        importance=row["importance"],
+        tags=tuple(row["tags"]),
+        metadata=json.loads(row["metadata"]),
+        tokens=row["tokens"],
+        created_at=row["created_at"],
+        accessed_at=row["accessed_at"],
+        access_count=row["access_count"],
+        expires_at=last_expiry(mentions),
+        times_said=len(mentions),
+        last_said=mentions[0].at,
+    )
     return HitFields(
         place=row["place"] - 1,
-        node=node_of({**row, "expires_at": last_expiry(mentions)}),
-        passage=row["passage"] or row["content"],
+        node=node,
+        passage=row["passage"] or content,
         passage_length=row["passage_length"],
         mentions=tuple(mentions),
     )

@@ -55,6 +55,18 @@ def test_every_chat_is_of_one_kind_and_one_half_whatever_its_messages_say() -> N
     assert sorted(chosen) == chats.paths()
 
 
+def test_no_chat_of_the_test_half_is_in_the_training_half() -> None:
+    said = {half: _said(half) for half in (chats.TRAINING, chats.TEST)}
+    assert said[chats.TRAINING].isdisjoint(said[chats.TEST])
+
+
+def _said(half: str) -> set[str]:
+    """What is said, but for remarks that anybody may make, such as "Thanks!", and what is asked."""
+    cases = list(chats.chats(half=half))
+    said = {message.content for case in cases for message in case.messages if len(message.content) > 40}
+    return said | {question.text for case in cases for question in case.questions}
+
+
 def test_a_chat_is_read_with_its_speakers_sessions_and_evidence(tmp_path: Path) -> None:
     path = tmp_path / "ridge.txt"
     path.write_text(GOOD)

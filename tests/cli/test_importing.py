@@ -105,6 +105,27 @@ def test_every_kind_of_transcript_is_imported(htm: Htm, file: Path) -> None:
     assert counts(htm, file)[2] == told["turns"]
 
 
+@pytest.mark.parametrize(
+    "file", [each for each in sorted(FIXTURES.iterdir()) if each.name != "doorstep.txt"], ids=lambda file: file.name
+)
+def test_every_kind_goes_on_where_it_was_interrupted(htm: Htm, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "BATCH", 1)
+    remember, calls = Memory.remember_many, []
+
+    def stopping(self: Memory, drafts: Any) -> Any:
+        calls.append(len(drafts))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return remember(self, drafts)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Memory, "remember_many", stopping)
+        assert htm("import", file, "--no-wait").code == 130
+    turns = htm("import", file, "--dry-run", "--json").json["files"][0]["turns"]
+    assert counts(htm, file, "--no-wait")[:3] == (turns - 1, 0, 1)
+    assert counts(htm, file, "--no-wait")[:3] == (0, 0, turns)
+
+
 def conversation(id: str, *texts: str) -> dict[str, Any]:
     """A conversation as Claude exports it."""
     messages = [
@@ -415,3 +436,17 @@ def test_a_palace_whose_database_is_none_is_refused(htm: Htm, tmp_path: Path) ->
     done = htm("import", tmp_path)
     assert done.code == 2
     assert "expected chroma.sqlite3 as MemPalace writes it" in done.err
+
+
+def test_a_vault_of_obsidian_says_which_links_and_tags_were_not_understood(htm: Htm, tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    (vault / ".obsidian").mkdir(parents=True)
+    (vault / "Rome.md").write_text("The port of [[Ostia]] is near. #trip #🎉\n")
+    dry = htm("import", vault, "--dry-run", "--no-wait").out
+    assert "to import 1" in dry
+    assert "nothing was imported" in dry
+    out = htm("import", vault, "--no-wait").out
+    assert "skipped 2: what cannot be a tag (1), a link to a note that is not there (1)" in " ".join(out.split())
+    assert "Rome.md: the link [[Ostia]]" in out
+    assert "trip" in htm("tags").out
+    assert counts(htm, vault, "--no-wait") == (0, 0, 1, 0)

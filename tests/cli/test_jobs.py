@@ -6,9 +6,11 @@ import uuid
 
 import pytest
 
+from htm_core.cli.admin import describe_backlog
 from htm_core.jobs.worker import MOST_TRIES
 from htm_core.store import jobs
 from htm_core.store.database import Database
+from htm_core.telemetry import PendingJobs
 from tests.cli.conftest import Htm
 from tests.stand_ins import HashEmbedder
 
@@ -77,3 +79,14 @@ def test_stats_tell_of_the_breakers(htm: Htm) -> None:
     htm("remember", "text", *apart)
     assert htm("stats", "--json", *apart).json["breakers"]["HashEmbedder:apart"] == "closed"
     assert "HashEmbedder:apart: closed" in htm("stats", *apart).out
+
+
+def test_what_waits_is_said_by_lane_without_lanes_that_are_done() -> None:
+    backlog = [
+        PendingJobs("embed", "minilm", bulk=False, pending=3, parked=0, oldest=12.4),
+        PendingJobs("embed", "minilm", bulk=True, pending=20_000, parked=1, oldest=3_600.0),
+        PendingJobs("relate", "", bulk=False, pending=0, parked=2, oldest=None),
+    ]
+    said = describe_backlog(backlog)
+    assert said == "embed minilm: 3, the oldest for 12 s; embed minilm (bulk): 20,000, the oldest for 3,600 s"
+    assert describe_backlog([]) == ""

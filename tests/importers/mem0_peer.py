@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any
 
-from tests.importers.model import DIMENSION, DenseEmbedder
+from tests.importers.model import DIMENSION, QUERIES, TEXTS, DenseEmbedder
 
 
 class Embeddings(DenseEmbedder):
@@ -27,7 +27,7 @@ class Embeddings(DenseEmbedder):
 
 
 def fill(dsn: str) -> dict[str, Any]:
-    """Memories of two users, one of them changed, one of an agent; and what mem0 says of them."""
+    """Memories of two users, one of them changed, one of an agent, many of a third user; and what mem0 says of them and finds."""
     from mem0 import Memory
     from mem0.configs.base import MemoryConfig
     from mem0.memory import main
@@ -46,6 +46,16 @@ def fill(dsn: str) -> dict[str, Any]:
         [{"role": "user", "name": "cleo", "content": "We meet at noon."}], user_id="ann", run_id="june", infer=False
     )
     memory.add("Answers in short sentences.", agent_id="wren", infer=False)
+    memory.add([{"role": "user", "content": text} for text in TEXTS], user_id="eve", infer=False)
+    said["found"] = {
+        query: [
+            each.payload["data"]
+            for each in memory.vector_store.search(
+                query=query, vectors=memory.embedding_model.embed(query), top_k=10, filters={"user_id": "eve"}
+            )
+        ]
+        for query in QUERIES
+    }
     for owner in ({"user_id": "ann"}, {"user_id": "ben"}, {"agent_id": "wren"}):
         said[next(iter(owner.values()))] = memory.get_all(filters=owner)["results"]
     return said

@@ -1,4 +1,4 @@
-"""The model of the recorded databases. It needs the standard library alone, so that it also runs where only a peer is installed."""
+"""The model of the recorded databases, and what is in them. It needs the standard library alone, so that it also runs where only a peer is installed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ import random
 from tests.stand_ins import HashEmbedder
 
 DIMENSION = 32
+TOPICS = ("harbour", "lighthouse", "bakery", "library", "station", "market")
+PLACES = ("north", "south", "east", "west", "old", "new", "upper", "lower", "inner", "outer")
+QUERIES = [f"{TOPICS[at % 6]} {place} opens" for at, place in enumerate(PLACES)]
+TEXTS = [f"The {place} {topic} opens at {at} and closes at {at + 7}." for at, (topic, place) in enumerate(
+    (topic, place) for topic in TOPICS for place in PLACES)]  # fmt: skip
 
 
 class DenseEmbedder(HashEmbedder):

@@ -20,13 +20,9 @@ from langchain_core.messages import (
 from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy.engine import URL
 
-from tests.importers.model import DIMENSION, DenseEmbedder
+from tests.importers.model import DIMENSION, QUERIES, TEXTS, TOPICS, DenseEmbedder
 
-TOPICS = ("harbour", "lighthouse", "bakery", "library", "station", "market")
-PLACES = ("north", "south", "east", "west", "old", "new", "upper", "lower", "inner", "outer")
-QUERIES = [f"{TOPICS[at % 6]} {place} opens" for at, place in enumerate(PLACES)]
-TEXTS = [f"The {place} {topic} opens at {at} and closes at {at + 7}." for at, (topic, place) in enumerate(
-    (topic, place) for topic in TOPICS for place in PLACES)]  # fmt: skip
+__all__ = ["DIMENSION", "QUERIES", "TEXTS", "TOPICS"]
 
 
 class Model(DenseEmbedder, Embeddings):
@@ -151,7 +147,8 @@ def llama_index(dsn: str) -> dict[str, Any]:
     from llama_index.vector_stores.postgres import PGVectorStore
 
     model = embedder()
-    store = PGVectorStore(address(dsn, "psycopg"), address(dsn, "asyncpg"), "town_guide", embed_dim=DIMENSION)
+    psycopg, asyncpg = (address(dsn, driver).render_as_string(hide_password=False) for driver in ("psycopg", "asyncpg"))
+    store = PGVectorStore(psycopg, asyncpg, "town_guide", embed_dim=DIMENSION)
     source = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id="guide.pdf")}
     nodes: list[Any] = [
         TextNode(id_=f"node-{at:02}", text=text, metadata=metadata(at), relationships=source if at < 10 else {})
@@ -167,8 +164,8 @@ def llama_index(dsn: str) -> dict[str, Any]:
     asked = {query: store.query(VectorStoreQuery(model.embed_query(query), similarity_top_k=11)) for query in QUERIES}
     kept = store.get_nodes(node_ids=[node.node_id for node in nodes])
     chats = PostgresChatStore.from_params(
-        connection_string=address(dsn, "psycopg").render_as_string(hide_password=False),
-        async_connection_string=address(dsn, "asyncpg").render_as_string(hide_password=False),
+        connection_string=psycopg,
+        async_connection_string=asyncpg,
         table_name="conversations",
     )
     call = [{"id": "call-1", "type": "function", "function": {"name": "clock", "arguments": "{}"}}]

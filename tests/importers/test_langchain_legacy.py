@@ -37,6 +37,17 @@ def test_each_collection_of_pgvector_becomes_one(make: Make, foreign: Foreign) -
     assert sum(shares) / len(shares) >= 0.99
 
 
+def test_killed_between_two_collections_of_pgvector_it_continues(make: Make, foreign: Foreign) -> None:
+    def stop(table: str, done: int, total: int | None) -> None:
+        raise KeyboardInterrupt
+
+    words = {"kinds": ["langchain-pgvector"], "embedder": peers.embedder()}
+    with make() as memory:
+        with pytest.raises(KeyboardInterrupt):
+            import_database(memory, foreign.dsn, progress=stop, **words)
+        assert counts(import_database(memory, foreign.dsn, **words)) == [(0, 0, 30, 0), (30, 0, 0, 0)]
+
+
 def test_one_of_its_collections_can_be_chosen_and_named(make: Make, foreign: Foreign) -> None:
     with make() as memory:
         done = import_database(memory, foreign.dsn, tables=["letters"], collection="post", embedder=peers.embedder())

@@ -83,6 +83,21 @@ def test_killed_in_the_middle_of_a_thread_it_continues(
             assert messages_to_dict(HTMChatMessageHistory(thread, memory).messages) == said
 
 
+def test_killed_in_the_middle_of_the_items_it_continues(
+    make: Make, foreign: Foreign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "BATCH", 25)
+
+    def stop(table: str, done: int, total: int | None) -> None:
+        raise KeyboardInterrupt
+
+    with make() as memory:
+        with pytest.raises(KeyboardInterrupt):
+            import_database(memory, foreign.dsn, tables=["store"], embedder=peers.embedder(), progress=stop)
+        done = import_database(memory, foreign.dsn, tables=["store"], embedder=peers.embedder())
+        assert counts(done) == [(ITEMS - 25, 0, 25, 0)]
+
+
 def test_a_thread_that_cannot_be_read_is_left_out_and_the_others_come(make: Make, foreign: Foreign) -> None:
     foreign.run("create table kept as select * from checkpoint_blobs where thread_id = 'sea' and channel = 'messages'")
     foreign.run("update checkpoint_blobs set type = 'msgpack+aes' where thread_id = 'sea' and channel = 'messages'")

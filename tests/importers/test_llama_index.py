@@ -65,6 +65,20 @@ def test_conversations_are_the_same_and_twice_adds_nothing(make: Make, foreign: 
             assert [message.model_dump(mode="json") for message in found] == said
 
 
+def test_killed_in_the_middle_of_a_conversation_it_continues(
+    make: Make, foreign: Foreign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "BATCH", 4)
+
+    def stop(table: str, done: int, total: int | None) -> None:
+        raise KeyboardInterrupt
+
+    with make() as memory:
+        with pytest.raises(KeyboardInterrupt):
+            import_database(memory, foreign.dsn, tables=["conversations"], progress=stop)
+        assert counts(import_database(memory, foreign.dsn, tables=["conversations"])) == [(MESSAGES - 4, 0, 4, 0)]
+
+
 def test_a_conversation_that_lost_its_first_messages_there_keeps_them_here(make: Make, foreign: Foreign) -> None:
     with make() as memory:
         import_database(memory, foreign.dsn, tables=["conversations"])

@@ -8,11 +8,13 @@ from datetime import datetime
 import pytest
 
 from htm_core.importers import import_database
+from htm_core.importers import run as run_module
 from tests.conftest import Make
 from tests.importers import peers
 from tests.importers.conftest import Foreign, counts, drop_database, new_database, recorded
+from tests.importers.model import TEXTS
 
-ROWS = 10
+ROWS = 10 + len(TEXTS)
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +62,32 @@ def test_vectors_are_kept_where_the_memorys_own_model_made_them(make: Make, fore
         assert table.model == "Model:hash"
         assert memory.flush()
         shared, ann, ben = (each.stats().vectors for each in (memory, memory.of(user="ann"), memory.of(user="ben")))
-        assert ann + ben - shared == ROWS  # each user's count has what is shared
+        assert ann + ben - shared == ROWS - len(TEXTS)  # each user's count has what is shared
         assert model.calls == 2  # for its dimension, and for three texts, to see whose vectors they are
+
+
+def test_the_same_searches_by_vector_find_the_same_memories(make: Make, foreign: Foreign) -> None:
+    with make(embedder=peers.embedder()) as memory:
+        import_database(memory, foreign.dsn)
+        eve = memory.of(user="eve")
+        shares = []
+        for query, texts in foreign.said["found"].items():
+            hits = eve.recall(query, limit=10, mode="vector", hold=False)
+            shares.append(len({each.content for each in hits} & set(texts)) / len(texts))
+    assert sum(shares) / len(shares) >= 0.99
+
+
+def test_killed_in_the_middle_it_continues(make: Make, foreign: Foreign, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_module, "BATCH", 25)
+
+    def stop(table: str, done: int, total: int | None) -> None:
+        raise KeyboardInterrupt
+
+    with make() as memory:
+        with pytest.raises(KeyboardInterrupt):
+            import_database(memory, foreign.dsn, progress=stop)
+        assert counts(import_database(memory, foreign.dsn)) == [(ROWS - 25, 0, 25, 0)]
+        assert counts(import_database(memory, foreign.dsn)) == [(0, 0, ROWS, 0)]
 
 
 def test_vectors_of_another_model_are_made_again(make: Make, foreign: Foreign) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from htm_core.importers import import_database
+from htm_core.importers import run as run_module
 from tests.conftest import Make
 from tests.importers.conftest import Foreign, counts, drop_database, new_database
 
@@ -59,6 +60,19 @@ def test_memories_come_to_robots_of_the_same_name_and_twice_adds_nothing(make: M
             ("atlas", "Nobody is named here.", "import", datetime(2026, 3, 6, 12, tzinfo=UTC)),
         ]
         assert {each.robot for each in memory.who_said("PostgreSQL stores the memories.")} == {"Ruby", "Opal"}
+
+
+def test_killed_in_the_middle_it_continues(make: Make, foreign: Foreign, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_module, "BATCH", 2)
+
+    def stop(table: str, done: int, total: int | None) -> None:
+        raise KeyboardInterrupt
+
+    with make() as memory:
+        with pytest.raises(KeyboardInterrupt):
+            import_database(memory, foreign.dsn, progress=stop)
+        assert counts(import_database(memory, foreign.dsn)) == [(2, 0, 2, 0)]
+        assert counts(import_database(memory, foreign.dsn)) == [(0, 0, 4, 0)]
 
 
 def test_tags_and_metadata_come_along_and_what_was_taken_away_does_not(make: Make, foreign: Foreign) -> None:

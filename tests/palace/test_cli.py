@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+from htm_core.cli.palace_sources import Tracker, fetcher_of
+from htm_core.errors import InvalidInput, NotFound
 from tests.cli.conftest import Htm, environment, htm, models
+from tests.palace import trackers
 
 __all__ = ["environment", "htm", "models"]
 
@@ -65,3 +71,88 @@ def test_after_a_change_of_the_model_the_palace_is_consulted_with_the_new_one(ht
     said = htm("palace", "consult", "When does our heron project ship?", "--json").json
     assert (said["verdict"], said["layers"][1]["state"]) == ("grounded", "hit")
     assert htm("palace", "file", "The ibis project ships in June.", *WHERE).code == 0
+
+
+@pytest.fixture
+def gitea(monkeypatch: pytest.MonkeyPatch) -> Iterator[trackers.StandIn]:
+    """A Gitea with two issues, whose token is in the environment."""
+    with trackers.stand_in() as server:
+        server.answer = trackers.Tracker(
+            "gitea", {7: "Rotate the keys", 42: "Login fails since Monday"}, ["A restart helps."], {"On-call": "Ann."}
+        )
+        monkeypatch.setenv("GITEA_TOKEN", trackers.TOKEN)
+        monkeypatch.setenv("GITEA_HOST", server.url)
+        yield server
+
+
+def test_issues_are_registered_and_fetched_when_a_question_names_one(htm: Htm, gitea: trackers.StandIn) -> None:
+    source = f"{gitea.url}/team/api"
+    told = htm("palace", "register", source, "--tracker", "gitea", "--json").json
+    assert (told["listed"], told["added"], told["complete"]) == (3, 3, True)
+    assert "3 listed, 0 new" in htm("palace", "register", source, "--tracker", "gitea").out
+    ask = ("palace", "consult", "What is the status of issue 42?")
+    found = htm(*ask, "--source", source, "--tracker", "gitea", "--json").json
+    assert (found["verdict"], found["layers"][3]["state"]) == ("grounded", "hit")
+    assert "A restart helps." in found["layers"][3]["evidence"][0]["content"]
+    assert "--source" in htm(*ask, "--json").out  # another process has no fetcher, and its layer says what to do
+
+
+def test_one_thing_is_fetched_as_it_is_now_and_nothing_is_stored(
+    htm: Htm, gitea: trackers.StandIn, tmp_path: Path
+) -> None:
+    told = htm("palace", "fetch", f"{gitea.url}/team/api/issues/42", "--tracker", "gitea")
+    assert "Issue #42: Login fails since Monday" in told.out
+    assert (
+        htm("palace", "fetch", f"{gitea.url}/team/api/wiki/On-call", "--tracker", "gitea", "--json")
+        .json["text"]
+        .endswith("Ann.")
+    )
+    missing = htm("palace", "fetch", f"{gitea.url}/team/api/issues/43", "--tracker", "gitea")
+    assert (missing.code, missing.out) == (3, "")
+    (tmp_path / "holidays.md").write_text("# Holidays\n\nThirty days.\n")
+    assert "Thirty days." in htm("palace", "fetch", tmp_path / "holidays.md").out
+    assert htm("stats", "--json").json["nodes"] == 0
+
+
+def test_a_token_is_sent_only_to_the_host_that_it_is_for(
+    htm: Htm, gitea: trackers.StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An address may come from a list that anybody has written."""
+    monkeypatch.setenv("GITEA_HOST", "git.example.org")
+    for kind, below in (("gitea", "issues"), ("github", "issues"), ("gitlab", "-/issues")):
+        monkeypatch.setenv(f"{kind.upper()}_TOKEN", trackers.TOKEN)
+        assert htm("palace", "fetch", f"{gitea.url}/team/api/{below}/42", "--tracker", kind).code != 0
+    assert len(gitea.asked) >= 3
+    assert not any(trackers.TOKEN in str(request.headers) for request in gitea.asked)
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("https://github.com/owner/name", "github:github.com/owner/name/issues"),
+        ("https://github.com/owner/name.git", "github:github.com/owner/name/issues"),
+        ("https://github.com/owner/name/issues/42", "github:github.com/owner/name/issues"),
+        ("https://codeberg.org/owner/name/wiki/Home", "gitea:codeberg.org/owner/name/issues+wiki"),
+        (
+            "https://gitlab.example.org/group/sub/project/-/issues/42",
+            "gitlab:gitlab.example.org/group/sub/project/issues+wiki",
+        ),
+        (
+            "https://forgejo.example.org/below/owner/name/issues",
+            "gitea:forgejo.example.org/below/owner/name/issues+wiki",
+        ),
+    ],
+)
+def test_an_address_of_something_stands_for_its_repository(source: str, name: str) -> None:
+    assert fetcher_of(source).name == name
+
+
+def test_what_is_no_source_is_refused_with_what_is_expected(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="--tracker gitea, github or gitlab"):
+        fetcher_of("https://git.example.org/team/api")
+    with pytest.raises(InvalidInput, match="such as https"):
+        fetcher_of("ftp://git.example.org/team/api")
+    with pytest.raises(InvalidInput, match="expected repository to be such as 'owner/name'"):
+        fetcher_of("https://git.example.org/team", tracker=Tracker.gitea)
+    with pytest.raises(NotFound, match="expected a folder"):
+        fetcher_of(str(tmp_path / "none"))

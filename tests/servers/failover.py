@@ -1,4 +1,4 @@
-"""A primary and a replica that change places, and writers that go on meanwhile."""
+"""A primary and a replica that change places, and writers, workers and a group that go on meanwhile."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import quote, urlencode
 from uuid import uuid4
 
@@ -30,7 +31,32 @@ class UnderFire:
     lost: list[str]
     doubled: list[str]
     vectors_missing: int
+    embedded_again: int  # texts that a model was given more than once: work done twice, and stored once
+    group_goes_on: bool  # whether a member of a group still hears of what another one says
     recovery_seconds: list[float]  # from each kill to the next write that was acknowledged
+
+
+class TakesOver(Protocol):
+    """Servers of which one takes over when the primary dies."""
+
+    def fail_over(self) -> tuple[float, float]:
+        """Kill the primary; gives when that was, and when it was dead for certain. Another one takes over, soon or at once."""
+
+    def repair(self) -> None:
+        """Give the new primary its replicas again."""
+
+
+class CountingEmbedder(HashEmbedder):
+    """Knows how often it was given each text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given: Counter[str] = Counter()
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        with self._counting:
+            self.given.update(texts)
+        return super().embed_documents(texts)
 
 
 class Pair:
@@ -84,6 +110,7 @@ class _Writer:
 
     memory: Memory
     name: str
+    pause: float
     acknowledged: list[str] = field(default_factory=list)
     at: list[float] = field(default_factory=list)
     refused: int = 0
@@ -102,16 +129,28 @@ class _Writer:
             self.acknowledged.append(text)
             self.at.append(time.monotonic())
             number += 1
-            time.sleep(PAUSE)
+            time.sleep(self.pause)
 
 
-def write_under_fire(pair: Pair, *, kills: int, writers: int) -> UnderFire:
-    """Kill one primary after the other under so many writers, then compare what was acknowledged with what is there."""
-    tenant, over = f"fire-{uuid4().hex[:8]}", threading.Event()
+def write_under_fire(servers: TakesOver, url: str, *, kills: int, writers: int, pause: float = PAUSE) -> UnderFire:
+    """Kill one primary after the other under so many writers, then compare what was acknowledged with what is there.
+
+    Beside the writers two workers share the jobs, and two robots are a group. `pause` is between two sayings of a writer, in seconds.
+    """
+    tenant, over, embedder = f"fire-{uuid4().hex[:8]}", threading.Event(), CountingEmbedder()
     settings = Settings(pool_timeout=5.0, verb_timeout=20.0, worker_lease=2.0)
-    with Memory(url=pair.dsn, tenant=tenant, embedder=HashEmbedder(), settings=settings) as memory:
+    # Other settings are another pool and another worker, as in a process of its own.
+    elsewhere = settings.model_copy(update={"verb_timeout": 19.0})
+    with (
+        Memory(url=url, tenant=tenant, embedder=embedder, settings=settings) as memory,
+        Memory("atlas", url=url, tenant=tenant, session="team", embedder=embedder, settings=settings) as atlas,
+        Memory("juno", url=url, tenant=tenant, session="team", embedder=embedder, settings=elsewhere) as juno,
+    ):
         memory.remember("before", id="before")
-        made = [_Writer(memory, f"writer {number}") for number in range(writers)]
+        atlas.group("team", lease=600)
+        juno.group("team", lease=600)
+        assert _is_heard(atlas, juno, "Before the first primary dies.")
+        made = [_Writer(memory, f"writer {number}", pause) for number in range(writers)]
         threads = [threading.Thread(target=each.write, args=(over,)) for each in made]
         for thread in threads:
             thread.start()
@@ -119,14 +158,15 @@ def write_under_fire(pair: Pair, *, kills: int, writers: int) -> UnderFire:
         try:
             for _ in range(kills):
                 time.sleep(STEADY)
-                killed, dead = pair.fail_over()
+                killed, dead = servers.fail_over()
                 recovery.append(_first_after(made, dead) - killed)
-                pair.repair()
+                servers.repair()
             time.sleep(STEADY)
         finally:
             over.set()
             for thread in threads:
                 thread.join()
+        group_goes_on = _is_heard(atlas, juno, "After the last primary has died.")
         memory.flush(timeout=60)
         stats = memory.stats()
         there = Counter(mention.content for each in made for mention in _whole_timeline(memory, session=each.name))
@@ -138,8 +178,21 @@ def write_under_fire(pair: Pair, *, kills: int, writers: int) -> UnderFire:
         lost=[text for text in acknowledged if not there[text]],
         doubled=[text for text, count in there.items() if count > 1],
         vectors_missing=stats.passages - stats.vectors,
+        embedded_again=sum(count > 1 for count in embedder.given.values()),
+        group_goes_on=group_goes_on,
         recovery_seconds=recovery,
     )
+
+
+def _is_heard(speaker: Memory, listener: Memory, text: str) -> bool:
+    """Whether what one member of a group says is soon in the working memory that the other one shares with it."""
+    speaker.remember(text, id=text)
+    deadline = time.monotonic() + PATIENCE
+    while not any(item.content == text for item in listener.working.items):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
 
 
 def _first_after(writers: list[_Writer], moment: float) -> float:

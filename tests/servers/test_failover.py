@@ -21,10 +21,11 @@ def pair(premises: Path, trusted: Certificate) -> Iterator[Pair]:
 
 
 def test_nothing_acknowledged_is_lost_or_doubled_when_the_primary_is_killed(pair: Pair) -> None:
-    """With synchronous replication, by hand, while four threads write and a worker embeds what they wrote."""
-    result = write_under_fire(pair, kills=1, writers=4)
+    """With synchronous replication, by hand, while four threads write and two workers embed what they wrote."""
+    result = write_under_fire(pair, pair.dsn, kills=1, writers=4)
     assert result.acknowledged > 20
     assert result.lost == []
     assert result.doubled == []
     assert result.vectors_missing == 0
+    assert result.group_goes_on
     assert len(result.recovery_seconds) == 1

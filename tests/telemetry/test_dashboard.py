@@ -7,8 +7,13 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from uuid import uuid4
 
-from htm_core import Memory
+import pytest
+
+from htm_core import Memory, telemetry
+from htm_core.models.embedders import resolve
+from tests.stand_ins import HashEmbedder
 from tests.telemetry.conftest import Told
 
 DASHBOARD = json.loads((Path(__file__).parents[2] / "docs" / "grafana-dashboard.json").read_text())
@@ -71,6 +76,34 @@ def test_pending_jobs_are_those_of_the_database(telling: Told, open_memory: Call
         memory.remember("Ann likes tea.")
         states = {(p.attributes["htm.kind"], p.attributes["htm.state"]): p.value for p in telling.points("htm.jobs")}
     assert states["embed", "pending"] >= 1
+
+
+def test_what_waits_is_told_by_lane_and_apart_from_bulk_work(
+    telling: Told, open_memory: Callable[..., Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever scales workers by it must not take an import for people who wait; and what is done goes back to 0."""
+    monkeypatch.setattr(telemetry, "FRESH", 0.0)
+    embedder = HashEmbedder(name=f"lanes-{uuid4().hex[:8]}")
+
+    def told() -> dict[bool, tuple[float, bool]]:
+        """Of bulk work and of the other: how many jobs wait, and whether the oldest has an age."""
+        numbers, ages = (
+            {
+                p.attributes["htm.bulk"]: p.value
+                for p in telling.points(metric)
+                if (p.attributes["htm.kind"], p.attributes["htm.model"]) == ("embed", resolve(embedder).name)
+                and p.attributes.get("htm.state", "pending") == "pending"
+            }
+            for metric in ("htm.jobs", "htm.jobs.oldest")
+        )
+        return {bulk: (number, ages[bulk] > 0) for bulk, number in numbers.items()}
+
+    with open_memory(embedder=embedder) as memory:
+        memory.remember("Ann likes tea.")
+        memory.remember_many([{"content": f"Imported line {number}."} for number in range(20)])
+        assert told() == {False: (1, True), True: (20, True)}
+        memory.flush()
+        assert told() == {False: (0, False), True: (0, False)}
 
 
 def test_panels_do_not_overlap_and_have_ids_of_their_own() -> None:

@@ -27,6 +27,8 @@ ROLES: Mapping[str, str] = {
 EXAMPLES = 3  # of what was left out, for each reason
 NOT_UNDERSTOOD = "not understood"  # of what a program wrote, so that nobody can mend it: it is left out and shown
 NOT_STORED = "cannot be stored"  # of what was understood, such as a text that is longer than what is accepted
+LINK_TO_NOTHING = "a link to a note that is not there"  # of a vault
+NO_TAG = "what cannot be a tag"
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # PostgreSQL's text cannot hold NUL and lone surrogates
 
 

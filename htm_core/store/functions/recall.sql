@@ -251,30 +251,28 @@ language plpgsql stable security definer rows 10 set search_path = pg_catalog, p
 set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_memoize = off set enable_hashagg = off as $$
 #variable_conflict use_column
 declare
-  me constant text := htm.this_tenant();
   space htm.vector_spaces;
   found htm.vector_matches;
-  chosen uuid[]; passages uuid[]; ranks integer[]; cosines float8[];
+  near integer; looked_at integer := 0; hits integer := 0; more integer; shown integer;
 begin
   f.owners := htm.owners_in_claim(f.owners);
   space := htm.query_vector_space(model, embedding);
   if space.id is null then return; end if;
   found := htm.vector_search(embedding, space, f, htm.plan_search(f, pool, true), pool, true);
-  -- The nodes are in the order of their nearest passages. The best that were said where the filters look: mentions are looked up from
-  -- the nearest on, until there are enough.
-  select array_agg(r.node_id), array_agg(r.passage_id), array_agg(r.rank::integer), array_agg(r.cosine) into chosen, passages, ranks, cosines
-  from (
-    select x.* from (
-      select c.node_id, c.passage_id, c.rank, 1 - nullif(c.distance, 'NaN') as cosine
-      from unnest(found.nodes, found.passages, found.distances) with ordinality c(node_id, passage_id, distance, rank)
-      order by c.rank offset 0) x
-    where x.cosine is not null and least(1, greatest(0, x.cosine) / 0.8) >= min_score and exists (
-      select from htm.mentions m where m.tenant = me and m.node_id = x.node_id
-        and htm.mention_matches(m, f.owners, f.robots, f.session, f.windows, f.equal, f.metadata,
-                                f.as_of, f.valid_at, f.sources, f.min_trust) offset 0)
-    limit max_hits) r;
-  return query
-  select h.*, ranks[h.place], cosines[h.place] from htm.recall_hits(chosen, passages, f) h;
+  -- The nodes are in the order of their nearest passages. What has no direction (NaN) comes last.
+  near := coalesce(cardinality(found.nodes), 0);
+  while near > 0 and (found.distances[near] = 'NaN' or least(1, greatest(0, 1 - found.distances[near]) / 0.8) < min_score) loop
+    near := near - 1;
+  end loop;
+  -- From the nearest on, until there are enough that were said where the filters look: mostly the first are.
+  while hits < max_hits and looked_at < near loop
+    more := least(max_hits - hits, near - looked_at);
+    return query
+    select h.*, looked_at + h.place, 1 - found.distances[looked_at + h.place]
+    from htm.recall_hits(found.nodes[looked_at + 1 : looked_at + more], found.passages[looked_at + 1 : looked_at + more], f) h;
+    get diagnostics shown = row_count;
+    hits := hits + shown; looked_at := looked_at + more;
+  end loop;
 end $$;
 
 -- All that chosen nodes show as hits, in their order: what they are, the text of the given passage, and the latest mentions that pass the

@@ -90,7 +90,10 @@ begin
     plan.node_ids := htm.filtered_nodes(f, case when without_words and are_many then worth_looking_up else many end);
   end if;
   plan.by_node := plan.node_ids is not null and cardinality(plan.node_ids) <= worth_looking_up;
-  plan.candidates := greatest(2000, least(8000, 2000 * coalesce(total::float8 / nullif(cardinality(plan.node_ids), 0), 1)))::int;
+  -- With words, so many passages that have them are compared. Without, an index of vectors is followed so far: further for an owner
+  -- who has less than a quarter of what it has, of which most is passed over.
+  plan.candidates := case when without_words then case when owners is null or 4 * messages >= total then 120 else 160 end
+    else greatest(2000, least(8000, 2000 * coalesce(total::float8 / nullif(cardinality(plan.node_ids), 0), 1)))::int end;
   plan.exact := not plan.by_node and not are_many;
   -- Two statements, so that each is planned once a session: a plan for both would not follow the index of owners.
   if plan.exact and owners is null then
@@ -119,63 +122,139 @@ begin atomic
       'm, ($2).owners, ($2).robots, ($2).session, ($2).windows, ($2).equal, ($2).metadata, ($2).as_of, ($2).valid_at, ($2).sources, ($2).min_trust) offset 0)' end;
 end;
 
+-- Makes `nearest_in_index` anew: with a statement for each space whose vectors have an index of their numbers. PostgreSQL uses an index
+-- of a part of a table, and of a cast, only where the statement has both as literals; and what a function has as its own statement is
+-- planned once a session, which takes longer than to follow the index. The owner runs it, whenever a space gets an index, or loses it.
+create or replace procedure htm.make_nearest_in_index() language plpgsql set search_path = pg_catalog, pg_temp as $make$
+declare statements text := '';
+begin
+  select coalesce(string_agg(format($statement$
+  if space_id = %1$s then
+    with near as materialized (
+      select v.node_id, v.passage_id, v.embedding::pgvector.halfvec(%2$s) operator(pgvector.<=>) query_vector::pgvector.halfvec(%2$s) as distance
+      from htm.vectors v
+      where v.space = %1$s and v.tenant = me and v.live and htm.owner_is_visible(owners, v.owner)
+      order by v.embedding::pgvector.halfvec(%2$s) operator(pgvector.<=>) query_vector::pgvector.halfvec(%2$s) limit most)
+    select array_agg(x.node_id order by x.distance, x.node_id), array_agg(x.passage_id order by x.distance, x.node_id),
+           array_agg(x.distance order by x.distance, x.node_id), (select count(*) from near)
+    into nodes, passages, distances, passages_read
+    from (
+      select y.* from (select distinct on (n.node_id) n.* from near n order by n.node_id, n.distance, n.passage_id) y
+      order by y.distance, y.node_id limit pool) x;
+    return;
+  end if;$statement$, s.id, s.dimension), '' order by s.id), '') into statements
+  from htm.vector_spaces s where s.indexed and not s.quantized;
+  -- Nothing is sorted before it is found: only the index gives the nearest in their order.
+  execute format($function$
+create or replace function htm.nearest_in_index(
+  space_id integer, query_vector pgvector.halfvec, owners text[], most integer, pool integer,
+  out nodes uuid[], out passages uuid[], out distances float8[], out passages_read bigint)
+language plpgsql stable set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_sort = off as $body$
+#variable_conflict use_column
+declare me constant text := htm.this_tenant();
+begin%s
+end $body$ $function$, statements);
+end $make$;
+revoke execute on procedure htm.make_nearest_in_index() from public;
+
+create or replace function htm.vector_spaces_changed() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  call htm.make_nearest_in_index();
+  return null;
+end $$;
+
+call htm.make_nearest_in_index();
+
 -- The nodes whose passages are nearest to the query's vector. Without words there is nothing that finds again what the index missed:
 -- then it is followed further. An index of signs alone says roughly what is near: more of that is read, and compared by its numbers.
 create or replace function htm.vector_search(
   query_vector pgvector.halfvec, space htm.vector_spaces, f htm.conditions, plan htm.search_plan, pool integer, without_words boolean)
 returns htm.vector_matches
-language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
-  me constant text := htm.this_tenant(); allowed_nodes constant uuid[] := plan.node_ids;
   check_each constant boolean := plan.filtered and plan.node_ids is null;
-  conditions constant text := case when check_each then htm.node_condition(f) else '' end;
-  followed constant integer := case
-    when space.quantized then case when check_each then greatest(200, 4 * pool) when without_words then greatest(400, 10 * pool)
-                                   else greatest(200, 5 * pool) end
-    when without_words then greatest(160, 2 * pool) else greatest(64, pool * 5 / 3) end;
   -- Each that passes is paid for with many that do not, the more the fewer pass: no more are looked for than are needed.
   enough constant integer := greatest(1, case when not without_words then pool when check_each then pool * 3 / 5
                                               when f.owners is not null then pool * 7 / 10 else pool end);
+  answer htm.vector_matches; most integer; passages_read bigint;
+begin
+  if not plan.by_node and not plan.exact and space.indexed then
+    perform set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', least(1000, case
+      when space.quantized then case when check_each then greatest(200, 4 * pool) when without_words then greatest(400, 10 * pool)
+                                     else greatest(200, 5 * pool) end
+      when without_words then greatest(case when check_each then 160 else plan.candidates end, 2 * pool)
+      else greatest(64, pool * 5 / 3) end)::text, true);
+    foreach most in array array[case when space.quantized then 2 * pool else enough end, 4 * pool] loop
+      if not check_each and plan.node_ids is null and f.as_of is null and not space.quantized then
+        select n.nodes, n.passages, n.distances, n.passages_read into answer.nodes, answer.passages, answer.distances, passages_read
+        from htm.nearest_in_index(space.id, query_vector, f.owners, most, pool) n;
+      end if;
+      if passages_read is null then
+        select n.nodes, n.passages, n.distances, n.passages_read into answer.nodes, answer.passages, answer.distances, passages_read
+        from htm.filtered_in_index(query_vector, space, f, plan.node_ids, check_each, most, pool) n;
+      end if;
+      if cardinality(answer.nodes) >= pool / 2 then return answer; end if;
+      exit when passages_read < most;
+      passages_read := null;
+      -- Many passages of one node were nearer than others: more of them are read.
+    end loop;
+    -- Vectors of others were nearer: only the rows of these owners are read, one by one.
+  end if;
+  if not check_each then return htm.exact_vector_search(query_vector, space.id, f.owners, plan.node_ids, pool, f.as_of is not null); end if;
+  return htm.exact_filtered_search(query_vector, space.id, f, pool);
+end $$;
+
+-- The nodes among nearest vectors, which `near` names: each with its nearest passage, nearest first; $6 of them.
+create or replace function htm.nodes_of_nearest() returns text language sql immutable
+begin atomic
+  select ' select array_agg(x.node_id order by x.distance, x.node_id) as nodes, array_agg(x.passage_id order by x.distance, x.node_id) as passages, '
+    'array_agg(x.distance order by x.distance, x.node_id) as distances, (select count(*) from near) as passages_read from ('
+    'select y.* from (select distinct on (n.node_id) n.* from near n order by n.node_id, n.distance, n.passage_id) y '
+    'order by y.distance, y.node_id limit $6) x';
+end;
+
+-- The same as `nearest_in_index`, with filters on the way, or by an index of signs. Its statement has the filters that are given and no
+-- others, and is planned for them.
+create or replace function htm.filtered_in_index(
+  query_vector pgvector.halfvec, space htm.vector_spaces, f htm.conditions, allowed_nodes uuid[], check_each boolean, most integer, pool integer,
+  out nodes uuid[], out passages uuid[], out distances float8[], out passages_read bigint)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  me constant text := htm.this_tenant();
   nearest constant text := case when space.quantized then
     ' select b.node_id, b.passage_id, b.embedding operator(pgvector.<=>) $3 as distance from ('
     'select v.node_id, v.passage_id, v.embedding from htm.vectors v '
     'where v.space = %2$s and v.tenant = $1 and (v.live or ($2).as_of is not null) and htm.owner_is_visible(($2).owners, v.owner) '
     'and ($4 is null or (v.node_id in (select unnest($4))) is true)%3$s '
     'order by (pgvector.binary_quantize(v.embedding)::bit(%1$s)) operator(pgvector.<~>) (pgvector.binary_quantize($3)::bit(%1$s)) '
-    'limit greatest($5, %4$s)) b order by distance limit $5'
+    'limit greatest($5, current_setting(''hnsw.ef_search'')::integer)) b order by distance limit $5'
   else
     ' select v.node_id, v.passage_id, v.embedding::pgvector.halfvec(%1$s) operator(pgvector.<=>) $3::pgvector.halfvec(%1$s) distance '
     'from htm.vectors v where v.space = %2$s and v.tenant = $1 and (v.live or ($2).as_of is not null) and htm.owner_is_visible(($2).owners, v.owner) '
     'and ($4 is null or (v.node_id in (select unnest($4))) is true)%3$s '
     'order by v.embedding::pgvector.halfvec(%1$s) operator(pgvector.<=>) $3::pgvector.halfvec(%1$s) limit $5' end;
-  matches constant text :=
-    ' select array_agg(x.node_id order by x.distance, x.node_id), array_agg(x.passage_id order by x.distance, x.node_id), '
-    'array_agg(x.distance order by x.distance, x.node_id), (select count(*) from near) from ('
-    'select y.* from (select distinct on (n.node_id) n.* from near n order by n.node_id, n.distance, n.passage_id) y '
-    'order by y.distance, y.node_id limit $6) x';
-  answer htm.vector_matches; most integer; passages_read bigint;
 begin
-  if not plan.by_node and not plan.exact and space.indexed then
-    perform set_config('hnsw.iterative_scan', 'relaxed_order', true),
-            set_config('hnsw.ef_search', least(1000, followed)::text, true);
-    foreach most in array array[case when space.quantized then 2 * pool else enough end, 4 * pool] loop
-      -- Only integers of the space's row are formatted: a cast needs a literal dimension, a partial index a literal space.
-      execute format('with near as materialized (' || nearest || ')' || matches, space.dimension, space.id, conditions, followed)
-      into answer.nodes, answer.passages, answer.distances, passages_read using me, f, query_vector, allowed_nodes, most, pool;
-      if cardinality(answer.nodes) >= pool / 2 then return answer; end if;
-      exit when passages_read < most;
-      -- Many passages of one node were nearer than others: more of them are read.
-    end loop;
-    -- Vectors of others were nearer: only the rows of these owners are read, one by one.
-  end if;
-  if not check_each then return htm.exact_vector_search(query_vector, space.id, f.owners, allowed_nodes, pool, f.as_of is not null); end if;
+  -- Only integers of the space's row are formatted: a cast needs a literal dimension, a partial index a literal space.
+  execute format('with near as materialized (' || nearest || ')' || htm.nodes_of_nearest(), space.dimension, space.id,
+                 case when check_each then htm.node_condition(f) else '' end)
+  into nodes, passages, distances, passages_read using me, f, query_vector, allowed_nodes, most, pool;
+end $$;
+
+-- The same by comparing every vector of these owners whose node passes the filters, each of which is checked.
+create or replace function htm.exact_filtered_search(
+  query_vector pgvector.halfvec, space_id integer, f htm.conditions, pool integer) returns htm.vector_matches
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare me constant text := htm.this_tenant(); answer htm.vector_matches; most integer; passages_read bigint;
+begin
   foreach most in array array[4 * pool, null] loop
     execute format(
       'with near as materialized ('
       'select v.node_id, v.passage_id, v.embedding operator(pgvector.<=>) $3 as distance from htm.vectors v '
       'where v.tenant = $1 and v.space = %1$s and (v.live or ($2).as_of is not null) and htm.owner_is_visible(($2).owners, v.owner)%2$s '
-      'order by (v.embedding operator(pgvector.<=>) $3) + 0, v.node_id limit $5)' || matches, space.id, conditions)
-    into answer.nodes, answer.passages, answer.distances, passages_read using me, f, query_vector, allowed_nodes, most, pool;
+      'order by (v.embedding operator(pgvector.<=>) $3) + 0, v.node_id limit $5)' || htm.nodes_of_nearest(), space_id, htm.node_condition(f))
+    into answer.nodes, answer.passages, answer.distances, passages_read using me, f, query_vector, null::uuid[], most, pool;
     exit when cardinality(answer.nodes) >= pool or passages_read < most;
   end loop;
   return answer;

@@ -19,3 +19,6 @@ create or replace trigger drop_made_of_deleted_mention after delete on htm.menti
 create or replace trigger drop_kept_answers after update of forgotten_at, purged on htm.mentions for each row
 when (old.forgotten_at is distinct from new.forgotten_at or old.purged is distinct from new.purged) execute function htm.drop_kept_answers();
 create or replace trigger drop_kept_answers_of_deleted after delete on htm.mentions for each row execute function htm.drop_kept_answers();
+
+create or replace trigger vector_spaces_changed after update of indexed, quantized or delete on htm.vector_spaces
+for each statement execute function htm.vector_spaces_changed();

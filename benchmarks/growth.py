@@ -1,0 +1,312 @@
+"""What ten thousand to a hundred million users need: cells, replicas, workers, how long a recall takes, and what it costs a month.
+
+    python -m benchmarks.growth
+    python -m benchmarks.growth --users 250000 --memories-a-user 2000 --node-cores 32 --node-price 1100
+    python -m benchmarks.growth --check 1000 10000 100000 --load 20
+
+A simulation: arithmetic on measured costs, each of which `benchmarks/growth_model.py` names with its measurement. Every number of
+its classes `Use` and `Machines` is an option. `--check` fills a private server with so many users of five memories each and
+prints what was measured beside what was predicted: bytes, CPU time of the server, and with `--load` for so many seconds each how
+long recalls take while as many come as keep the processor busy for a part of its time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import random
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+
+import psutil
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from benchmarks.corpus import Corpus, RandomEmbedder
+from benchmarks.growth_model import Costs, Machines, Plan, Use, plan, waiting_ms
+from benchmarks.sizes import BYTES
+from htm_core import Draft, Memory, Settings, shutdown
+from htm_core.runtime.process import runtime
+from htm_core.store import indexes, search
+from htm_core.store.database import Database
+from htm_core.store.owner_claims import EVERYBODY
+
+USERS = (1e4, 1e5, 1e6, 1e7, 1e8)
+TENANT = "company"
+EACH = 5  # memories of a user of the check
+WRITTEN = 1_000  # users whose memories are remembered; those of the others are copied, with ids of their own
+CALLS = 300
+BUSY = (0.2, 0.4, 0.6, 0.8)  # how busy the processor should be
+CLIENTS, THREADS = 2, 16  # processes, and threads of each, from which recalls come
+SETTINGS = Settings(worker="off", pool_max=16, verb_timeout=300.0, statement_timeout=290.0)
+
+# All of the first users again, as other users: each id is another one, the same in all tables.
+COPIES = """
+create function pg_temp.other(id uuid, n integer) returns uuid language sql immutable as 'select md5(id::text || n)::uuid';
+create temp table copies as select n from generate_series(%(first)s::integer, %(last)s::integer) n;
+insert into sessions select tenant, owner || '-' || n, session, last_seq, created_at from sessions, copies where owner !~ '-';
+insert into nodes (tenant, id, owner, content, tokens, created_at, live)
+  select tenant, pg_temp.other(id, n), owner || '-' || n, content, tokens, created_at, live from nodes, copies where owner !~ '-';
+insert into node_state (tenant, node_id, importance, metadata, access_count, accessed_at)
+  select s.tenant, pg_temp.other(node_id, n), importance, metadata, access_count, accessed_at
+  from node_state s join nodes o on o.tenant = s.tenant and o.id = s.node_id and o.owner !~ '-', copies;
+insert into mentions
+  (tenant, id, node_id, owner, robot, session, seq, role, at, metadata, log_position, archived, withdrawn, purged)
+  select tenant, pg_temp.other(id, n), pg_temp.other(node_id, n), owner || '-' || n, robot, session, seq, role, at, metadata,
+         log_position, archived, withdrawn, purged from mentions, copies where owner !~ '-';
+insert into passages (tenant, id, node_id, ordinal, owner, live, starts, stops, length, lexemes, weights, version, traits)
+  select tenant, pg_temp.other(id, n), pg_temp.other(node_id, n), ordinal, owner || '-' || n, live, starts, stops, length, lexemes,
+         weights, version, traits from passages, copies where owner !~ '-';
+insert into vectors (tenant, space, passage_id, node_id, owner, live, embedding)
+  select tenant, space, pg_temp.other(passage_id, n), pg_temp.other(node_id, n), owner || '-' || n, live, embedding
+  from vectors, copies where owner !~ '-';
+drop table copies; drop function pg_temp.other(uuid, integer)
+"""
+
+
+def main() -> None:
+    """Print the table, or what was measured beside it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--users", type=float, nargs="+", default=list(USERS))
+    parser.add_argument(
+        "--check", type=int, nargs="+", metavar="USERS", help="measure with so many users, on this machine"
+    )
+    parser.add_argument(
+        "--load", type=float, default=0.0, help="with --check: seconds for each load of the largest size"
+    )
+    for given in (Use(), Machines()):
+        group = parser.add_argument_group(type(given).__name__)
+        for each in fields(given):
+            value = getattr(given, each.name)
+            group.add_argument(f"--{each.name.replace('_', '-')}", type=type(value), default=value, help=f"{value:g}")
+    chosen = parser.parse_args()
+    use = Use(**{each.name: getattr(chosen, each.name) for each in fields(Use)})
+    machines = Machines(**{each.name: getattr(chosen, each.name) for each in fields(Machines)})
+    if chosen.check:
+        _check(sorted(chosen.check), load=chosen.load)
+    else:
+        try:
+            plans = [plan(users, use=use, machines=machines) for users in chosen.users]
+        except ValueError as error:
+            parser.error(str(error))
+        Console(width=175).print(table(plans, use=use, machines=machines))
+
+
+def table(plans: list[Plan], *, use: Use, machines: Machines) -> Table:
+    """What each number of users needs, as a table."""
+    made = Table(
+        title=f"{use.memories_a_user:,.0f} memories a user, {use.active_a_day:.0%} active a day, {use.turns_a_day:g} turns each",
+        caption=f"nodes of {machines.node_cores} cores and {machines.node_memory_gb:g} GB for {machines.node_price:g} a month, "
+        f"workers of {machines.worker_cores} cores for {machines.worker_price:g}; at most {machines.utilisation:.0%} busy",
+    )
+    names = ("users", "memories", "recalls/s", "remembers/s", "cells", "replicas", "nodes", "workers", "disk a node", "in memory",
+             "busy", "limit", "p95", "a month", "of 1,000 users")  # fmt: skip
+    for name in names:
+        made.add_column(name, justify="right", no_wrap=True)
+    for each in plans:
+        made.add_row(
+            f"{each.users:,.0f}", _short(each.memories), f"{each.recalls_a_second:,.1f}", f"{each.remembers_a_second:,.1f}",
+            f"{each.cells:,}", str(each.replicas), f"{each.nodes:,}", f"{each.workers:,}", f"{each.disk_gb:,.0f} GB",
+            f"{each.hot_gb:,.1f} GB", f"{each.utilisation:.1%}", each.limit if each.cells > 1 else "", f"{each.p95_ms:.0f} ms",
+            f"{each.price:,.0f}", f"{each.price_of_thousand:,.2f}",
+        )  # fmt: skip
+    return made
+
+
+def _short(number: float) -> str:
+    for unit, size in (("bn", 1e9), ("m", 1e6)):
+        if number >= size:
+            return f"{number / size:,.4g} {unit}"
+    return f"{number:,.0f}"
+
+
+# -- the check ----------------------------------------------------------------------------------------------------------
+
+
+def _check(sizes: list[int], *, load: float) -> None:
+    costs, console = Costs(), Console(width=150)
+    with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as home:
+        Path(home).chmod(0o755)
+        os.environ["HTM_HOME"] = home
+        database = runtime(None, SETTINGS).database
+        corpus = Corpus(WRITTEN * EACH)
+        _write(corpus, min(WRITTEN, sizes[0]))
+        found = Table(title=f"measured, and in brackets predicted; {EACH} memories a user, {os.cpu_count()} cores")
+        for name in (
+            "users",
+            "memories",
+            "bytes a memory",
+            "recall: CPU of the server",
+            "p50, p95",
+            "remember: CPU of the server",
+        ):
+            found.add_column(name, justify="right")
+        there, both, late = min(WRITTEN, sizes[0]), 0.0, 0.0
+        for size in sizes:
+            _copy(database, there, size)
+            there = size
+            recall, recall_times, here = _measured(database, partial(_recall, corpus, users=size))
+            remember, _, _ = _measured(database, partial(_remember, corpus, users=size))
+            both, late = recall + here, _late(recall_times)
+            found.add_row(
+                f"{size:,}", f"{size * EACH:,}", f"{_bytes(database) / (size * EACH):,.0f} ({costs.bytes_a_memory:,.0f})",
+                f"{recall:.1f} ms ({costs.recall_cpu_ms:.1f})", f"{statistics.median(recall_times):.1f}, {late:.1f} ms",
+                f"{remember:.1f} ms ({costs.remember_cpu_ms:.1f})",
+            )  # fmt: skip
+        console.print(found)
+        if load:
+            console.print(_curve(sizes[-1], seconds=load, service_ms=both, alone_ms=late))
+        shutdown()
+
+
+def _write(corpus: Corpus, users: int) -> None:
+    documents = corpus.documents()
+    for number in track(range(users), description="remember", console=Console(stderr=True)):
+        with _memory(corpus, f"user{number}") as memory:
+            drafts = [
+                Draft(content=each.content, vector=each.vector, at=each.at, role="user")
+                for each, _ in zip(documents, range(EACH), strict=False)
+            ]
+            memory.remember_many(drafts)
+
+
+def _copy(database: Database, there: int, users: int) -> None:
+    """Copy the first users until there are so many, and give the tables the statistics and indexes of so many rows."""
+    with database.owner() as connection:
+        connection.execute("delete from jobs")
+        if users > there:
+            copies = {"first": there // WRITTEN, "last": users // WRITTEN - 1}
+            for statement in (COPIES % {name: str(value) for name, value in copies.items()}).split(";\n"):
+                connection.execute(statement)
+    with database.transaction(TENANT, claim=EVERYBODY) as connection:
+        search.count_words(connection)
+    indexes.build_due(database)
+    with database.owner() as connection:
+        connection.execute("vacuum analyze")
+
+
+def _memory(corpus: Corpus, user: str) -> Memory:
+    return Memory("bench", tenant=TENANT, user=user, embedder=RandomEmbedder(corpus), settings=SETTINGS, budget=20_000)
+
+
+def _user(number: int, users: int) -> str:
+    """One of the users, by chance but always the same one."""
+    chosen = random.Random(number).randrange(users)
+    return f"user{chosen % WRITTEN}" + (f"-{chosen // WRITTEN}" if chosen >= WRITTEN else "")
+
+
+def _recall(corpus: Corpus, number: int, *, users: int) -> None:
+    with _memory(corpus, _user(number, users)) as memory:
+        memory.recall(corpus.sentence(6), hold=False)
+
+
+def _remember(corpus: Corpus, number: int, *, users: int) -> None:
+    with _memory(corpus, _user(number, users)) as memory:
+        memory.remember(corpus.sentence(), role="user")
+
+
+def _measured(database: Database, call: Callable[[int], None]) -> tuple[float, list[float], float]:
+    """CPU time of the server a call, the time of each, and CPU time of this process a call; in milliseconds."""
+    for number in range(CALLS // 10):
+        call(-number)
+    processes = _server(database)
+    before, here, times = _cpu(processes), time.process_time(), []
+    for number in range(CALLS):
+        began = time.perf_counter()
+        call(number)
+        times.append(1_000 * (time.perf_counter() - began))
+    own = time.process_time() - here
+    return 1_000 * (_cpu(processes) - before) / CALLS, times, 1_000 * own / CALLS
+
+
+def _server(database: Database) -> list[psutil.Process]:
+    """The processes of the server: its sessions stay, since this process keeps them in its pool."""
+    with database.owner() as connection:
+        row = connection.execute("select pg_backend_pid() as pid").fetchone()
+        assert row is not None
+        postmaster = psutil.Process(row["pid"]).parent()
+        assert postmaster is not None
+        return [each for each in postmaster.children() if each.pid != row["pid"]]
+
+
+def _cpu(processes: list[psutil.Process]) -> float:
+    total = 0.0
+    for each in processes:
+        try:
+            used = each.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        total += used.user + used.system
+    return total
+
+
+def _bytes(database: Database) -> float:
+    with database.owner() as connection:
+        row = connection.execute(BYTES).fetchone()
+    assert row is not None
+    return float(row["disk"])
+
+
+def _late(times: list[float]) -> float:
+    return sorted(times)[int(0.95 * len(times))]
+
+
+def _curve(users: int, *, seconds: float, service_ms: float, alone_ms: float) -> Table:
+    """Recalls that come at random, as many as keep all cores busy for a part of the time: measured beside predicted."""
+    cores = os.cpu_count() or 1
+    made = Table(
+        title=f"{users:,} users, {service_ms:.1f} ms of processor a recall, server and clients on {cores} cores"
+    )
+    for name in ("busy", "recalls/s", "answered/s", "p50", "p95", "p95 predicted"):
+        made.add_column(name, justify="right")
+    with ProcessPoolExecutor(CLIENTS, multiprocessing.get_context("spawn")) as pool:
+        list(pool.map(_load, [users] * CLIENTS, [20.0] * CLIENTS, [3.0] * CLIENTS))  # plans and connections
+        for busy in BUSY:
+            rate = busy * cores / (service_ms / 1_000)
+            began = time.perf_counter()
+            parts = pool.map(_load, [users] * CLIENTS, [rate / CLIENTS] * CLIENTS, [seconds] * CLIENTS)
+            times = [each for part in parts for each in part]
+            took = time.perf_counter() - began
+            predicted = alone_ms + waiting_ms(busy, servers=cores, service_ms=service_ms)
+            made.add_row(
+                f"{busy:.0%}", f"{rate:,.0f}", f"{len(times) / took:,.0f}", f"{statistics.median(times):.1f} ms",
+                f"{_late(times):.1f} ms", f"{predicted:.1f} ms",
+            )  # fmt: skip
+    return made
+
+
+def _load(users: int, rate: float, seconds: float) -> list[float]:
+    """Recall at random moments, so many a second; gives how long each took, from when it was due, in milliseconds."""
+    corpus, chance, times, noting = (
+        Corpus(WRITTEN * EACH, seed=os.getpid()),
+        random.Random(os.getpid()),
+        [],
+        threading.Lock(),
+    )
+
+    def call(due: float, number: int) -> None:
+        """One recall."""
+        _recall(corpus, number, users=users)
+        with noting:
+            times.append(1_000 * (time.perf_counter() - due))
+
+    with ThreadPoolExecutor(THREADS) as threads:
+        due = began = time.perf_counter()
+        while due - began < seconds:
+            due += chance.expovariate(rate)
+            time.sleep(max(0.0, due - time.perf_counter()))
+            threads.submit(call, due, chance.randrange(1 << 30))
+    return times
+
+
+if __name__ == "__main__":
+    main()
