@@ -8,7 +8,7 @@ have moved to lets it carry them out (the function `settle_node`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, LiteralString
 
 from psycopg import sql
@@ -23,16 +23,8 @@ from .schemas import Names
 
 CODE = "code"  # the kind of the steps that are made of the files of functions
 HERE = "this_node"  # a view that is there as long as the tables are
-ORDER = (
-    "type",
-    "view",
-    "numbers",
-    "grant",
-    CODE,
-    "policy",
-    "last",
-    "restore",
-)  # a function needs the views, and a policy the functions
+# A function needs the views, and a policy the functions. What restores is not carried out on the node.
+ORDER = ("type", "view", "numbers", "grant", CODE, "policy", "last", "restore")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +42,7 @@ class TableParts:
     types: Sequence[Mapping[str, Any]] = ()
     grants: Sequence[Mapping[str, Any]] = ()
     policies: Sequence[Mapping[str, Any]] = ()
-    numbered: Sequence[Mapping[str, Any]] = field(default=())  # columns that number their rows
+    numbered: Sequence[Mapping[str, Any]] = ()  # columns that number their rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +174,7 @@ def _restoring_steps(of: Target, parts: TableParts) -> list[Step]:
     commands += [_policy(row, of.view(row["table"])) for row in parts.policies]
     for row in parts.numbered:
         table, column = of.view(row["table"]), sql.Identifier(row["column"])
-        texts = {"table_text": sql.Literal(table.as_string()), "column_text": sql.Literal(row["column"])}
+        texts = {"table_text": sql.Literal(table.as_string(None)), "column_text": sql.Literal(row["column"])}
         commands.append(_text("restore_numbers", table=table, column=column, **texts))
     return [Step("restore", command) for command in commands]
 
@@ -264,7 +256,7 @@ def _numbers(of: Target, table: str, column: str) -> str:
         stored=of.stored(table),
         column=sql.Identifier(column),
         sequence=sequence,
-        sequence_text=sql.Literal(sequence.as_string()),
+        sequence_text=sql.Literal(sequence.as_string(None)),
         **_roles(of),
     )
 
@@ -282,11 +274,10 @@ def _policy(row: Mapping[str, Any], table: sql.Identifier) -> str:
     conditions = "".join(
         f" {words} ({row[name]})" for words, name in (("using", "condition"), ("with check", "new_rows")) if row[name]
     )
-    parts = {
-        name: sql.SQL(row[name]) for name in ("kind", "command", "roles")
-    }  # all from the catalogue, which quotes names
+    # All from the catalogue, which quotes names.
+    parts = {name: sql.SQL(row[name]) for name in ("kind", "command", "roles")}
     return _text("step_policy", table=table, name=sql.Identifier(row["name"]), conditions=sql.SQL(conditions), **parts)
 
 
 def _text(statement: str, /, **parts: sql.Composable) -> str:
-    return composed(statement, **parts).as_string()
+    return composed(statement, **parts).as_string(None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 from tests.crash_safety import OFF
 from tests.servers.authority import Certificate
-from tests.servers.cluster import ADMIN, APP, HOST, MIGRATOR, OUTSIDER, PASSWORD, Cluster, htm
+from tests.servers.cluster import ADMIN, APP, HOST, MIGRATOR, OUTSIDER, PASSWORD, PATIENCE, Cluster, htm
 from tests.servers.programs import Programs
 
 SETTINGS = OFF | {
@@ -83,8 +84,12 @@ class CitusCluster:
         return next(node for node in self.nodes[1:] if node is not home)
 
     def move(self, schema: str = "htm") -> Cluster:
-        """Move the tables of a schema to the other worker, and give that."""
-        target = self.elsewhere(schema)
+        """Move the tables of a schema to the other worker, and give that; what an earlier move has left there goes first."""
+        target, deadline = self.elsewhere(schema), time.monotonic() + PATIENCE
+        while self.ask("select count(*) from pg_dist_cleanup") != [(0,)]:
+            assert time.monotonic() < deadline, self.ask("select * from pg_dist_cleanup")
+            with self.coordinator.admin() as admin:
+                admin.execute("call citus_cleanup_orphaned_resources()")
         self.ask("select citus_schema_move(%s, %s, %s)", [f"{schema}_tables", HOST, target.port])
         return target
 
