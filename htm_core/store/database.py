@@ -153,7 +153,6 @@ class Database:
         # The database whose pools this one uses, of which it is a schema.
         self._pooled: Database = origin if origin is not None and origin._url == url else self
         self._replicas: Replicas | None = self._make_replicas() if self._pooled is self else self._pooled._replicas
-        self._locations = TenantLocations() if settings.cells else None
         self._others: dict[str, Database] = {}  # the cells besides this one, by name
         self._cells_read: float | None = None
         self._inherited: list[ConnectionPool[Connection]] = []
@@ -167,6 +166,7 @@ class Database:
         The parent's pools are kept as they are: freeing them would need threads and locks that do not exist here.
         """
         self._lock = threading.RLock()
+        self._locations = TenantLocations() if self.settings.cells else None
         self._inherited += self._pools.values()
         self._pools = {}
         if self._pooled is self and self._replicas is not None and (pool := self._replicas.inherited()) is not None:

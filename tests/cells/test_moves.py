@@ -89,7 +89,7 @@ def test_writers_and_readers_notice_nothing_of_moves(two: Installation) -> None:
             with two.memory("busy", settings=settings) as memory:
                 count = 0
                 while not over.is_set():
-                    text = f"Message {count} of writer {number}."
+                    text = f"Message w{number}n{count} of a writer."  # no two are of the same words
                     memory.remember(text)
                     acknowledged.append(text)
                     count += 1
