@@ -92,6 +92,10 @@ def main() -> None:
     use = Use(**{each.name: getattr(chosen, each.name) for each in fields(Use)})
     machines = Machines(**{each.name: getattr(chosen, each.name) for each in fields(Machines)})
     if chosen.check:
+        if any(users > WRITTEN and (users % WRITTEN or min(chosen.check) < WRITTEN) for users in chosen.check):
+            parser.error(
+                f"expected --check to name multiples of {WRITTEN:,} users, or one number below, got {chosen.check}"
+            )
         _check(sorted(chosen.check), load=chosen.load)
     else:
         try:
