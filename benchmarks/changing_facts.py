@@ -33,7 +33,7 @@ from benchmarks.retrieval import home
 from benchmarks.retrieval_sets import Case
 from benchmarks.retrieval_systems import CachedEmbedder, CaseMemory
 from benchmarks.supersession.__main__ import share
-from htm_core import Hit, Memory, Settings, Signals
+from htm_core import Hit, Memory, Settings, Signals, shutdown
 from htm_core.runtime.process import runtime
 
 LIMIT = 10
@@ -82,6 +82,7 @@ def main() -> None:
             ask_dialogues([row for each in dialogues.written() for row in as_rows(each)])
         else:
             ask_dialogues([json.loads(line) for line in given.path.read_text("utf-8").splitlines() if line.strip()])
+        shutdown()
 
 
 def as_rows(dialogue: dialogues.Dialogue) -> Iterator[dict[str, Any]]:

@@ -5,6 +5,7 @@ A step of recall after its search, which needs nothing more from the database. d
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,6 +15,8 @@ from ..store.search import RecallQuery
 from ..types import Hit, Recall
 
 CONSIDERED = 10  # the first hits of a search, of which one may become the first
+
+_WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 
 
 def may_put_present_first(engine: Engine, query: RecallQuery) -> bool:
@@ -35,7 +38,8 @@ def present_answer_first(query: RecallQuery, found: Recall) -> Recall:
 
     It was learned from conversations of a user with an assistant. Where no user says anything, or where the question names who
     speaks, it has nothing to say. The hit that becomes the first gets the score of the first, and no less relevance; those that it
-    passes get the scores of the places to which they move.
+    passes get the scores of the places to which they move. What has ended is never moved, nor what is trusted less than the first:
+    no page and no assistant comes before what a user said.
     """
     hits = found.hits[:CONSIDERED]
     if len(hits) < 2 or not is_about_a_user(query.text, hits):
@@ -43,18 +47,24 @@ def present_answer_first(query: RecallQuery, found: Recall) -> Recall:
     from ..rules.present.model import present_answer  # brings numpy, which nobody needs who never recalls
 
     place = present_answer(query.text, hits, share=query.signal_weights.present)
-    return found if place == 0 else replace(found, hits=tuple(moved_to_first(found.hits, place)))
+    if place == 0 or hits[place].ended or _trust(hits[place]) < _trust(hits[0]):
+        return found
+    return replace(found, hits=tuple(moved_to_first(found.hits, place)))
 
 
 def is_about_a_user(question: str, hits: Sequence[Hit]) -> bool:
     """Whether hits are from a user's conversations, were compared by meaning, and the question names none of their speakers."""
     said = [hit.mention for hit in hits if hit.mention]
-    names = {each.name.lower().split()[0] for each in said if (each.name or "").strip() and each.name}
+    names = {word for each in said if each.name for word in each.name.lower().split()[:1]}
     return (
         any(each.role == "user" for each in said)
         and any(hit.match.cosine is not None for hit in hits)
-        and not any(name in question.lower() for name in names)
+        and names.isdisjoint(_WORD.findall(question.lower()))
     )
+
+
+def _trust(hit: Hit) -> int:
+    return hit.mention.trust if hit.mention else 0
 
 
 def moved_to_first(hits: Sequence[Hit], place: int) -> list[Hit]:

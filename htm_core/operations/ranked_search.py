@@ -13,23 +13,9 @@ from ..store.search import HitFields, Reader, RecallQuery
 from ..types import Hit, Match
 
 # The parts that a score can have. Diversity, echo and present come after the search.
-NO_PARTS = dict.fromkeys(
-    (
-        "vector",
-        "words",
-        "context",
-        "tags",
-        "session",
-        "speaker",
-        "time",
-        "prior",
-        "ranker",
-        "diversity",
-        "echo",
-        "present",
-    ),
-    0.0,
-)
+NO_PARTS = dict.fromkeys((
+    "vector", "words", "context", "tags", "session", "speaker", "time", "prior", "ranker", "diversity", "echo", "present",
+), 0.0)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

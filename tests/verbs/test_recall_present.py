@@ -125,3 +125,14 @@ def test_a_process_may_switch_it_off(make: Make, asked: list[int]) -> None:
         talk(memory)
         memory.recall(QUESTION, hold=False)
     assert asked == []
+
+
+def test_what_is_trusted_less_or_has_ended_never_comes_before_what_a_user_said(make: Make, asked: list[int]) -> None:
+    for options in ({"role": "assistant"}, {"source": "web"}, {"valid": (BEGIN, BEGIN + timedelta(days=50))}):
+        with make(user=str(options)) as memory:
+            memory.remember(SAID[0], role="user", session="s1", at=BEGIN)
+            memory.remember(SAID[2], session="s2", at=BEGIN + timedelta(days=40), **{"role": "user", **options})
+            memory.flush()
+            hits = memory.recall(QUESTION, hold=False)
+            assert [hit.content for hit in hits] == [SAID[0], SAID[2]], options
+    assert asked == [2, 2, 2], "the trees would have put the newer one first"
