@@ -11,7 +11,7 @@ paraphrases are only measured on.
 The model is linear: the probability that a hit is the one that answers is the softmax of score and features, and each question
 counts once (listwise, as ListNet: Cao et al., 2007). A ridge pulls every weight but that of the score to 0. Divided by the weight
 of the score they are what is added to it. What is installed is the mean of these weights and of `FORMER`, which were fitted on
-other chats. "Left out" is measured by leaving out one conversation at a time.
+other chats. "Left out" is measured by leaving out one conversation at a time; `FORMER` had seen some of them.
 """
 
 from __future__ import annotations

@@ -27,18 +27,18 @@ WISHES_FROM = 0.14
 
 # By feature or trait; "kind:feature" counts for questions of that kind, beside.
 WEIGHTS: Mapping[str, float] = {
-    "below_best": 0.0091, "nearness": -0.0159, "nearness_of_best": 0.0728, "coverage": -0.1746, "coverage_of_best": 0.0518,
-    "share_of_words": 0.0193, "by_words_alone": -0.0107, "by_vector_alone": -0.0143, "log_place": -0.038,
-    "first_places": -0.0349, "context": -0.4654, "speaker": 0.4089, "time": -0.0067, "hits_of_conversation": 0.0348,
-    "count_of_conversation": -0.0026, "said_before": -0.0189, "said_after": 0.0971, "by_user": 0.0229,
-    "by_assistant": -0.0229, "near_before": 0.0722, "covered_before": -0.0111, "near_question_before": 0.128,
-    "covered_question_before": 0.0873, "only_asks": -0.0875, "question": -0.0403, "number": 0.0132, "first_person": 0.0579,
-    "second_person": -0.008, "time_named": 0.0229, "name": 0.0415, "names": -0.0023, "wish": 0.0111, "code": 0.0795,
+    "below_best": 0.0091, "nearness": -0.0159, "nearness_of_best": 0.0728, "coverage": -0.1745, "coverage_of_best": 0.0518,
+    "share_of_words": 0.0192, "by_words_alone": -0.0107, "by_vector_alone": -0.0143, "log_place": -0.038,
+    "first_places": -0.035, "context": -0.4655, "speaker": 0.409, "time": -0.0079, "hits_of_conversation": 0.0348,
+    "count_of_conversation": -0.0027, "said_before": -0.0189, "said_after": 0.0971, "by_user": 0.0229,
+    "by_assistant": -0.0229, "near_before": 0.0723, "covered_before": -0.0112, "near_question_before": 0.128,
+    "covered_question_before": 0.0874, "only_asks": -0.0875, "question": -0.0403, "number": 0.0132, "first_person": 0.0579,
+    "second_person": -0.008, "time_named": 0.023, "name": 0.0415, "names": -0.0023, "wish": 0.0111, "code": 0.0796,
     "list": -0.0898, "standing": 0.0856, "when:time_named": 0.0618, "when:only_asks": -0.0535, "when:coverage": 0.0389,
-    "number:number": 0.0166, "where:name": 0.0841, "who:name": 0.0564, "list:name": -0.0085, "list:names": 0.0456,
+    "number:number": 0.0166, "where:name": 0.0841, "who:name": 0.0564, "list:name": -0.0086, "list:names": 0.0456,
     "list:nearness": -0.0583, "course:by_user": 0.0336, "course:nearness": -0.2535, "course:coverage": -0.6132,
-    "course:first_person": -0.0164, "own:by_user": 0.0941, "own:by_assistant": -0.0992, "own:first_person": -0.0156,
-    "own:wish": -0.0271, "advice:wish": 0.1834, "advice:by_user": -0.0272, "inference:nearness": -0.0966,
+    "course:first_person": -0.0164, "own:by_user": 0.0942, "own:by_assistant": -0.0992, "own:first_person": -0.0156,
+    "own:wish": -0.0271, "advice:wish": 0.1835, "advice:by_user": -0.0272, "inference:nearness": -0.0965,
 }  # fmt: skip
 
 
