@@ -9,7 +9,8 @@ from datetime import datetime
 from psycopg import sql
 
 from ..errors import InvalidInput, SchemaOutdated
-from .connection import readable
+from . import citus
+from .connection import connect, readable
 from .database import Database
 from .errors import translated
 from .migrate import migrate
@@ -87,8 +88,8 @@ def rows_of_tenant(cell: Database, tenant: str) -> Mapping[str, int]:
 def create(home: Database, name: str, *, schema: str, url: str | None, takes_new: bool) -> None:
     """Make a cell: its schema with all tables, and its row in the directory, last. Made again, it goes on where it was interrupted.
 
-    Raises `InvalidInput` for a schema that has memories already and for a url with a password in it, and `SchemaOutdated` while
-    processes are connected that would not ask in which cell a tenant is.
+    Raises `InvalidInput` for a schema that has memories already, for a url with a password in it, and where Citus distributes
+    schemas; and `SchemaOutdated` while processes are connected that would not ask in which cell a tenant is.
     """
     if url is not None and ("password" in readable(url) or readable(url).get("passfile")):
         raise InvalidInput(
@@ -100,6 +101,12 @@ def create(home: Database, name: str, *, schema: str, url: str | None, takes_new
     begin(home)
     cell = home.at(name, schema=schema, url=url)
     dsn = cell._owner_dsn("htm_root")
+    with translated(), connect(dsn, patience=home.settings.pool_timeout) as connection:
+        if citus.has_citus(connection):
+            raise InvalidInput(
+                f"expected the cell {name!r} on a server whose schemas Citus does not distribute, got one where it does; see "
+                "docs/scaling.md for what Citus moves by itself"
+            )
     migrate(dsn, schema=schema, logins=cell.is_embedded, roles=_prefix(home))
     with translated(), home.owner() as directory, cell.owner() as made:
         row = directory.execute(load("cells")["next_number"]).fetchone()

@@ -40,6 +40,9 @@ RULES = (
     Rule("nodes", "sizes_tables", "the size of a view is that of its shard"),
     Rule("nodes", "common_name", "statistics are those of shards"),
     Rule("nodes", "common_table", "statistics are those of shards"),
+    Rule("cells", "moving_owner", "a view has no tableoid, and belongs to the same role"),
+    Rule("cells", "moved_here", "a view has no tableoid, and what a tenant has is in the shards"),
+    Rule("cells", "sized_here", "a view has no tableoid, and no size"),
 )
 
 

@@ -100,3 +100,29 @@ select regexp_replace(s.tablename::text, '_[0-9]+$', '') as name, f.tenant, f.sh
 
 -- name: common_table_here
 (s.schemaname::text, regexp_replace(s.tablename::text, '_[0-9]+$', '')) in
+
+-- name: moving_owner
+and current_user = (select pg_get_userbyid(c.relowner) from pg_class c where c.oid = (select m.tableoid from htm.migrations m limit 1));
+
+-- name: moving_owner_here
+and current_user = (select pg_get_userbyid(c.relowner) from pg_class c where c.oid = to_regclass('"{tables}".{tenants}'));
+
+-- name: moved_here
+declare here constant oid := (select c.relnamespace from pg_class c where c.oid = (select m.tableoid from htm.migrations m limit 1));
+begin
+  return query
+
+-- name: moved_here_here
+declare here constant oid := to_regnamespace('"{tables}"');
+begin
+  return query
+
+-- name: sized_here
+declare here constant oid := (select c.relnamespace from pg_class c where c.oid = (select m.tableoid from htm.migrations m limit 1));
+begin
+  select coalesce
+
+-- name: sized_here_here
+declare here constant oid := to_regnamespace('"{tables}"');
+begin
+  select coalesce

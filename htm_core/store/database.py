@@ -675,6 +675,11 @@ class Database:
                 self._find_node()
                 self._extension, walls = self._ensure_schema()
                 self._claim_key = self._ensure_walls(up=walls)
+            if self._placement is not None and (self.settings.cells or self.cell != HOME):
+                raise InvalidInput(
+                    f"expected a schema of one server with Settings.cells, got {self.settings.schema_}, which Citus "
+                    "distributes; its tenants cannot move between cells, so leave cells out (and HTM_CELLS)"
+                )
             if self._placement is not None and self._replicas is not None:
                 raise InvalidInput(
                     "expected Settings.read_url with a schema of one server, got one that Citus distributes; its "
