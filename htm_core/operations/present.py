@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..engine.engine import Engine
+from ..rules.grounding.questions import only_asks
 from ..rules.present.questions import asks_the_present
 from ..store.search import RecallQuery
 from ..types import Hit, Recall
@@ -47,7 +48,7 @@ def present_answer_first(query: RecallQuery, found: Recall) -> Recall:
     from ..rules.present.model import present_answer  # brings numpy, which nobody needs who never recalls
 
     place = present_answer(query.text, hits, share=query.signal_weights.present)
-    if place == 0 or hits[place].ended or _trust(hits[place]) < _trust(hits[0]):
+    if place == 0 or hits[place].ended or _trust(hits[place]) < _trust(hits[0]) or _is_later(hits[0], hits[place]):
         return found
     return replace(found, hits=tuple(moved_to_first(found.hits, place)))
 
@@ -61,6 +62,13 @@ def is_about_a_user(question: str, hits: Sequence[Hit]) -> bool:
         and any(hit.match.cosine is not None for hit in hits)
         and names.isdisjoint(_WORD.findall(question.lower()))
     )
+
+
+def _is_later(first: Hit, other: Hit) -> bool:
+    """Whether a user said the first hit after the other one, and states something: of the two it is then what holds now."""
+    if first.mention is None or other.mention is None or first.mention.role != "user" or only_asks(first.content):
+        return False
+    return first.mention.at > other.mention.at
 
 
 def _trust(hit: Hit) -> int:

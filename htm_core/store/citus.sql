@@ -32,8 +32,12 @@ alter role htm_owner login
 -- name: propagate
 select set_config('citus.enable_ddl_propagation', %(on)s, true)
 
+-- name: may_lock_roles
+select has_table_privilege('pg_catalog.pg_authid', 'update') as may
+
 -- name: only_one
-select pg_advisory_xact_lock(hashtextextended('htm-memory migrates ' || %(schema)s, 0))
+-- A lock that nobody but an administrator can hold. There is no table of ours yet, or it is about to be brought here.
+select r.oid from pg_catalog.pg_authid r where r.rolname = %(owner)s for update
 
 -- name: drop_code
 -- Functions, procedures and views, which would make the tables depend on what depends on them.
@@ -218,7 +222,8 @@ end $$
 create or replace function {settle_node}() returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare step text; before constant text := current_setting('citus.enable_ddl_propagation');
 begin
-  perform pg_advisory_xact_lock(hashtextextended({here_text}, 0));
+  -- Whoever comes second waits here. Only the owner, as whom this runs, may lock a step.
+  perform from (select from {steps} s order by s.position limit 1 for update) first;
   -- Not to_regclass, which may not have heard yet of what another session has made meanwhile.
   if exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = {schema_text} and c.relname = {here_name}) then
     return;

@@ -72,10 +72,16 @@ class Target:
         return sql.Identifier(self.tables, self.shards[table])
 
 
-def prepare(connection: Connection, schema: str) -> None:
-    """Begin a transaction that makes or changes a distributed schema; the second one waits here."""
+def prepare(connection: Connection) -> None:
+    """Begin a transaction that makes or changes a distributed schema."""
     connection.execute(load("citus")["prepare"])
-    connection.execute(load("citus")["only_one"], {"schema": schema})
+
+
+def wait_for_other_migrations(connection: Connection, roles: Roles) -> None:
+    """Let one migration after another change a schema; only who administers roles can make others wait, or has to."""
+    row = connection.execute(load("citus")["may_lock_roles"]).fetchone()
+    if row is not None and row["may"]:
+        connection.execute(load("citus")["only_one"], {"owner": roles.owner})
 
 
 def saved(connection: Connection, placement: Placement) -> list[str]:

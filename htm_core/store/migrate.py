@@ -364,7 +364,7 @@ def _migrate_distributed(
 
 def _make_missing_roles(connection: Connection, schema: str, prefix: str | None) -> None:
     connection.execute(load("bootstrap")["pin"])
-    citus_schema.prepare(connection, schema)
+    citus_schema.prepare(connection)
     roles = choose(connection, schema, prefix=prefix)
     if read_state(connection, roles, schema)["roles"] < 3:
         make_roles(connection, roles, schema=schema)
@@ -377,8 +377,9 @@ def _migrate_tables(
     connection: Connection, *, schema: str, upto: int | None, prefix: str | None, saved: Sequence[str]
 ) -> Steps:
     """Migrate ordinary tables on the coordinator and let Citus distribute them; those that it had are brought back before."""
-    citus_schema.prepare(connection, schema)
+    citus_schema.prepare(connection)
     boot, roles, names = _begin(connection, schema=schema, prefix=prefix)
+    citus_schema.wait_for_other_migrations(connection, roles)
     was_distributed = citus.find_placement(connection, schema) is not None
     if was_distributed:
         citus_schema.undistribute(connection, schema)

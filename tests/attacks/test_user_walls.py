@@ -444,8 +444,21 @@ def test_every_function_that_runs_as_the_owner_is_accounted_for(walled: Walled) 
         "token_by_digest",
         "has_tokens",
     }  # before it is known for whom: who asks has the digest of 256 random bits
-    knows_cells = {"enter_cell", "locate_tenant", "cell_size"}  # where a tenant is and how large a cell: nothing of owners
-    known = knows_cells | signs_in | asks_the_claim | is_the_wall | is_a_trigger | counts_words | has_no_owners | keeps_the_audit
+    knows_cells = {
+        "enter_cell",
+        "locate_tenant",
+        "cell_size",
+    }  # where a tenant is and how large a cell: nothing of owners
+    known = (
+        knows_cells
+        | signs_in
+        | asks_the_claim
+        | is_the_wall
+        | is_a_trigger
+        | counts_words
+        | has_no_owners
+        | keeps_the_audit
+    )
     assert {row["proname"] for row in rows} == known | answers_workers_alone
 
 

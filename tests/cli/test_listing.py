@@ -85,7 +85,7 @@ SHOWN = [
     ("link", "{0}", "{3}"), ("forget", "{0}"), ("restore", "{0}"), ("export", "{4}"), ("import", "{5}", "--no-wait", "--dry-run"),
 ]  # fmt: skip
 # Those that end only when they are told to, that need a model, or that change the installation: their own tests look at what they print.
-ELSEWHERE = {"setup", "demo", "ask", "chat", "mcp", "hook", "serve", "ui", "worker", "reembed", "reindex", "migrate", "sweep", "erase", "unload"}  # fmt: skip
+ELSEWHERE = {"cells", "setup", "demo", "ask", "chat", "mcp", "hook", "serve", "ui", "worker", "reembed", "reindex", "migrate", "sweep", "erase", "unload"}  # fmt: skip
 
 
 def test_what_any_command_shows_fits_80_columns_and_has_no_colours_in_a_pipe(

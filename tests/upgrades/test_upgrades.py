@@ -226,7 +226,8 @@ def test_new_functions_are_for_the_application_and_not_for_everybody(
 def test_an_older_process_leaves_newer_functions_as_they_are(
     admin: Admin, schema: str, url: str | None, upgrade: Callable[[str, SchemaFiles], list[str]]
 ) -> None:
-    files = {"greetings": GREET, "places": schema_files().functions[-3].text + "\n-- newer\n"}
+    places = next(file.text for file in schema_files().functions if file.name == "places")
+    files = {"greetings": GREET, "places": places + "\n-- newer\n"}
     newer = replace(later(oldest_client=None, **files), migrations=schema_files().migrations)
     upgrade(schema, newer)
     before = catalogue(admin, schema)

@@ -52,7 +52,7 @@ call add_tenant_policy('departed_tenants');
 revoke select, insert, update, delete on tenant_cells, tenant_moves, departed_tenants from htm_app, htm_worker;
 
 -- Every transaction of a tenant in a cell reads the fence of its number, which is a hash of its name; a move shuts it for the moment in which
--- it switches. A lock on a table, and no advisory lock, since those anybody may take (docs/why/locks.md).
+-- it switches. A lock on a table, since only who has rights on it may take one (docs/why/locks.md).
 do $$
 begin
   for number in 0 .. 15 loop
