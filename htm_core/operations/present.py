@@ -48,7 +48,7 @@ def present_answer_first(query: RecallQuery, found: Recall) -> Recall:
     from ..rules.present.model import present_answer  # brings numpy, which nobody needs who never recalls
 
     place = present_answer(query.text, hits, share=query.signal_weights.present)
-    if place == 0 or hits[place].ended or _trust(hits[place]) < _trust(hits[0]) or _is_later(hits[0], hits[place]):
+    if place == 0 or not _may_come_first(hits[place], hits[0]):
         return found
     return replace(found, hits=tuple(moved_to_first(found.hits, place)))
 
@@ -62,6 +62,12 @@ def is_about_a_user(question: str, hits: Sequence[Hit]) -> bool:
         and any(hit.match.cosine is not None for hit in hits)
         and names.isdisjoint(_WORD.findall(question.lower()))
     )
+
+
+def _may_come_first(hit: Hit, first: Hit) -> bool:
+    """Whether a hit may come before the first one, however sure the trees are; they know only talk of a user with an assistant."""
+    said = first.mention is not None and first.mention.role in ("user", "assistant")
+    return said and not hit.ended and _trust(hit) >= _trust(first) and not _is_later(first, hit)
 
 
 def _is_later(first: Hit, other: Hit) -> bool:
