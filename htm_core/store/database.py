@@ -81,7 +81,7 @@ NOT_TOLD = (
 # Seconds to wait for the primary to say how far it is, where a replica could answer meanwhile.
 PRIMARY_PATIENCE = 0.5
 # So often the tables may move to another node while one transaction begins.
-MOST_MOVES = 3
+MOST_NODES = 3
 # Transactions that go with somebody else's pace, such as a backup's, may wait so many times longer for their client.
 PATIENT = 20
 
@@ -208,10 +208,6 @@ class Database:
     def opened(self) -> bool:
         """Whether this process has reached the server."""
         return self._path is not None
-
-    @property
-    def _node(self) -> citus.ClusterNode | None:
-        return None if self._placement is None else self._placement.node
 
     @property
     def placement(self) -> citus.Placement | None:
@@ -484,7 +480,7 @@ class Database:
                     lambda connection: connection.read(*message(), prepare=self._pooled._is_direct)
                 )
         with translated(), self._looking_again_when_refused():
-            return self._read_where_it_lives(message)
+            return self._on_its_node(lambda: self._read(message()))
 
     def _statements(
         self, tenant: str, statement: LiteralString, parameters: Mapping[str, Any], *, now: datetime | None, version: int | None
@@ -505,20 +501,6 @@ class Database:
             enter.append((load("database")["enter_cell"], {"version": version}))
         return [*enter, (statement, parameters)]
 
-    def _read_where_it_lives(
-        self, statements: Callable[[], list[tuple[LiteralString, Mapping[str, Any]]]]
-    ) -> list[Row]:
-        """Read as `_read` does; where the tables have moved to another node, there."""
-        for _ in range(MOST_MOVES):
-            placement = self._placement
-            try:
-                return self._read(statements())
-            except (psycopg.Error, PoolClosed) as error:
-                if placement is None or not (citus.is_moved(error) or isinstance(error, PoolClosed)):
-                    raise
-                self._follow_move(placement)
-        return self._read(statements())
-
     def _read(self, statements: Sequence[tuple[LiteralString, Mapping[str, Any]]]) -> list[Row]:
         pool = self._pool("htm_app")
         try:
@@ -534,7 +516,7 @@ class Database:
                 connect(self.dsn("htm_app"), patience=self.settings.pool_timeout).close()
                 if self._has_failed(pool):
                     with self._lent(pool) as connection, detect_lost_session(connection, committing=False):
-                        return connection.read(*statements, prepare=self._is_direct)
+                        return connection.read(*statements, prepare=self._pooled._is_direct)
             if isinstance(error, NoAnswer | PoolTimeout | PoolClosed | TooManyRequests) or not connection.closed:
                 raise
             self.dsn("htm_app")
@@ -672,7 +654,6 @@ class Database:
     def _open(self) -> None:
         if self._path is None or self._refused:
             with translated():
-                self._find_node()
                 self._extension, walls = self._ensure_schema()
                 self._claim_key = self._ensure_walls(up=walls)
             if self._placement is not None and (self.settings.cells or self.cell != HOME):
@@ -777,30 +758,39 @@ class Database:
         given = self.settings.migrate_url or self._given_dsn(role)
         return given if self._placement is None else self._placement.node.dsn(given)
 
-    def _find_node(self) -> None:
+    @contextlib.contextmanager
+    def _reached(self) -> Iterator[Connection]:
+        """A new connection to the server where the tables live, after a look where that is. The caller holds the lock."""
+        with connect(self._given_dsn("htm_root"), patience=self.settings.pool_timeout) as connection:
+            self._find_node(connection)
+            if self._placement is None or self._placement.node.is_here:
+                yield connection
+                return
+        with connect(self.dsn("htm_root"), patience=self.settings.pool_timeout) as connection:
+            yield connection
+
+    def _find_node(self, connection: Connection) -> None:
         """Find the node where the tables live, if Citus distributes them; pools of another node are closed.
 
-        Whoever has one of their connections returns it there. The caller holds the lock.
+        Whoever has one of their connections returns it there.
         """
         if self.is_embedded:
             return
         before, addresses = self._placement, self.settings.node_addresses
-        with connect(self._given_dsn("htm_root"), patience=self.settings.pool_timeout) as connection:
-            self._placement = citus.find_placement(connection, self.settings.schema_, addresses=addresses)
+        self._placement = citus.find_placement(connection, self.settings.schema_, addresses=addresses)
         if self._placement != before:
             _log.info("the memories live on %s", self._placement.node if self._placement else "the server of the url")
             for pool in self._pools.values():
                 pool.close()
             self._pools.clear()
             self.moves += 1
-        if self._pooled is not self and self._pooled._node != self._node:
-            self._pooled = self  # a cell on another node than the schema of the directory has connections of its own
 
     def _follow_move(self, before: citus.Placement | None) -> None:
         """Go to the node where the tables live now, unless another thread has done so."""
         with self._lock:
             if self._placement == before:
-                self._find_node()
+                with connect(self._given_dsn("htm_root"), patience=self.settings.pool_timeout) as connection:
+                    self._find_node(connection)
 
     @contextlib.contextmanager
     def _looking_again_when_refused(self) -> Iterator[None]:
@@ -816,24 +806,28 @@ class Database:
         """A pooled connection on which a transaction has begun."""
         # The beginning has a verb's time, also where the transaction has more.
         with time_limit.limited(_for_beginning(time_limit.current())):
-            pool, connection = self._where_it_lives(start)
+            pool, connection = self._on_its_node(lambda: self._begin_on(self._pool(start.role), start))
         try:
             yield connection
         finally:
             pool.putconn(connection)
 
-    def _where_it_lives(self, start: _Start) -> tuple[ConnectionPool[Connection], Connection]:
-        """A pool with a connection on which a transaction has begun, on the node where the tables live now."""
-        for _ in range(MOST_MOVES):
-            placement, pool = self._placement, self._pool(start.role)
+    def _begin_on(
+        self, pool: ConnectionPool[Connection], start: _Start
+    ) -> tuple[ConnectionPool[Connection], Connection]:
+        return pool, self._alive(pool, start)
+
+    def _on_its_node(self, work: Callable[[], T]) -> T:
+        """The answer of `work`, which begins on the node where the tables live: where they have moved to another one, there."""
+        for _ in range(MOST_NODES):
+            placement = self._placement
             try:
-                return pool, self._alive(pool, start)
+                return work()
             except (psycopg.Error, PoolClosed) as error:
                 if placement is None or not (citus.is_moved(error) or isinstance(error, PoolClosed)):
                     raise
                 self._follow_move(placement)
-        pool = self._pool(start.role)
-        return pool, self._alive(pool, start)
+        return work()
 
     def _alive(self, pool: ConnectionPool[Connection], start: _Start) -> Connection:
         """A connection that answers. When there is none in time, the error says why the pool cannot open one."""
@@ -970,16 +964,14 @@ class Database:
 
     def _ensure_schema(self) -> tuple[str, bool]:
         """The schema of the extension and whether the wall between users is up, once our schema is there and current."""
-        patience = self.settings.pool_timeout
-        with translated(), connect(self.dsn("htm_root"), patience=patience) as connection:
+        with translated(), self._reached() as connection:
             behind = self._behind(connection)
             if not behind:
                 return self._installation(connection)
         if not self.settings.auto_migrate:
             raise SchemaOutdated(f"expected this version's schema, but {behind}; run `htm migrate` as the owner")
         self.migrate()
-        self._find_node()
-        with translated(), connect(self.dsn("htm_root"), patience=patience) as connection:
+        with translated(), self._reached() as connection:
             return self._installation(connection)
 
     def _installation(self, connection: Connection) -> tuple[str, bool]:
