@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from ..engine.engine import Engine
 from ..rules.grounding.questions import only_asks
 from ..rules.present.questions import asks_the_present
 from ..store.search import RecallQuery
 from ..types import Hit, Recall
+from .moved_hits import moved
 
 CONSIDERED = 10  # the first hits of a search, of which one may become the first
 
@@ -83,11 +85,11 @@ def _trust(hit: Hit) -> int:
 
 def moved_to_first(hits: Sequence[Hit], place: int) -> list[Hit]:
     """Hits with that of one place before all others."""
-    passed, moved = hits[:place], hits[place]
-    first = _scored(moved, hits[0].score, relevance=max(hits[0].relevance, moved.relevance))
-    lower = [_scored(hit, below.score, relevance=hit.relevance) for hit, below in zip(passed, hits[1:], strict=False)]
+    chosen = hits[place]
+    relevance = max(hits[0].relevance, chosen.relevance)
+    first = moved(chosen, score=hits[0].score, relevance=relevance, by="present")
+    lower = [
+        moved(hit, score=below.score, relevance=hit.relevance, by="present")
+        for hit, below in pairwise(hits[: place + 1])
+    ]
     return [first, *lower, *hits[place + 1 :]]
-
-
-def _scored(hit: Hit, score: float, *, relevance: float) -> Hit:
-    return replace(hit, score=score, relevance=relevance, signals={**hit.signals, "present": score - hit.score})

@@ -15,6 +15,7 @@ from ..store import nodes, supersession
 from ..store.database import Connection
 from ..store.search import RecallQuery
 from ..types import Hit, Node, Recall, Supersession
+from .moved_hits import moved
 
 FORMERLY = 5  # former values that a hit shows
 COMPARED_HITS = 100  # the best hits that edges are looked for
@@ -112,13 +113,8 @@ def _exchange(order: list[Hit], older: int, newer: int) -> None:
     """Let two hits change places where the older one stands first. Each gets the score of its new place, as with a reranker."""
     if older < newer:
         one, other = order[older], order[newer]
-        order[older] = _at(other, score=one.score, relevance=max(one.relevance, other.relevance))
-        order[newer] = _at(one, score=other.score, relevance=one.relevance)
-
-
-def _at(hit: Hit, *, score: float, relevance: float) -> Hit:
-    signals = {**hit.signals, "supersession": score - hit.score} if hit.signals else hit.signals
-    return replace(hit, score=score, relevance=relevance, signals=signals)
+        order[older] = moved(other, score=one.score, relevance=max(one.relevance, other.relevance), by="supersession")
+        order[newer] = moved(one, score=other.score, relevance=one.relevance, by="supersession")
 
 
 def _brought(node: Node, edge: Supersession, older: Hit) -> Hit:

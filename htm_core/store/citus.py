@@ -74,6 +74,12 @@ def enter_statement(schema: str) -> LiteralString:
     return load("citus")["enter"].format(enter_node=f'"{schema}".enter_node')
 
 
+def enter(connection: Connection, placement: Placement | None) -> None:
+    """Keep the tables on their node for the rest of a transaction, where Citus distributes them."""
+    if placement is not None:
+        connection.execute(placement.enter)
+
+
 def find_placement(
     connection: Connection, schema: str, *, addresses: Iterable[tuple[str, str]] = ()
 ) -> Placement | None:

@@ -1065,9 +1065,7 @@ class Database:
             yield connection
 
     def _enter(self, connection: Connection) -> None:
-        """Keep the tables on their node for the rest of a transaction, where Citus distributes them."""
-        if self._placement is not None:
-            connection.execute(self._placement.enter)
+        citus.enter(connection, self._placement)
 
     def _behind(self, connection: Connection) -> str | None:
         """What is pending, in words, or None.

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from ..errors import HTMError, SchemaOutdated
 from ..settings import as_secret
-from .citus import Placement, find_placement
+from .citus import Placement, enter, find_placement
 from .citus_doctor import look_at_cluster
 from .connection import Connection, connect
 from .errors import redact, translated
@@ -66,8 +66,7 @@ def examine(
     with _connected(conninfo) as connection:
         with connection.transaction():
             connection.execute(load("bootstrap")["pin"])
-            if placement is not None:
-                connection.execute(placement.enter)
+            enter(connection, placement)
             named = choose(connection, schema, prefix=roles)
             state, held = read_state(connection, named, schema), rights(connection, named)
             found = [*_server(state), *_login(state, named, held, embedded=embedded), *_settings(connection), *cluster]
@@ -123,8 +122,7 @@ def _walls_key(connection: Connection, path: str, roles: Roles, placement: Place
     """The key of the wall between users, where the login may read it."""
     try:
         with connection.transaction():
-            if placement is not None:
-                connection.execute(placement.enter)
+            enter(connection, placement)
             connection.execute(roles.statements("bootstrap")["become_owner"])
             connection.execute(load("database")["look_in"], {"path": path})
             row = connection.execute(load("database")["user_walls_key"]).fetchone()
@@ -154,8 +152,7 @@ def _stepping_in(
         with connection.transaction():
             values = {"role": role, "path": path, "tenant": tenant, "now": "", "timeout": "30000", "idle": "30000"}
             connection.execute(load("database")["enter"], values)
-            if placement is not None:
-                connection.execute(placement.enter)
+            enter(connection, placement)
             if key is not None:
                 terms = _one(connection, "database", "claim_terms", {})
                 connection.execute(

@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 import uuid
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +58,9 @@ def test_a_file_that_has_grown_adds_what_is_new(htm: Htm, talk: Path) -> None:
     assert counts(htm, talk) == (1, 0, 25, 0)
 
 
-def test_interrupted_it_goes_on_where_it_was(htm: Htm, talk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importing, "BATCH", 10)
+@contextlib.contextmanager
+def interrupted_in_the_second_batch(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Ctrl-C when the second batch is about to be written."""
     remember, calls = Memory.remember_many, []
 
     def stopping(self: Memory, drafts: Any) -> Any:
@@ -70,6 +71,12 @@ def test_interrupted_it_goes_on_where_it_was(htm: Htm, talk: Path, monkeypatch: 
 
     with monkeypatch.context() as patch:
         patch.setattr(Memory, "remember_many", stopping)
+        yield
+
+
+def test_interrupted_it_goes_on_where_it_was(htm: Htm, talk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "BATCH", 10)
+    with interrupted_in_the_second_batch(monkeypatch):
         assert htm("import", talk).code == 130
     assert counts(htm, talk) == (15, 0, 10, 0)
 
@@ -110,16 +117,7 @@ def test_every_kind_of_transcript_is_imported(htm: Htm, file: Path) -> None:
 )
 def test_every_kind_goes_on_where_it_was_interrupted(htm: Htm, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importing, "BATCH", 1)
-    remember, calls = Memory.remember_many, []
-
-    def stopping(self: Memory, drafts: Any) -> Any:
-        calls.append(len(drafts))
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return remember(self, drafts)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Memory, "remember_many", stopping)
+    with interrupted_in_the_second_batch(monkeypatch):
         assert htm("import", file, "--no-wait").code == 130
     turns = htm("import", file, "--dry-run", "--json").json["files"][0]["turns"]
     assert counts(htm, file, "--no-wait")[:3] == (turns - 1, 0, 1)

@@ -32,6 +32,11 @@ class Foreign:
             connection.execute(statement, values)
 
 
+def interrupt(table: str, done: int, total: int | None) -> None:
+    """Ctrl-C when the first batch has been written, as an import's `progress`."""
+    raise KeyboardInterrupt
+
+
 def counts(done: DatabaseImport) -> list[tuple[int, int, int, int]]:
     """What became of each table: new, changed, known, skipped."""
     return [(each.imported, each.changed, each.known, each.skipped) for each in done.tables]

@@ -12,7 +12,7 @@ from htm_core.store import tenants
 from htm_langchain import HTMChatMessageHistory, HTMVectorStore
 from tests.conftest import Make
 from tests.importers import peers
-from tests.importers.conftest import Foreign, counts
+from tests.importers.conftest import Foreign, counts, interrupt
 
 PACKAGE, MODULE = "langchain_postgres", "langchain_postgres"
 
@@ -38,13 +38,10 @@ def test_each_collection_of_pgvector_becomes_one(make: Make, foreign: Foreign) -
 
 
 def test_killed_between_two_collections_of_pgvector_it_continues(make: Make, foreign: Foreign) -> None:
-    def stop(table: str, done: int, total: int | None) -> None:
-        raise KeyboardInterrupt
-
     words = {"kinds": ["langchain-pgvector"], "embedder": peers.embedder()}
     with make() as memory:
         with pytest.raises(KeyboardInterrupt):
-            import_database(memory, foreign.dsn, progress=stop, **words)
+            import_database(memory, foreign.dsn, progress=interrupt, **words)
         assert counts(import_database(memory, foreign.dsn, **words)) == [(0, 0, 30, 0), (30, 0, 0, 0)]
 
 

@@ -17,7 +17,7 @@ from htm_core.integration.scope import memory_for
 from htm_langchain import HTMChatMessageHistory, HTMStore
 from tests.conftest import Make
 from tests.importers import peers
-from tests.importers.conftest import Foreign, counts
+from tests.importers.conftest import Foreign, counts, interrupt
 
 PACKAGE, MODULE = "langgraph", "langgraph.store.postgres"
 ITEMS = len(peers.TEXTS) + 2
@@ -72,12 +72,9 @@ def test_killed_in_the_middle_of_a_thread_it_continues(
 ) -> None:
     monkeypatch.setattr(run_module, "BATCH", 4)
 
-    def stop(table: str, done: int, total: int | None) -> None:
-        raise KeyboardInterrupt
-
     with make() as memory:
         with pytest.raises(KeyboardInterrupt):
-            import_database(memory, foreign.dsn, tables=["checkpoints"], progress=stop)
+            import_database(memory, foreign.dsn, tables=["checkpoints"], progress=interrupt)
         assert counts(import_database(memory, foreign.dsn, tables=["checkpoints"])) == [(8, 0, 4, 0)]
         for thread, said in foreign.said["threads"].items():
             assert messages_to_dict(HTMChatMessageHistory(thread, memory).messages) == said
@@ -88,12 +85,9 @@ def test_killed_in_the_middle_of_the_items_it_continues(
 ) -> None:
     monkeypatch.setattr(run_module, "BATCH", 25)
 
-    def stop(table: str, done: int, total: int | None) -> None:
-        raise KeyboardInterrupt
-
     with make() as memory:
         with pytest.raises(KeyboardInterrupt):
-            import_database(memory, foreign.dsn, tables=["store"], embedder=peers.embedder(), progress=stop)
+            import_database(memory, foreign.dsn, tables=["store"], embedder=peers.embedder(), progress=interrupt)
         done = import_database(memory, foreign.dsn, tables=["store"], embedder=peers.embedder())
         assert counts(done) == [(ITEMS - 25, 0, 25, 0)]
 

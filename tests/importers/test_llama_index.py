@@ -12,7 +12,7 @@ from htm_core.importers import run as run_module
 from htm_llamaindex import HTMChatStore, HTMVectorStore
 from tests.conftest import Make
 from tests.importers import peers
-from tests.importers.conftest import Foreign, counts
+from tests.importers.conftest import Foreign, counts, interrupt
 
 PACKAGE, MODULE = "llama_index", "llama_index.vector_stores.postgres"
 NODES, MESSAGES = len(peers.TEXTS), 12
@@ -70,12 +70,9 @@ def test_killed_in_the_middle_of_a_conversation_it_continues(
 ) -> None:
     monkeypatch.setattr(run_module, "BATCH", 4)
 
-    def stop(table: str, done: int, total: int | None) -> None:
-        raise KeyboardInterrupt
-
     with make() as memory:
         with pytest.raises(KeyboardInterrupt):
-            import_database(memory, foreign.dsn, tables=["conversations"], progress=stop)
+            import_database(memory, foreign.dsn, tables=["conversations"], progress=interrupt)
         assert counts(import_database(memory, foreign.dsn, tables=["conversations"])) == [(MESSAGES - 4, 0, 4, 0)]
 
 

@@ -11,7 +11,7 @@ from htm_core.importers import import_database
 from htm_core.importers import run as run_module
 from tests.conftest import Make
 from tests.importers import peers
-from tests.importers.conftest import Foreign, counts, drop_database, new_database, recorded
+from tests.importers.conftest import Foreign, counts, drop_database, interrupt, new_database, recorded
 from tests.importers.model import TEXTS
 
 ROWS = 10 + len(TEXTS)
@@ -80,12 +80,9 @@ def test_the_same_searches_by_vector_find_the_same_memories(make: Make, foreign:
 def test_killed_in_the_middle_it_continues(make: Make, foreign: Foreign, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_module, "BATCH", 25)
 
-    def stop(table: str, done: int, total: int | None) -> None:
-        raise KeyboardInterrupt
-
     with make() as memory:
         with pytest.raises(KeyboardInterrupt):
-            import_database(memory, foreign.dsn, progress=stop)
+            import_database(memory, foreign.dsn, progress=interrupt)
         assert counts(import_database(memory, foreign.dsn)) == [(ROWS - 25, 0, 25, 0)]
         assert counts(import_database(memory, foreign.dsn)) == [(0, 0, ROWS, 0)]
 

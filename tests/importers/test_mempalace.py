@@ -12,7 +12,7 @@ from htm_core.importers import run as run_module
 from htm_core.palace import Palace
 from tests.conftest import Make
 from tests.importers import peers
-from tests.importers.conftest import Foreign, counts, drop_database, new_database, recorded
+from tests.importers.conftest import Foreign, counts, drop_database, interrupt, new_database, recorded
 from tests.importers.model import TEXTS, TOPICS
 
 ROWS = len(TEXTS)
@@ -58,13 +58,10 @@ def test_killed_in_the_middle_it_continues_and_what_changed_there_keeps_its_plac
 ) -> None:
     monkeypatch.setattr(run_module, "BATCH", 25)
 
-    def stop(table: str, done: int, total: int | None) -> None:
-        raise KeyboardInterrupt
-
     [name] = {each for each in foreign.said["drawers"] if each.endswith("_07")}
     with make() as memory:
         with pytest.raises(KeyboardInterrupt):
-            import_database(memory, foreign.dsn, progress=stop)
+            import_database(memory, foreign.dsn, progress=interrupt)
         assert counts(import_database(memory, foreign.dsn)) == [(ROWS - 25, 0, 25, 0)]
         [table] = import_database(memory, foreign.dsn).tables
         foreign.run(f"update {table.table.rpartition('.')[2]} set document = 'It moved.' where id = %s", name)

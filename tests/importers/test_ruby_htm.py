@@ -10,7 +10,7 @@ import pytest
 from htm_core.importers import import_database
 from htm_core.importers import run as run_module
 from tests.conftest import Make
-from tests.importers.conftest import Foreign, counts, drop_database, new_database
+from tests.importers.conftest import Foreign, counts, drop_database, interrupt, new_database
 
 TABLES = """
 create table robots (id bigint primary key, name text, created_at timestamptz default now(), last_active timestamptz default now());
@@ -65,12 +65,9 @@ def test_memories_come_to_robots_of_the_same_name_and_twice_adds_nothing(make: M
 def test_killed_in_the_middle_it_continues(make: Make, foreign: Foreign, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_module, "BATCH", 2)
 
-    def stop(table: str, done: int, total: int | None) -> None:
-        raise KeyboardInterrupt
-
     with make() as memory:
         with pytest.raises(KeyboardInterrupt):
-            import_database(memory, foreign.dsn, progress=stop)
+            import_database(memory, foreign.dsn, progress=interrupt)
         assert counts(import_database(memory, foreign.dsn)) == [(2, 0, 2, 0)]
         assert counts(import_database(memory, foreign.dsn)) == [(0, 0, 4, 0)]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,17 @@ class CitusCluster:
                 admin.execute("select citus_add_node(%s, %s)", [HOST, node.port])
             admin.execute(f"alter database {DATABASE} set citus.enable_schema_based_sharding = on")
         return made
+
+    @classmethod
+    @contextlib.contextmanager
+    def prepared(cls, programs: Programs, premises: Path, trusted: Certificate) -> Iterator[CitusCluster]:
+        """A cluster with the product's schema, as `htm migrate` makes it."""
+        made = cls.start(programs, premises, trusted)
+        try:
+            made.prepare()
+            yield made
+        finally:
+            made.remove()
 
     @property
     def coordinator(self) -> Cluster:

@@ -35,12 +35,8 @@ whole = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def citus(premises: Path, trusted: Certificate) -> Iterator[CitusCluster]:
     """A cluster with the product's schema, as `htm migrate` makes it."""
-    made = CitusCluster.start(programs.citus(), premises, trusted)
-    try:
-        made.prepare()
+    with CitusCluster.prepared(programs.citus(), premises, trusted) as made:
         yield made
-    finally:
-        made.remove()
 
 
 def test_every_verb_answers_through_any_node_and_the_tables_are_on_one(citus: CitusCluster, memory_at: Open) -> None:

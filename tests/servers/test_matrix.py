@@ -90,12 +90,8 @@ def test_a_part_passes_behind_a_transaction_pooler(part: str, busy_pooler: Poole
 @pytest.fixture(scope="session")
 def citus(premises: Path, trusted: Certificate) -> Iterator[CitusCluster]:
     """A cluster for whole parts of the suite."""
-    made = CitusCluster.start(programs.citus(), premises, trusted)
-    try:
-        made.prepare()
+    with CitusCluster.prepared(programs.citus(), premises, trusted) as made:
         yield made
-    finally:
-        made.remove()
 
 
 @pytest.mark.skipif(

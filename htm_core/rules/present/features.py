@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from ...types import Hit
 from ..grounding.questions import SENTENCE, only_asks
+from ..text.answer_kinds import in_first_person
 
 CHARACTERS = 2_000  # of a passage that are looked at
 REMEMBERED = 1_024  # passages of which it is kept what they are like
@@ -53,7 +54,6 @@ _OTHER = re.compile(
     r"colleague|friend|boss|husband|wife|son|daughter|boy|girl|grand\w+|roommate|flatmate|in-laws?)(?:['\u2019]?s)?\b",
     re.I,
 )
-_FIRST = re.compile(r"\b(?:i|i['\u2019](?:m|ve|d|ll)|my|me|mine|we|us|our)\b", re.I)
 _NUMBER = re.compile(
     r"\d[\d.,:]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fifteen|twenty|thirty|forty|fifty|hundred|"
     r"thousand|half|twice|once|every day|daily)\b",
@@ -124,7 +124,7 @@ def _like(passage: str) -> _Like:
         length=len(words),
         only_asks=only_asks(passage),
         share_of_questions=sum(each.rstrip().endswith("?") for each in sentences) / max(1, len(sentences)),
-        first_person=_FIRST.search(passage) is not None,
+        first_person=in_first_person(passage),
         says_now=_NOW.search(passage) is not None,
         says_change=_CHANGE.search(passage) is not None,
         says_past=_PAST.search(passage) is not None,
@@ -160,7 +160,7 @@ def _asked(question: str) -> _Question:
     return _Question(
         words=words | {word.removesuffix("'s") for word in words},
         kinds=tuple(pattern.search(question) is not None for pattern in (_WHO, _WHERE, _WHEN, _COUNT)),  # type: ignore[arg-type]
-        first_person=_FIRST.search(question) is not None,
+        first_person=in_first_person(question),
         of_another=_OTHER.search(question) is not None,
         subjects=tuple(name.lower() for name in _SUBJECT.findall(question) if name not in _NO_NAMES),
     )
