@@ -1,6 +1,6 @@
 """How right and how complete profiles are, on short chats with the lines that they should give.
 
-    python -m benchmarks.profile [--half test|develop] [--show]
+    python -m benchmarks.profile [--half test|develop|change] [--show]
 
 The chats are in `benchmarks/profile_chats.txt`. A line is right when it is expected, or may be there; precision is the share of
 right ones among all lines, recall the share of expected ones that are there.
@@ -80,10 +80,10 @@ def is_meant(line: ProfileLine, section: str, words: tuple[str, ...]) -> bool:
 def main() -> None:
     """Measure, and print precision and recall with their intervals."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--half", choices=("test", "develop"))
+    parser.add_argument("--half", choices=("test", "develop", "change"))
     parser.add_argument("--show", action="store_true", help="print wrong and missing lines")
     options = parser.parse_args()
-    for half in [options.half] if options.half else ["test", "develop"]:
+    for half in [options.half] if options.half else ["test", "develop", "change"]:
         chats = [chat for chat in read_chats() if chat.half == half]
         right = made = there = expected = 0
         for chat in chats:

@@ -7,8 +7,9 @@ from dataclasses import replace
 from uuid import UUID
 
 from ..engine.engine import Engine
-from ..rules.grounding.questions import about_questions, only_asks
+from ..rules.grounding.questions import about_questions, only_asks, says_unknown
 from ..rules.relevance import relevance
+from ..rules.text.small_talk import is_small_talk
 from ..store import nodes, search
 from ..store.database import Connection
 from ..store.search import RecallQuery
@@ -98,6 +99,11 @@ def _are_near(one: Mention, other: Mention | None) -> bool:
     )
 
 
+def _answers_nothing(reply: str) -> bool:
+    """Whether a reply is no answer to any question: it asks, only acknowledges, or says that nothing is known."""
+    return only_asks(reply) or says_unknown(reply) or is_small_talk(reply)
+
+
 def _asks_the_same(hit: Hit) -> bool:
     match = hit.match
     if match.cosine is not None:
@@ -116,7 +122,7 @@ def _answers(engine: Engine, query: RecallQuery, asking: Sequence[Hit]) -> list[
     def work(connection: Connection) -> tuple[list[search.Answered], dict[UUID, Node]]:
         """Read it in one transaction."""
         rows = search.following(connection, [UUID(id) for id in said], query=query)
-        rows = [row for row in rows if not only_asks(row.mention.content)]
+        rows = [row for row in rows if not _answers_nothing(row.mention.content)]
         owners = sorted({row.owner for row in rows})
         spoken = [UUID(row.mention.node_id) for row in rows if row.mention.node_id]
         return rows, nodes.read(connection, spoken, owners=owners)

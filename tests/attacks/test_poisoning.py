@@ -215,7 +215,8 @@ def test_an_agent_of_langchain_reads_what_was_planted_only_as_marked_data(
         poisoned["langchain"], limit=40, recall_budget=12_000, budget=64_000, inject=inject, timeout=None, recall_timeout=None
     )  # fmt: skip
     agent = create_agent(model, [], middleware=[memory], system_prompt=SYSTEM)
-    asked = questions() if inject == "human" else questions()[::2]
+    # Half of them are enough for the second way: those that have words of the orders, which find what was planted whatever else was asked.
+    asked = questions() if inject == "human" else questions()[1::2]
     for n, question in enumerate(asked):
         agent.invoke(
             {"messages": [HumanMessage(question)]}, {"configurable": {"thread_id": f"{inject}{n}", "user_id": "ann"}}
@@ -229,7 +230,7 @@ def test_an_agent_of_langchain_reads_what_was_planted_only_as_marked_data(
         own = [str(each.text) for each in request if each.type == "human" and not BLOCK.search(str(each.text))]
         assert len(own) == 1
         assert own[0] in questions()
-    check(read, least=150 if inject == "human" else 90)
+    check(read, least=150)
 
 
 def test_a_chain_of_langchain_reads_it_only_as_marked_data(poisoned: dict[str, Memory]) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from htm_core import Memory, Settings, Signals
 from htm_core.models.minilm.model import MiniLM
+from htm_core.rules.text.small_talk import is_small_talk
 from tests.conftest import SETTINGS, Make
 
 QUESTION = "Which port does our API listen on?"
@@ -35,6 +38,22 @@ def test_a_question_asked_before_yields_to_the_answer_that_it_got(make: Make, re
         assert question.signals["echo"] < 0
     with make(embedder=real_embedder, settings=silent(echo=0.0)) as memory:
         assert memory.recall(QUESTION)[0].content == QUESTION
+
+
+@pytest.mark.parametrize("reply", ["Noted.", "Okay, thanks!", "I don't know, you never told me.", "Let me check."])
+def test_a_reply_that_answers_nothing_does_not_take_the_place_of_the_question(
+    make: Make, real_embedder: MiniLM, reply: str
+) -> None:
+    with make(embedder=real_embedder) as memory:
+        talk(memory, "s1", QUESTION, reply)
+        memory.remember("The gateway of the API answers at 8080.", session="told", role="user")
+        talk(memory, "s2", "Shall we cook?", "Pasta, please.")
+        memory.flush()
+        hits = memory.recall(QUESTION, limit=3, explain=True)
+    assert hits[0].content == "The gateway of the API answers at 8080."
+    brought = [hit.content for hit in hits if hit.signals.get("echo", 0.0) > 0]
+    assert brought == []
+    assert not [hit.content for hit in hits if is_small_talk(hit.content)]
 
 
 def test_many_wordings_of_one_question_leave_room_for_the_fact(make: Make, real_embedder: MiniLM) -> None:

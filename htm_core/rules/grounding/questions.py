@@ -27,6 +27,17 @@ _ABOUT_QUESTIONS = re.compile(
     r"open (?:points?|issues?)|want(?:s|ed)? to know)\b",
     re.I,
 )
+MAX_UNKNOWN_WORDS = 24  # a longer reply says something else as well
+_UNKNOWN = re.compile(
+    r"\W*(?:(?:sorry|unfortunately|hm+|well|oh|i'm sorry|i am sorry|i'm afraid|i am afraid)\b[\s,.!:;-]*(?:but |that )?)*"
+    r"(?:i (?:really |honestly |still )?(?:don't|do not|didn't|did not|cannot|can't|couldn't|could not) "
+    r"(?:know|remember|recall|tell|say|see|find|have (?:any |that |this |your |access|information))"
+    r"|i have no (?:idea|record|information|memory|way)|i'm not sure|i am not sure|no idea|not that i know|"
+    r"there is no (?:record|mention|information)|you (?:have never|haven't|have not|never|didn't|did not) "
+    r"(?:yet )?(?:told|mentioned|said|tell|mention|say|shared?)|let me (?:look|check|see|find out)|i(?:'ll| will) (?:look|check|find out)|"
+    r"i have looked)\b",
+    re.I,
+)
 # A number, or a name that is not an address: "in Ghent", not "great, Ann!"
 _NAMED = re.compile(r"\d|(?<=[a-z] )[A-Z][a-z]+(?!\s*[!,.?])|\b(?:in|at|to|from|on|of|with|by) [A-Z]")
 _LABEL = re.compile(r"[^\W_][^:\n?]{0,39}:\s+")
@@ -45,6 +56,11 @@ def _only_asks(text: str) -> bool:
     others = [each for each in sentences if not each.endswith("?")]
     talk = label is not None or SECOND.search(said) is not None
     return len(others) < len(sentences) and (not others or (talk and all(map(_is_remark, others))))
+
+
+def says_unknown(text: str) -> bool:
+    """Whether a text says that its speaker does not know, or has to look, and no more than a sentence or two."""
+    return len(text.split()) <= MAX_UNKNOWN_WORDS and _UNKNOWN.match(text.replace("\u2019", "'")) is not None
 
 
 def about_questions(prompt: str) -> bool:

@@ -15,9 +15,19 @@ from datetime import date, datetime, tzinfo
 from ..text.folding import fold, words
 from .due import due_day
 from .sentences import TellingSentence, sentences
-from .vocabulary import ACTIONS, LANGUAGES, NO_NAMES, OCCUPATIONS, ONE_AT_A_TIME, PARTNERS, RELATIONS, SAME_RELATION
+from .vocabulary import (
+    ACTIONS,
+    LANGUAGES,
+    NO_NAMES,
+    OCCUPATIONS,
+    ONE_AT_A_TIME,
+    PARTNERS,
+    RELATIONS,
+    SAME_RELATION,
+    SENTENCE_OPENERS,
+)
 
-VERSION = 1  # one more when the rules find other facts: texts are then read again
+VERSION = 2  # one more when the rules find other facts: texts are then read again
 MOST = 12  # facts of one text
 LONGEST = 160  # characters of a line
 
@@ -156,6 +166,33 @@ _LIVES_NO_MORE = _rule(rf"(?:{_I}|we) {_NOT} live (?:in|near|at) (?P<place>{_NAM
 _MOVED = _rule(
     rf"(?:{_I}|we|i've|we've|i have|we have|the user has) {_ADVERBS}(?:recently )?moved (?:(?:out )?from {_NAME} )?(?:back )?to (?P<place>{_NAME})(?=$|[,.;]| (?:last|this|in|on|a|two|three|yesterday|today|for|with|and|now|recently)\b)"
 )
+_HOUSE = r"(?:flat|apartment|house|home|place|address|studio)"
+_WE = r"(?:i|we|i've|we've|i have|we have|the user has)"
+# A new home in other words; what is only near to one, such as "we found a flat in Kiel", is none.
+_MOVED_SOMEHOW = (
+    _rule(rf"{_WE} {_ADVERBS}(?:relocated|moved over) (?:from {_NAME} )?(?:back )?to (?P<place>{_NAME}){_ENDS}"),
+    _rule(rf"{_WE} {_ADVERBS}(?:settled(?: down)?|made (?:my|our) home) in (?P<place>{_NAME}){_ENDS}"),
+    _rule(rf"{_WE} {_ADVERBS}moved into (?:an?|my|our|the) (?:\w+ ){{0,2}}{_HOUSE} in (?P<place>{_NAME}){_ENDS}"),
+    _rule(rf"(?:i've|we've|i have|we have) {_ADVERBS}been living in (?P<place>{_NAME}){_ENDS}"),
+    _rule(rf"(?:i'm|i am|we're|we are|the user is) {_ADVERBS}living in (?P<place>{_NAME}){_ENDS}"),
+    _rule(
+        rf"(?:ever )?since (?:(?:i|we)(?:'ve| have)? )?mov(?:ed|ing) (?:(?:here )?from {_NAME} )?(?:back )?to (?P<place>{_NAME}?)(?=$|[,.;]| (?:i|we|in|my|our|everything|the|it)\b)"
+    ),
+    _rule(rf"(?:my|our) (?:new )?{_HOUSE} is (?:now )?in (?P<place>{_NAME}){_ENDS}"),
+    _rule(rf"(?:my|our) (?:new )?address is (?:now )?(?:[\w .'-]+,? )?in (?P<place>{_NAME}){_ENDS}"),
+    _rule(
+        rf"(?:[^,]{{1,60}}, (?:and )?)?(?P<place>{_NAME}) (?:finally |already |now |really )*(?:feels like|has become|is) (?:my |our )?(?:new )?home(?=$|[,.;!]| (?:now|already|and|by|these)\b)"
+    ),
+)
+_LEFT_HOME = (
+    _rule(
+        rf"{_WE} {_ADVERBS}(?:moved|gone) (?:out of|away from) (?P<place>{_NAME})(?=$|[,.;!]| (?:last|this|in|on|yesterday|for|and|because|two|three|a)\b)"
+    ),
+    _rule(rf"{_WE} {_ADVERBS}left (?P<place>{_NAME}) (?:for good|behind|forever|for ever)\b"),
+    _rule(
+        rf"(?:i'm|i am|we're|we are) (?:no longer|not) (?:living |based )?in (?P<place>{_NAME})(?=$|[,.;!]| any ?more\b)"
+    ),
+)
 _BASED = _rule(rf"{_AM} {_ADVERBS}based in (?P<place>{_NAME}){_ENDS}")
 _FROM = _rule(rf"(?:{_AM}|{_I} comes?) (?:originally )?from (?P<place>{_NAME}){_ENDS}")
 _NAME_FROM = _rule(rf"(?:i'm|i am) {_PERSON} from (?P<place>{_NAME}){_ENDS}")
@@ -172,13 +209,15 @@ def _places(clause: str) -> Iterator[Fact]:
         (_LIVES, "home", "Lives {how} {place}"), (_MOVED, "home", "Lives in {place}"), (_BASED, "home", "Lives in {place}"),
         (_FROM, "from", "From {place}"), (_NAME_FROM, "from", "From {place}"), (_BORN, "birthplace", "Born in {place}"),
         (_GREW, "childhood", "Grew up in {place}"), (_OFFICE, "office", "Office in {place}"),
+        *((each, "home", "Lives in {place}") for each in _MOVED_SOMEHOW),
     ):  # fmt: skip
         if (found := pattern.match(clause)) and not set(fold(found["place"]).split()) & _NO_PLACES:
             place = _clean(found["place"])
             how = found.groupdict().get("how") or "in"
             yield _fact("places", slot, place, line.format(place=place, how=how.lower()))
-    if found := _LIVES_NO_MORE.match(clause):
-        yield _fact("places", "home", found["place"], "", retracts=True)
+    for pattern in (_LIVES_NO_MORE, *_LEFT_HOME):
+        if found := pattern.match(clause):
+            yield _fact("places", "home", found["place"], "", retracts=True)
 
 
 # -- people -------------------------------------------------------------------------------------------------------------
@@ -201,8 +240,14 @@ _PARTED = _rule(
 )
 
 
+_PARTED_BOTH = _rule(
+    rf"(?P<name>{_PERSON}) and i (?:have )?(?:just |recently |finally )?(?:broke(?:n)? up|split up|split|parted|separated|got divorced|are divorced|are separated|divorced)\b"
+)
+
+
 def _people(sentence: TellingSentence) -> Iterator[Fact]:
-    if sentence.clauses and (found := _PARTED.match(sentence.clauses[0])):
+    first = sentence.clauses[0] if sentence.clauses else ""
+    if found := _PARTED.match(first) or _PARTED_BOTH.match(sentence.text):
         for relation in sorted(PARTNERS):
             yield _fact("people", relation, found["name"], "", retracts=True)
     seen = [*_OWN.finditer(sentence.text), *_IS_MY.finditer(sentence.text)]
@@ -212,7 +257,7 @@ def _people(sentence: TellingSentence) -> Iterator[Fact]:
         relation = SAME_RELATION.get(relation, relation)
         # "my boss is German", "my dog is Labrador": what follows "is" must look like a name.
         if (
-            set(fold(name).split()) & NO_NAMES
+            set(fold(name).split()) & (NO_NAMES | SENTENCE_OPENERS)
             or fold(name) in LANGUAGES
             or (sentence.asks and found.groupdict().get("is") == " is")
         ):
@@ -233,7 +278,12 @@ _WORKS_AS = _rule(
 _WORKS_AT = _rule(
     rf"{_I} {_ADVERBS}works? (?:at|for) (?P<employer>(?:the )?{_NAME}|an? (?:\w+ )?(?:bank|school|hospital|university|startup|start-up|museum|hotel|bakery|law firm|newspaper|library|charity|shop))(?=$|[,.;]| (?:as|in|now|since|and|but|from)\b)(?: as (?:an?|the) (?P<job>[\w -]+?)(?=$|[,.;]| (?:in|now|since|and)\b))?"
 )
-_WORKS_NO_MORE = _rule(rf"(?:{_I} {_NOT} work (?:at|for)|i (?:just )?(?:left|quit)) (?P<employer>{_NAME})")
+_STARTED_AT = _rule(
+    rf"(?:i've|i have|i|the user has|the user) {_ADVERBS}(?:(?:started|begun|began)(?: (?:working|a (?:new )?job))? at|got a (?:new )?job at|joined(?= .{{2,60}} as an? )) (?P<employer>(?:the )?{_NAME})(?=$|[,.;!]| (?:as|in|on|last|this|yesterday|today|two|three|a|and|but)\b)"
+)
+_WORKS_NO_MORE = _rule(
+    rf"(?:{_I} {_NOT} work (?:at|for)|(?:i|i've|i have) (?:just |finally |now )?(?:left|quit|resigned from|been laid off by)|i was laid off by|{_AM} (?:no longer|not) (?:at|with)) (?P<employer>{_NAME})"
+)
 _STUDIES = _rule(rf"(?:{_I} stud(?:y|ies)|{_AM} studying) (?P<what>[a-z][\w ]+?)(?: at (?P<place>(?:the )?{_NAME}))?$")
 _OWNS = _rule(
     rf"{_I} (?:owns?|runs?) (?P<what>an? (?:\w+ )?(?:bakery|shop|store|restaurant|café|cafe|company|business|farm|hotel|studio|bar|gallery|startup)(?: in {_NAME})?)$"
@@ -261,6 +311,8 @@ def _work(clause: str) -> Iterator[Fact]:
         yield _employer(found["employer"])
         if found["job"]:
             yield _fact("work", "job", found["job"], f"Works as {_clean(found['job'])}")
+    if found := _STARTED_AT.match(clause):
+        yield _employer(found["employer"])
     if found := _WORKS_NO_MORE.match(clause):
         yield _fact("work", "employer", found["employer"], "", retracts=True)
     if found := _STUDIES.match(clause):
@@ -298,6 +350,9 @@ _CONSUMES = _rule(
 _FAVOURITE = _rule(r"(?:my|the user's) (?:all-time )?favou?rite (?P<kind>[\w ]{2,30}?) (?:is|are) (?P<what>[^,;()]+)$")
 _DIET = _rule(
     rf"{_AM} {_ADVERBS}(?:an? )?(?P<diet>vegetarian|vegan|pescatarian|pescetarian|teetotal(?:er|ler)?|flexitarian)(?=$|[,.;]| )"
+)
+_NO_DIET = _rule(
+    rf"{_AM} (?:not|no longer) (?:an? )?(?P<diet>vegetarian|vegan|pescatarian|pescetarian|teetotal(?:er|ler)?|flexitarian)\b"
 )
 # What is liked must be named: "it", "that", "how you said it" and "the second one" mean nothing later.
 _NAMELESS = re.compile(
@@ -344,7 +399,9 @@ def _preferences(clause: str) -> Iterator[Fact]:
         yield _fact(
             "preferences", f"favourite-{slug(kind).replace('color', 'colour')}", what, f"Favourite {kind}: {what}"
         )
-    if found := _DIET.match(clause):
+    if found := _NO_DIET.match(clause):
+        yield _fact("preferences", "diet", found["diet"].lower(), "", retracts=True)
+    elif found := _DIET.match(clause):
         yield _fact("preferences", "diet", found["diet"].lower(), f"Is {found['diet'].lower()}")
 
 

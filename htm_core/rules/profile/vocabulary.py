@@ -47,6 +47,12 @@ NO_NAMES = words("""american australian austrian belgian brazilian british bulga
     wednesday thursday friday saturday sunday january february march april may june july august september october november
     december dr mr mrs ms sorry fine sure not here back done""")  # fmt: skip
 
+# What may begin a sentence with a capital letter, and is no name: "My dentist: When?"
+SENTENCE_OPENERS = words("""what where when who whom whose which why how is are am was were do does did can could should shall will would may might
+    must has have had the a an this that these those there here it he she they we you i my our your his her their if and but or so because
+    since then now not no yes ok okay please thanks thank just also maybe perhaps tell write draft make find give remind add send ask
+    any some one two all both""")  # fmt: skip
+
 LANGUAGES = words("""english french german spanish italian portuguese dutch norwegian swedish danish finnish icelandic polish czech slovak
     hungarian romanian bulgarian greek turkish russian ukrainian serbian croatian bosnian slovenian albanian arabic hebrew
     persian farsi hindi urdu bengali punjabi tamil telugu marathi gujarati kannada malayalam chinese mandarin cantonese
