@@ -8,9 +8,9 @@ from langchain_core.documents import Document
 
 from htm_core import Draft, InvalidInput
 from htm_core.integration.documents import jsonb_metadata
-from htm_core.integration.exact_json import jsonb_text
 from htm_core.integration.messages import storable_name
 from htm_core.integration.origin import document_source
+from htm_core.rules.text.storable import storable
 
 
 def document_drafts(documents: Iterable[Document]) -> list[Draft]:
@@ -30,7 +30,7 @@ def document_drafts(documents: Iterable[Document]) -> list[Draft]:
 
 def _draft(document: Document) -> Draft:
     return Draft(
-        content=jsonb_text(document.page_content),
+        content=storable(document.page_content),
         id=storable_name(document.id),
         metadata=jsonb_metadata(document.metadata),
         source=document_source(document.metadata),

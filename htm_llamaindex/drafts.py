@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore
 
 from htm_core import Draft, InvalidInput
-from htm_core.integration.exact_json import jsonb_text
 from htm_core.integration.messages import storable_name
 from htm_core.integration.origin import document_source
+from htm_core.rules.text.storable import storable
 
 from .nodes import filterable
 
@@ -36,7 +36,7 @@ def _draft(node: BaseNode) -> Draft:
     metadata = filterable(node.metadata)
     if source == "web" and document_source(node.metadata) != "web":  # web readers have the address as the document's id
         metadata["url"] = address
-    return Draft(content=jsonb_text(_words(node)), id=storable_name(node.node_id), metadata=metadata, source=source)
+    return Draft(content=storable(_words(node)), id=storable_name(node.node_id), metadata=metadata, source=source)
 
 
 def _words(node: BaseNode) -> str:

@@ -19,7 +19,8 @@ from llama_index.core.schema import (
 from llama_index.core.vector_stores.utils import node_to_metadata_dict
 
 from htm_core import CollectionItem
-from htm_core.integration.exact_json import decode_value, encode_value, jsonb_number, jsonb_text
+from htm_core.integration.exact_json import decode_value, encode_value, jsonb_number
+from htm_core.rules.text.storable import storable
 
 _CLASSES: dict[str, type[BaseNode]] = {
     each.class_name(): each for each in (Document, ImageDocument, ImageNode, IndexNode, Node, TextNode)
@@ -69,7 +70,7 @@ def node_of(item: CollectionItem) -> BaseNode:
 
 def filterable(metadata: dict[str, Any]) -> dict[str, Any]:
     """Metadata as filters see it: with the nearest values that `jsonb` has."""
-    return {jsonb_text(str(key)): _filterable(value) for key, value in metadata.items()}
+    return {storable(str(key)): _filterable(value) for key, value in metadata.items()}
 
 
 def _is_finite(value: Any) -> bool:
@@ -82,7 +83,7 @@ def _is_finite(value: Any) -> bool:
 def _filterable(value: Any) -> Any:
     """A value as filters see it: the nearest one that `jsonb` has."""
     if isinstance(value, str):
-        return jsonb_text(value)
+        return storable(value)
     if isinstance(value, float):
         return jsonb_number(value)
     if isinstance(value, dict):

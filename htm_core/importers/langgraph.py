@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from ..integration.exact_json import jsonb_text
+from ..rules.text.storable import storable
 from ..store.foreign.database import ForeignDatabase, ForeignTable
 from ..types import CollectionItem
 from .checkpoints import messages_of
@@ -143,7 +143,7 @@ def _item(row: Any) -> ForeignRow:
 
 def _texts(value: dict[str, Any], vectors: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[float]]]:
     """The texts that the vectors of an item were made of, and the vectors."""
-    texts = [jsonb_text(_text_of(value, each["field"])) for each in vectors]
+    texts = [storable(_text_of(value, each["field"])) for each in vectors]
     return texts, [each["vector"] for each in vectors]
 
 

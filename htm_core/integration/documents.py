@@ -11,8 +11,9 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from ..errors import InvalidInput
+from ..rules.text.storable import storable
 from ..types import CollectionItem
-from .exact_json import encode_value, jsonb_number, jsonb_text
+from .exact_json import encode_value, jsonb_number
 from .messages import write_payload
 
 FORMAT = "langchain-document/1"
@@ -27,7 +28,7 @@ def item_of(text: str, metadata: Metadata | None, *, id: str | None) -> Collecti
     if metadata is not None and not isinstance(metadata, Mapping):
         raise InvalidInput(f"expected every metadata to be a mapping, got {type(metadata).__name__}")
     given = dict(metadata or {})
-    content, filterable = jsonb_text(text), jsonb_metadata(given)
+    content, filterable = storable(text), jsonb_metadata(given)
     payload = None
     if content != text or _canonical(filterable) != _canonical(given):
         payload = write_payload(FORMAT, {"text": encode_value(text), "metadata": encode_value(given)})
@@ -36,14 +37,14 @@ def item_of(text: str, metadata: Metadata | None, *, id: str | None) -> Collecti
 
 def jsonb_metadata(metadata: Metadata) -> dict[str, Any]:
     """Metadata as filters see it, in JSON's own types, and with nothing that `jsonb` would change."""
-    return {jsonb_text(str(key)): _jsonb_value(value) for key, value in metadata.items()}
+    return {storable(str(key)): _jsonb_value(value) for key, value in metadata.items()}
 
 
 def _jsonb_value(value: Any) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return jsonb_text(str.__str__(value))
+        return storable(str.__str__(value))
     if isinstance(value, float):
         return jsonb_number(float(value))
     if isinstance(value, int) and abs(value) < 10**MAX_DIGITS:
@@ -55,7 +56,7 @@ def _jsonb_value(value: Any) -> Any:
     if isinstance(value, date):
         is_aware = isinstance(value, datetime) and value.utcoffset() is not None
         return (value.astimezone(UTC) if is_aware else value).isoformat()  # type: ignore[attr-defined]
-    return jsonb_text(str(value))
+    return storable(str(value))
 
 
 def _canonical(value: Any) -> str:

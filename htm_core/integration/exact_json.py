@@ -77,17 +77,6 @@ def jsonb_number(value: float) -> float | None:
     return int(Decimal(repr(value))) if abs(value) >= LARGEST_PLAIN else value
 
 
-def jsonb_text(text: str) -> str:
-    """A text with U+FFFD for each NUL and each lone surrogate; the same object when it has none."""
-    if "\0" in text:
-        text = text.replace("\0", "\ufffd")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return "".join("\ufffd" if "\ud800" <= sign <= "\udfff" else sign for sign in text)
-    return text
-
-
 def _is_plain_key(key: object) -> bool:
     return isinstance(key, str) and not _PAIR.search(key)
 

@@ -12,7 +12,7 @@ from ..rules.relevance import CERTAIN
 from ..rules.text.fence import Fence, indented, label, new_token, one_line, source
 from ..types import Hit, Node, Recall
 from .origin import TAG, origin_of, said_by
-from .prompt_block import EXCERPT, FORMERLY, UNCERTAIN, label_of, until
+from .prompt_block import EXCERPT, FORMERLY, MAYBE, label_of, until
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -113,7 +113,7 @@ def reply_to_errors(
 def line_of(hit: Hit) -> str:
     """One memory; its further lines are indented, so that none of them looks like another memory."""
     said = said_by(hit)
-    doubt = UNCERTAIN if hit.relevance < CERTAIN else None
+    doubt = MAYBE if hit.relevance < CERTAIN else None
     date, speaker = (said.at.date().isoformat(), origin_of(said).words() or "noted") if said else (None, None)
     by = hit.superseded_by
     former = f"until {by.holds_from.date().isoformat()}" if by else None

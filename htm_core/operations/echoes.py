@@ -7,7 +7,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from ..engine.engine import Engine
-from ..rules.grounding.questions import about_questions, only_asks, says_unknown
+from ..rules.grounding.questions import about_questions, knows_nothing, only_asks, says_unknown
 from ..rules.relevance import relevance
 from ..rules.text.small_talk import is_small_talk
 from ..store import nodes, search
@@ -33,7 +33,9 @@ def repeated_questions(query: RecallQuery, hits: Sequence[Hit]) -> int:
 
 
 def answers_first(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> list[Hit]:
-    """The hits with those that only ask further down, and with the answers that these got in their place.
+    """The hits with those that only ask, or by which an assistant only says that it does not know, further down.
+
+    Answers that the questions got take their place.
 
     A query that is about questions, such as "What did I ask about the visa?", is left alone. One more small search is made
     only when the same question was asked before.
@@ -42,7 +44,8 @@ def answers_first(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> li
     if not weight or about_questions(query.text):
         return list(hits)
     asking = [hit for hit in hits if only_asks(hit.content)]
-    if not asking:
+    unknowing = [hit for hit in hits if hit.mention and hit.mention.role == "assistant" and knows_nothing(hit.content)]
+    if not asking and not unknowing:
         return list(hits)
     best = {hit.node.id: hit for hit in hits}
     for hit, answer in _answers(engine, query, [hit for hit in asking if _asks_the_same(hit)]):
@@ -51,8 +54,9 @@ def answers_first(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> li
             gain = hit.score - (0.0 if known is None else known.score)
             found = known or answer
             best[answer.node.id] = replace(found, score=hit.score, signals={**found.signals, "echo": gain})
-    for hit in asking:
-        loss = weight * (1 - (SAME_QUESTION if _asks_the_same(hit) else OTHER_QUESTION)) * hit.score
+    for hit in (*asking, *unknowing):
+        kept = SAME_QUESTION if hit in unknowing or _asks_the_same(hit) else OTHER_QUESTION
+        loss = weight * (1 - kept) * hit.score
         hit = best[hit.node.id]
         best[hit.node.id] = replace(hit, score=hit.score - loss, signals={**hit.signals, "echo": -loss})
     return sorted(best.values(), key=lambda hit: -hit.score)  # hits of equal score stay in their order

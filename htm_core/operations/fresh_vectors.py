@@ -11,6 +11,7 @@ from .. import time_limit
 from ..engine.engine import Engine
 from ..errors import HTMError, ModelError
 from ..rules.identity import node_id
+from ..rules.text.storable import storable
 from ..store import jobs, nodes
 from ..store.errors import retry_transaction
 from ..store.search import RecallQuery
@@ -32,7 +33,8 @@ def make_fresh_vectors(engine: Engine, query: RecallQuery) -> None:
     """
     model, owners = engine.embedder.name, query.filters.owners
     fresh = engine.fresh_nodes.visible(engine.tenant, owners, model=model, limit=NODES + 1)
-    ids = [node.id for node in fresh if node.id != node_id(node.owner, query.query)][:NODES]
+    asked = storable(query.query)  # as an adapter has stored it
+    ids = [node.id for node in fresh if node.id != node_id(node.owner, asked)][:NODES]
     if not ids:
         return
     ends = time.monotonic() + time_limit.for_model(LONGEST_WAIT)

@@ -15,7 +15,7 @@ from ..types import Match
 from .grounding.questions import only_asks
 from .text import answer_kinds
 
-# A hit of at least this relevance is taken for an answer. Below it, it is shown as uncertain.
+# A hit of at least this relevance is taken for an answer. Below it, it is shown as maybe related.
 CERTAIN = 0.3
 # Below this best relevance a question is probably about nothing that is remembered.
 DOUBTFUL = 0.035

@@ -17,7 +17,7 @@ from langgraph.store.base import IndexConfig, ensure_embeddings, get_text_at_pat
 from langgraph.store.base.embed import EmbeddingsLambda
 
 from htm_core import EmbedderLike, InvalidInput
-from htm_core.integration.exact_json import jsonb_text
+from htm_core.rules.text.storable import storable
 
 WHOLE = "$"
 _KEYS = ("dims", "embed", "fields")
@@ -44,7 +44,7 @@ class Index:
         if index is False or not self.on:
             return None
         paths = self.fields if index is None else check_paths(index, what="index")
-        return [jsonb_text(text) for path in paths for text in _texts_at(value, path)] or None
+        return [storable(text) for path in paths for text in _texts_at(value, path)] or None
 
 
 def index_of(config: IndexConfig | bool | None) -> Index:

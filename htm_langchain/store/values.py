@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from htm_core import InvalidInput
-from htm_core.integration.exact_json import jsonb_number, jsonb_text
+from htm_core.integration.exact_json import jsonb_number
+from htm_core.rules.text.storable import storable
 
 MAX_DEPTH = 64
 MAX_BITS = 3_321  # integers of up to a thousand digits, as in metadata: JSON's readers refuse some of more than 4,300
@@ -79,14 +80,14 @@ def _key(key: object, at: str) -> str:
 def _jsonb_value(value: Any) -> Any:
     """The nearest value that `jsonb` gives back as it is; the same object when that is the value itself."""
     if isinstance(value, str):
-        return jsonb_text(value)
+        return storable(value)
     if isinstance(value, float):
         return jsonb_number(value)
     if isinstance(value, list):
         parts = [_jsonb_value(part) for part in value]
         return value if all(new is old for new, old in zip(parts, value, strict=True)) else parts
     if isinstance(value, dict):
-        pairs = [(jsonb_text(key), _jsonb_value(part)) for key, part in value.items()]
+        pairs = [(storable(key), _jsonb_value(part)) for key, part in value.items()]
         same = all(new is key and part is value[key] for (new, part), key in zip(pairs, value, strict=True))
         return value if same else dict(pairs)
     return value

@@ -74,7 +74,9 @@ CLAIMS: dict[str, Any] = {
     "role": "user", "name": "ann", "htm_source": "user", "lc_source": None, "trust": 4, "type": "human",
     "htm": {"source": "user", "role": "user", "trust": 4},
 }  # fmt: skip
-MARKS = re.compile(r"^- \[(?:[^\[\]]*, )?from (?:a tool|the tool \S+|a page(?:: \S+)?|the file \S+)(?:, uncertain)?\] ")
+MARKS = re.compile(
+    r"^- \[(?:[^\[\]]*, )?from (?:a tool|the tool \S+|a page(?:: \S+)?|the file \S+)(?:, maybe related)?\] "
+)
 
 
 @dataclass(frozen=True, slots=True)

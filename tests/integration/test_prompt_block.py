@@ -14,6 +14,7 @@ from htm_core.integration.prompt_block import (
     DOUBTFUL_WARNING,
     EXCERPT,
     ITEM,
+    MAYBE,
     TAG,
     Fence,
     Passage,
@@ -107,7 +108,7 @@ def test_a_best_part_that_does_not_fit_is_shown_as_an_excerpt() -> None:
     made = block(long, room=60, question="What is the colour?")
     assert "The colour is teal." in made
     assert words(made) <= 60
-    assert "uncertain" not in made
+    assert MAYBE not in made
 
 
 def test_neither_a_text_nor_a_label_closes_it_or_looks_like_an_item() -> None:
@@ -150,14 +151,34 @@ def test_a_label_says_what_is_known() -> None:
     assert label_of("", "") == ""
 
 
-def test_what_may_not_answer_is_shown_as_an_uncertain_excerpt_near_the_question() -> None:
-    long = "We talked for hours. " * 20 + "The boat lies in Split. " + "Then it rained. " * 20
-    found = block(passage("It is blue.", relevance=0.8), passage(long, relevance=0.1), question="Where is the boat?")
-    first, second = found.removesuffix(f"\n{CLOSING}").split(ITEM)[1:]
+LONG = "We talked for hours. " * 20 + "The boat lies in Split. " + "Then it rained. " * 20
+
+
+def test_what_may_not_answer_is_shown_as_an_excerpt_near_the_question_that_is_maybe_related() -> None:
+    likely = [passage(text, relevance=0.8) for text in ("It is blue.", "It is old.", "It is slow.")]
+    found = block(*likely, passage(LONG, relevance=0.1), question="Where is the boat?")
+    first, *_, last = found.removesuffix(f"\n{CLOSING}").split(ITEM)[1:]
     assert first == "2025-01-02, ann] It is blue."
-    assert second.startswith("2025-01-02, ann, uncertain] \u2026")
-    assert "The boat lies in Split." in second
-    assert len(second) <= len("2025-01-02, ann, uncertain] ") + EXCERPT
+    assert last.startswith("2025-01-02, ann, maybe related] \u2026")
+    assert "The boat lies in Split." in last
+    assert len(last) <= len("2025-01-02, ann, maybe related] ") + EXCERPT
+
+
+def test_the_first_passages_are_whole_where_there_is_room_however_relevant_they_are() -> None:
+    likely, maybe = passage("It is blue.", relevance=0.8), passage(LONG, relevance=0.1, best=LONG)
+    assert LONG.rstrip() in block(likely, maybe, question="Where is the boat?")
+    cut = block(likely, maybe, question="Where is the boat?", room=60)
+    assert LONG.strip() not in cut
+    assert "The boat lies in Split." in cut
+    assert LONG.strip() not in block(passage(LONG, relevance=0.02, best=LONG), question="Where is the boat?")
+
+
+def test_a_question_that_was_asked_before_is_left_out_where_something_probably_answers_it() -> None:
+    asked, told = passage("Where is the boat lying?", relevance=0.2), passage("It lies in Split.", relevance=0.8)
+    assert "lying?" not in block(told, asked, question="Where is our boat lying?")
+    assert "lying?" in block(asked, passage("It is blue.", relevance=0.2), question="Where is our boat lying?")
+    assert "lying?" in block(told, asked, question="What did I ask about the boat, where it is lying?")
+    assert "What is it called?" in block(told, passage("What is it called?"), question="Where is our boat lying?")
 
 
 def test_a_question_about_nothing_remembered_gets_a_few_short_lines() -> None:
@@ -166,7 +187,7 @@ def test_a_question_about_nothing_remembered_gets_a_few_short_lines() -> None:
     assert shown.startswith(f"{FENCE.opening}\n{DOUBTFUL_WARNING}")
     assert words(shown) <= DOUBTFUL_ROOM
     assert shown.count(ITEM) == 4
-    assert "uncertain" not in shown
+    assert MAYBE not in shown
 
 
 def test_where_nothing_is_likely_the_rank_of_recall_counts_as_much_as_relevance() -> None:
@@ -231,11 +252,12 @@ def test_the_newest_of_several_likely_answers_about_the_present_is_marked() -> N
     made = block(told, later, unlikely, question="Which car does Ann drive?")
     assert "- [2025-06-07, ann, said last] The Skoda needs tyres." in made
     assert "- [2025-01-02, ann] I drive a Volvo." in made
-    assert made.count("said last") == 1, "what is uncertain is not compared"
+    assert made.count("said last") == 1, "what is maybe about something else is not compared"
     for passages, question in (
         ((told, later), "Which car did Ann drive first?"),
         ((told, unlikely), "Which car does Ann drive?"),
         ((told, replace(later, at=old)), "Which car does Ann drive?"),
         ((told, replace(later, at=None)), "Which car does Ann drive?"),
+        ((replace(told, matched=2), replace(later, matched=1)), "Which car does Ann drive?"),
     ):
         assert "said last" not in block(*passages, question=question)

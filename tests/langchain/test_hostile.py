@@ -191,6 +191,16 @@ def test_questions_without_words_are_shown_all_that_was_said_before(make: Make) 
     assert [len(request) for request in model.seen] == [1, 3, 5, 7]
 
 
+def test_half_a_character_in_a_question_takes_nothing_from_the_agent(make: Make) -> None:
+    """A client that cuts a text with an emoji at a length sends just this, while the newest memories have no vector yet."""
+    model = scripted()
+    with make(user="ann") as memory:
+        agent = create_agent(model, middleware=[HTMMemoryMiddleware(memory)])
+        agent.invoke({"messages": [("user", "My boat is the Nixe.")]}, config("told"))
+        agent.invoke({"messages": [("user", "What is my boat called? \ud83d")]}, config("asked"))
+    assert any("My boat is the Nixe." in text for text in texts(model.seen[-1]))
+
+
 def test_a_message_with_an_id_that_is_kept_as_its_hash_is_not_shown_twice(make: Make) -> None:
     model = scripted()
     agent = create_agent(model, middleware=[HTMMemoryMiddleware(make())])

@@ -13,7 +13,7 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_text_splitters import CharacterTextSplitter
 
 from htm_core import Memory
-from htm_core.integration.prompt_block import TAG
+from htm_core.integration.prompt_block import MAYBE, TAG
 from htm_langchain import HTMMemoryMiddleware, HTMRetriever
 from tests.conftest import Make
 from tests.langchain.models import scripted, texts
@@ -80,7 +80,7 @@ def test_a_document_compressor_decides_who_is_first_and_no_hit_is_lost_or_change
         assert HTMRetriever(memory=memory, k=1).invoke(ASKED)[0].page_content == TALK[3]
 
 
-def test_what_a_reranker_puts_first_stands_first_in_the_request_of_an_agent_and_is_not_called_uncertain(
+def test_what_a_reranker_puts_first_stands_first_in_the_request_of_an_agent_and_is_not_called_maybe_related(
     make: Make,
 ) -> None:
     with make(user="ann", reranker=CrossEncoderReranker(model=Pairs(), top_n=1)) as memory:
@@ -91,7 +91,7 @@ def test_what_a_reranker_puts_first_stands_first_in_the_request_of_an_agent_and_
         [block] = [text for text in texts(model.seen[-1]) if f"<{TAG}-" in text]
         first = block.split("\n- [")[1]
         assert TALK[3] in first
-        assert "uncertain" not in first
+        assert MAYBE not in first
 
 
 def test_a_reranker_that_fails_costs_the_agent_nothing_but_the_better_order(make: Make) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.rules.grounding.questions import about_questions, only_asks
+from htm_core.rules.grounding.questions import about_questions, knows_nothing, only_asks
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,24 @@ def test_a_question_with_a_mere_remark_says_nothing(text: str) -> None:
 )
 def test_a_text_that_says_something_beside_its_question_is_kept(text: str) -> None:
     assert not only_asks(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I don't know, you haven't told me.", "Sorry, I can't find that.", "I have no information about your boat.",
+     "Unfortunately, I don't have that in my notes.", "I\u2019m sorry, but I don\u2019t remember."],
+)  # fmt: skip
+def test_a_reply_may_say_only_that_nothing_is_known(text: str) -> None:
+    assert knows_nothing(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I don't know the street, but it was near the station.", "I don't remember, maybe 2019.", "I'm not sure, it was in Ghent.",
+     "I don't know anybody in Paris.", "Let me know when you are there.", "The boat is called Nixe."],
+)  # fmt: skip
+def test_a_reply_that_does_not_know_and_says_something_else_is_kept(text: str) -> None:
+    assert not knows_nothing(text)
 
 
 def test_a_prompt_about_what_was_asked_may_be_answered_by_a_question() -> None:

@@ -130,3 +130,15 @@ def test_what_says_nothing_stays_below_the_fact_beside_it(make: Make, real_embed
         memory.flush()
         for question in ("What does Clara avoid eating?", "Clara"):
             assert memory.recall(question)[0].content == "My sister Clara is allergic to shellfish."
+
+
+def test_an_assistant_who_did_not_know_yields_to_what_the_user_said(make: Make, real_embedder: MiniLM) -> None:
+    unknowing = "I have no information about your boat."
+    with make(embedder=real_embedder) as memory:
+        memory.remember("My boat is the Nixe.", session="told", role="user")
+        for session in ("s1", "s2"):
+            talk(memory, session, "What is my boat called?", unknowing)
+        memory.flush()
+        for question in ("boat", "What's my boat's name again?"):
+            assert memory.recall(question)[0].content == "My boat is the Nixe."
+        assert unknowing in [hit.content for hit in memory.recall("boat")]

@@ -34,12 +34,13 @@ _UNKNOWN = re.compile(
     r"(?:know|remember|recall|tell|say|see|find|have (?:any |that |this |your |access|information))"
     r"|i have no (?:idea|record|information|memory|way)|i'm not sure|i am not sure|no idea|not that i know|"
     r"there is no (?:record|mention|information)|you (?:have never|haven't|have not|never|didn't|did not) "
-    r"(?:yet )?(?:told|mentioned|said|tell|mention|say|shared?)|let me (?:look|check|see|find out)|i(?:'ll| will) (?:look|check|find out)|"
-    r"i have looked)\b",
+    r"(?:yet )?(?:told|mentioned|said|tell|mention|say|shared?)|let me (?:look|check|see|find out)|"
+    r"i(?:'ll| will) (?:look|check|find out)|i have looked)\b",
     re.I,
 )
 # A number, or a name that is not an address: "in Ghent", not "great, Ann!"
 _NAMED = re.compile(r"\d|(?<=[a-z] )[A-Z][a-z]+(?!\s*[!,.?])|\b(?:in|at|to|from|on|of|with|by) [A-Z]")
+_BUT = re.compile(r"(?<!sorry )(?<!sorry, )\b(?:but|though|although|however|only|except)\b", re.I)
 _LABEL = re.compile(r"[^\W_][^:\n?]{0,39}:\s+")
 
 
@@ -61,6 +62,11 @@ def _only_asks(text: str) -> bool:
 def says_unknown(text: str) -> bool:
     """Whether a text says that its speaker does not know, or has to look, and no more than a sentence or two."""
     return len(text.split()) <= MAX_UNKNOWN_WORDS and _UNKNOWN.match(text.replace("\u2019", "'")) is not None
+
+
+def knows_nothing(text: str) -> bool:
+    """Whether a text says that its speaker does not know, and names nothing: no name, no number, no "but"."""
+    return says_unknown(text) and not _NAMED.search(text) and not _BUT.search(text)
 
 
 def about_questions(prompt: str) -> bool:

@@ -6,7 +6,10 @@ import re
 
 from . import answer_kinds
 
-_SENTENCE = re.compile(r"[^.!?\u2026\u3002\uff01\uff1f\n]+[.!?\u2026\u3002\uff01\uff1f]*\s*|\n+")
+# A mark within a word ends no sentence: "trip.txt", "3.5".
+_SENTENCE = re.compile(
+    r"(?:[^.!?\u2026\u3002\uff01\uff1f\n]|(?<=\w)[.!?](?=\w))+[.!?\u2026\u3002\uff01\uff1f]*\s*|[.!?\u2026\u3002\uff01\uff1f]+\s*|\n+"
+)
 _WORD = re.compile(r"\w+")
 _QUESTION_MARKS = ("?", "\uff1f")
 SHORTEST_WORD = 3  # characters: shorter words are in every sentence

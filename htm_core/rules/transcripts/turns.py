@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import Any
 
 from ...errors import InvalidInput
 from ...types import Draft
+from ..text.storable import storable
 
 ROLES: Mapping[str, str] = {
     "user": "user",
@@ -29,7 +29,6 @@ NOT_UNDERSTOOD = "not understood"  # of what a program wrote, so that nobody can
 NOT_STORED = "cannot be stored"  # of what was understood, such as a text that is longer than what is accepted
 LINK_TO_NOTHING = "a link to a note that is not there"  # of a vault
 NO_TAG = "what cannot be a tag"
-UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # PostgreSQL's text cannot hold NUL and lone surrogates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,11 +150,6 @@ class Occurrences:
 def not_understood(error: InvalidInput, *, where: str) -> Skip:
     """What stands at a place and cannot be read, to be left out with the reason."""
     return Skip(NOT_UNDERSTOOD, where, str(error).removeprefix(f"{where}: "))
-
-
-def storable(text: str) -> str:
-    """Replace NUL and lone surrogates by U+FFFD, the replacement character."""
-    return UNSTORABLE.sub("\ufffd", text)
 
 
 def storable_metadata(turn: Turn) -> dict[str, Any]:

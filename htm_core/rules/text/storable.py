@@ -1,0 +1,12 @@
+"""What PostgreSQL can hold of a text: no NUL, and no half of a character."""
+
+from __future__ import annotations
+
+import re
+
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def storable(text: str) -> str:
+    """A text with U+FFFD, the replacement character, for each NUL and each lone surrogate; the same object when it has none."""
+    return UNSTORABLE.sub("\ufffd", text) if UNSTORABLE.search(text) else text
