@@ -150,7 +150,7 @@ def build_block(
     Each passage is shown by its best part, or by an excerpt where that does not fit, or skipped, so that a smaller one finds room.
     What room is left then makes them whole, the best first. One that is maybe related is an excerpt, and its label says so; of the
     first `NEVER_CUT` it is then the best part, too. A text that only asks the same again, or that only says that nothing is known,
-    is left out where another one probably answers. When the best is
+    is left out where another one probably answers, and any other question stands last. When the best is
     below `DOUBTFUL`, the block has another warning and at most `DOUBTFUL_ROOM` tokens, for short excerpts of the best by rank and
     relevance together. What was superseded stands beside the present value, "formerly", and by itself only where that is not shown.
     Where the question asks for what holds now, the newest of several passages that probably answer is labelled "said last".
@@ -159,20 +159,22 @@ def build_block(
     best = max((passage.relevance for passage in chosen), default=0.0)
     least = max(LEAST_RELEVANCE, LEAST_SHARE * best)
     chosen = [passage for passage in chosen if passage.relevance >= least]
-    if best >= CERTAIN and not about_questions(question):
-        chosen = [passage for passage in chosen if not _repeats(question, passage)]
-    if best < DOUBTFUL:
+    doubtful = best < DOUBTFUL
+    if doubtful:
         chosen, warning, room = _by_both_ranks(chosen), DOUBTFUL_WARNING, min(room, DOUBTFUL_ROOM)
-        forms = [_doubtful_forms(passage, question) for passage in chosen]
-    else:
-        chosen = _newest_marked(chosen) if asks_the_present(question) else chosen
-        forms = [_forms(passage, question) for passage in chosen]
+    elif asks_the_present(question):
+        chosen = _newest_marked(chosen)
+    if not about_questions(question):
+        if best >= CERTAIN:
+            chosen = [passage for passage in chosen if not _repeats(question, passage)]
+        chosen.sort(key=lambda passage: passage.relevance < CERTAIN and only_asks(passage.text))
+    forms = [_doubtful_forms(passage, question) if doubtful else _forms(passage, question) for passage in chosen]
     fence, lines, longer = Fence(TAG, token), list[str](), dict[int, list[str]]()
     for rank, (passage, each) in enumerate(zip(chosen, forms, strict=True)):
         for about, text, former in _with_former(passage, each):
             line = _line(about, text, former)
             if count(fence.enclose(warning, *lines, line)) <= room:
-                wholes = _longer(passage, rank, room=room) if best >= DOUBTFUL else []
+                wholes = [] if doubtful else _longer(passage, rank, room=room)
                 longer[len(lines)] = [_line(about, whole, former) for whole in wholes if whole != text]
                 lines.append(line)
                 break

@@ -181,6 +181,18 @@ def test_a_question_that_was_asked_before_is_left_out_where_something_probably_a
     assert "What is it called?" in block(told, passage("What is it called?"), question="Where is our boat lying?")
 
 
+def test_what_only_asks_stands_behind_what_says_something() -> None:
+    asked, told = passage("What is for dinner?", relevance=0.2), passage("It lies in Split.", relevance=0.1)
+    assert [text[-6:] for text in block(asked, told).removesuffix(f"\n{CLOSING}").split(ITEM)[1:]] == [
+        "Split.",
+        "inner?",
+    ]
+    in_doubt = block(replace(asked, relevance=0.02), replace(told, relevance=0.01))
+    assert in_doubt.index("Split") < in_doubt.index("dinner")
+    about = block(asked, told, question="What did I ask about dinner?")
+    assert about.index("dinner") < about.index("Split")
+
+
 def test_a_question_about_nothing_remembered_gets_a_few_short_lines() -> None:
     found = [passage(f"fact {at} " + "word " * 30, relevance=at / 1_000) for at in range(1, 9)]
     shown = block(*found)
