@@ -25,6 +25,7 @@ from htm_core.integration.prompt_block import (
     EXTRA_HITS,
     Passage,
     build_block,
+    day_of,
     label_of,
     note_of,
     said_often,
@@ -316,15 +317,16 @@ def _passage_of(document: Document) -> Passage:
     speaker = Origin(hit["source"], hit["role"], hit["name"], hit["place"]).words()
     holds = hit.get("holds")  # a retriever of somebody's own may not say
     by = hit.get("superseded_by")
+    at = datetime.fromisoformat(hit["at"]) if hit["at"] else None
     return Passage(
         document.page_content,
         hit["passage"],
-        label_of((hit["at"] or "")[:10], speaker, said_often(hit.get("times_said", 1)), holds),
+        label_of(at and day_of(at, document.page_content), speaker, said_often(hit.get("times_said", 1)), holds),
         relevance=hit["relevance"],
         speaker=undated(speaker, holds),
         formerly=tuple((each["content"], each["shown"]) for each in hit.get("formerly", ())),
         superseded=(by["content"], by["since"][:10]) if by else None,
-        at=datetime.fromisoformat(hit["at"]) if hit["at"] else None,
+        at=at,
     )
 
 

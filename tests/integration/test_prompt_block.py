@@ -19,6 +19,7 @@ from htm_core.integration.prompt_block import (
     Fence,
     Passage,
     build_block,
+    day_of,
     drop_last_items,
     label_of,
     note_of,
@@ -181,6 +182,24 @@ def test_a_question_that_was_asked_before_is_left_out_where_something_probably_a
     assert "What is it called?" in block(told, passage("What is it called?"), question="Where is our boat lying?")
 
 
+def test_what_was_said_later_of_the_best_ones_names_comes_along() -> None:
+    old, new = datetime(2025, 1, 2, tzinfo=UTC), datetime(2025, 6, 7, tzinfo=UTC)
+    told = replace(passage("I have two cats, Miso and Tofu.", relevance=0.8), at=old)
+    died = replace(passage("Tofu died on Sunday.", relevance=0.0001), at=new)
+    film = replace(passage("I saw a film about Penguins.", relevance=0.0001), at=new)
+    made = block(told, film, died, question="How many cats do I have?")
+    assert "Tofu died on Sunday." in made
+    assert "film" not in made
+    assert "died" not in block(replace(told, at=new), replace(died, at=old), question="How many cats do I have?")
+    assert "died" not in block(replace(told, relevance=0.2), died, question="How many cats do I have?")
+
+
+def test_a_date_has_its_weekday_where_the_text_counts_from_it() -> None:
+    said = datetime(2026, 11, 10, tzinfo=UTC)
+    assert day_of(said, "Mum is visiting on Thursday.") == day_of(said, "She called last night") == "Tue 2026-11-10"
+    assert day_of(said, "Mum is visiting in May.") == "2026-11-10"
+
+
 def test_what_only_asks_stands_behind_what_says_something() -> None:
     asked, told = passage("What is for dinner?", relevance=0.2), passage("It lies in Split.", relevance=0.1)
     assert [text[-6:] for text in block(asked, told).removesuffix(f"\n{CLOSING}").split(ITEM)[1:]] == [
@@ -261,15 +280,17 @@ def test_the_newest_of_several_likely_answers_about_the_present_is_marked() -> N
     unlikely = replace(
         passage("I like tea.", label="2025-08-01, ann", relevance=0.1), at=datetime(2025, 8, 1, tzinfo=UTC)
     )
-    made = block(told, later, unlikely, question="Which car does Ann drive?")
+    made = block(later, told, unlikely, question="Which car does Ann drive?")
     assert "- [2025-06-07, ann, said last] The Skoda needs tyres." in made
     assert "- [2025-01-02, ann] I drive a Volvo." in made
     assert made.count("said last") == 1, "what is maybe about something else is not compared"
     for passages, question in (
-        ((told, later), "Which car did Ann drive first?"),
+        ((later, told), "Which car did Ann drive first?"),
         ((told, unlikely), "Which car does Ann drive?"),
-        ((told, replace(later, at=old)), "Which car does Ann drive?"),
-        ((told, replace(later, at=None)), "Which car does Ann drive?"),
-        ((replace(told, matched=2), replace(later, matched=1)), "Which car does Ann drive?"),
+        ((replace(later, at=old), told), "Which car does Ann drive?"),
+        ((replace(later, at=None), told), "Which car does Ann drive?"),
+        ((told, later), "Which car does Ann drive?"),
+        ((later, told), "How many cars does Ann have?"),
+        ((later, told), "Where does Ann live?"),
     ):
         assert "said last" not in block(*passages, question=question)

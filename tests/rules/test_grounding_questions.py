@@ -65,5 +65,26 @@ def test_a_prompt_about_what_was_asked_may_be_answered_by_a_question() -> None:
 
 
 @given(st.text(max_size=200))
-def test_a_text_without_a_question_mark_never_only_asks(text: str) -> None:
-    assert not only_asks(text.replace("?", "."))
+def test_a_text_without_a_question_mark_only_asks_where_it_begins_like_a_question(text: str) -> None:
+    assert not only_asks("Bram " + text.replace("?", "."))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["what kind of dog do I have", "tell me everything you know about Bram", "so how old is my sister now", "who is Lotte",
+     "is Pickle still on medication", "did I ever tell you where I work", "what's my favourite restaurant", "remind me what we agreed on",
+     "What's for dinner? Suggest something for Tom and me", "which race am I running in spring."],
+)  # fmt: skip
+def test_a_question_may_be_written_without_its_mark(text: str) -> None:
+    assert only_asks(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["What I love most is hiking", "How he does it is a mystery", "When I was in Paris I met Ann", "Which is the reason I left",
+     "Remind me to call mum on Friday", "Remind me that the rent is due", "Do the dishes tomorrow", "Have the report ready by noon",
+     "Tell Ann that I moved to Ghent", "can you convert 350 F for me: it's an American recipe", "What is done is done",
+     "Is it raining there. I left my umbrella in Ghent", "Where is my wallet! I had it at the Otomat on Monday."],
+)  # fmt: skip
+def test_a_statement_that_begins_like_a_question_is_none(text: str) -> None:
+    assert not only_asks(text)
