@@ -1,7 +1,8 @@
 """How long memory may keep a turn waiting, and when it is left out of turns for a while.
 
 A turn reads and writes its memory in several steps. All of them together have one deadline. After a failure by time or
-connection a breaker opens: the next turns do without memory at once, until one step is let through and finds it well.
+connection a breaker opens: the next turns do without memory at once, until one step is let through and finds it well. A step that
+was late while others had their answers opens none: many at once make memory slow, and not silent.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class Breaker:
     def __init__(self, what: str, *, pause: float = PAUSE, clock: Clock = time.monotonic) -> None:
         self._what, self._pause, self._clock = what, pause, clock
         self._until: float | None = None
+        self._answered: float | None = None  # when it worked last
         self._reason = ""
         self.renew()
         renewed_after_fork(self)
@@ -75,9 +77,11 @@ class Breaker:
                 )
             self._until = self._clock() + self._pause  # this caller finds out for all
 
-    def failed(self, error: Exception) -> None:
-        """Begin a pause, and log the first one."""
+    def failed(self, error: Exception, *, since: float | None = None) -> None:
+        """Begin a pause, and log the first one; none where others had their answers `since` then, when the work began."""
         with self._lock:
+            if since is not None and self._answered is not None and self._answered > since:
+                return
             is_first = self._until is None
             self._reason = str(error) or type(error).__name__
             self._until = self._clock() + self._pause
@@ -90,6 +94,7 @@ class Breaker:
     def worked(self) -> None:
         """End the pause."""
         with self._lock:
+            self._answered = self._clock()
             was_open, self._until = self._until is not None, None
         if was_open:
             _log.warning("%s answers again", self._what)
@@ -184,7 +189,7 @@ class Deadline:
         try:
             yield
         except Exception as error:
-            self._failed(step, error, seconds)
+            self._failed(step, error, seconds, began=time.monotonic() - (self._clock() - began))
             raise
         else:
             self._worked(step)
@@ -193,11 +198,11 @@ class Deadline:
             if took > FREE and not is_starting:
                 self._spent += took
 
-    def _failed(self, step: Step, error: Exception, seconds: float | None) -> None:
+    def _failed(self, step: Step, error: Exception, seconds: float | None, *, began: float) -> None:
         if isinstance(error, DatabaseUnavailable):
             breaker_of(self._memory, "log").failed(error)
         elif isinstance(error, QueryTimeout) or (isinstance(error, TimeoutError) and self._is_telling(seconds)):
-            breaker_of(self._memory, step).failed(error)
+            breaker_of(self._memory, step).failed(error, since=began)
         elif not isinstance(error, TimeoutError):  # another failure is an answer
             self._worked(step)
 

@@ -295,8 +295,8 @@ def _longer(passage: Passage, rank: int, *, room: int) -> list[str]:
 def _newest_marked(chosen: Sequence[Passage], question: str) -> list[Passage]:
     """Passages of which the newest that probably answers says that it is, where others that do are from other days.
 
-    What lacks the number, time or place that is asked for, or is not the first and has fewer of the question's words than another of
-    them, may be about something else: then none is marked.
+    What lacks the number, time or place that is asked for, or is not the first and has fewer of the question's words than another
+    of them, may be about something else: then none is marked.
     """
     likely = [
         (passage.at, place) for place, passage in enumerate(chosen) if passage.at and passage.relevance >= CERTAIN

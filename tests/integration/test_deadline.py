@@ -134,6 +134,22 @@ def test_after_a_failure_by_time_the_next_turns_wait_for_nothing(
     assert time.monotonic() - began < 0.3
 
 
+def test_a_step_that_is_late_while_others_have_their_answers_opens_no_breaker(
+    away: Memory, slow: Callable[[], str]
+) -> None:
+    """Many at once make memory slow: nobody is left without it for that."""
+    answers = threading.Timer(0.1, lambda: Deadline(away).run(lambda: "found", step="recall"))
+    answers.start()
+    with pytest.raises(TimeoutError):
+        Deadline(away, timeout=0.5).run(slow, step="recall")
+    answers.join()
+    assert Deadline(away).run(lambda: "found", step="recall") == "found"
+    with pytest.raises(TimeoutError):
+        Deadline(away, timeout=0.3).run(slow, step="recall")
+    with pytest.raises(MemorySkipped):
+        Deadline(away).run(lambda: "found", step="recall")
+
+
 def test_a_refused_connection_opens_the_breaker_for_both_kinds_of_steps(away: Memory) -> None:
     turn = Deadline(away)
     with pytest.raises(DatabaseUnavailable):
