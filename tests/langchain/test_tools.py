@@ -17,7 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from htm_core import InvalidInput, Memory, NotFound, anonymous
 from htm_langchain import HTMMemoryMiddleware, create_forget_tool, create_recall_tool, create_remember_tool
 from tests.conftest import Make
-from tests.langchain.models import scripted
+from tests.langchain.models import scripted, texts
 from tests.stand_ins import HashEmbedder
 
 
@@ -259,6 +259,27 @@ def test_the_middleware_brings_the_same_tools_for_the_same_people(make: Make) ->
 
 
 # -- what they are ----------------------------------------------------------------------------------------------------
+
+
+def test_what_was_forgotten_by_the_tool_is_not_recalled_from_what_the_tools_replied(make: Make) -> None:
+    """A model that forgets has recalled first, to know the id."""
+    with make() as memory:
+        wanted = ("recall", "remember", "forget")
+
+        def turn(words: str, thread: str, *answers: AIMessage) -> list[str]:
+            """What the model reads last, when it answers so."""
+            model = scripted(*answers, then="Done.")
+            agent = create_agent(model, middleware=[HTMMemoryMiddleware(memory, tools=wanted)])
+            agent.invoke({"messages": [("user", words)]}, config(user_id="ann", thread_id=thread))
+            return texts(model.seen[-1])
+
+        turn("My alarm code is 4711.", "a")
+        ann = memory.of(user="ann")
+        id = ann.recall("alarm code")[0].node.id
+        turn("Please forget my alarm code.", "b", call("recall", query="alarm code"), call("forget", memory_id=id))
+        assert not [text for text in turn("What is my alarm code?", "c") if "4711" in text]
+        assert not [hit for hit in ann.recall("alarm code") if "4711" in hit.content]
+        assert [each.role for each in ann.timeline(session="b")].count("tool") == 2
 
 
 def test_names_and_descriptions_may_be_given(make: Make) -> None:
