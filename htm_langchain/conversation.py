@@ -91,6 +91,8 @@ class Conversation:
         keep: Which messages recall may find, as `htm_core.integration.keep.check_keep` has it; by default all.
         by_agent: Whether another agent speaks where a user does elsewhere, so that these are not a user's words.
         profile: What is known of the user from other conversations, as it was when this one began here; None until it is read.
+        outgrown: Whether the conversation has more than its window shows. Then the profile is read in each turn, with what only
+            this conversation says.
     """
 
     memory: Memory
@@ -111,6 +113,7 @@ class Conversation:
     keep: Kept = None
     by_agent: bool = False
     profile: Sequence[ProfileLine] | None = None
+    outgrown: bool = False
     deadline: Deadline = field(init=False)
     _entries: Entries | None = None
 

@@ -523,6 +523,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
             has_system_prompt=bool(system),
             counts=counts,
         )
+        conversation.outgrown = len(window) < len(messages)
         # The question's middle may be missing in the window.
         question = [each for each in request.messages if is_from_person(each)][-1:]
         note = recalled_message(

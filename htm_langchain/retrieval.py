@@ -6,6 +6,7 @@ import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -103,8 +104,9 @@ class PromptRecall:
             extra, deadline = len(messages) + len(earlier), conversation.deadline
             recalled = self.recall(conversation.memory, question, [*earlier, *messages], extra=extra, deadline=deadline)
             if self._wants_profile(conversation):
+                read = partial(read_profile, conversation.memory, outgrown=conversation.outgrown)
                 try:
-                    conversation.profile = deadline.run(lambda: read_profile(conversation.memory), step="recall")
+                    conversation.profile = deadline.run(read, step="recall")
                 except Exception as error:
                     _nothing(error)
             known = TurnContext(recalled, earlier, self.choices.limit, shows_profile=self.shows_profile)
@@ -112,8 +114,8 @@ class PromptRecall:
         return known
 
     def _wants_profile(self, conversation: Conversation) -> bool:
-        """Whether the user's profile is to be read: once for a conversation, so that its prefix stays the same."""
-        return self.shows_profile and conversation.profile is None
+        """Whether the user's profile is to be read: once for a conversation, so that its prefix stays the same while it can."""
+        return self.shows_profile and (conversation.profile is None or conversation.outgrown)
 
     @property
     def shows_profile(self) -> bool:
@@ -144,8 +146,9 @@ class PromptRecall:
                 conversation.memory, question, [*earlier, *messages], extra=extra, deadline=deadline
             )
             if self._wants_profile(conversation):
+                read = partial(read_profile, conversation.memory, outgrown=conversation.outgrown)
                 try:
-                    conversation.profile = await deadline.arun(lambda: read_profile(conversation.memory), step="recall")
+                    conversation.profile = await deadline.arun(read, step="recall")
                 except Exception as error:
                     _nothing(error)
             known = TurnContext(recalled, earlier, self.choices.limit, shows_profile=self.shows_profile)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
@@ -97,6 +98,8 @@ class HTMMemory(BaseMemory):
     _memory: Memory | None = PrivateAttr(default=None)
     _recalled: tuple[object, Sequence[Hit]] | None = PrivateAttr(default=None)
     _profile: Sequence[ProfileLine] | None = PrivateAttr(default=None)
+    _profile_turn: str | None = PrivateAttr(default=None)
+    _outgrown: bool = PrivateAttr(default=False)
     _token: str = PrivateAttr(default_factory=new_token)
     _given_palace: Palace | None = PrivateAttr(default=None)
     _palace: Palace | None = PrivateAttr(default=None)
@@ -271,7 +274,7 @@ class HTMMemory(BaseMemory):
         from_palace = evidence.evidence_message(consulted, room=share, count_tokens=self._count_tokens)
         room -= count(from_palace, count_tokens=self._count_tokens) if from_palace else 0
         known = profile_message(
-            self._known() if is_shown_with(choices) else (),
+            self._known(turn) if is_shown_with(choices) else (),
             memory=self.memory,
             room=min(self.profile_tokens, int(self.token_limit * PROFILE_PART), room // 4),
             count_tokens=self._count_tokens,
@@ -467,11 +470,16 @@ class HTMMemory(BaseMemory):
             self._recalled, self._token = (key, hits), new_token()
         return self._recalled[1]
 
-    def _known(self) -> Sequence[ProfileLine]:
-        """What is known of the user, read once, so that what a model is shown begins the same in the whole conversation."""
-        if self._profile is None and self.profile_tokens:
+    def _known(self, turn: str | None) -> Sequence[ProfileLine]:
+        """What is known of the user, read once, so that what a model is shown begins the same in the whole conversation.
+
+        Where the conversation has more than its window shows, that changes anyway: then it is read in each turn, with what only
+        this conversation says.
+        """
+        if self.profile_tokens and (self._profile is None or (self._outgrown and turn != self._profile_turn)):
+            read = partial(read_profile, self.memory, outgrown=self._outgrown)
             try:
-                self._profile = self._log.run(lambda: read_profile(self.memory), step="recall")
+                self._profile, self._profile_turn = self._log.run(read, step="recall"), turn
             except (HTMError, TimeoutError, MemorySkipped) as error:
                 tell_degraded("reading the profile", error, instead="no profile")
         return self._profile or ()
@@ -483,6 +491,7 @@ class HTMMemory(BaseMemory):
             part = self._newest(entries, reach, largest(room))
             window = fit(part, room=room, is_all=len(part) == len(entries) < read, count_tokens=self._count_tokens)
             if window is not None:
+                self._outgrown = not len(window) == len(part) == len(entries) < read
                 return window
             if len(part) < len(entries):  # much of it was calls without results, or one long turn
                 reach = 2 * max(1, reach)

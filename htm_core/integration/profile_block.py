@@ -23,15 +23,15 @@ SHARE = 0.1
 _SECRET = secrets.token_bytes(32)  # of this process
 
 
-def read_profile(memory: Memory) -> tuple[ProfileLine, ...]:
+def read_profile(memory: Memory, *, outgrown: bool = False) -> tuple[ProfileLine, ...]:
     """What is known of a memory's user from other conversations than its session; nothing where the user is not known.
 
-    What was said in this conversation is in its window, or recalled.
+    What was said in this conversation is in its window, until it has `outgrown` that: then what only it says is read, too.
     """
     if memory.user is None or is_anonymous(memory.user):
         return ()
     lines = memory.profile(budget=0).lines
-    return tuple(line for line in lines if any(source.session != memory.session for source in line.sources))
+    return tuple(line for line in lines if outgrown or any(source.session != memory.session for source in line.sources))
 
 
 def is_shown_with(choices: Choices) -> bool:
