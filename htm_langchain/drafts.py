@@ -8,9 +8,8 @@ from langchain_core.documents import Document
 
 from htm_core import Draft, InvalidInput
 from htm_core.integration.documents import jsonb_metadata
-from htm_core.integration.messages import storable_name
+from htm_core.integration.messages import storable, storable_name
 from htm_core.integration.origin import document_source
-from htm_core.rules.text.storable import storable
 
 
 def document_drafts(documents: Iterable[Document]) -> list[Draft]:

@@ -24,12 +24,11 @@ from htm_core.integration.messages import (
     LANGCHAIN_MESSAGE,
     read_payload,
     safe_repr,
-    searchable,
     storable_name,
+    words_in,
     write_payload,
 )
 from htm_core.integration.origin import EXTERNAL, quoted
-from htm_core.rules.text.memory_replies import is_memory_reply, without_quotes
 
 FORMAT = LANGCHAIN_MESSAGE
 # LangChain's own mark of a message that no person typed. Its providers do not send the mark to the model.
@@ -122,10 +121,7 @@ def stored_id(id: str) -> str:
 
 def words_of(message: BaseMessage) -> str:
     """The words of a message that can be searched; may be empty, as they are for what memory's own tools have replied."""
-    text = str(message.text)
-    if message.type == "tool" and is_memory_reply(text):
-        return ""
-    return searchable(without_quotes(text))
+    return words_in(str(message.text), is_result=message.type == "tool")
 
 
 def role_of(message: BaseMessage) -> str | None:

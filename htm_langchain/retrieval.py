@@ -348,7 +348,8 @@ def append_to_system(system: SystemMessage | None, text: str) -> SystemMessage |
     content: list[Any] = []
     if system is not None:
         content = [{"type": "text", "text": system.content}] if isinstance(system.content, str) else [*system.content]
-    return SystemMessage(content=[*content, {"type": "text", "text": text}])
+    # Models read blocks one after the other, with nothing in between.
+    return SystemMessage(content=[*content, {"type": "text", "text": f"\n\n{text}" if content else text}])
 
 
 def shown_texts(messages: Sequence[BaseMessage]) -> set[str]:

@@ -17,12 +17,11 @@ from htm_core.integration.messages import (
     LLAMAINDEX_MESSAGE,
     read_payload,
     safe_repr,
-    searchable,
     storable_name,
+    words_in,
     write_payload,
 )
 from htm_core.integration.origin import EXTERNAL, quoted
-from htm_core.rules.text.memory_replies import is_memory_reply, without_quotes
 
 FORMAT = LLAMAINDEX_MESSAGE
 Kept = Callable[[Any], bool] | frozenset[str]
@@ -103,10 +102,7 @@ def name_of(message: ChatMessage) -> str | None:
 
 def words_of(message: ChatMessage) -> str:
     """The words of a message that can be searched; may be empty, as they are for what memory's own tools have replied."""
-    text = message.content or ""
-    if _ROLES.get(message.role) == "tool" and is_memory_reply(text):
-        return ""
-    return searchable(without_quotes(text))
+    return words_in(message.content or "", is_result=_ROLES.get(message.role) == "tool")
 
 
 def _holds_results(message: ChatMessage) -> bool:

@@ -20,7 +20,7 @@ from llama_index.core.vector_stores.utils import node_to_metadata_dict
 
 from htm_core import CollectionItem
 from htm_core.integration.exact_json import decode_value, encode_value, jsonb_number
-from htm_core.rules.text.storable import storable
+from htm_core.integration.messages import storable
 
 _CLASSES: dict[str, type[BaseNode]] = {
     each.class_name(): each for each in (Document, ImageDocument, ImageNode, IndexNode, Node, TextNode)

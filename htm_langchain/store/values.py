@@ -12,7 +12,7 @@ from typing import Any
 
 from htm_core import InvalidInput
 from htm_core.integration.exact_json import jsonb_number
-from htm_core.rules.text.storable import storable
+from htm_core.integration.messages import storable
 
 MAX_DEPTH = 64
 MAX_BITS = 3_321  # integers of up to a thousand digits, as in metadata: JSON's readers refuse some of more than 4,300
