@@ -34,7 +34,8 @@ _UNKNOWN = re.compile(
     r"(?:know|remember|recall|tell|say|see|find|have (?:any |that |this |your |access|information))"
     r"|i have no (?:idea|record|information|memory|way)|i'm not sure|i am not sure|no idea|not that i know|"
     r"there is no (?:record|mention|information)|you (?:have never|haven't|have not|never|didn't|did not) "
-    r"(?:yet )?(?:told|mentioned|said|tell|mention|say|shared?)|let me (?:look|check|see|find out)|i(?:'ll| will) (?:look|check|find out)|"
+    r"(?:yet )?(?:told|mentioned|said|tell|mention|say|shared?)|let me (?:look|check|see|find out)|"
+    r"i(?:'ll| will) (?:look|check|find out)|"
     r"i have looked)\b",
     re.I,
 )
