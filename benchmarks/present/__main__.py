@@ -35,7 +35,7 @@ from htm_core.rules.present.questions import asks_the_present
 
 Floats = NDArray[np.float64]
 MADE, WRITTEN, CHATS = "made of parts", "written by hand", "chats, training half"
-WEIGHTS = {MADE: 1.0, WRITTEN: 3.0, CHATS: 1.0}  # of the questions of a set that is grown on
+WEIGHTS = {MADE: 1.0, WRITTEN: 3.0, CHATS: 2.0}  # of the questions of a set that is grown on
 EACH = 8  # dialogues of each topic
 FEWER = 6  # hits of a question asked of a small memory, besides those that answer
 PARTS = 5
@@ -46,7 +46,7 @@ GROWTH = {
     "num_threads": 1, "verbose": -1,
     "deterministic": True, "force_row_wise": True,
 }  # fmt: skip
-SHARES = (0.05, 0.1, 0.15, 0.2, 0.3)  # thresholds that are shown
+SHARES = (0.2, 0.25, 0.3, 0.35, 0.4)  # thresholds that are shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

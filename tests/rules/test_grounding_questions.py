@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.rules.grounding.questions import about_questions, only_asks
+from htm_core.rules.grounding.questions import about_questions, only_asks, says_unknown
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,31 @@ def test_a_prompt_about_what_was_asked_may_be_answered_by_a_question() -> None:
 @given(st.text(max_size=200))
 def test_a_text_without_a_question_mark_never_only_asks(text: str) -> None:
     assert not only_asks(text.replace("?", "."))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't know, sorry.",
+        "Sorry, but I can\u2019t find that.",
+        "You haven't told me yet where you live.",
+        "I'm not sure, you never mentioned it.",
+        "Let me check.",
+    ],
+)
+def test_a_reply_that_knows_nothing_is_told_from_an_answer(text: str) -> None:
+    assert says_unknown(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You live in Ghent.",
+        "The port is 9090, I don't know why.",
+        "I don't know who built it, but the mill stands in Arden behind the church, at the end of a lane that is called Weir Street, "
+        "number four, and the key hangs beside the door.",
+        "",
+    ],
+)
+def test_what_tells_something_is_an_answer(text: str) -> None:
+    assert not says_unknown(text)
