@@ -20,7 +20,7 @@ from ...types import Hit
 from .features import FEATURES, features
 
 # A hit is put first if its share of the softmax is so much larger than that of the first one.
-CONFIDENT = 0.35
+CONFIDENT = 0.3
 
 
 @dataclass(frozen=True, slots=True)
