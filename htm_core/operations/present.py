@@ -11,13 +11,12 @@ from dataclasses import replace
 from itertools import pairwise
 
 from ..engine.engine import Engine
-from ..rules.grounding.questions import only_asks
 from ..rules.present.questions import asks_the_present
 from ..store.search import RecallQuery
 from ..types import Hit, Recall
 from .moved_hits import moved
 
-CONSIDERED = 10  # the first hits of a search, of which one may become the first
+CONSIDERED = 20  # the first hits of a search, of which one may become the first
 
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 
@@ -69,14 +68,7 @@ def is_about_a_user(question: str, hits: Sequence[Hit]) -> bool:
 def _may_come_first(hit: Hit, first: Hit) -> bool:
     """Whether a hit may come before the first one, however sure the trees are; they know only talk of a user with an assistant."""
     said = first.mention is not None and first.mention.role in ("user", "assistant")
-    return said and not hit.ended and _trust(hit) >= _trust(first) and not _is_later(first, hit)
-
-
-def _is_later(first: Hit, other: Hit) -> bool:
-    """Whether a user said the first hit after the other one, and states something: of the two it is then what holds now."""
-    if first.mention is None or other.mention is None or first.mention.role != "user" or only_asks(first.content):
-        return False
-    return first.mention.at > other.mention.at
+    return said and not hit.ended and _trust(hit) >= _trust(first)
 
 
 def _trust(hit: Hit) -> int:

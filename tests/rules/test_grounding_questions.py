@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.rules.grounding.questions import about_questions, knows_nothing, only_asks
+from htm_core.rules.grounding.questions import about_questions, knows_nothing, only_asks, says_unknown
 
 
 @pytest.mark.parametrize(
@@ -88,3 +88,31 @@ def test_a_question_may_be_written_without_its_mark(text: str) -> None:
 )  # fmt: skip
 def test_a_statement_that_begins_like_a_question_is_none(text: str) -> None:
     assert not only_asks(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't know, sorry.",
+        "Sorry, but I can\u2019t find that.",
+        "You haven't told me yet where you live.",
+        "I'm not sure, you never mentioned it.",
+        "Let me check.",
+    ],
+)
+def test_a_reply_that_knows_nothing_is_told_from_an_answer(text: str) -> None:
+    assert says_unknown(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You live in Ghent.",
+        "The port is 9090, I don't know why.",
+        "I don't know who built it, but the mill stands in Arden behind the church, at the end of a lane that is called Weir Street, "
+        "number four, and the key hangs beside the door.",
+        "",
+    ],
+)
+def test_what_tells_something_is_an_answer(text: str) -> None:
+    assert not says_unknown(text)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from htm_core.rules.present.features import FEATURES, features
+from htm_core.rules.present.matters import MATTERS
 from htm_core.rules.present.model import CONFIDENT, Trees, installed, present_answer
 from htm_core.rules.present.questions import asks_the_present
 from htm_core.types import Hit, Match, Mention, Node
@@ -48,6 +49,12 @@ def hit(text: str, *, day: int, score: float, cosine: float, role: str = "user")
         "How many books have I read by now?",
         "My current address, please",
         "When is the release of version 4?",
+        "Under which licence is our project?",
+        "What breed is our dog?",
+        "What need is there?",
+        "Where do I currently keep my old sneakers?",
+        "Where did Rachel move to after her recent relocation?",
+        "whats my best friend called",
         "Who lives in my flat?",
     ],
 )
@@ -61,6 +68,13 @@ def test_a_question_for_a_state_asks_for_the_present(question: str) -> None:
         "Where did she live before?",
         "What was my first dog called?",
         "Who is my former boss?",
+        "Where did I live?",
+        "Who drew the cover?",
+        "Which team painted the wall?",
+        "What came of the toaster?",
+        "What was the amount?",
+        "Should I sell it now?",
+        "Where is my old car?",
         "Where have I been to?",
         "What would you suggest for dinner?",
         "How do I get a scratch out of the paint?",
@@ -108,6 +122,39 @@ def test_what_a_hit_is_like_tells_its_age_its_speaker_and_whether_it_can_be_an_a
     assert old["other_value_older"] == 0
     assert new["says_now"] == 1
     assert echo["by_user"] == 0
+
+
+def test_a_question_knows_the_words_of_its_matter_and_who_it_is_about() -> None:
+    hits = [
+        hit("My sister Franzi lives in Graz, she is a baker.", day=0, score=0.6, cosine=0.6),
+        hit("Could you order flowers for Tom?", day=5, score=0.5, cosine=0.2),
+        hit("Franzi unpacked forty boxes, from the balcony one sees the river.", day=9, score=0.1, cosine=0.1),
+    ]
+    first, other, new = (dict(zip(FEATURES, row, strict=True)) for row in features("Where does my sister live?", hits))
+    assert new["near_words"] > other["near_words"] == 0, "boxes, a balcony and a river are near to where somebody lives"
+    assert (first["speaks_of_subject"], new["speaks_of_subject"], other["speaks_of_subject"]) == (1, 1, 0)
+    assert new["unseen_words"] > 0.8 > 0 == first["older_statements"]
+    assert new["days_since_older"] == pytest.approx(9)
+
+
+def test_another_value_of_the_same_matter_is_known_without_a_common_word() -> None:
+    hits = [
+        hit("I practise the violin in the bathroom.", day=0, score=0.6, cosine=0.6),
+        hit("My lips hurt from the trumpet since Monday.", day=90, score=0.2, cosine=0.2),
+    ]
+    old, new = (dict(zip(FEATURES, row, strict=True)) for row in features("Which instrument do I play?", hits))
+    assert new["other_matter_value_older"] == pytest.approx(1)
+    assert old["other_matter_value_newer"] == pytest.approx(1 / 3)
+    assert old["other_matter_value_older"] == 0
+
+
+@pytest.mark.parametrize("name", list(MATTERS))
+def test_the_words_of_a_matter_are_single_words_in_lower_case(name: str) -> None:
+    matter = MATTERS[name]
+    for word in matter.near | matter.values:
+        assert word == word.lower(), word
+        assert " " not in word, word
+    assert matter.near
 
 
 def test_trees_side_by_side_say_what_each_says_when_it_is_walked_alone() -> None:

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from ...types import Hit
 from ..grounding.questions import SENTENCE, only_asks
 from ..text.answer_kinds import in_first_person
+from .matters import matters_of
 
 CHARACTERS = 2_000  # of a passage that are looked at
-REMEMBERED = 1_024  # passages of which it is kept what they are like
+REMEMBERED = 2_048  # passages of which it is kept what they are like
 
 FEATURES = (
     "score", "score_of_best", "log_place", "first", "relevance", "relevance_of_best", "cosine", "below_best_cosine", "coverage",
@@ -24,7 +25,10 @@ FEATURES = (
     "lateness", "place_by_time", "newest", "recency_by_user", "says_now", "says_change", "says_past", "says_plan", "of_another",
     "subject_missing", "who_and_name", "where_and_place", "when_and_time", "count_and_number", "has_answer", "lacks_answer", "name",
     "number", "shared_with_older", "shared_with_newer", "best_older", "best_newer", "other_value_older", "other_value_newer",
-    "recency_cosine", "recency_relevance", "recency_answer", "recency_now", "recency_other_value",
+    "recency_cosine", "recency_relevance", "recency_answer", "recency_now", "recency_other_value", "near_words", "matter_value",
+    "other_matter_value_older", "other_matter_value_newer", "says_again", "requests", "denies", "better_in_session",
+    "best_in_session", "speaks_of_subject", "unseen_words", "days_since_older", "capitals", "statements", "older_statements",
+    "newer_statements", "place_by_cosine", "score_above_next", "shared_with_best",
 )  # fmt: skip
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019.-][^\W_]+)*")
@@ -89,6 +93,28 @@ _COUNT = re.compile(
     r"\bhow (?:many|much|often|big|long|old|far|tall)\b|\b(?:number|dose|budget|costs?|price|size|amount)\b", re.I
 )
 _SUBJECT = re.compile(r"(?<=\s)[A-Z][\w-]+")
+# Somebody has something done anew, or at all, and mentions what holds now: "New sign please", "Text to my boss: …".
+_AGAIN = re.compile(
+    r"\b(?:again|same style|next try|updated?|changed?|redo|reword|shift|swap|replace|add|correct|rewrite|"
+    r"new (?:sign|note|label|badge|version|poster|list|plan|one|draft))\b",
+    re.I,
+)
+_REQUEST = re.compile(
+    r"^\W*(?:(?:please|pls|can|could) (?:you |u )?)?(?:write|draft|make|put|print|fill|change|update|remind|send|add|give|e-?mail|"
+    r"text|note|label|sign|poster|letter|order|thank|copy|photocopies|seating|menu|create|reword|rewrite|for|recommendation)\b",
+    re.I,
+)
+_DENIES = re.compile(r"\b(?:no|not|never|nobody|nothing|cannot)\b|n['\u2019]t\b", re.I)
+_CAPITAL = re.compile(r"(?<![.!?\"] )(?<!^)\b[A-Z][\w'\u2019-]+")
+# Somebody or something of the user's, by which a name stands: "my sister Franzi", "Franzi is my sister".
+_OWN = re.compile(
+    r"\b(?:my|our|the|his|her)\s+(?:\w+\s+)?(brother|sister|mother|mum|mom|father|dad|aunt|uncle|cousin|nephew|niece|neighbou?r|"
+    r"colleague|friend|boss|husband|wife|son|daughter|boy|girl|grand\w+|roommate|flatmate|partner|boyfriend|girlfriend|dog|cat|boat|"
+    r"company|team|book|novel|band|baby)(?:['\u2019]s)?\b",
+    re.I,
+)
+_ENDING = re.compile(r"(?:ing|ed|es|s|er|ly)$")
+LONGEST_AGO = 30.0  # days; what is longer ago counts as this
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +122,8 @@ class _Like:
     """What a passage is like by its words alone."""
 
     words: frozenset[str]
+    all_words: frozenset[str]
+    stems: frozenset[str]
     length: int
     only_asks: bool
     share_of_questions: float
@@ -105,6 +133,11 @@ class _Like:
     says_past: bool
     says_plan: bool
     of_another: bool
+    says_again: bool
+    requests: bool
+    denies: bool
+    capitals: int
+    statements: int
     names: frozenset[str]
     numbers: frozenset[str]
     times: frozenset[str]
@@ -118,18 +151,26 @@ class _Like:
 @lru_cache(maxsize=REMEMBERED)
 def _like(passage: str) -> _Like:
     sentences = [each for each in SENTENCE.split(passage) if each and each.strip()]
+    questions = sum(each.rstrip().endswith("?") for each in sentences)
     words = [word.lower().replace("\u2019", "'") for word in _WORD.findall(passage)]
     return _Like(
         words=frozenset(words) - _COMMON,
+        all_words=frozenset(words),
+        stems=_stems(words),
         length=len(words),
         only_asks=only_asks(passage),
-        share_of_questions=sum(each.rstrip().endswith("?") for each in sentences) / max(1, len(sentences)),
+        share_of_questions=questions / max(1, len(sentences)),
         first_person=in_first_person(passage),
         says_now=_NOW.search(passage) is not None,
         says_change=_CHANGE.search(passage) is not None,
         says_past=_PAST.search(passage) is not None,
         says_plan=_PLAN.search(passage) is not None,
         of_another=_OTHER.search(passage) is not None,
+        says_again=_AGAIN.search(passage) is not None,
+        requests=_REQUEST.search(passage) is not None,
+        denies=_DENIES.search(passage) is not None,
+        capitals=len(_CAPITAL.findall(passage)),
+        statements=len(sentences) - questions,
         names=frozenset(
             name.lower().removesuffix("'s").removesuffix("\u2019s")
             for name in _NAME.findall(passage)
@@ -139,6 +180,11 @@ def _like(passage: str) -> _Like:
         times=_found(_TIME, passage),
         places=_found(_PLACE, passage),
     )
+
+
+def _stems(words: Iterable[str]) -> frozenset[str]:
+    """Words without the commonest endings, so that "moved" is "moving"."""
+    return frozenset(_ENDING.sub("", word) if len(word) > 4 else word for word in words)
 
 
 def _found(pattern: re.Pattern[str], text: str) -> frozenset[str]:
@@ -152,17 +198,26 @@ class _Question:
     first_person: bool
     of_another: bool
     subjects: tuple[str, ...]
+    own: frozenset[str]  # "sister" of "my sister"
+    stems: frozenset[str]
+    near_stems: frozenset[str]
+    values: frozenset[str]
 
 
 @lru_cache(maxsize=64)
 def _asked(question: str) -> _Question:
     words = frozenset(word.lower().replace("\u2019", "'") for word in _WORD.findall(question))
+    matters = matters_of(question)
     return _Question(
         words=words | {word.removesuffix("'s") for word in words},
         kinds=tuple(pattern.search(question) is not None for pattern in (_WHO, _WHERE, _WHEN, _COUNT)),  # type: ignore[arg-type]
         first_person=in_first_person(question),
         of_another=_OTHER.search(question) is not None,
         subjects=tuple(name.lower() for name in _SUBJECT.findall(question) if name not in _NO_NAMES),
+        own=frozenset(each.lower() for each in _OWN.findall(question)),
+        stems=_stems(words),
+        near_stems=_stems(matters.near - words),
+        values=matters.values - words,
     )
 
 
@@ -178,12 +233,14 @@ def features(question: str, hits: Sequence[Hit]) -> list[list[float]]:
     order = {place: rank for rank, place in enumerate(sorted(range(len(hits)), key=lambda at: times[at]))}
     newest_first = [place for place in sorted(order, key=lambda at: -order[at]) if says[place]]
     span = max(1.0, max(times) - min(times))
+    shares = [score / best for score in scores]
+    around = _around(asked, hits, likes, shares, says, times)
     rows = []
     for place, (hit, like) in enumerate(zip(hits, likes, strict=True)):
         recency = order[place] / max(1, len(hits) - 1)
         kinds = [there and bool(like.values(kind) - asked.words) for kind, there in enumerate(asked.kinds)]
         can = any(kinds)
-        beside = _beside(place, asked, likes, [score / best for score in scores], says, times)
+        beside = _beside(place, asked, likes, shares, says, times)
         by_time = 1 / (1 + newest_first.index(place)) if says[place] else 0.0
         rows.append(
             [
@@ -197,7 +254,7 @@ def features(question: str, hits: Sequence[Hit]) -> list[list[float]]:
                 float(bool(asked.subjects) and not any(name in hit.passage.lower() for name in asked.subjects)),
                 *map(float, kinds), float(can), float(any(asked.kinds) and not can), float(bool(like.names - asked.words)),
                 float(bool(like.numbers)), *beside, recency * cosines[place], recency * hit.relevance, recency * can,
-                recency * like.says_now, recency * beside[4],
+                recency * like.says_now, recency * beside[4], *around[place],
             ]
         )  # fmt: skip
     return rows
@@ -228,3 +285,58 @@ def _beside(
             if there and one and other and not one & other:
                 value[newer] = max(value[newer], shares[at])
     return [*shared, *others, *value]
+
+
+def _around(
+    asked: _Question,
+    hits: Sequence[Hit],
+    likes: Sequence[_Like],
+    shares: Sequence[float],
+    says: Sequence[bool],
+    times: Sequence[float],
+) -> list[list[float]]:
+    """How each hit stands to the matter of the question, and to what else was said in its session, before and after it."""
+    stating = [place for place, there in enumerate(says) if there]
+    best = max(stating, key=lambda place: shares[place], default=0)
+    former = likes[best].words - asked.words
+    sessions = [hit.mention.session if hit.mention else None for hit in hits]
+    values = [like.all_words & asked.values for like in likes]
+    subjects = _subjects(asked, hits)
+    cosines = [hit.match.cosine or 0.0 for hit in hits]
+    nearest = {place: rank for rank, place in enumerate(sorted(range(len(hits)), key=lambda at: -cosines[at]))}
+    rows = []
+    for place, like in enumerate(likes):
+        own, others = values[place], [0.0, 0.0]
+        older = [at for at in stating if times[at] < times[place]]
+        newer = [at for at in stating if times[at] > times[place]]
+        for later, some in enumerate((older, newer)):
+            differ = (shares[at] for at in some if own and values[at] and not own & values[at])
+            others[later] = max(differ, default=0.0)
+        beside = [shares[at] for at in stating if at != place and sessions[at] == sessions[place]]
+        seen = frozenset[str]().union(*(likes[at].words for at in older))
+        since = times[place] - max((times[at] for at in older), default=times[place])
+        passage = hits[place].passage[:CHARACTERS].lower()
+        below = shares[place + 1] if place + 1 < len(hits) else 0.0
+        rows.append(
+            [
+                min(len(like.stems & asked.near_stems - asked.stems), 4) / 4, float(bool(own)), *others,
+                float(like.says_again), float(like.requests), float(like.denies),
+                float(sum(share > shares[place] for share in beside)), max(beside, default=0.0),
+                float(any(each in passage for each in subjects)) if subjects else 0.5,
+                len(like.words - seen - asked.words) / max(1, len(like.words)), min(LONGEST_AGO, since / 86_400),
+                float(like.capitals), float(like.statements), sum(shares[at] for at in older), sum(shares[at] for at in newer),
+                float(nearest[place]), shares[place] - below,
+                0.0 if place == best else len(like.words & former) / max(1, min(len(like.words), len(former))),
+            ]
+        )  # fmt: skip
+    return rows
+
+
+def _subjects(asked: _Question, hits: Sequence[Hit]) -> frozenset[str]:
+    """Whom a question is about: the names in it, and "sister" with the names by which the hits call her."""
+    found = {*asked.subjects, *asked.own}
+    for own in asked.own:
+        named = re.compile(rf"\b(?i:{own})\s+([A-Z][\w-]+)|\b([A-Z][\w-]+),? (?:is )?(?:my|our) (?:\w+ )?(?i:{own})\b")
+        for hit in hits:
+            found |= {(one or other).lower() for one, other in named.findall(hit.passage[:CHARACTERS])}
+    return frozenset(found)
