@@ -50,9 +50,7 @@ def read_pairs(file: Path = PAIRS) -> Iterator[Pair]:
         if line.startswith("@ "):
             before = line[2:]
         elif (found := _PAIR.fullmatch(line)) and before:
-            yield Pair(
-                KINDS[found["kind"]], before, found["said"], tuple((found["words"] or "").casefold().split())
-            )
+            yield Pair(KINDS[found["kind"]], before, found["said"], tuple((found["words"] or "").casefold().split()))
         elif line.strip() and not line.startswith("#"):
             raise ValueError(f"expected what was said first, a pair or a comment, got {line!r}")
 
@@ -60,9 +58,7 @@ def read_pairs(file: Path = PAIRS) -> Iterator[Pair]:
 def lines_after(*said: str) -> list[str]:
     """The lines of a profile after somebody said these texts, each on a day of its own."""
     stated = [
-        Stated(
-            fact=fact, source=ProfileSource(mention_id=str(day), node_id=str(day), session=str(day), at=at, seq=day)
-        )
+        Stated(fact=fact, source=ProfileSource(mention_id=str(day), node_id=str(day), session=str(day), at=at, seq=day))
         for day, text in enumerate(said)
         for at in [START + timedelta(days=day)]
         for fact in facts_of(text, at=at)

@@ -29,7 +29,7 @@ _UNSURE = re.compile(
     re.IGNORECASE,
 )
 _OPENER = re.compile(
-    r"^(?:(?:hi|hello|hey|well|so|oh|ok|okay|also|and|but|yes|yeah|yep|no|nope|sorry|thanks|thank you|great|sure|actually|anyway|btw|"
+    r"^(?:(?:hi|hello|hey|well|so|oh|ok|okay|also|and|but|yes|yeah|yep|no(?! (?:need|longer|more)\b)|nope|(?:it |as it )?turn(?:s|ed) out(?: that)?|apparently|(?:good|bad|sad|great|big) news|sadly|finally|luckily|unfortunately|sorry|thanks|thank you|great|sure|actually|anyway|btw|"
     r"by the way|fyi|honestly|please note(?: that)?|note that|remember that|just so you know|you should know that|for your information|"
     r"as you know|i mean|correction|update|good morning|good evening|right|now|and then|then)\b[\s,:;!.\u2014-]*)+",
     re.IGNORECASE,
@@ -40,6 +40,11 @@ _CLAUSE = re.compile(
     r"|,\s+(?=(?:i|i'm|i've|i'll|we|my|our|but|though|although|by the way|thanks|maybe|which|who|so|because)\b)",
     re.IGNORECASE,
 )
+
+
+def is_unsure(text: str) -> bool:
+    """Whether a text supposes, remembers, or reports what somebody else says."""
+    return _UNSURE.search(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,4 @@ def sentences(text: str) -> Iterator[TellingSentence]:
         bare = _OPENER.sub("", said)
         parts = (_OPENER.sub("", part).rstrip(" .!?,\u2026").replace(_DOT, ".") for part in _CLAUSE.split(bare))
         clauses = tuple(part for part in parts if part)
-        yield TellingSentence(
-            said.replace(_DOT, "."), clauses, said.rstrip(")\"' ").endswith("?"), _UNSURE.search(bare) is not None
-        )
+        yield TellingSentence(said.replace(_DOT, "."), clauses, said.rstrip(")\"' ").endswith("?"), is_unsure(bare))
