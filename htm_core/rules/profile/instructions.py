@@ -17,11 +17,13 @@ from .sentences import TellingSentence
 from .vocabulary import FORMS, LANGUAGES
 
 LONGEST = 160  # characters of an instruction
+LONGEST_WITH_REASON = 400
+_PUNCTUATION = " .!?,;:()-"
 
 # What an assistant does, and may be told to do in another way.
 _DOES = (
-    r"(?:answer|reply|respond|write|speak|talk|use|give|show|include|add|keep|call|address|avoid|mention|explain|format"
-    r"|send|list|make|put|tell (?:me|us)|ask|skip|leave|be|using|translate|cite|quote|round|start|end|refer|suggest|recommend|propose"
+    r"(?:answer|reply|respond|write|speak|talk|use|give(?! up)|show|include|add|keep(?! \w+ing| my| our)|call|address|avoid|mention|explain|format"
+    r"|send|list|make(?! us)|put|tell (?:me|us)|ask|skip|leave|be|using|translate|cite|quote|round|start|end|refer|suggest|recommend|propose"
     r"|convert|spell|provide|remind|assume|check|begin|return|offer|bring up|switch|say|print|generate|stick|sign|repeat|apologi[sz]e"
     r"|point|share|double-check|stay|warn|greet|confirm|compare|define|summari[sz]e|sort|link|express|state|specify|label|comment|limit|treat"
     r"|default|rank|omit|drop|reveal|highlight|structure|break|phrase)"
@@ -33,7 +35,7 @@ _OPENING = re.compile(
 )
 # A request that is not said as an order: "could you", "I'd like you to", "make sure you".
 _ASKED = re.compile(
-    r"^(?:(?:could|can|would|will) you (?:please |kindly |maybe )?|i(?:'d| would) (?:really )?(?:like|love|want|prefer) (?:it if )?(?:you (?:to )?|for you to )|i(?:'d| would) appreciate it if you |i'd rather you "
+    r"^(?:(?:could|can|would|will) you (?:please |kindly |maybe )?|i(?:'d| would) (?:really )?(?:like|love|want|prefer) (?:it if )?(?:you (?:to )?|for you to )|i(?:'d| would) appreciate it if you |i'd rather (?:have it that )?you (?=didn't|always|never)"
     r"|i (?:want|need|expect|wish) (?:for )?you to |i prefer (?:that|it when|it if) you |you (?:should|must|have to|need to|ought to|are to) |(?:please )?make sure (?:that )?(?:you |to )|(?:please )?(?:remember|be sure|try) to "
     r"|it (?:would|'d) be (?:really )?(?:great|nice|good|helpful|lovely|better) if you (?:could )?|it'd be (?:great|nice|good|helpful) if you (?:could )?)(?:please )?",
     re.IGNORECASE,
@@ -48,6 +50,11 @@ _LASTS = re.compile(
     r"|\bfor all (?:my|our) (?:questions|chats|conversations|requests)\b|\b(?:when(?:ever)?|(?:each|every) time|if) (?:you|i|we) (?:answer|reply|respond|write|speak|talk|explain|ask|state|give|mention|send|recommend|suggest|tell|show|want|need|quote|use|say)\b|\bwith me$",
     re.IGNORECASE,
 )
+# "Can you tell me how it works in general, when I need it in the future?" is no instruction.
+_LASTS_IN_QUESTION = re.compile(
+    r"\b(?:from now on|from here on|going forward|as a rule|by default)\b|\bin (?:all )?(?:of )?(?:your|all|future) (?:answers|replies|responses|messages|explanations)\b|\bin everything you (?:write|say|do)\b|^(?:when(?:ever)? i|in (?:the )?future)\b",
+    re.IGNORECASE,
+)
 _ONE_TIME = re.compile(
     r"\b(?:this|that one|these|those|here|for now|today|tonight|tomorrow|just once|the next one|above|below)\b|\b(?:for|in|into|from|with) (?:the|my|our|his|her|their|an?|one) (?!future|meantime|end\b|beginning)(?:\w+ )?(?:letter|e-?mail|text|table|recipe|essay|report|speech|message|list|document|slide|slides|presentation|post|tweet|caption|subject|line|title|file|exam|press|code|article|section|part|case|book|name|paper|chapter)\b",
     re.IGNORECASE,
@@ -60,7 +67,6 @@ _ALWAYS = re.compile(
     rf"^(?:(?:always|never),? )*(?P<how>always|never(?: ever)?|don't ever|do not ever) (?P<verb>{_DOES})\b(?! never\b)",
     re.IGNORECASE,
 )
-_ORDER = re.compile(rf"^(?:{_NO} |always |only |stop )?(?P<verb>{_DOES}|\w+ing)\b", re.IGNORECASE)
 _ANSWERS = r"(?:answers|replies|responses|explanations|messages)"
 _KEEP = re.compile(
     rf"^(?:keep|make) (?:(?:your|all|all your|all of your|the|every|each) )*(?:{_ANSWERS}|answer|reply|response)\b(?= \w)",
@@ -82,12 +88,34 @@ _WANTED = re.compile(
 )
 # A reason that lies in the user: what annoys them today does so tomorrow.
 _REASON = re.compile(
-    r",? (?:because |since |as )?(?:(?:they|it|that|those|these|[\w -]{2,40}?) (?:drives? me|annoys? me|confuses? me|irritates? me|means? nothing to me|mean nothing|distracts? me|hurts? my|makes? me (?:dizzy|sick|mad|nervous)|wastes? (?:space|time|my time)|gets? on my nerves|bores? me)"
-    r"|i (?:don't|do not|can't|cannot|hate|never|always|find|get|have never|read|am|struggle|dislike|'m)|i'm|i've never|my (?:eyes|english|screen|phone|reader|dyslexia)).*$",
+    r"(?:,| -| because| since| as) (?:because |since |as )?(?:(?:they|it|that|those|these|[\w -]{2,40}?) (?:drives? me|annoys? me|confuses? me|irritates? me|means? nothing to me|mean nothing|distracts? me|hurts? my|makes? me (?:dizzy|sick|mad|nervous)|wastes? (?:space|time|my time)|gets? on my nerves|bores? me)"
+    r"|i (?:don't|do not|can't|cannot|hate|never|always|find|get|have never|read|am|struggle|dislike)\b|i'm |i've never|my (?:eyes|english|screen|phone|reader|dyslexia)).*$",
+    re.IGNORECASE,
+)
+# What such a reason makes a standing order: how to write, and no advice.
+_MANNER = re.compile(
+    rf"^(?:{_NO} |only |stop )?(?:use|using|give me|show|include|add|write|answer|reply|respond|speak|talk|avoid|format|convert|explain|put|round|spell|translate|skip|leave out)\b",
     re.IGNORECASE,
 )
 _POLITE = re.compile(
-    r"(?:,? (?:please|thanks|thank you|if you can|if possible|ok|okay|will you|would you|for me))+$|^please,? ",
+    r"(?:,? (?:please|thanks|thank you|if you can|if possible|ok|okay|will you|would you|for me))+$", re.IGNORECASE
+)
+_LAST_OF_POLITE = (
+    "please",
+    "thanks",
+    "thank you",
+    "you can",
+    "possible",
+    "ok",
+    "okay",
+    "will you",
+    "would you",
+    "for me",
+)
+# What tells of somebody, or asks something, gives no order; most sentences do.
+_NO_ORDER = re.compile(
+    r"(?:i(?!'d | would | want | need | expect | prefer | wish | don't mind )|i'm|i've|i'll|my|we|we're|our|he|she|his|her|they|this|that's|there|what|where|who|why|how|is|are|do|does|did|"
+    r"was|has|have|should|which|the|a|an)\b",
     re.IGNORECASE,
 )
 _OTHERS = re.compile(
@@ -105,14 +133,20 @@ def is_task(text: str) -> bool:
     return text.rstrip().endswith("?") or _TASK.match(text) is not None
 
 
+_SINGLE_QUOTED = re.compile(r"(?:^|[\s(:])'\w")
+
+
 def instructions(sentence: TellingSentence, *, beside_task: bool) -> Iterator[Fact]:
     """The standing instructions of a sentence, and what it ends of earlier ones.
 
     `beside_task` says that the same message asks for something else: "no bullet points" is about that then.
     """
-    if "\u2026" in sentence.text:
+    if "\u2026" in sentence.text or _SINGLE_QUOTED.search(sentence.text):
         return
-    for said in _parts(sentence.text):
+    for part in _parts(sentence.text):
+        said = _bare(part)
+        if len(said) > LONGEST_WITH_REASON or _NO_ORDER.match(said):
+            continue
         found = list(_ended(said, asks=sentence.asks)) or list(
             _given(said, asks=sentence.asks, beside_task=beside_task)
         )
@@ -121,14 +155,16 @@ def instructions(sentence: TellingSentence, *, beside_task: bool) -> Iterator[Fa
             return
 
 
+_BEGINNING = re.compile(
+    r"[:;\u2014] |,? (?:and|but|so) (?=please\b|from now on\b|no (?!one\b|longer\b|matter\b)|keep (?:your|answers|replies|responses)\b|don't call me\b)|, (?=please (?:always|never|don't)\b|from now on\b)",
+    re.IGNORECASE,
+)
+
+
 def _parts(text: str) -> Iterator[str]:
     """The whole sentence, and where else in it an instruction may begin: after a colon, or a comma with "please"."""
     yield text
-    for found in re.finditer(
-        r"[:;\u2014] |,? (?:and|but|so) (?=please\b|always\b|never\b|no\b|don't\b|from now on\b|keep\b)|, (?=please (?:always|never|don't)\b|always\b|from now on\b)",
-        text,
-        re.IGNORECASE,
-    ):
+    for found in _BEGINNING.finditer(text):
         head = text[: found.start()]
         if not _OTHERS.search(head) and not _ONE_TIME.search(head) and not _CONDITION.search(head):
             yield text[found.end() :]
@@ -139,30 +175,41 @@ _CONDITION = re.compile(r"^(?:if|when|unless)\b", re.IGNORECASE)
 
 def _bare(text: str) -> str:
     """An instruction without greeting, "please" and the punctuation at its end."""
-    text = text.strip(" .!?,")
-    for _ in range(3):
-        text = _POLITE.sub("", _OPENING.sub("", text)).strip(" .!?,")
+    before = None
+    while text != before:
+        before = text
+        text = _OPENING.sub("", text.strip(_PUNCTUATION)).strip(_PUNCTUATION)
+        if text.lower().endswith(_LAST_OF_POLITE):
+            text = _POLITE.sub("", text)
     return text
 
 
 def _given(text: str, *, asks: bool, beside_task: bool) -> Iterator[Fact]:
-    said = _bare(text)
-    reason = _REASON.search(said)
-    whole, said = said, _bare(said[: reason.start()]) if reason else said
-    lasts = _LASTS.search(whole) is not None
+    reason = _REASON.search(text)
+    said = _bare(text[: reason.start()]) if reason else text
+    lasts = (_LASTS_IN_QUESTION if asks else _LASTS).search(text) is not None
     asked = _ASKED.match(said)
-    said = _bare(said[asked.end() :] if asked else said)
-    said = _bare(_FROM_NOW.sub("", said))
+    if asked:
+        said = _bare(said[asked.end() :])
+    if _FROM_NOW.match(said):
+        said = _bare(_FROM_NOW.sub("", said))
     said = re.sub(r"^(always|never),? (?=(?:always|never)\b)", "", said, flags=re.IGNORECASE)
-    said = re.sub(r"^always (\w+?)(?:ed|d) (?=the|your|me)", r"always \1 ", said) if asked else said
-    if len(said) > LONGEST or not said or (asks and not asked and not lasts) or re.search(r"(?:says|said)$", said):
+    if asked:  # "if you always showed the formula", "I'd rather you didn't use emojis"
+        said = re.sub(r"^always (\w+?)ed\b", lambda found: f"always {_base(found[1])}", said)
+        said = re.sub(r"^didn't\b", "don't", said)
+    if (
+        len(said) > LONGEST
+        or not said
+        or (asks and not asked and _FROM_NOW.match(said) is None)
+        or re.search(r"(?:says|said)$", said)
+    ):
         return
-    if _stands(said, lasts=lasts, reason=reason is not None, beside_task=beside_task, asked=asked is not None):
+    if _stands(said, lasts=lasts, reason=reason is not None and not asks, beside_task=beside_task):
         line = _said(said)
         yield _instruction(line)
 
 
-def _stands(said: str, *, lasts: bool, reason: bool, beside_task: bool, asked: bool) -> bool:
+def _stands(said: str, *, lasts: bool, reason: bool, beside_task: bool) -> bool:
     """Whether an order, without politeness, is meant for good."""
     if _CALL.match(said):
         return re.match(rf".*\bme (?:{WHEN})$", said, re.IGNORECASE) is None
@@ -178,15 +225,11 @@ def _stands(said: str, *, lasts: bool, reason: bool, beside_task: bool, asked: b
         return True
     if _KEEP.match(said) and not beside_task:
         return True
-    return (lasts or reason) and _ORDER.match(said) is not None and _verb_is_known(said)
+    return (lasts and _VERB.match(said) is not None) or (reason and not beside_task and _MANNER.match(said) is not None)
 
 
 _NAMING = re.compile(rf"^(?:just )?call me {PERSON}$", re.IGNORECASE)
 _VERB = re.compile(rf"^(?:{_NO} |always |only )?{_DOES}\b|^stop \w+ing\b", re.IGNORECASE)
-
-
-def _verb_is_known(said: str) -> bool:
-    return _VERB.match(said) is not None
 
 
 def _said(text: str) -> str:
@@ -258,7 +301,7 @@ _NO_MORE = re.compile(r"^(?:no more|enough|enough with the) (?P<what>\w+)$", re.
 def _ended(text: str, *, asks: bool) -> Iterator[Fact]:
     if asks:
         return
-    said = _bare(text)
+    said = text
     if found := _BACK_TO.match(said):
         language = next(each for each in found.groups() if each)
         if fold(language) in LANGUAGES:

@@ -20,6 +20,8 @@ T = TypeVar("T")
 OVERDUE = timedelta(days=7)
 UNDATED = timedelta(days=60)
 MOST_MISSES = 5  # lines that found no room, until no shorter one is tried
+UNCHANGING = frozenset({"birthday", "birthplace", "childhood", "from"})  # slots of what is true for good
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 TITLES: Mapping[str, str] = {
     "about": "About",
     "instructions": "Standing instructions",
@@ -130,7 +132,7 @@ def _is_of(wanted: str, slot: str) -> bool:
 
 
 def _is_done(done: Sequence[str], plan: Sequence[str]) -> bool:
-    """Whether words of something done, its verb first, are those of a plan; where any verb will do, all of the words must be there."""
+    """Whether words of something done, its verb first, are those of a plan; where any verb will do, all must be there."""
     verb, *others = plan or ("",)
     if done[0] == ANY:
         return set(done[1:]) <= set(others)
@@ -142,21 +144,29 @@ def _is_open(line: ProfileLine, *, now: datetime, today: date) -> bool:
 
 
 def profile_text(
-    lines: Sequence[ProfileLine], *, budget: int, count: Callable[[str], int], today: date
+    lines: Sequence[ProfileLine],
+    *,
+    budget: int,
+    count: Callable[[str], int],
+    today: date,
+    timezone: tzinfo | None = None,
 ) -> tuple[str, tuple[ProfileLine, ...]]:
-    """A text of as many lines as fit `budget` tokens, and these lines: of each section its first, then its second, and so on."""
+    """A text of as many lines as fit `budget` tokens, and these lines: of each section its first, then its second, and so on.
+
+    What can change has the day, in `timezone`, on which it was said last, so that a reader sees which message is newer.
+    """
     by_section = {name: [line for line in lines if line.section == name] for name in SECTIONS}
     chosen: list[ProfileLine] = []
     misses = 0
     for line in _in_turns(list(by_section.values())):
         if budget <= 0 or misses == MOST_MISSES:
             break
-        if count(_text([*chosen, line], today)) <= budget:
+        if count(_text([*chosen, line], today, timezone)) <= budget:
             chosen.append(line)
         else:
             misses += 1
     shown = tuple(line for line in lines if line in chosen)
-    return _text(shown, today), shown
+    return _text(shown, today, timezone), shown
 
 
 def _in_turns(groups: Sequence[Sequence[T]]) -> list[T]:
@@ -164,19 +174,21 @@ def _in_turns(groups: Sequence[Sequence[T]]) -> list[T]:
     return [group[place] for place in range(longest) for group in groups if place < len(group)]
 
 
-def _text(lines: Sequence[ProfileLine], today: date) -> str:
+def _text(lines: Sequence[ProfileLine], today: date, timezone: tzinfo | None) -> str:
     parts = []
     for name in SECTIONS:
-        some = [_shown(line, today) for line in lines if line.section == name]
+        some = [_shown(line, today, timezone) for line in lines if line.section == name]
         if some:
             parts.append(f"{TITLES[name]}: {'; '.join(some)}")
     return "\n".join(parts)
 
 
-def _shown(line: ProfileLine, today: date) -> str:
-    text = one_line(line.text)
+def _shown(line: ProfileLine, today: date, timezone: tzinfo | None) -> str:
+    notes = []
     if line.due is not None:
-        text += f" (due {line.due.isoformat()}{', overdue' if line.due < today else ''})"
-    elif line.times_said > 2:
-        text += f" (said {line.times_said} times)"
-    return text
+        notes.append(f"due {line.due.isoformat()}{', overdue' if line.due < today else ''}")
+    elif _slot(line) not in UNCHANGING:
+        said = line.said_at.astimezone(timezone or line.said_at.tzinfo)
+        day = f"{said.day} {MONTHS[said.month - 1]} {said.year}"
+        notes.append(f"said {line.times_said} times, last {day}" if line.times_said > 2 else f"said {day}")
+    return one_line(line.text) + (f" ({', '.join(notes)})" if notes else "")

@@ -30,7 +30,9 @@ _OBJECT = re.compile(
     r"(?:a|an|the|my|our|some) (?P<thing>(?:[\w'-]+ )?[\w'-]+)(?=$|,| (?:from|to|for|at|in|on|of|with|last|yesterday|today)\b)",
     re.IGNORECASE,
 )
-_HUMAN = re.compile(rf"^(?P<who>(?:my|our) (?:{_RELATION})(?: {PERSON})?|{PERSON})(?='s\b| )")
+_HUMAN = re.compile(
+    rf"^(?P<who>(?:[Mm]y|[Oo]ur) (?:{_RELATION})(?: {PERSON})?|(?!My |Our ){PERSON})(?='s\b| (?!and\b))"
+)
 
 
 def explained(text: str, *, earlier: Sequence[str] = ()) -> str | None:
@@ -43,6 +45,10 @@ def explained(text: str, *, earlier: Sequence[str] = ()) -> str | None:
     return text
 
 
+def _content(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower())) - _SMALL
+
+
 def _unexplained(text: str) -> re.Match[str] | None:
     for found in _PRONOUN.finditer(text):
         before = text[: found.start()].rstrip()
@@ -50,16 +56,16 @@ def _unexplained(text: str) -> re.Match[str] | None:
         if word in ("that", "there") and re.match(r" (?:the|my|i|we|a|an|there|is|are)\b", text[found.end() :]):
             continue  # "tell Ann that the flat is free"
         if word in ("this", "that", "these", "those", "one") and re.match(
-            r" (?:day|week|month|year|morning|afternoon|evening|spring|summer|autumn|winter|weekend|of|last)\b",
+            r" (?:day|week|month|year|morning|afternoon|evening|spring|summer|autumn|winter|weekend|of|last|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
             text[found.end() :],
         ):
             continue
-        if word in ("this", "one", "that") and re.search(r"\b(?:at least|only|more than)$", before):
+        if word in ("one", "ones") and (len(_content(before)) >= 2 or re.match(r" another\b", text[found.end() :])):
             continue
         if re.fullmatch(_PERSONS, word):
             if _SOMEBODY.search(before):
                 continue
-        elif (_SUBORDINATE.search(before) and len(set(re.findall(r"\w+", before.lower())) - _SMALL) >= 2) or (
+        elif (_SUBORDINATE.search(before) and len(_content(before)) >= 2) or (
             word in ("their", "them", "they") and _SOMEBODY.search(before)
         ):
             continue
@@ -72,7 +78,7 @@ def _meant(pronoun: str, clause: str) -> str | None:
     word = pronoun.lower()
     if word in ("him", "her"):
         who = _HUMAN.match(clause)
-        return who["who"] if who else None
+        return re.sub(r"^(?:My|Our)\b", lambda found: found[0].lower(), who["who"]) if who else None
     if word not in ("it", "them"):
         return None
     subject, thing = _SUBJECT.match(clause), _OBJECT.match(clause)

@@ -342,7 +342,7 @@ def _ended(name: str | None, relation: str | None) -> Iterator[Fact]:
 
 # -- tastes and diets -------------------------------------------------------------------------------------------------------
 
-_WHAT = r"(?P<what>[\w][\w' -]{1,40}?)"
+_WHAT = r"(?P<what>(?!to\b)[\w][\w' -]{1,40}?)"
 _LIKED_NO_MORE = (
     at_start(rf"(?:{_HAVE}) {ADVERBS}(?:gone|went|go) off {_WHAT}{HAPPENED}"),
     at_start(rf"(?:i'm|i am) {ADVERBS}(?:over|done with|sick of|tired of|fed up with|bored of|bored with) {_WHAT}{HAPPENED}"),
@@ -368,7 +368,7 @@ def _tastes_turn(clause: str) -> Iterator[Fact]:
         for pattern in patterns:
             if (found := pattern.match(clause)) and (what := named_object(found["what"])):
                 yield fact("preferences", slug(what), f"{attitude} {what}", "", retracts=True)
-                if attitude == "likes":
+                if attitude == "likes" and len(what.split()) <= 2:
                     yield fact("preferences", f"drink:{slug(what)}", what, "", retracts=True)
     if (found := _GAVE_UP.match(clause)) and (what := named_object(found["what"])):
         yield fact("preferences", f"drink:{slug(what)}", what, "", retracts=True)
