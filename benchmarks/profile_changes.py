@@ -1,6 +1,6 @@
 """How often a profile follows what a user takes back, and takes their standing instructions.
 
-    python -m benchmarks.profile_changes [--half test|develop] [--show]
+    python -m benchmarks.profile_changes [--half test|develop|later] [--show]
 
 The pairs are in `benchmarks/profile_changes.txt`. One is right when the profile has the lines that it should, and no other.
 """
@@ -36,21 +36,28 @@ class Pair:
     before: str
     said: str
     words: tuple[str, ...]
+    later: bool = False
 
     @property
     def half(self) -> str:
-        """The half that it belongs to."""
+        """The part that it belongs to: of those that were written before the rules, one of two halves."""
+        if self.later:
+            return "later"
         return "test" if zlib.crc32(self.said.encode()) % 2 else "develop"
 
 
 def read_pairs(file: Path = PAIRS) -> Iterator[Pair]:
     """The pairs of a file; raises `ValueError` for a line that cannot be read."""
-    before = ""
+    before, later = "", False
     for line in file.read_text("utf-8").splitlines():
         if line.startswith("@ "):
             before = line[2:]
+        elif line == "% later":
+            later = True
         elif (found := _PAIR.fullmatch(line)) and before:
-            yield Pair(KINDS[found["kind"]], before, found["said"], tuple((found["words"] or "").casefold().split()))
+            yield Pair(
+                KINDS[found["kind"]], before, found["said"], tuple((found["words"] or "").casefold().split()), later
+            )
         elif line.strip() and not line.startswith("#"):
             raise ValueError(f"expected what was said first, a pair or a comment, got {line!r}")
 
@@ -87,10 +94,10 @@ def _is_meant(lines: list[str], words: tuple[str, ...]) -> bool:
 def main() -> None:
     """Measure, and print for each kind how many are right, with its interval."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--half", choices=("test", "develop"))
+    parser.add_argument("--half", choices=("test", "develop", "later"))
     parser.add_argument("--show", action="store_true", help="print what is not right")
     options = parser.parse_args()
-    for half in [options.half] if options.half else ["test", "develop"]:
+    for half in [options.half] if options.half else ["test", "develop", "later"]:
         for kind in KINDS.values():
             pairs = [pair for pair in read_pairs() if (pair.kind, pair.half) == (kind, half)]
             wrong = [pair for pair in pairs if not is_right(pair)]

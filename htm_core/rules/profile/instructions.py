@@ -213,7 +213,7 @@ def _stands(said: str, *, lasts: bool, reason: bool, beside_task: bool) -> bool:
     """Whether an order, without politeness, is meant for good."""
     if _CALL.match(said):
         return re.match(rf".*\bme (?:{WHEN})$", said, re.IGNORECASE) is None
-    if _NAMING.match(said):
+    if _NAMING.match(_said(said)):
         return False
     if _WHEN_I.match(said):
         return True
@@ -225,9 +225,16 @@ def _stands(said: str, *, lasts: bool, reason: bool, beside_task: bool) -> bool:
         return True
     if _KEEP.match(said) and not beside_task:
         return True
+    if _STOP.match(said) and not beside_task:
+        return True
     return (lasts and _VERB.match(said) is not None) or (reason and not beside_task and _MANNER.match(said) is not None)
 
 
+_STOP = re.compile(
+    r"^stop (?:using|answering|replying|responding|writing|speaking|giving|showing|including|adding|calling|putting|keeping|ending|starting|repeating|apologi[sz]ing|mentioning|suggesting|recommending|"
+    r"formatting|translating|addressing|quoting|asking) \w",
+    re.IGNORECASE,
+)
 _NAMING = re.compile(rf"^(?:just )?call me {PERSON}$", re.IGNORECASE)
 _VERB = re.compile(rf"^(?:{_NO} |always |only )?{_DOES}\b|^stop \w+ing\b", re.IGNORECASE)
 

@@ -28,6 +28,8 @@ _UNSURE = re.compile(
     r"joking|kidding|lie|lied|wonder|not sure|as though|as a joke|ironically|said|says|told|asked|claims?|claimed)\b",
     re.IGNORECASE,
 )
+# A smiley or an emoji at the end of a sentence.
+_SMILEY = re.compile(r"(?:\s*(?:[:;=]'?-?[()DPpO/|*]+|<3|[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f\u200d]+))+$")
 _OPENER = re.compile(
     r"^(?:(?:hi|hello|hey|well|so|oh|ok|okay|also|and|but|yes|yeah|yep|no(?! (?:need|longer|more)\b)|nope|(?:it |as it )?turn(?:s|ed) out(?: that)?|apparently|(?:good|bad|sad|great|big) news|sadly|finally|luckily|unfortunately|sorry|thanks|thank you|great|sure|actually|anyway|btw|"
     r"by the way|fyi|honestly|please note(?: that)?|note that|remember that|just so you know|you should know that|for your information|"
@@ -64,7 +66,7 @@ def sentences(text: str) -> Iterator[TellingSentence]:
     plain = _QUOTED.sub(" \u2026 ", text.translate(_APOSTROPHES))
     plain = _ABBREVIATED.sub(rf"\1{_DOT}", plain)
     for each in _SENTENCE.split(plain)[:MOST]:
-        said = " ".join(each.split())
+        said = _SMILEY.sub("", " ".join(each.split()))
         if not said:
             continue
         bare = _OPENER.sub("", said)

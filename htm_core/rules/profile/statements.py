@@ -189,6 +189,7 @@ _HAS = at_start(
 
 
 def people(sentence: TellingSentence) -> Iterator[Fact]:
+    """The people whom a sentence names, with what they are to its user."""
     seen = [*_OWN.finditer(sentence.text), *_IS_MY.finditer(sentence.text)]
     seen += [found for clause in sentence.clauses if (found := _HAS.match(clause))]
     for found in seen:
@@ -339,5 +340,6 @@ def _preferences(clause: str) -> Iterator[Fact]:
 
 
 def named_object(text: str) -> str | None:
+    """What somebody likes or eats, without a reason; None where it is not named, as "it", or is long."""
     what = clean(re.split(r" (?:because|since|when|if|so|although|who|which)\b", text)[0])
     return None if not what or _NAMELESS.match(what) or len(what.split()) > MOST_WORDS else what
