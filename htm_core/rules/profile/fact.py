@@ -19,7 +19,7 @@ _CAPITAL = r"[^\W\d_a-zß-öø-ÿ]"
 NAME = rf"(?-i:{_CAPITAL}[\w'.&-]*(?:[ ](?:(?:of|de|la|van|von|der|den|the|al|bin|del|di|da|and(?=[ ]{_CAPITAL}[\w'-]*$))[ ])?{_CAPITAL}[\w'.&-]*){{0,4}})"
 PERSON = rf"(?-i:(?:Dr\.?[ ]|Prof\.?[ ])?{_CAPITAL}[\w'-]+(?:[ ]{_CAPITAL}[\w'-]+)?)"
 ENDS = r"(?=$|[,.;()]| (?:and|but|now|by|since|for|with|where|which|who|originally|these|nowadays|at the moment|anymore|any more|as|right|currently|because|too|here|until|again|from|in|near)\b)"
-ADVERBS = r"(?:(?:really|also|just|absolutely|still|now|currently|do|actually|quite|simply|usually|generally|always|only|much|especially|truly) )*"
+ADVERBS = r"(?:(?:really|also|just|absolutely|still|now|finally|officially|happily|basically|fully|completely|recently|currently|do|actually|quite|simply|usually|generally|always|only|much|especially|truly) )*"
 DAYS = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _MONTHS = r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
 _SEASONS = r"(?:spring|summer|autumn|fall|winter|christmas|easter|new year)"
@@ -34,7 +34,7 @@ WHEN = (
 STILL = r"(?:any ?more|any longer|after all|these days|nowadays|at the moment|right now|for good|by the way|thank god|thank goodness|either|at all|again|anyway|so you know|forever|for ever|completely|altogether|for years|in years)"
 TAILS = re.compile(rf"(?:,? (?:{WHEN}|{STILL}))+$", re.IGNORECASE)
 # The end of a clause that says when something happened, and nothing else.
-HAPPENED = rf"(?=(?:,? (?:{WHEN}|{STILL}|early|suddenly|peacefully|sadly))*(?:$|[,.;!]| (?:and|but|because|so|after|before|when|since|of (?:cancer|old age|a stroke)|from (?:cancer|a stroke))\b))"
+HAPPENED = rf"(?=(?:,? (?:{WHEN}|{STILL}|early|suddenly|unexpectedly|peacefully|sadly|in (?:his|her|their|its) sleep|at home|in hospital|at the vet's|(?:at the age of|aged|at) \d+))*(?:$|[,.;!]| (?:and|but|because|so|after|before|when|since|of (?:cancer|old age|a stroke)|from (?:cancer|a stroke))\b))"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

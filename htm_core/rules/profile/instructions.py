@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from ..text.folding import fold, words
 from .fact import ANY, PERSON, STILL, WHEN, Fact, clean, slug
+from .pronouns import explained
 from .sentences import TellingSentence
 from .vocabulary import FORMS, LANGUAGES
 
@@ -26,7 +27,7 @@ _DOES = (
     r"|send|list|make(?! us)|put|tell (?:me|us)|ask|skip|leave|be|using|translate|cite|quote|round|start|end|refer|suggest|recommend|propose"
     r"|convert|spell|provide|remind|assume|check|begin|return|offer|bring up|switch|say|print|generate|stick|sign|repeat|apologi[sz]e"
     r"|point|share|double-check|stay|warn|greet|confirm|compare|define|summari[sz]e|sort|link|express|state|specify|label|comment|limit|treat"
-    r"|default|rank|omit|drop|reveal|highlight|structure|break|phrase)"
+    r"|default|rank|omit|drop|reveal|highlight|structure|break|phrase|review|rely)"
 )
 _NO = r"(?:don't ever|do not ever|don't|do not|never ever|never)"
 _OPENING = re.compile(
@@ -36,7 +37,7 @@ _OPENING = re.compile(
 # A request that is not said as an order: "could you", "I'd like you to", "make sure you".
 _ASKED = re.compile(
     r"^(?:(?:could|can|would|will) you (?:please |kindly |maybe )?|i(?:'d| would) (?:really )?(?:like|love|want|prefer) (?:it if )?(?:you (?:to )?|for you to )|i(?:'d| would) appreciate it if you |i'd rather (?:have it that )?you (?=didn't|always|never)"
-    r"|i (?:want|need|expect|wish) (?:for )?you to |i prefer (?:that|it when|it if) you |you (?:should|must|have to|need to|ought to|are to) |(?:please )?make sure (?:that )?(?:you |to )|(?:please )?(?:remember|be sure|try) to "
+    r"|i (?:want|need|expect|wish) (?:for )?you to |i(?:'d| would)? prefer (?:that|it when|it if|if) you |you (?:should|must|have to|need to|ought to|are to) |(?:please )?make sure (?:that )?(?:you |to )|(?:please )?(?:remember|be sure|try) to "
     r"|it (?:would|'d) be (?:really )?(?:great|nice|good|helpful|lovely|better) if you (?:could )?|it'd be (?:great|nice|good|helpful) if you (?:could )?)(?:please )?",
     re.IGNORECASE,
 )
@@ -47,7 +48,7 @@ _FROM_NOW = re.compile(
 )
 _LASTS = re.compile(
     r"\b(?:from now on|from here on|going forward|in (?:the )?future|as a rule|in general|by default)\b|\bin (?:all )?(?:of )?(?:your|all|future) (?:answers|replies|responses|messages|explanations)\b|\bin everything you (?:write|say|do)\b"
-    r"|\bfor all (?:my|our) (?:questions|chats|conversations|requests)\b|\b(?:when(?:ever)?|(?:each|every) time|if) (?:you|i|we) (?:answer|reply|respond|write|speak|talk|explain|ask|state|give|mention|send|recommend|suggest|tell|show|want|need|quote|use|say)\b|\bwith me$",
+    r"|\bfor all (?:my|our) (?:questions|chats|conversations|requests)\b|\b(?:when(?:ever)?|(?:each|every) time|if) (?:you|i|we) (?:answer|reply|respond|write|speak|talk|explain|ask|state|give|mention|send|recommend|suggest|tell|show|want|need|quote|use|say)\b|\bwith me$|, (?:always|ever|at all times|every time|each time)$",
     re.IGNORECASE,
 )
 # "Can you tell me how it works in general, when I need it in the future?" is no instruction.
@@ -60,7 +61,7 @@ _ONE_TIME = re.compile(
     re.IGNORECASE,
 )
 _WHEN_I = re.compile(
-    rf"^(?:when(?:ever)?|(?:every|each) time|if) (?:i|you) (?:ask|say|send|write|want|need|mention|give|talk|tell|post|share|recommend|suggest|use)\b.{{2,70}}?,? (?:please )?(?:{_NO} |always |only )?{_DOES}\b(?!s)",
+    rf"^(?:when(?:ever)?|(?:every|each) time|if) (?:i|you) (?:ask|say|send|write|want|need|mention|give|talk|tell|post|share|paste|upload|show|recommend|suggest|use)\b.{{2,70}}?,? (?:please )?(?:{_NO} |always |only )?{_DOES}\b(?!s)",
     re.IGNORECASE,
 )
 _ALWAYS = re.compile(
@@ -156,7 +157,7 @@ def instructions(sentence: TellingSentence, *, beside_task: bool) -> Iterator[Fa
 
 
 _BEGINNING = re.compile(
-    r"[:;\u2014] |,? (?:and|but|so) (?=please\b|from now on\b|no (?!one\b|longer\b|matter\b)|keep (?:your|answers|replies|responses)\b|don't call me\b)|, (?=please (?:always|never|don't)\b|from now on\b)",
+    r"[:;\u2014] |,? (?:and|but|so) (?=please\b|from now on\b|no (?!one\b|longer\b|matter\b)|keep (?:your|answers|replies|responses)\b|don't call me\b)|,? so (?=always\b|never\b)|, (?=go back to\b|please (?:always|never|don't|stop)\b|from now on\b)",
     re.IGNORECASE,
 )
 
@@ -184,6 +185,10 @@ def _bare(text: str) -> str:
     return text
 
 
+_IRREGULAR = {"gave": "give", "told": "tell", "wrote": "write", "spoke": "speak", "kept": "keep", "made": "make"}
+_KEEP_IT = re.compile(r"(?:keep|make) it\b", re.IGNORECASE)
+
+
 def _given(text: str, *, asks: bool, beside_task: bool) -> Iterator[Fact]:
     reason = _REASON.search(text)
     said = _bare(text[: reason.start()]) if reason else text
@@ -196,6 +201,9 @@ def _given(text: str, *, asks: bool, beside_task: bool) -> Iterator[Fact]:
     said = re.sub(r"^(always|never),? (?=(?:always|never)\b)", "", said, flags=re.IGNORECASE)
     if asked:  # "if you always showed the formula", "I'd rather you didn't use emojis"
         said = re.sub(r"^always (\w+?)ed\b", lambda found: f"always {_base(found[1])}", said)
+        said = re.sub(
+            r"^always (gave|told|wrote|spoke|kept|made)\b", lambda found: f"always {_IRREGULAR[found[1]]}", said
+        )
         said = re.sub(r"^didn't\b", "don't", said)
     if (
         len(said) > LONGEST
@@ -206,7 +214,8 @@ def _given(text: str, *, asks: bool, beside_task: bool) -> Iterator[Fact]:
         return
     if _stands(said, lasts=lasts, reason=reason is not None and not asks, beside_task=beside_task):
         line = _said(said)
-        yield _instruction(line)
+        if explained(line) is not None or _KEEP_IT.match(line) or _WHEN_I.match(line):
+            yield _instruction(line)
 
 
 def _stands(said: str, *, lasts: bool, reason: bool, beside_task: bool) -> bool:
@@ -291,7 +300,7 @@ _NEED_NOT = re.compile(
 )
 _NOT_ANY_MORE = re.compile(r"^(?:don't|do not) (?P<what>.+?) (?:any ?more|any longer)$", re.IGNORECASE)
 _ALLOWED = re.compile(
-    rf"^(?:(?P<what>[\w' -]{{3,40}}?) (?:is|are|can be) (?:fine|ok|okay|allowed|welcome|good|all right|alright|longer|shorter) {_AGAIN}|i don't mind (?P<minded>[\w' -]{{3,40}}?) {_AGAIN})$",
+    rf"^(?:(?P<what>[\w' -]{{3,40}}?) (?:is|are|can be) (?:fine|ok|okay|allowed|welcome|good|all right|alright|longer|shorter) {_AGAIN}|(?P<needless>[\w' -]{{3,40}}?) (?:isn't|aren't|is not|are not|is no longer|are no longer) (?:necessary|needed|required)(?: {_AGAIN})?|i don't mind (?P<minded>[\w' -]{{3,40}}?) {_AGAIN})$",
     re.IGNORECASE,
 )
 _FORGET = re.compile(
@@ -299,20 +308,20 @@ _FORGET = re.compile(
     re.IGNORECASE,
 )
 _BACK_TO = re.compile(
-    r"^(?:let's |let us |you can |please )*(?:(?:switch|go|change) back to (?P<back>\w+)|(?:switch|go|change) to (?P<to>\w+) again|(?P<again>\w+) again|back to (?P<just>\w+)|(?:answer|reply|write|speak|talk)(?: to me)? in (?P<may>\w+) again)$",
+    r"^(?:let's |let us |you can |please |(?:could|can|shall|may) we |i'd like to |i want to )*(?:(?:switch|go|change) back to (?P<back>\w+)|(?:switch|go|change) to (?P<to>\w+) (?:again|from now on)|(?P<again>\w+) again|back to (?P<just>\w+)|(?:answer|reply|write|speak|talk)(?: to me)? in (?P<may>\w+) again)$",
     re.IGNORECASE,
 )  # fmt: skip
 _NO_MORE = re.compile(r"^(?:no more|enough|enough with the) (?P<what>\w+)$", re.IGNORECASE)
 
 
 def _ended(text: str, *, asks: bool) -> Iterator[Fact]:
-    if asks:
-        return
     said = text
     if found := _BACK_TO.match(said):
         language = next(each for each in found.groups() if each)
         if fold(language) in LANGUAGES:
             yield _instruction(f"Answer in {language.capitalize()}")
+        return
+    if asks:
         return
     if found := _NO_MORE.match(said):
         if fold(found["what"]) in LANGUAGES:
@@ -320,7 +329,7 @@ def _ended(text: str, *, asks: bool) -> Iterator[Fact]:
         return
     for pattern in (_MAY, _NEED_NOT, _NOT_ANY_MORE, _ALLOWED, _FORGET):
         if (found := pattern.match(said)) and not _ONE_TIME.search(said):
-            what = found["what"] or found["minded"]
+            what = next(each for each in found.groups() if each)
             if pattern is _NEED_NOT and (gerund := re.match(r"(\w+)ing\b(.*)$", what)):
                 what = f"{_base(gerund[1])}{gerund[2]}"
             yield _end(f"answer in {what}" if fold(what) in LANGUAGES else what)

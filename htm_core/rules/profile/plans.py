@@ -31,7 +31,7 @@ _PASTS = "|".join(sorted(map(re.escape, _PAST), key=len, reverse=True))
 _HAVE = r"(?:i've|i have|we've|we have|i|we)"
 _DONE = at_start(rf"(?:{_HAVE} )?(?:already |just |finally |now )?(?P<past>{_PASTS}) (?P<what>.+)$")
 _DONE_BY = at_start(
-    rf"(?:my|our|the) (?P<what>[\w' -]+?) (?:is|are|was|were|has been|have been|'s been)(?: now| already| finally)? (?P<past>{_PASTS})$"
+    rf"(?:(?:my|our|the) )?(?P<what>[\w' -]+?)(?:'s| is| are| was| were| has been| have been|'s been)(?: now| already| finally)? (?P<past>{_PASTS})$"
 )
 # What is got is bought, ordered, renewed or collected, whatever the plan called it.
 _GOT = at_start(
@@ -42,6 +42,12 @@ _ARRIVED = at_start(
 )
 _SETTLED = at_start(
     r"(?:(?:my|our|the) )?(?P<what>[\w' -]+?) (?:is|are)(?: all| now| already| finally)? (?:done|sorted|sorted out|out|finished|settled|dealt with|taken care of|out of the way|behind me|off my list|off the list)$"
+)
+_ALL_SORTED = at_start(
+    r"(?:i'm |we're )?(?:all |everything is )?(?:sorted|set|done) with (?:the|my|our) (?P<what>[\w' -]+)$"
+)
+_NOT_NEEDED = at_start(
+    r"(?:(?:i|we) (?:don't|do not|no longer) need|(?:please )?(?:scratch|forget|never mind)(?: about)?) (?:the|my|our|that) (?P<what>[\w' -]+)$"
 )
 _HAS_IT = at_start(rf"{PERSON} has (?:the|my|our) (?P<what>[\w' -]+)$")
 _OFF = at_start(
@@ -59,11 +65,19 @@ def plans(clause: str, *, earlier: Sequence[str], at: datetime, timezone: tzinfo
             if what is not None:
                 yield from _plan(what, at=at, timezone=timezone)
             return
-    bare = bare_of_time(clause)
-    if found := _OFF.match(bare):
+    bare = bare_of_time(clause.split(", ")[0])
+    if found := _NOT_NEEDED.match(bare):
+        yield _ended(clause, ANY, _content(found["what"]))
+    elif found := _OFF.match(bare):
         verb, *others = _content(found["what"])
         yield _ended(clause, verb, others)
-    elif found := _GOT.match(bare) or _ARRIVED.match(bare) or _SETTLED.match(bare) or _HAS_IT.match(bare):
+    elif (
+        found := _GOT.match(bare)
+        or _ARRIVED.match(bare)
+        or _SETTLED.match(bare)
+        or _HAS_IT.match(bare)
+        or _ALL_SORTED.match(bare)
+    ):
         # All that is said of it must be in the plan: "my new glasses" are no passport, and neither is its photo.
         yield _ended(clause, ANY, _content(found["what"]))
     elif found := _DONE.match(clause) or _DONE_BY.match(bare):

@@ -18,6 +18,9 @@ _SUBORDINATE = re.compile(
     r"\b(?:before|after|until|till|when|whenever|because|so|if|once|while|unless|as|since|and|,)$", re.IGNORECASE
 )
 _RELATION = "|".join(sorted(map(re.escape, RELATIONS), key=len, reverse=True))
+_CONJUNCTION = re.compile(
+    r" (?:the|my|i|we|you|a|an|there|is|are)\b", re.IGNORECASE
+)  # "tell Ann that the flat is free"
 _SOMEBODY = re.compile(rf"{PERSON}|\b(?:{_RELATION})\b")
 _SMALL = words("a an the my our your to for of on in at by with from and or up out off back some")
 _VERB = (
@@ -52,9 +55,10 @@ def _content(text: str) -> set[str]:
 def _unexplained(text: str) -> re.Match[str] | None:
     for found in _PRONOUN.finditer(text):
         before = text[: found.start()].rstrip()
+        somebody = _SOMEBODY.search(before[1:])  # a line begins with a capital letter
         word = found["word"].lower()
-        if word in ("that", "there") and re.match(r" (?:the|my|i|we|a|an|there|is|are)\b", text[found.end() :]):
-            continue  # "tell Ann that the flat is free"
+        if word in ("that", "there") and _CONJUNCTION.match(text, found.end()):
+            continue
         if word in ("this", "that", "these", "those", "one") and re.match(
             r" (?:day|week|month|year|morning|afternoon|evening|spring|summer|autumn|winter|weekend|of|last|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
             text[found.end() :],
@@ -63,7 +67,7 @@ def _unexplained(text: str) -> re.Match[str] | None:
         if word in ("one", "ones") and (len(_content(before)) >= 2 or re.match(r" another\b", text[found.end() :])):
             continue
         if re.fullmatch(_PERSONS, word):
-            if _SOMEBODY.search(before):
+            if somebody:
                 continue
         elif (_SUBORDINATE.search(before) and len(_content(before)) >= 2) or (
             word in ("their", "them", "they") and _SOMEBODY.search(before)

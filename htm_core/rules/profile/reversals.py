@@ -83,15 +83,17 @@ _DO_DENIED = at_start(
 )
 _USED_TO = at_start(rf"(?:i|we|the user) {ADVERBS}used to (?P<rest>.+)$")
 _CEASED = at_start(
-    rf"{_HAVE} {ADVERBS}(?:recently )?(?:stopped|quit|given up|gave up|ceased|finished|done with) (?P<verb>\w+ing)\b ?(?P<rest>.*)$"
+    rf"{_HAVE} {ADVERBS}(?:recently )?(?:(?:had to|have had to|decided to|managed to|chose to) )?(?:stop(?:ped)?|quit|giv(?:e|en) up|gave up|ceased?|finished|done with)(?: on)? (?P<verb>\w+ing)\b ?(?P<rest>.*)$"
 )
 _IS_DENIED = at_start(
     r"(?P<what>my [\w ]{2,40}?) (?:isn't|is not|aren't|are not|is no longer|are no longer|was never) (?P<rest>.+)$"
 )
 _ALLERGY_GONE = at_start(
-    r"my (?P<what>[\w-]+) allergy (?:is|has|was) (?:gone|over|history|cured|disappeared|vanished|healed)\b"
+    r"my (?P<what>[\w-]+) allergy (?:(?:is|has|was|has been) (?:gone|over|history|cured|disappeared|vanished|healed|cleared up)|went away|disappeared|vanished|cleared up)\b"
 )
-_DAYS_OVER = at_start(r"my (?P<what>\w+) days are (?:over|behind me|gone|done)\b")
+_DAYS_OVER = at_start(
+    r"(?:my|the|this|that) (?P<what>\w+) (?:days|thing|phase|period|diet|experiment|chapter|years) (?:is|are) (?:over|behind me|gone|done|history|finished)\b"
+)
 # What is denied of a part of it, or for a while, still holds: "not only", "not on Fridays", "not as much as".
 _ONLY_PARTLY = re.compile(
     rf"^(?:only|just|merely|simply|always|exactly|strictly|sure|quite|even|yet|usually)\b|\b(?:who|which|when|while|today|tonight|tomorrow|yet|every|all day|as much|as often|enough|much longer|"
@@ -107,6 +109,7 @@ _STARTED = (
     at_start(
         rf"(?:i'm|i am|i've been|i have been) {ADVERBS}(?P<verb>eating|drinking|enjoying|loving) (?P<rest>.*\b(?:again|now|these days|nowadays|since)\b.*)$"
     ),
+    at_start(rf"(?:i'm|i am|i've been|i have been) {ADVERBS}(?P<verb>working) (?P<rest>(?:for|as) .+)$"),
 )
 _CAME_TO = at_start(
     rf"{_HAVE} {ADVERBS}(?:come|came|started|begun|began|learnt|learned|grown) to (?:really |quite )?(?P<rest>(?:like|love|enjoy|hate|dislike|avoid|prefer|eat|drink)\b.+)$"
@@ -136,6 +139,7 @@ def denials(clause: str) -> Iterator[str]:
         yield f"{found['what']} is {rest}"
     if found := _ALLERGY_GONE.match(clause):
         yield f"I have a {found['what']} allergy"
+        yield f"I'm allergic to {found['what']}s"
     if found := _DAYS_OVER.match(clause):
         yield f"I'm {found['what']}"
 
@@ -177,7 +181,7 @@ def _as_profession(verb: str) -> Iterator[str]:
 
 _NO_JOB = (
     at_start(
-        rf"(?:{_HAVE}|i'm|i am) {ADVERBS}(?:recently )?(?:retired|resigned)(?: from (?:work|teaching|nursing|my job|the \w+))?{HAPPENED}"
+        rf"(?:{_HAVE}|i'm|i am) {ADVERBS}(?:recently )?(?:retired|resigned|taken early retirement|took early retirement|gone into retirement|went into retirement)(?: from (?:work|teaching|nursing|my job|the \w+))?{HAPPENED}"
     ),
     at_start(
         rf"(?:{_HAVE}) {ADVERBS}(?:recently )?(?:quit|left|lost|gave up|given up|resigned from|walked out of) (?:my|the) (?:old |day |\w+ing )?(?:job|post|position){HAPPENED}"
@@ -187,7 +191,7 @@ _NO_JOB = (
         rf"(?:i was|i got|i've been|i have been|i'm|i am) {ADVERBS}(?:recently )?(?:laid off|fired|sacked|made redundant|let go|dismissed){HAPPENED}"
     ),
     at_start(
-        rf"(?:they|the company|my company|my employer|my boss) (?:just |finally |have |has )*(?:fired me|laid me off|let me go|sacked me|made me redundant|dismissed me){HAPPENED}"
+        rf"(?:they|(?:the|my) (?:company|employer|boss|hospital|school|bank|firm|office|agency|university|hotel|shop|factory)) (?:just |finally |have |has )*(?:fired me|laid me off|let me go|sacked me|made me redundant|dismissed me){HAPPENED}"
     ),
     at_start(rf"(?:i'm|i am) {ADVERBS}(?:unemployed|jobless|out of (?:work|a job)|between jobs|a pensioner){HAPPENED}"),
     at_start(rf"(?:i|we) (?:don't|no longer|do not) work(?: any ?more)?{HAPPENED}"),
@@ -256,13 +260,14 @@ def _home_ends(clause: str) -> Iterator[Fact]:
 
 _WHO = rf"(?:(?P<name>{PERSON})|(?:my|our) {KIND}(?P<relation>{RELATION})(?: (?P<named>{PERSON}))?)"
 _GONE = (
-    at_start(rf"{_WHO} (?:has |have |had )?(?:just |sadly |suddenly |peacefully |already )?(?:died|passed away|passed on|passed|is dead|is no longer with us|was put down|was put to sleep|had to be put down|had to be put to sleep){HAPPENED}"),
+    at_start(rf"(?:the|our|my) vet (?:had to )?put {_WHO} (?:down|to sleep){HAPPENED}"),
+    at_start(rf"{_WHO} (?:has |have |had )?(?:just |sadly |suddenly |peacefully |already )?(?:died|passed away|passed on|passed|is dead|is no longer with us|was put down|was put to sleep|had to be put down|had to be put to sleep|crossed the rainbow bridge){HAPPENED}"),
     at_start(rf"(?:{_HAVE}) (?:just |sadly |recently )?(?:had to |have had to )?(?:let|have|had|put|say goodbye to|said goodbye to|lost|lose|buried|bury) {_WHO}(?: go| put down| put to sleep| down| to sleep)?{HAPPENED}"),
     at_start(rf"(?:{_HAVE}) (?:just |sadly |recently |had to )?(?:gave|given|give) {_WHO} (?:away|up for adoption){HAPPENED}"),
     at_start(rf"(?:{_HAVE}) (?:just |sadly |recently |had to )?(?:rehomed|rehome|found a new home for) {_WHO}{HAPPENED}"),
 )  # fmt: skip
 _TOGETHER = r"(?:together|a couple|an item|married|engaged)"
-_PARTING = rf"(?:(?:have |'ve |had )?(?:just |recently |finally )*(?:broke up|broken up|split up|split|parted(?: ways)?|separated|got divorced|gotten divorced|divorced|called it off)|(?:are|'re) (?:now |officially |finally )*(?:over|through|divorced|separated|no longer {_TOGETHER})|(?:aren't|are not|'re not) {_TOGETHER} (?:any ?more|any longer))"
+_PARTING = rf"(?:(?:have |'ve |had )?(?:just |recently |finally )*(?:broke up|broken up|split up|split|parted(?: ways)?|separated|got divorced|gotten divorced|divorced|called it off|called it quits|ended things|ended it|went our separate ways|gone our separate ways|decided to (?:split up|separate|part ways))|(?:are|'re) (?:now |officially |finally )*(?:over|through|divorced|separated|no longer {_TOGETHER})|(?:aren't|are not|'re not) {_TOGETHER} (?:any ?more|any longer))"
 _PARTED = (
     at_start(rf"(?:{_HAVE}) (?:just |recently |finally )*(?:broke up with|broken up with|split up with|split from|split with|divorced|separated from|dumped|left my \w+|left) (?P<name>{PERSON}){HAPPENED}"),
     at_start(rf"(?P<name>{PERSON}) (?:has |just |recently |finally )*(?:broke up with me|broken up with me|dumped me|left me|divorced me|split up with me|walked out on me){HAPPENED}"),
@@ -272,7 +277,7 @@ _PARTED = (
 )  # fmt: skip
 _SINGLE = (
     at_start(rf"we ?{_PARTING}{HAPPENED}"),
-    at_start(rf"(?:i'm|i am) {ADVERBS}(?:(?:single|divorced|separated|widowed|a widow|a widower)){HAPPENED}"),
+    at_start(rf"(?:i'm|i am|i've been) {ADVERBS}(?:(?:single|divorced|separated|widowed|a widow|a widower)){HAPPENED}"),
     at_start(r"(?:the|my|our) divorce (?:came through|is final|is through|has come through|was finali[sz]ed|went through)\b"),
     at_start(rf"(?:i|i've) (?:got|gotten|became|become) (?:divorced|widowed|a widow|a widower){HAPPENED}"),
 )  # fmt: skip
@@ -315,6 +320,7 @@ def _people_ends(clause: str) -> Iterator[Fact]:
 def _both(text: str) -> Iterator[Fact]:
     if (found := _BOTH_PARTED.search(text)) and _is_name(found["name"]):
         yield fact("people", PARTNER, found["name"], "", retracts=True)
+        yield fact("work", "employer", found["name"], "", retracts=True)  # "Spotify and I have parted ways"
     if (found := _BOTH_MARRIED.search(text)) and _is_name(found["name"]):
         yield _spouse(found["name"])
     if found := _LATE.search(text):
@@ -345,8 +351,8 @@ def _ended(name: str | None, relation: str | None) -> Iterator[Fact]:
 _WHAT = r"(?P<what>(?!to\b)[\w][\w' -]{1,40}?)"
 _LIKED_NO_MORE = (
     at_start(rf"(?:{_HAVE}) {ADVERBS}(?:gone|went|go) off {_WHAT}{HAPPENED}"),
-    at_start(rf"(?:i'm|i am) {ADVERBS}(?:over|done with|sick of|tired of|fed up with|bored of|bored with) {_WHAT}{HAPPENED}"),
-    at_start(rf"(?:{_HAVE}) {ADVERBS}(?:grown|got|gotten|become) (?:tired|sick|weary|bored) (?:of|with) {_WHAT}{HAPPENED}"),
+    at_start(rf"(?:i'm|i am) {ADVERBS}(?:over|done with|sick of|tired of|fed up with|bored of|bored with|through with) {_WHAT}{HAPPENED}"),
+    at_start(rf"(?:{_HAVE}) {ADVERBS}(?:(?:grown|got|gotten|become) (?:tired|sick|weary|bored) (?:of|with)|had enough of) {_WHAT}(?: for a lifetime| for good)?{HAPPENED}"),
     at_start(rf"(?:i'm|i am) (?:not|no longer) (?:that |so |really |all that |much )?(?:into|fond of|keen on|crazy about|mad about|a (?:big )?fan of) {_WHAT}(?: {STILL})?$"),
     at_start(rf"(?:{_HAVE}) {ADVERBS}lost (?:my|the|all) (?:taste|appetite|love|interest|passion|enthusiasm) (?:for|in) {_WHAT}{HAPPENED}"),
     at_start(rf"{_WHAT} (?:isn't|is not|aren't|are not|is no longer|are no longer) (?:really )?(?:my thing|for me|my cup of tea)(?: {STILL})?$"),
@@ -375,7 +381,9 @@ def _tastes_turn(clause: str) -> Iterator[Fact]:
 
 
 _EATS = at_start(rf"(?:i|we) {ADVERBS}(?P<act>eat|drink) (?:a bit of |a little |some |only )?(?P<what>\w+){HAPPENED}")
-_MEAT = words("meat chicken beef pork bacon steak lamb turkey ham sausage sausages duck veal burgers salami poultry")
+_MEAT = words(
+    "everything anything meat chicken beef pork bacon steak lamb turkey ham sausage sausages duck veal burgers salami poultry"
+)
 _FISH = words("fish seafood salmon tuna sushi shrimp prawns mussels oysters sardines")
 _ANIMAL = words("cheese eggs milk dairy butter honey yoghurt yogurt cream")
 _ALCOHOL = words("alcohol wine beer whisky whiskey gin vodka cider rum spirits")

@@ -82,6 +82,8 @@ def _about(clause: str) -> Iterator[Fact]:
     for renamed in _RENAMED:
         if (found := renamed.match(clause)) and not set(fold(found["name"]).split()) & NO_NAMES:
             yield _name(found["name"])
+    if found := _PRONOUNS.match(clause):
+        yield fact("about", "pronouns", found["what"], f"Pronouns: {found['what'].lower()}")
     for aged in _AGED:
         if found := aged.match(clause):
             yield fact("about", "age", age := found["age"] or found["bare"], f"Age: {age}")
@@ -97,6 +99,9 @@ def _about(clause: str) -> Iterator[Fact]:
     if found := _INTOLERANT.match(clause):
         what = found["what"].lower()
         yield fact("about", f"health:{slug(what)}", what, f"Is {what}")
+
+
+_PRONOUNS = at_start(r"my pronouns are (?P<what>\w+/\w+(?:/\w+)?)")
 
 
 def _name(name: str) -> Fact:
@@ -142,7 +147,7 @@ _MOVED_SOMEHOW = (
         rf"(?:[^,]{{1,60}}, (?:and )?)?(?P<place>{NAME}) (?:finally |already |now |really )*(?:feels like|has become|has been|is) (?:my |our )?(?:new )?home(?=$|[,.;!]| (?:now|already|and|by|these|nowadays|since|for|again)\b)"
     ),
     at_start(
-        rf"(?:my |our )?home is (?:now )?(?:in )?(?P<place>{NAME})(?=$|[,.;!]| (?:now|these|nowadays|since|again|and)\b)"
+        rf"(?:my |our )?(?:new )?home is (?:now )?(?:in )?(?P<place>{NAME})(?=$|[,.;!]| (?:now|these|nowadays|since|again|and)\b)"
     ),
     at_start(rf"(?:i'm|i am) (?:now )?an? (?P<place>{NAME}) resident{ENDS}"),
     at_start(rf"{_WE} {ADVERBS}left {NAME} for (?P<place>{NAME}){HAPPENED}"),
@@ -215,7 +220,7 @@ _JOB = at_start(
     rf"(?:{AM}|i've become|i became|i work as|i now work as|the user works as) {ADVERBS}(?:an?|the) (?P<job>(?:[\w-]+ ){{0,3}}?(?:{OCCUPATION_WORDS}))(?=$|[,.;]| (?:at|for|in|now|by|from|who|and|with|since|on|here)\b)(?: (?:at|for) (?P<employer>(?:the )?{NAME}))?"
 )
 _WORKS_AS = at_start(
-    rf"{I} {ADVERBS}works? as (?:an?|the) (?P<job>[\w -]+?)(?=$|[,.;]| (?:at|for|in|now|since)\b)(?: (?:at|for) (?P<employer>(?:the )?{NAME}))?"
+    rf"{I} {ADVERBS}works? as (?:an?|the) (?P<job>[\w -]+?)(?=$|[,.;]| (?:at|for|in|now|since|these|nowadays|again|by|and)\b)(?: (?:at|for) (?P<employer>(?:the )?{NAME}))?"
 )
 _WORKS_AT = at_start(
     rf"{I} {ADVERBS}works? (?:at|for) (?P<employer>(?:the )?{NAME}|an? (?:\w+ )?(?:bank|school|hospital|university|startup|start-up|museum|hotel|bakery|law firm|newspaper|library|charity|shop))(?=$|[,.;]| (?:as|in|now|since|and|but|from)\b)(?: as (?:an?|the) (?P<job>[\w -]+?)(?=$|[,.;]| (?:in|now|since|and)\b))?"
