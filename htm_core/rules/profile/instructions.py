@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from ..text.answer_forms import ANSWERS, FORM
 from ..text.folding import fold, words
 from .fact import ANY, PERSON, STILL, WHEN, Fact, clean, slug
 from .pronouns import explained
 from .sentences import TellingSentence
-from .vocabulary import FORMS, LANGUAGES
+from .vocabulary import LANGUAGES
 
 LONGEST = 160  # characters of an instruction
 LONGEST_WITH_REASON = 400
@@ -68,9 +69,8 @@ _ALWAYS = re.compile(
     rf"^(?:(?:always|never),? )*(?P<how>always|never(?: ever)?|don't ever|do not ever) (?P<verb>{_DOES})\b(?! never\b)",
     re.IGNORECASE,
 )
-_ANSWERS = r"(?:answers|replies|responses|explanations|messages)"
 _KEEP = re.compile(
-    rf"^(?:keep|make) (?:(?:your|all|all your|all of your|the|every|each) )*(?:{_ANSWERS}|answer|reply|response)\b(?= \w)",
+    rf"^(?:keep|make) (?:(?:your|all|all your|all of your|the|every|each) )*(?:{ANSWERS}|answer|reply|response)\b(?= \w)",
     re.IGNORECASE,
 )
 _CALL = re.compile(
@@ -78,13 +78,12 @@ _CALL = re.compile(
     re.IGNORECASE,
 )
 # What a form is wanted or not, said alone: "no bullet points please", "shorter answers please", "metric units only".
-_FORM = "|".join(sorted(map(re.escape, FORMS), key=len, reverse=True))
 _NO_FORM = re.compile(
-    rf"^(?:no more|no|without|fewer|less|skip|drop|avoid|leave out|omit|cut out|cut|spare me|enough with|enough of|enough|stop with|stop|don't use|do not use) (?:the |all |any |all the |more |using |your |of )*(?P<form>(?:\w+ )?(?:{_FORM}))(?: (?:at all|ever|anymore|any ?more|again|with me|to me))*$",
+    rf"^(?:no more|no|without|fewer|less|skip|drop|avoid|leave out|omit|cut out|cut|spare me|enough with|enough of|enough|stop with|stop|don't use|do not use) (?:the |all |any |all the |more |using |your |of )*(?P<form>(?:\w+ )?(?:{FORM}))(?: (?:at all|ever|anymore|any ?more|again|with me|to me))*$",
     re.IGNORECASE,
 )
 _WANTED = re.compile(
-    rf"^(?:(?:only |just )?(?:much )?(?:short|shorter|brief|briefer|concise|long|longer|detailed|simple|simpler|direct) {_ANSWERS}(?: only)?|(?P<units>(?:metric|imperial|si|celsius|fahrenheit|kelvin)(?: units| system)?) only|only (?:metric|imperial|si) units)$",
+    rf"^(?:(?:only |just )?(?:much )?(?:short|shorter|brief|briefer|concise|long|longer|detailed|simple|simpler|direct) {ANSWERS}(?: only)?|(?P<units>(?:metric|imperial|si|celsius|fahrenheit|kelvin)(?: units| system)?) only|only (?:metric|imperial|si) units)$",
     re.IGNORECASE,
 )
 # A reason that lies in the user: what annoys them today does so tomorrow.

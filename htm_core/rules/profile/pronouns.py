@@ -70,7 +70,7 @@ def _unexplained(text: str) -> re.Match[str] | None:
             if somebody:
                 continue
         elif (_SUBORDINATE.search(before) and len(_content(before)) >= 2) or (
-            word in ("their", "them", "they") and _SOMEBODY.search(before)
+            word in ("their", "them", "they") and somebody
         ):
             continue
         return found

@@ -53,16 +53,6 @@ SENTENCE_OPENERS = words("""what where when who whom whose which why how is are 
     since then now not no yes ok okay please thanks thank just also maybe perhaps tell write draft make find give remind add send ask
     any some one two all both""")  # fmt: skip
 
-# What an answer may have, or be full of.
-FORMS = (
-    "bullet points", "bullets", "emojis", "emoji", "smileys", "tables", "headings", "headers", "subheadings", "lists", "numbered lists", "jargon",
-    "small talk", "pleasantries", "disclaimers", "apologies", "exclamation marks", "markdown", "bold", "bold text", "italics", "abbreviations", "acronyms",
-    "sarcasm", "jokes", "flattery", "compliments", "filler", "fluff", "preamble", "preambles", "introductions", "summaries", "hashtags", "ascii art",
-    "code blocks", "comments", "footnotes", "em dashes", "dashes", "rhetorical questions", "follow-up questions", "caps", "capital letters", "slang",
-    "swearing", "buzzwords", "metaphors", "idioms", "caveats", "warnings", "repetitions", "formalities", "spoilers", "long answers", "long paragraphs",
-    "walls of text", "foreign words", "anglicisms", "latin", "moralizing", "moralising", "lecturing", "lectures",
-)  # fmt: skip
-
 LANGUAGES = words("""english french german spanish italian portuguese dutch norwegian swedish danish finnish icelandic polish czech slovak
     hungarian romanian bulgarian greek turkish russian ukrainian serbian croatian bosnian slovenian albanian arabic hebrew
     persian farsi hindi urdu bengali punjabi tamil telugu marathi gujarati kannada malayalam chinese mandarin cantonese
