@@ -17,8 +17,8 @@ BATCH = 500  # passages of one transaction
 class Reindexed:
     """The result of a reindexing; `htm reindex --json` prints these fields.
 
-    `passages` is how many there were, `renewed` of how many the words were, `described` how many got the traits that the
-    ranker weighs.
+    `passages` is how many there were, `renewed` of how many the words were, `described` how many got traits, which the
+    ranker weighs, or other ones.
     """
 
     tenant: str

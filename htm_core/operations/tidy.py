@@ -44,9 +44,8 @@ def profile(engine: Engine, *, user: str | None, budget: int) -> Profile:
         pending = tidying.count_unread(connection, owner=owner, rules=steps.RULES["profile"])
         if pending:
             tidying.enqueue(connection, "profile")
-    text, _ = profile_text(
-        lines, budget=budget, count=engine.tokens, today=engine.clock().astimezone(engine.timezone).date()
-    )
+    today = engine.clock().astimezone(engine.timezone).date()
+    text, _ = profile_text(lines, budget=budget, count=engine.tokens, today=today, timezone=engine.timezone)
     return Profile(
         user=owner or None, lines=lines, text=text, tokens=engine.tokens(text) if text else 0, pending=pending
     )

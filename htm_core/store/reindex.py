@@ -42,19 +42,22 @@ def renew(database: Database, tenant: str, table: Table, *, after: UUID | None, 
 
 
 def describe(database: Database, tenant: str, *, after: UUID | None, limit: int) -> Batch:
-    """Write the traits of the next passages of memories that have none, in a transaction of their own."""
+    """Write the traits of the next passages of memories that have none, or others, in a transaction of their own."""
     with database.transaction(tenant, claim=EVERYBODY) as connection:
-        row = connection.execute(load("reindex")["undescribed"], {"after": after, "limit": limit}).fetchone()
+        row = connection.execute(load("reindex")["described"], {"after": after, "limit": limit}).fetchone()
         assert row is not None  # an aggregate has one row
-        ids: list[UUID] = row["ids"] or []
-        if ids:
-            of_texts = [traits(text or "") for text in row["texts"]]
-            found = [
-                int(each if wishes else without_wishes(each))
-                for each, wishes in zip(of_texts, row["wishes"], strict=True)
-            ]
-            connection.execute(load("reindex")["describe"], {"ids": ids, "traits": found})
-    return Batch(row["last"], row["seen"], len(ids))
+        changed: dict[UUID, int] = {}
+        for id, text, wishes, before in zip(
+            row["ids"] or (), row["texts"] or (), row["wishes"] or (), row["traits"] or (), strict=True
+        ):
+            found = traits(text or "")
+            now = int(found if wishes else without_wishes(found))
+            if now != before:
+                changed[id] = now
+        if changed:
+            values = {"ids": list(changed), "traits": list(changed.values())}
+            connection.execute(load("reindex")["describe"], values)
+    return Batch(row["last"], row["seen"], len(changed))
 
 
 def queue_count(database: Database, tenant: str) -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.profile import is_meant, profile_of, read_chats
+from benchmarks.profile_changes import KINDS, Kind, is_right, read_pairs
 from htm_core.rules.profile.due import due_day
 from htm_core.rules.profile.facts import SECTIONS, facts_of
 from htm_core.rules.profile.profile import Stated, lines_of, profile_text
 from htm_core.types import ProfileLine, ProfileSource
 
 NOW = datetime(2026, 5, 6, 12, tzinfo=UTC)  # a Wednesday
+ALLOWED: dict[Kind, float] = {"taken back": 0.2, "stays": 0.04, "instruction": 0.2, "no instruction": 0.08}
 NOBODYS = (
     "What if I lived in Rome?", "She said that her name is Carla.", "I wish I lived in Rome.", "Imagine I'm a pirate called Redbeard.",
     'Translate "my name is Pierre" into Italian.', '"I live in a castle", said the king.', "If my name was Bob, would you laugh?",
@@ -41,7 +44,7 @@ def shown(*said: str) -> list[str]:
 
 @pytest.mark.parametrize("text", NOBODYS)
 def test_what_says_nothing_of_its_user_gives_nothing(text: str) -> None:
-    assert facts_of(text, at=NOW) == []
+    assert shown(text) == []
 
 
 @pytest.mark.parametrize("half", ["test", "develop", "change"])
@@ -165,12 +168,103 @@ def test_a_text_keeps_to_its_budget_and_every_section_has_its_first_line_before_
         ("My sister Clara is here.", NOW),
         ("I live in Oslo.", NOW),
     )
-    for budget in range(0, 40, 4):
+    for budget in range(0, 80, 4):
         text, chosen = profile_text(known, budget=budget, count=lambda text: len(text.split()), today=NOW.date())
         assert len(text.split()) <= budget
         assert all(line.text in text for line in chosen)
-    _, chosen = profile_text(known, budget=11, count=lambda text: len(text.split()), today=NOW.date())
+    _, chosen = profile_text(known, budget=22, count=lambda text: len(text.split()), today=NOW.date())
     assert {"people", "places"} <= {line.section for line in chosen}
+
+
+def text_of(*said: tuple[str, datetime], **options: tzinfo) -> str:
+    text, _ = profile_text(lines(*said), budget=1_000, count=len, today=NOW.date(), **options)
+    return text
+
+
+def test_what_can_change_has_the_day_on_which_it_was_said_last() -> None:
+    assert text_of(("I'm vegetarian.", NOW - timedelta(days=90)), ("I was born in Graz.", NOW)) == (
+        "Preferences: Is vegetarian (said 5 Feb 2026)\nPlaces: Born in Graz"
+    )
+    often = [("I'm vegetarian.", NOW - timedelta(days=days)) for days in (9, 8, 4)]
+    assert text_of(*often) == "Preferences: Is vegetarian (said 3 times, last 2 May 2026)"
+    assert (
+        text_of(("I must finish the slides by Friday.", NOW)) == "Open plans: To do: finish the slides (due 2026-05-08)"
+    )
+
+
+def test_the_day_is_that_of_the_users_timezone() -> None:
+    late = datetime(2026, 5, 3, 23, 30, tzinfo=UTC)
+    assert text_of(("I'm vegetarian.", late), timezone=ZoneInfo("Europe/Oslo")).endswith("(said 4 May 2026)")
+
+
+@pytest.mark.parametrize("half", ["develop", "test", "later"])
+@pytest.mark.parametrize("kind", KINDS.values())
+def test_a_profile_follows_what_is_taken_back_and_nothing_that_only_looks_like_it(kind: Kind, half: str) -> None:
+    pairs = [pair for pair in read_pairs() if (pair.kind, pair.half) == (kind, half)]
+    wrong = [pair.said for pair in pairs if not is_right(pair)]
+    assert len(pairs) > 15
+    assert len(wrong) <= (2 if half == "later" else 1) * ALLOWED[kind] * len(pairs), wrong
+
+
+@pytest.mark.parametrize(
+    ("said", "shown_then"),
+    [
+        ("I'm not only vegetarian, I'm strict.", ["Is vegetarian"]),
+        ("If they find no reason, I'm not vegetarian any more.", ["Is vegetarian"]),
+        ("I'm not vegetarian any more, Tom said.", ["Is vegetarian"]),
+        ("I'm not vegetarian any more, I'm vegan.", ["Is vegan"]),
+    ],
+)
+def test_a_denial_counts_only_where_it_is_the_users_own_and_of_the_whole(said: str, shown_then: list[str]) -> None:
+    assert shown("I'm vegetarian.", said) == shown_then
+
+
+def test_what_is_taken_back_and_stated_in_one_message_leaves_the_former_value_in_its_history() -> None:
+    [line] = lines(
+        ("I live in Ghent.", NOW), ("I don't live in Ghent any more. I live in Bruges now.", NOW + timedelta(days=1))
+    )
+    assert line.text == "Lives in Bruges"
+    assert [each.text for each in line.former] == ["Lives in Ghent"]
+
+
+def test_of_two_dogs_nobody_knows_which_one_died_without_its_name() -> None:
+    dogs = ("My dog Pickle is old.", "My dog Bella is young.")
+    assert shown(*dogs, "My dog died.") == shown(*dogs)
+    assert shown(*dogs, "Bella died on Sunday.") == ["Dog: Pickle"]
+    assert shown(dogs[0], "My dog died.") == []
+
+
+def test_whoever_is_a_wife_now_is_no_girlfriend_any_more() -> None:
+    assert shown("My girlfriend is Ada.", "My wife Ada is here.") == ["Wife: Ada"]
+    assert shown("My wife is Ada.", "My ex-wife Ada has moved.") == ["Ex-wife: Ada"]
+
+
+def test_a_prohibition_ends_its_opposite_and_is_a_line_where_there_is_none() -> None:
+    assert shown("Always use emojis.", "Please stop using emojis.") == []
+    assert shown("Please stop using emojis.") == ["Don't use emojis"]
+    assert shown("Never use emojis.", "Please stop using emojis.") == ["Don't use emojis"]
+    assert shown("Never use emojis.", "You can use emojis again.") == []
+
+
+def test_the_form_of_a_text_that_is_asked_for_beside_it_is_no_standing_instruction() -> None:
+    assert shown("No bullet points please.") == ["No bullet points"]
+    assert shown("List the capitals of Asia. No bullet points please.") == []
+    assert shown("List the capitals of Asia. And never use bullet points.") == ["Never use bullet points"]
+
+
+@pytest.mark.parametrize(
+    ("said", "plan"),
+    [
+        ("My passport runs out in May, I have to renew it before Edinburgh.", "To do: renew my passport before Edinburgh"),
+        ("I borrowed a drill from Ann and I have to return it.", "To do: return the drill"),
+        ("My brother Tom is ill, so I have to call him.", "To do: call my brother Tom"),
+        ("I have to renew my passport before it expires.", "To do: renew my passport before it expires"),
+        ("I have to return it.", None), ("I'll check out those websites.", None), ("I'll send her a note.", None),
+        ("Ann and Bob met, I have to call him.", None), ("My keys are gone, I have to order it.", None),
+    ],
+)  # fmt: skip
+def test_a_plan_says_what_its_pronouns_mean_or_is_no_line(said: str, plan: str | None) -> None:
+    assert [text for text in shown(said) if text.startswith("To do")] == ([plan] if plan else [])
 
 
 @given(st.text(max_size=400))

@@ -32,6 +32,11 @@ from htm_core.rules.text.traits import Trait, traits
         ("I'd rather have few dependencies.", Trait.WISH | Trait.FIRST_PERSON),
         ("So it is:\n```\nselect 1\n```", Trait.CODE | Trait.NUMBER),
         ("- apples\n- pears", Trait.LIST),
+        ("No bullet points please.", Trait.WISH | Trait.STANDING),
+        ("Could you always use metric units?", Trait.WISH | Trait.STANDING | Trait.ONLY_ASKS | Trait.QUESTION | Trait.SECOND_PERSON),
+        ("Please use metric units when you answer.", Trait.WISH | Trait.STANDING | Trait.SECOND_PERSON),
+        ("And keep your answers short.", Trait.WISH | Trait.STANDING | Trait.SECOND_PERSON),
+        ("There were no bullet points in the letter.", Trait(0)),
         ("Sunday is fine.", Trait.TIME_NAMED),
     ],
 )  # fmt: skip

@@ -70,4 +70,5 @@ def _day(at: datetime, timezone: tzinfo | None) -> date:
 
 
 def _without(plan: str, found: re.Match[str]) -> str:
-    return " ".join((plan[: found.start()] + plan[found.end() :]).split()).strip(" ,")
+    left = " ".join((plan[: found.start()] + plan[found.end() :]).split()).strip(" ,")
+    return re.sub(r" (?:for|on|by|at)$", "", left)

@@ -9,7 +9,10 @@ from typing import TypeVar
 
 from ...types import ProfileLine, ProfileSource
 from ..text.fence import one_line
-from .facts import SECTIONS, Fact
+from .fact import ANY, SECTIONS, Fact
+from .instructions import is_prohibition, matches
+from .reversals import PARTNER
+from .vocabulary import PARTNERS
 
 T = TypeVar("T")
 
@@ -17,6 +20,8 @@ T = TypeVar("T")
 OVERDUE = timedelta(days=7)
 UNDATED = timedelta(days=60)
 MOST_MISSES = 5  # lines that found no room, until no shorter one is tried
+UNCHANGING = frozenset({"birthday", "birthplace", "childhood", "from"})  # slots of what is true for good
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 TITLES: Mapping[str, str] = {
     "about": "About",
     "instructions": "Standing instructions",
@@ -36,6 +41,11 @@ class Stated:
     source: ProfileSource
 
 
+def _when(stated: Stated) -> tuple[object, ...]:
+    """Of one mention, what it takes back comes before what it states."""
+    return (stated.source.at, stated.source.seq, stated.source.mention_id, not stated.fact.retracts)
+
+
 def key_of(fact: Fact) -> str:
     """The key of a fact's slot: `profile:SECTION:SLOT`."""
     return f"profile:{fact.section}:{fact.slot}"
@@ -49,11 +59,12 @@ def lines_of(stated: Iterable[Stated], *, now: datetime, timezone: tzinfo | None
     """
     held: dict[str, ProfileLine] = {}
     words: dict[str, tuple[str, ...]] = {}
-    for each in sorted(stated, key=lambda one: (one.source.at, one.source.seq, one.source.mention_id)):
+    for each in sorted(stated, key=_when):
         fact, key = each.fact, key_of(each.fact)
-        if fact.retracts:
-            _retract(held, words, fact)
+        if fact.retracts and (_retract(held, words, fact) or not fact.line):
             continue
+        if fact.section == "people" and fact.slot.removeprefix("ex-").partition(":")[0] in PARTNERS:
+            _change_partner(held, fact)
         before = held.get(key)
         line = ProfileLine(
             key=key, section=fact.section, text=fact.line, value=fact.value, due=fact.due, sources=(each.source,)
@@ -69,6 +80,14 @@ def lines_of(stated: Iterable[Stated], *, now: datetime, timezone: tzinfo | None
     return tuple(sorted(open_lines, key=lambda line: (SECTIONS.index(line.section), _order(line))))
 
 
+def _change_partner(held: dict[str, ProfileLine], fact: Fact) -> None:
+    """Whoever is a wife now is no girlfriend any more, and whoever is an ex-wife no wife."""
+    for slot in PARTNERS - {fact.slot}:
+        before = held.get(f"profile:people:{slot}")
+        if before is not None and _same(before.value, fact.value):
+            del held[before.key]
+
+
 def _order(line: ProfileLine) -> tuple[object, ...]:
     if line.section == "plans":
         return (line.due is None, line.due or date.max, line.key)
@@ -79,20 +98,45 @@ def _same(one: str, other: str) -> bool:
     return one.casefold() == other.casefold()
 
 
-def _retract(held: dict[str, ProfileLine], words: dict[str, tuple[str, ...]], fact: Fact) -> None:
-    if fact.section == "plans":
-        done = set(fact.words[1:])
-        for key in [key for key, line in held.items() if line.section == "plans"]:
-            verb, *others = words[key] or ("",)
-            if verb == fact.words[0] and (not others or done & set(others)):
-                del held[key]
-        return
-    key = key_of(fact)
-    before = held.get(key)
-    if before is not None and (
-        _same(before.value, fact.value) or fact.value.casefold() in before.value.casefold().split()
-    ):
+def _retract(held: dict[str, ProfileLine], words: dict[str, tuple[str, ...]], fact: Fact) -> bool:
+    """End the lines that a fact takes back, and say whether there were any."""
+    ended = [key for key, line in held.items() if line.section == fact.section and _ends(fact, line, words[key])]
+    if len(ended) > 1 and fact.value == ANY and fact.slot.endswith(f":{ANY}") and fact.slot != PARTNER:
+        return False  # "my dog died", of several: nobody knows which
+    for key in ended:
         del held[key]
+    return bool(ended)
+
+
+def _ends(fact: Fact, line: ProfileLine, words: tuple[str, ...]) -> bool:
+    if fact.section == "plans":
+        return _is_done(fact.words, words)
+    if fact.section == "instructions":
+        about = fact.slot == _slot(line) or matches(fact.words, words)
+        return about and not (fact.line and is_prohibition(line.value))
+    return _is_of(fact.slot, _slot(line)) and (
+        fact.value == ANY or _same(fact.value, line.value) or fact.value.casefold() in line.value.casefold().split()
+    )
+
+
+def _slot(line: ProfileLine) -> str:
+    return line.key.removeprefix(f"profile:{line.section}:")
+
+
+def _is_of(wanted: str, slot: str) -> bool:
+    """Whether a retraction of one slot is about another: "dog:*" about each dog, "diet:vegan" about the diet."""
+    kind, _, rest = wanted.partition(":")
+    if wanted == PARTNER:
+        return slot in PARTNERS
+    return wanted == slot or kind == ANY or slot == kind or (rest == ANY and slot.startswith(f"{kind}:"))
+
+
+def _is_done(done: Sequence[str], plan: Sequence[str]) -> bool:
+    """Whether words of something done, its verb first, are those of a plan; where any verb will do, all must be there."""
+    verb, *others = plan or ("",)
+    if done[0] == ANY:
+        return set(done[1:]) <= set(others)
+    return verb == done[0] and (not others or bool(set(done[1:]) & set(others)))
 
 
 def _is_open(line: ProfileLine, *, now: datetime, today: date) -> bool:
@@ -100,21 +144,29 @@ def _is_open(line: ProfileLine, *, now: datetime, today: date) -> bool:
 
 
 def profile_text(
-    lines: Sequence[ProfileLine], *, budget: int, count: Callable[[str], int], today: date
+    lines: Sequence[ProfileLine],
+    *,
+    budget: int,
+    count: Callable[[str], int],
+    today: date,
+    timezone: tzinfo | None = None,
 ) -> tuple[str, tuple[ProfileLine, ...]]:
-    """A text of as many lines as fit `budget` tokens, and these lines: of each section its first, then its second, and so on."""
+    """A text of as many lines as fit `budget` tokens, and these lines: of each section its first, then its second, and so on.
+
+    What can change has the day, in `timezone`, on which it was said last, so that a reader sees which message is newer.
+    """
     by_section = {name: [line for line in lines if line.section == name] for name in SECTIONS}
     chosen: list[ProfileLine] = []
     misses = 0
     for line in _in_turns(list(by_section.values())):
         if budget <= 0 or misses == MOST_MISSES:
             break
-        if count(_text([*chosen, line], today)) <= budget:
+        if count(_text([*chosen, line], today, timezone)) <= budget:
             chosen.append(line)
         else:
             misses += 1
     shown = tuple(line for line in lines if line in chosen)
-    return _text(shown, today), shown
+    return _text(shown, today, timezone), shown
 
 
 def _in_turns(groups: Sequence[Sequence[T]]) -> list[T]:
@@ -122,19 +174,21 @@ def _in_turns(groups: Sequence[Sequence[T]]) -> list[T]:
     return [group[place] for place in range(longest) for group in groups if place < len(group)]
 
 
-def _text(lines: Sequence[ProfileLine], today: date) -> str:
+def _text(lines: Sequence[ProfileLine], today: date, timezone: tzinfo | None) -> str:
     parts = []
     for name in SECTIONS:
-        some = [_shown(line, today) for line in lines if line.section == name]
+        some = [_shown(line, today, timezone) for line in lines if line.section == name]
         if some:
             parts.append(f"{TITLES[name]}: {'; '.join(some)}")
     return "\n".join(parts)
 
 
-def _shown(line: ProfileLine, today: date) -> str:
-    text = one_line(line.text)
+def _shown(line: ProfileLine, today: date, timezone: tzinfo | None) -> str:
+    notes = []
     if line.due is not None:
-        text += f" (due {line.due.isoformat()}{', overdue' if line.due < today else ''})"
-    elif line.times_said > 2:
-        text += f" (said {line.times_said} times)"
-    return text
+        notes.append(f"due {line.due.isoformat()}{', overdue' if line.due < today else ''}")
+    elif _slot(line) not in UNCHANGING:
+        said = line.said_at.astimezone(timezone or line.said_at.tzinfo)
+        day = f"{said.day} {MONTHS[said.month - 1]} {said.year}"
+        notes.append(f"said {line.times_said} times, last {day}" if line.times_said > 2 else f"said {day}")
+    return one_line(line.text) + (f" ({', '.join(notes)})" if notes else "")

@@ -28,8 +28,10 @@ _UNSURE = re.compile(
     r"joking|kidding|lie|lied|wonder|not sure|as though|as a joke|ironically|said|says|told|asked|claims?|claimed)\b",
     re.IGNORECASE,
 )
+# A smiley or an emoji at the end of a sentence.
+_SMILEY = re.compile(r"(?:\s*(?:[:;=]'?-?[()DPpO/|*]+|<3|[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f\u200d]+))+$")
 _OPENER = re.compile(
-    r"^(?:(?:hi|hello|hey|well|so|oh|ok|okay|also|and|but|yes|yeah|yep|no|nope|sorry|thanks|thank you|great|sure|actually|anyway|btw|"
+    r"^(?:(?:hi|hello|hey|well|so|oh|ok|okay|also|and|but|yes|yeah|yep|no(?! (?:need|longer|more)\b)|nope|(?:it |as it )?turn(?:s|ed) out(?: that)?|apparently|(?:good|bad|sad|great|big) news|sadly|finally|luckily|unfortunately|sorry|thanks|thank you|great|sure|actually|anyway|btw|"
     r"by the way|fyi|honestly|please note(?: that)?|note that|remember that|just so you know|you should know that|for your information|"
     r"as you know|i mean|correction|update|good morning|good evening|right|now|and then|then)\b[\s,:;!.\u2014-]*)+",
     re.IGNORECASE,
@@ -37,9 +39,26 @@ _OPENER = re.compile(
 # Where a sentence turns to another fact about its speaker.
 _CLAUSE = re.compile(
     r"\s*[;:\u2014]\s+|,?\s+(?:and|but|so|because|since|though|although)\s+(?=(?:i|i'm|i've|i'll|we|we're|my|our|the user)\b)"
+    r"|,?\s+and\s+(?=(?:live|work|prefer|love|hate|like|enjoy|drink|moved|now live|now work)\b)|\s+and\s+(?=\w+day was my\b)"
     r"|,\s+(?=(?:i|i'm|i've|i'll|we|my|our|but|though|although|by the way|thanks|maybe|which|who|so|because)\b)",
     re.IGNORECASE,
 )
+
+# When it is so, said first: "As of Monday I'm retired", "After twelve years I've left nursing".
+_LEADING_TIME = re.compile(
+    r"^(?:(?:as of|since|in|by|from) (?:last |early |late |this )?(?:\w+day|today|yesterday|now|january|february|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn|winter|christmas|easter|(?:19|20)\d\d|week|month|year)"
+    r"|(?:these days|nowadays|lately|recently|at the moment|today|yesterday|last (?:night|week|month|year|spring|summer|autumn|winter)|(?:two|three|four|a few|\d+) (?:days|weeks|months|years) ago)"
+    r"|after (?:\w+|\d+) (?:long )?(?:days|weeks|months|years)(?: (?:as|of|at|with|in) [^,]{2,30}?)?),? (?=(?:i|i'm|i've|we|we're|we've|my|our)\b)",
+    re.IGNORECASE,
+)
+# "I live in Ulm and prefer tea": who does the second is the one who does the first.
+_SAME_SUBJECT = re.compile(r"(?:live|work|prefer|love|hate|like|enjoy|drink|moved|now live|now work)\b", re.IGNORECASE)
+_FIRST_PERSON = re.compile(r"(?:i|i'm|i am|i've|we|we're|we've)\b", re.IGNORECASE)
+
+
+def is_unsure(text: str) -> bool:
+    """Whether a text supposes, remembers, or reports what somebody else says."""
+    return _UNSURE.search(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +78,23 @@ def sentences(text: str) -> Iterator[TellingSentence]:
     plain = _QUOTED.sub(" \u2026 ", text.translate(_APOSTROPHES))
     plain = _ABBREVIATED.sub(rf"\1{_DOT}", plain)
     for each in _SENTENCE.split(plain)[:MOST]:
-        said = " ".join(each.split())
+        said = _SMILEY.sub("", " ".join(each.split()))
         if not said:
             continue
         bare = _OPENER.sub("", said)
-        parts = (_OPENER.sub("", part).rstrip(" .!?,\u2026").replace(_DOT, ".") for part in _CLAUSE.split(bare))
-        clauses = tuple(part for part in parts if part)
         yield TellingSentence(
-            said.replace(_DOT, "."), clauses, said.rstrip(")\"' ").endswith("?"), _UNSURE.search(bare) is not None
+            said.replace(_DOT, "."), _clauses(bare), said.rstrip(")\"' ").endswith("?"), is_unsure(bare)
         )
+
+
+def _clauses(sentence: str) -> tuple[str, ...]:
+    """The clauses of a sentence without what opens them; one without a subject has that of the clause before, if it is "I" or "we"."""
+    found: list[str] = []
+    for part in _CLAUSE.split(sentence):
+        clause = _OPENER.sub("", part).rstrip(" .!?,\u2026").replace(_DOT, ".")
+        clause = _LEADING_TIME.sub("", clause)
+        if found and _SAME_SUBJECT.match(clause):
+            clause = f"I {clause}" if _FIRST_PERSON.match(found[-1]) else ""
+        if clause:
+            found.append(clause)
+    return tuple(found)

@@ -1,11 +1,13 @@
 """What a passage is like by its words alone, whatever is asked: the bits that the ranker weighs. It reads English."""
 
+# ruff: noqa: E501 - patterns
 from __future__ import annotations
 
 import re
 from enum import IntFlag
 
 from ..grounding.questions import SECOND, only_asks
+from .answer_forms import ANSWERS, FORM
 from .answer_kinds import in_first_person
 
 _TIME = re.compile(
@@ -34,7 +36,12 @@ _STANDING = re.compile(
     r"as a rule|in (?:the )?future,? (?:please|only|use|show|give|tell|write|answer)|(?:one|a) (?:request|rule|thing) for|"
     r"please (?:always|never)|make sure (?:to|you|that)|(?:must|should|to) always|"
     r"never (?:use|show|give|suggest|recommend|tell|send|write|mention|propose|answer|call|add|put))\b"
-    r"|(?:^|[.!;:,] |\b(?:and|so|but|then) )always (?!been|had|was|were|wanted|loved|liked|\w+ed\b)\w",
+    r"|(?:^|[.!;:,] |\b(?:and|so|but|then) )always (?!been|had|was|were|wanted|loved|liked|\w+ed\b)\w"
+    # An order to an assistant that holds for all that it writes: "could you always", "no bullet points please", "keep your answers short".
+    r"|\b(?:could|can|would|will) you (?:please )?(?:always|never) (?!\w+ed\b)|\byou (?:should|must) (?:always|never) |(?:^|[.!;:,] )(?:please )?(?:don['\u2019]t|do not) (?:ever\b|call me (?!back|later|tomorrow|today|tonight|before|after|at\b|on\b|in\b|again|now|until|when|if\b))"
+    r"|\b(?:use|give|show|write|include|add|avoid|keep|spell|explain)\b[^.!?\n]{2,60}\b(?:when(?:ever)? you (?:answer|reply|respond|write|explain|talk|speak)|in (?:all )?(?:of )?your (?:answers|replies|responses))\b"
+    rf"|(?:^|[.!?:] |\b(?:please|and|but|so),? )(?:no|no more|fewer|less|skip|without|stop using|don['\u2019]t use|do not use) (?:the |any )?(?:{FORM})(?:,? please| at all|,? thanks)*(?=[.!,;]|$)"
+    rf"|(?:^|[.!?:] |\b(?:please|and|you) )(?:keep|make) (?:your |all |all your |every )*{ANSWERS} \w",
     re.I | re.M,
 )
 _CODE = re.compile(
