@@ -37,8 +37,9 @@ from htm_core import shutdown
 from htm_core.operations import ranked_search
 from htm_core.rules.limits import RESULTS
 from htm_core.rules.ranking import FEATURES, TRAITS, Weights
-from htm_core.rules.scoring import Candidates, Scored, ScoringQuery, best_candidates
+from htm_core.rules.scoring import USUAL_NEARNESS, Candidates, Scored, ScoringQuery, best_candidates
 from htm_core.rules.text.question_kinds import kinds_of
+from htm_core.rules.word_vectors import QuestionWords, nearness
 from htm_core.store import candidates
 from htm_core.store.candidates import FoundCandidates
 from htm_core.store.search import Reader, RecallQuery
@@ -64,9 +65,9 @@ FORMER: Mapping[str, float] = {
     "own:by_assistant": -0.0596, "own:first_person": 0.0051, "own:wish": 0.006, "advice:wish": 0.1396,
     "advice:by_user": 0.006, "inference:nearness": -0.0477,
 }  # fmt: skip
-COLUMNS = ("score", *FEATURES, *TRAITS, *OF_A_KIND)
+COLUMNS = ("score", *FEATURES, *TRAITS, "interaction", *OF_A_KIND)
 # The dialogues that are joined: with about as many messages as a long chat between friends has.
-JOINED = (("07", "05", "09", "01"), ("08", "06", "10", "02", "03"))
+JOINED = (("07", "05", "09", "01"), ("08", "06", "10", "02", "03"), ("12", "13", "14", "15", "11"))
 OTHERS = 4  # sessions of LongMemEval beside those with evidence
 TWICE = ("technical chats", "LongMemEval")  # sets of fewer questions, which count twice
 CANDIDATES = 30  # around so many of the best, what was said before and after is a candidate, too
@@ -171,37 +172,46 @@ def ask(cases: Sequence[Case], *, embedder: object | None, counts: float = 1.0) 
 def _asked(
     held: CaseMemory, question: str, gold: frozenset[str], units: Mapping[str, list[str]], counts: float
 ) -> Asked:
-    found: list[tuple[Candidates, list[Scored]]] = []
+    found: list[tuple[Candidates, list[Scored], QuestionWords | None]] = []
 
     def find(read: Reader, query: RecallQuery) -> FoundCandidates:
         return search(read, replace(query, limit=CANDIDATES))
 
     def best(nodes: Candidates, query: ScoringQuery, *, limit: int) -> list[Scored]:
         # The installed weights choose no candidate, and none is left out.
-        found.append((nodes, choose(nodes, replace(query, ranking=NOTHING, min_score=0.0), limit=len(nodes.nodes))))
+        every = replace(query, ranking=NOTHING, question_words=None, min_score=0.0)
+        found.append((nodes, choose(nodes, every, limit=len(nodes.nodes)), query.question_words))
         return choose(nodes, query, limit=limit)
 
     search, choose = candidates.find, best_candidates
     with mock.patch.object(candidates, "find", find), mock.patch.object(ranked_search, "best_candidates", best):
         held.memory.recall(question, hold=False)
-    nodes, scored = found[-1]
+    nodes, scored, words = found[-1]
+    near = np.full(len(nodes.nodes), np.nan)
+    if words is not None and nodes.words is not None:
+        near = nearness(words, nodes.words)
     kinds = set(kinds_of(question))
     return Asked(
         conversation=held.case.name.removesuffix(" without names"),
         gold=gold,
         units=[units[str(nodes.nodes[each.place])] for each in scored],
-        rows=np.array([row(each.score, each.features, kinds) for each in scored]),
+        rows=np.array([row(each.score, each.features, float(near[each.place]), kinds) for each in scored]),
         counts=counts,
     )
 
 
-def row(score: float, weighed: Sequence[float | None] | None, kinds: set[str]) -> list[float]:
-    """What is weighed of one hit, by `COLUMNS`: the features, the traits by their bits, and those of the question's kinds."""
+def row(score: float, weighed: Sequence[float | None] | None, near: float, kinds: set[str]) -> list[float]:
+    """What is weighed of one hit, by `COLUMNS`: the features, the traits by their bits, and those of the question's kinds.
+
+    `near` is how near its words are to those of the question.
+    """
+    interaction = 0.0 if np.isnan(near) else near - USUAL_NEARNESS
     if weighed is None:  # no conversation was found
-        return [score, *[0.0] * (len(COLUMNS) - 1)]
+        return [{"score": score, "interaction": interaction}.get(name, 0.0) for name in COLUMNS]
     values = dict(zip(FEATURES, (value or 0.0 for value in weighed[:-1]), strict=True))
     bits = int(weighed[-1] or 0)
-    values |= {name: float(bits >> place & 1) for place, name in enumerate(TRAITS)} | {"score": score}
+    values |= {name: float(bits >> place & 1) for place, name in enumerate(TRAITS)}
+    values |= {"score": score, "interaction": interaction}
     crossed = [float(kind in kinds) * values[name] for kind, _, name in (each.partition(":") for each in OF_A_KIND)]
     return [values[name] for name in COLUMNS[: -len(OF_A_KIND)]] + crossed
 
