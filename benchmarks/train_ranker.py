@@ -10,8 +10,9 @@ paraphrases are only measured on.
 
 The model is linear: the probability that a hit is the one that answers is the softmax of score and features, and each question
 counts once (listwise, as ListNet: Cao et al., 2007). A ridge pulls every weight but that of the score to 0. Divided by the weight
-of the score they are what is added to it. What is installed is the mean of these weights and of `FORMER`, which were fitted on
-other chats. "Left out" is measured by leaving out one conversation at a time; `FORMER` had seen some of them.
+of the score they are what is added to it. What is fitted are the weights for where the words of passages are compared with those of
+the question (late interaction); installed is the mean of these and of the weights for where they are not, which were fitted before
+on fewer chats and stay as they are. "Left out" is measured by leaving out one conversation at a time; the others had seen some.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from benchmarks.retrieval_systems import CachedEmbedder, CaseMemory
 from htm_core import shutdown
 from htm_core.operations import ranked_search
 from htm_core.rules.limits import RESULTS
-from htm_core.rules.ranking import FEATURES, TRAITS, Weights
+from htm_core.rules.ranking import FEATURES, TRAITS, WEIGHTS, Weights
 from htm_core.rules.scoring import USUAL_NEARNESS, Candidates, Scored, ScoringQuery, best_candidates
 from htm_core.rules.text.question_kinds import kinds_of
 from htm_core.rules.word_vectors import QuestionWords, nearness
@@ -50,22 +51,9 @@ OF_A_KIND = (
     "list:nearness", "course:by_user", "course:nearness", "course:coverage", "course:first_person", "own:by_user",
     "own:by_assistant", "own:first_person", "own:wish", "advice:wish", "advice:by_user", "inference:nearness",
 )  # fmt: skip
-# Fitted on three dialogues one by one and as they are, five technical chats, and LongMemEval with all of its sessions.
-FORMER: Mapping[str, float] = {
-    "below_best": 0.0086, "nearness": -0.0025, "nearness_of_best": 0.0575, "coverage": -0.1138,
-    "coverage_of_best": 0.0195, "share_of_words": 0.0001, "by_words_alone": -0.0197, "by_vector_alone": -0.0119,
-    "log_place": -0.0227, "first_places": 0.0083, "context": -0.1623, "speaker": 0.0928, "time": 0.1799,
-    "hits_of_conversation": 0.0188, "count_of_conversation": -0.0007, "said_before": 0.098, "said_after": 0.0947,
-    "by_user": 0.0242, "by_assistant": -0.0242, "only_asks": -0.0606, "question": -0.0638, "number": -0.0002,
-    "first_person": 0.042, "second_person": -0.0236, "time_named": 0.0252, "name": 0.035, "names": 0.0019,
-    "wish": -0.0069, "code": 0.0475, "list": -0.0542, "standing": 0.0679, "when:time_named": 0.0296,
-    "when:only_asks": -0.0408, "when:coverage": 0.0089, "number:number": 0.0003, "where:name": 0.0785,
-    "who:name": 0.0613, "list:name": -0.019, "list:names": 0.0272, "list:nearness": -0.0199, "course:by_user": 0.0348,
-    "course:nearness": -0.2114, "course:coverage": -0.4758, "course:first_person": -0.0233, "own:by_user": 0.0583,
-    "own:by_assistant": -0.0596, "own:first_person": 0.0051, "own:wish": 0.006, "advice:wish": 0.1396,
-    "advice:by_user": 0.006, "inference:nearness": -0.0477,
-}  # fmt: skip
 COLUMNS = ("score", *FEATURES, *TRAITS, "interaction", *OF_A_KIND)
+# The weights that are installed for where no words are compared. They were fitted before, on fewer chats.
+WITHOUT_WORDS = np.array([1.0, *(WEIGHTS.get(name, 0.0) for name in COLUMNS[1:])])
 # The dialogues that are joined: with about as many messages as a long chat between friends has.
 JOINED = (("07", "05", "09", "01"), ("08", "06", "10", "02", "03"), ("12", "13", "14", "15", "11"))
 OTHERS = 4  # sessions of LongMemEval beside those with evidence
@@ -113,8 +101,8 @@ def main() -> None:
         shutdown()
     training = [question for name in fitted for question in asked[name]]
     weights = installed(training)
-    print("WEIGHTS =", dict(zip(COLUMNS[1:], np.round(weights[1:], 4).tolist(), strict=True)))
-    table = Table(title="ten candidates of a recall, in %: by the score alone → with the ranker")
+    print("WEIGHTS_WITH_WORDS =", dict(zip(COLUMNS[1:], np.round(weights[1:], 4).tolist(), strict=True)))
+    table = Table(title="ten candidates of a recall, in %: by the score alone → ranked without words → with words")
     for column in ("set", "questions", *SHOWN):
         table.add_column(column, justify="left" if column == "set" else "right")
     for name, questions in asked.items():
@@ -217,9 +205,8 @@ def row(score: float, weighed: Sequence[float | None] | None, near: float, kinds
 
 
 def installed(asked: Sequence[Asked]) -> Floats:
-    """The mean of the weights that fit these questions, and of those that fitted others."""
-    former = np.array([1.0, *(FORMER.get(name, 0.0) for name in COLUMNS[1:])])
-    return np.asarray((fit(asked) + former) / 2, dtype=np.float64)
+    """The mean of the weights that fit these questions, and of those without words, which fitted others."""
+    return np.asarray((fit(asked) + WITHOUT_WORDS) / 2, dtype=np.float64)
 
 
 def fit(asked: Sequence[Asked], *, ridge: float = RIDGE) -> Floats:
@@ -272,20 +259,25 @@ def left_out(questions: Sequence[Asked], training: Sequence[Asked]) -> list[Floa
 
 
 def add_row(table: Table, name: str, questions: Sequence[Asked], weights: Sequence[Floats]) -> None:
-    """Add the measures of a set, before and after."""
+    """Add the measures of a set, by the score alone, by the ranker without words, and with them."""
 
     def means(ranked: Sequence[Sequence[list[str]]]) -> list[float]:
         values = [measured(each.gold, ranking[:10]) for each, ranking in zip(questions, ranked, strict=True)]
         return [100 * float(np.mean([value[measure] for value in values])) for measure in SHOWN]
 
-    before = means([[each.units[place] for place in _order(each.rows[:, 0])] for each in questions])
-    after = means(
-        [
-            [each.units[place] for place in _order(each.rows @ weight)]
-            for each, weight in zip(questions, weights, strict=True)
-        ]
+    alone = np.eye(len(COLUMNS))[0]
+    steps = [
+        means(
+            [
+                [each.units[place] for place in _order(each.rows @ by)]
+                for each, by in zip(questions, chosen, strict=True)
+            ]
+        )
+        for chosen in ([alone] * len(questions), [WITHOUT_WORDS] * len(questions), weights)
+    ]
+    table.add_row(
+        name, str(len(questions)), *(" → ".join(f"{value:.1f}" for value in each) for each in zip(*steps, strict=True))
     )
-    table.add_row(name, str(len(questions)), *(f"{b:.1f} → {a:.1f}" for b, a in zip(before, after, strict=True)))
 
 
 def _order(scores: Floats) -> list[int]:

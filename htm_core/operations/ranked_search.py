@@ -48,6 +48,7 @@ def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
         moments=query.moments,
         ranking=query.ranking,
         question_words=query.question_words,
+        ranking_with_words=query.ranking_with_words,
         min_score=query.min_score,
     )
     nodes = found.candidates

@@ -260,6 +260,7 @@ def _find_with(engine: Engine, query: RecallQuery, speakers: Mapping[str, str]) 
         embedding=embedding,
         question_words=words,
         ranking=_ranking(engine, query, embedding),
+        ranking_with_words=None if words is None else _ranking(engine, query, embedding, words=True),
     )
     try:
         hits, known = _search(engine, asked)
@@ -269,18 +270,22 @@ def _find_with(engine: Engine, query: RecallQuery, speakers: Mapping[str, str]) 
             raise
         _log.warning("recall by words alone: the tenant has another model by now")
         degraded = f"Only words were searched: {error}"
-        hits, known = _search(engine, replace(asked, embedding=None, question_words=None, ranking=None))
+        hits, known = _search(
+            engine, replace(asked, embedding=None, question_words=None, ranking=None, ranking_with_words=None)
+        )
     timings = Timings(embedding=(embedded - started) * 1e3, sql=(time.perf_counter() - embedded) * 1e3)
     recall = Recall(query=query.query, hits=tuple(hits), degraded=degraded, timeframe=query.timeframe, timings=timings)
     return recall, known
 
 
-def _ranking(engine: Engine, query: RecallQuery, embedding: Sequence[float] | None) -> Weights | None:
+def _ranking(
+    engine: Engine, query: RecallQuery, embedding: Sequence[float] | None, *, words: bool = False
+) -> Weights | None:
     """What the ranker weighs by; None where it has learned nothing: it compares meaning and words, and the sum of their parts."""
     if embedding is None or query.words is None or engine.settings.fusion == "ranks":
         return None
     share = query.signal_weights.ranker
-    return weights_for(query.text, share=share) if share else None
+    return weights_for(query.text, share=share, words=words) if share else None
 
 
 def _by_words_alone(hits: Sequence[Hit], query: str) -> str | None:

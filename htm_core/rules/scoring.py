@@ -45,8 +45,10 @@ LONG = 50.0
 ALONE, ALMOST_ALL = 0.3, 0.999
 # What counts against a node leaves it this share of its score: nothing that was found looks like what a copy is worth.
 LEAST_SHARE = 0.1
-# What nearer words count, beside the ranker and without one, and how near they are in a candidate mostly: docs/why/ranker.md.
-INTERACTION, INTERACTION_ALONE, USUAL_NEARNESS = 1.0, 0.4, 0.4
+# What nearer words count where the ranker does not weigh them, and how near those of a candidate mostly are: docs/why/ranker.md.
+INTERACTION_ALONE, USUAL_NEARNESS = 0.3, 0.3
+# From this share of candidates on whose words are known they are compared.
+MOSTLY_KNOWN = 0.5
 WEEK = 7 * 86_400.0  # seconds
 
 
@@ -94,7 +96,8 @@ class ScoringQuery:
     """What a query asks for beside its meaning and its words.
 
     `by_meaning` and `by_words` say what was searched for, `speaker` is the one speaker that it names, `moments` are the times.
-    `ranking` is what the ranker weighs by; without it nothing is added. `question_words` are compared with the words of passages.
+    `ranking` is what the ranker weighs by; without it nothing is added. `question_words` are compared with the words of passages;
+    then the ranker weighs by `ranking_with_words`.
     """
 
     by_meaning: bool
@@ -104,6 +107,7 @@ class ScoringQuery:
     moments: Sequence[Window] = ()
     ranking: Weights | None = None
     question_words: QuestionWords | None = None
+    ranking_with_words: Weights | None = None
     min_score: float = 0.0
 
 
@@ -140,8 +144,13 @@ def best_candidates(found: Candidates, query: ScoringQuery, *, limit: int) -> li
     matched = (found.term_weights[:, 1:] > 0).sum(axis=1)[place]
     distance = np.where(np.isnan(found.cosines), math.inf, -found.cosines)[place]
     features = _features(found, query, best, scores, parts, matched, distance)
-    ranked = scores if features is None else scores + _weigh(features, found.traits[place], query.ranking)
-    raised = ranked + _interaction(found, query, INTERACTION_ALONE if features is None else INTERACTION)[place]
+    near = _nearness_of_words(found, query)
+    ranking = query.ranking if near is None else query.ranking_with_words
+    ranked = scores if features is None else scores + _weigh(features, found.traits[place], ranking)
+    raised = ranked
+    if near is not None:
+        weight = INTERACTION_ALONE if features is None or ranking is None else ranking.interaction
+        raised = ranked + query.signals.interaction * weight * near[place]
     final = _bounded(raised, scores)
     parts["ranker"] = _bounded(ranked, scores) - scores
     parts["interaction"] = final - scores - parts["ranker"]
@@ -370,12 +379,18 @@ def _bounded(raised: Array, scores: Array) -> Array:
     return bounded
 
 
-def _interaction(found: Candidates, query: ScoringQuery, weight: float) -> Array:
-    """What each node gains or loses by how near its words are to those of the question; nothing where either has none."""
+def _nearness_of_words(found: Candidates, query: ScoringQuery) -> Array | None:
+    """How much nearer than mostly the words of each node come to those of the question; None where too few are known.
+
+    A node whose words are not known, as of a memory from before they were stored, is as near as the others are on average.
+    """
     if query.question_words is None or found.words is None:
-        return np.zeros(len(found.nodes))
+        return None
     near = nearness_of_words(query.question_words, found.words)
-    return np.nan_to_num(query.signals.interaction * weight * (near - USUAL_NEARNESS))
+    known = ~np.isnan(near)
+    if not known.any() or known.mean() < MOSTLY_KNOWN:
+        return None
+    return np.where(known, near, near[known].mean()) - USUAL_NEARNESS
 
 
 def _share_of_best(values: Array) -> Array:

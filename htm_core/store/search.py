@@ -66,7 +66,7 @@ class RecallQuery:
     searches for, `embedding` what the vector arm compares with; an arm without its part does not run. Each arm brings `pool`
     candidates, and the vector's score counts for `vector_share` beside the words'. `forms` are the words that may be names.
     `ranking` is what the ranker weighs by; without it nothing is added to the score. `question_words` are what the words of
-    passages are compared with; None: they are not.
+    passages are compared with, and `ranking_with_words` what is weighed by then; None: they are not compared.
     """
 
     query: str
@@ -87,6 +87,7 @@ class RecallQuery:
     speakers: Sequence[str] = ()
     forms: Sequence[str] = ()
     ranking: Weights | None = None
+    ranking_with_words: Weights | None = None
     words: str | None = None
     phrases: Sequence[str] = ()
     embedding: Sequence[float] | None = None

@@ -100,13 +100,25 @@ def test_the_setting_switches_off_storing_and_comparing(
         says(memory)
         assert stored(database, tenant) == dict.fromkeys(SAID)
     with make(embedder=words) as memory:
-        says(memory, ["The boat has a captain."])
-        assert stored(database, tenant)["The boat has a captain."]
-        found = added(memory)
-        assert found["The boat has a captain."] != 0.0, "what has words is compared beside what has none"
-        assert found[SAID[0]] == 0.0
+        assert set(added(memory).values()) == {0.0}, "from before: there is nothing to compare"
     with make(embedder=words, settings=WITHOUT) as memory:
         assert set(added(memory).values()) == {0.0}
+
+
+def test_words_are_compared_once_most_of_what_is_found_has_them(
+    make: Make, words: WordEmbedder, database: Database, tenant: str
+) -> None:
+    """What has none, as memories from before, is neither raised nor lowered by that."""
+    with make(embedder=words, settings=WITHOUT) as memory:
+        says(memory, ["The boat has a new sail.", "The shed has something old."])
+    with make(embedder=words) as memory:
+        says(memory, SAID[1:2])
+        assert set(added(memory).values()) == {0.0}, "of three, one has words"
+        says(memory, [SAID[0], SAID[2]])
+        found = added(memory)
+        assert stored(database, tenant)["The boat has a new sail."] is None
+        assert min(found.values()) < found["The boat has a new sail."] < max(found.values())
+        assert found["The boat has a new sail."] == pytest.approx(found["The shed has something old."])
 
 
 @pytest.mark.parametrize("embed", ["queue", "now"])
