@@ -44,19 +44,19 @@ WEIGHTS: Mapping[str, float] = {
 
 # The same where the words of passages are compared with those of the question, too: how near they come is "interaction".
 WEIGHTS_WITH_WORDS: Mapping[str, float] = {
-    "below_best": 0.0132, "nearness": -0.1217, "nearness_of_best": 0.0594, "coverage": -0.2214,
-    "coverage_of_best": 0.0805, "share_of_words": -0.0178, "by_words_alone": 0.0072, "by_vector_alone": -0.0057,
-    "log_place": -0.0527, "first_places": -0.0769, "context": -0.4761, "speaker": 0.8117, "time": 0.0024,
-    "hits_of_conversation": 0.0585, "count_of_conversation": -0.0044, "said_before": -0.1178, "said_after": 0.107,
-    "by_user": 0.0273, "by_assistant": -0.0273, "near_before": 0.1573, "covered_before": -0.0277,
-    "near_question_before": 0.2354, "covered_question_before": 0.1826, "only_asks": -0.1123, "question": -0.0375,
-    "number": 0.0268, "first_person": 0.0723, "second_person": -0.004, "time_named": 0.0236, "name": 0.0462,
-    "names": -0.0026, "wish": 0.0221, "code": 0.1016, "list": -0.1368, "standing": 0.1185, "when:time_named": 0.0919,
-    "when:only_asks": -0.0728, "when:coverage": 0.0328, "number:number": 0.0235, "where:name": 0.0964,
-    "who:name": 0.0706, "list:name": -0.003, "list:names": 0.0657, "list:nearness": -0.1103, "course:by_user": 0.0431,
-    "course:nearness": -0.3042, "course:coverage": -0.8184, "course:first_person": -0.0131, "own:by_user": 0.1388,
-    "own:by_assistant": -0.1476, "own:first_person": -0.0379, "own:wish": -0.0605, "advice:wish": 0.2558,
-    "advice:by_user": -0.0548, "inference:nearness": -0.1473, "interaction": 0.7105,
+    "below_best": 0.0158, "nearness": -0.1474, "nearness_of_best": 0.0828, "coverage": -0.2303,
+    "coverage_of_best": 0.0827, "share_of_words": 0.028, "by_words_alone": 0.0041, "by_vector_alone": -0.0019,
+    "log_place": -0.0672, "first_places": -0.1078, "context": -0.4949, "speaker": 0.9864, "time": 0.1736,
+    "hits_of_conversation": 0.0678, "count_of_conversation": -0.0055, "said_before": -0.1577, "said_after": 0.1372,
+    "by_user": 0.0263, "by_assistant": -0.0263, "near_before": 0.1838, "covered_before": -0.0185,
+    "near_question_before": 0.2687, "covered_question_before": 0.1812, "only_asks": -0.1362, "question": -0.0493,
+    "number": 0.0345, "first_person": 0.0856, "second_person": 0.0075, "time_named": 0.0225, "name": 0.0447,
+    "names": 0.0009, "wish": 0.0126, "code": 0.1066, "list": -0.1642, "standing": 0.1282, "interaction": 0.7278,
+    "when:time_named": 0.0968, "when:only_asks": -0.0856, "when:coverage": 0.0713, "number:number": 0.04,
+    "where:name": 0.108, "who:name": 0.0853, "list:name": -0.0126, "list:names": 0.0713, "list:nearness": -0.1073,
+    "course:by_user": 0.0256, "course:nearness": -0.285, "course:coverage": -0.8895, "course:first_person": -0.0037,
+    "own:by_user": 0.1594, "own:by_assistant": -0.1718, "own:first_person": -0.0324, "own:wish": -0.0414,
+    "advice:wish": 0.259, "advice:by_user": -0.0358, "inference:nearness": -0.0956,
 }  # fmt: skip
 
 

@@ -46,7 +46,7 @@ ALONE, ALMOST_ALL = 0.3, 0.999
 # What counts against a node leaves it this share of its score: nothing that was found looks like what a copy is worth.
 LEAST_SHARE = 0.1
 # What nearer words count where the ranker does not weigh them, and how near those of a candidate mostly are: docs/why/ranker.md.
-INTERACTION_ALONE, USUAL_NEARNESS = 0.3, 0.3
+INTERACTION_ALONE, USUAL_NEARNESS = 0.1, 0.3
 # From this share of candidates on whose words are known they are compared.
 MOSTLY_KNOWN = 0.5
 WEEK = 7 * 86_400.0  # seconds
