@@ -10,8 +10,9 @@ paraphrases are only measured on.
 
 The model is linear: the probability that a hit is the one that answers is the softmax of score and features, and each question
 counts once (listwise, as ListNet: Cao et al., 2007). A ridge pulls every weight but that of the score to 0. Divided by the weight
-of the score they are what is added to it. What is installed is the mean of these weights and of `FORMER`, which were fitted on
-other chats. "Left out" is measured by leaving out one conversation at a time; `FORMER` had seen some of them.
+of the score they are what is added to it. What is fitted are the weights for where the words of passages are compared with those of
+the question (late interaction); installed is the mean of these and of the weights for where they are not, which were fitted before
+on fewer chats and stay as they are. "Left out" is measured by leaving out one conversation at a time; the others had seen some.
 """
 
 from __future__ import annotations
@@ -36,9 +37,10 @@ from benchmarks.retrieval_systems import CachedEmbedder, CaseMemory
 from htm_core import shutdown
 from htm_core.operations import ranked_search
 from htm_core.rules.limits import RESULTS
-from htm_core.rules.ranking import FEATURES, TRAITS, Weights
-from htm_core.rules.scoring import Candidates, Scored, ScoringQuery, best_candidates
+from htm_core.rules.ranking import FEATURES, TRAITS, WEIGHTS, Weights
+from htm_core.rules.scoring import USUAL_NEARNESS, Candidates, Scored, ScoringQuery, best_candidates
 from htm_core.rules.text.question_kinds import kinds_of
+from htm_core.rules.word_vectors import QuestionWords, nearness
 from htm_core.store import candidates
 from htm_core.store.candidates import FoundCandidates
 from htm_core.store.search import Reader, RecallQuery
@@ -49,24 +51,11 @@ OF_A_KIND = (
     "list:nearness", "course:by_user", "course:nearness", "course:coverage", "course:first_person", "own:by_user",
     "own:by_assistant", "own:first_person", "own:wish", "advice:wish", "advice:by_user", "inference:nearness",
 )  # fmt: skip
-# Fitted on three dialogues one by one and as they are, five technical chats, and LongMemEval with all of its sessions.
-FORMER: Mapping[str, float] = {
-    "below_best": 0.0086, "nearness": -0.0025, "nearness_of_best": 0.0575, "coverage": -0.1138,
-    "coverage_of_best": 0.0195, "share_of_words": 0.0001, "by_words_alone": -0.0197, "by_vector_alone": -0.0119,
-    "log_place": -0.0227, "first_places": 0.0083, "context": -0.1623, "speaker": 0.0928, "time": 0.1799,
-    "hits_of_conversation": 0.0188, "count_of_conversation": -0.0007, "said_before": 0.098, "said_after": 0.0947,
-    "by_user": 0.0242, "by_assistant": -0.0242, "only_asks": -0.0606, "question": -0.0638, "number": -0.0002,
-    "first_person": 0.042, "second_person": -0.0236, "time_named": 0.0252, "name": 0.035, "names": 0.0019,
-    "wish": -0.0069, "code": 0.0475, "list": -0.0542, "standing": 0.0679, "when:time_named": 0.0296,
-    "when:only_asks": -0.0408, "when:coverage": 0.0089, "number:number": 0.0003, "where:name": 0.0785,
-    "who:name": 0.0613, "list:name": -0.019, "list:names": 0.0272, "list:nearness": -0.0199, "course:by_user": 0.0348,
-    "course:nearness": -0.2114, "course:coverage": -0.4758, "course:first_person": -0.0233, "own:by_user": 0.0583,
-    "own:by_assistant": -0.0596, "own:first_person": 0.0051, "own:wish": 0.006, "advice:wish": 0.1396,
-    "advice:by_user": 0.006, "inference:nearness": -0.0477,
-}  # fmt: skip
-COLUMNS = ("score", *FEATURES, *TRAITS, *OF_A_KIND)
+COLUMNS = ("score", *FEATURES, *TRAITS, "interaction", *OF_A_KIND)
+# The weights that are installed for where no words are compared. They were fitted before, on fewer chats.
+WITHOUT_WORDS = np.array([1.0, *(WEIGHTS.get(name, 0.0) for name in COLUMNS[1:])])
 # The dialogues that are joined: with about as many messages as a long chat between friends has.
-JOINED = (("07", "05", "09", "01"), ("08", "06", "10", "02", "03"))
+JOINED = (("07", "05", "09", "01"), ("08", "06", "10", "02", "03"), ("12", "13", "14", "15", "11"))
 OTHERS = 4  # sessions of LongMemEval beside those with evidence
 TWICE = ("technical chats", "LongMemEval")  # sets of fewer questions, which count twice
 CANDIDATES = 30  # around so many of the best, what was said before and after is a candidate, too
@@ -112,8 +101,8 @@ def main() -> None:
         shutdown()
     training = [question for name in fitted for question in asked[name]]
     weights = installed(training)
-    print("WEIGHTS =", dict(zip(COLUMNS[1:], np.round(weights[1:], 4).tolist(), strict=True)))
-    table = Table(title="ten candidates of a recall, in %: by the score alone → with the ranker")
+    print("WEIGHTS_WITH_WORDS =", dict(zip(COLUMNS[1:], np.round(weights[1:], 4).tolist(), strict=True)))
+    table = Table(title="ten candidates of a recall, in %: by the score alone → ranked without words → with words")
     for column in ("set", "questions", *SHOWN):
         table.add_column(column, justify="left" if column == "set" else "right")
     for name, questions in asked.items():
@@ -171,45 +160,53 @@ def ask(cases: Sequence[Case], *, embedder: object | None, counts: float = 1.0) 
 def _asked(
     held: CaseMemory, question: str, gold: frozenset[str], units: Mapping[str, list[str]], counts: float
 ) -> Asked:
-    found: list[tuple[Candidates, list[Scored]]] = []
+    found: list[tuple[Candidates, list[Scored], QuestionWords | None]] = []
 
     def find(read: Reader, query: RecallQuery) -> FoundCandidates:
         return search(read, replace(query, limit=CANDIDATES))
 
     def best(nodes: Candidates, query: ScoringQuery, *, limit: int) -> list[Scored]:
         # The installed weights choose no candidate, and none is left out.
-        found.append((nodes, choose(nodes, replace(query, ranking=NOTHING, min_score=0.0), limit=len(nodes.nodes))))
+        every = replace(query, ranking=NOTHING, question_words=None, min_score=0.0)
+        found.append((nodes, choose(nodes, every, limit=len(nodes.nodes)), query.question_words))
         return choose(nodes, query, limit=limit)
 
     search, choose = candidates.find, best_candidates
     with mock.patch.object(candidates, "find", find), mock.patch.object(ranked_search, "best_candidates", best):
         held.memory.recall(question, hold=False)
-    nodes, scored = found[-1]
+    nodes, scored, words = found[-1]
+    near = np.full(len(nodes.nodes), np.nan)
+    if words is not None and nodes.words is not None:
+        near = nearness(words, nodes.words)
     kinds = set(kinds_of(question))
     return Asked(
         conversation=held.case.name.removesuffix(" without names"),
         gold=gold,
         units=[units[str(nodes.nodes[each.place])] for each in scored],
-        rows=np.array([row(each.score, each.features, kinds) for each in scored]),
+        rows=np.array([row(each.score, each.features, float(near[each.place]), kinds) for each in scored]),
         counts=counts,
     )
 
 
-def row(score: float, weighed: Sequence[float | None] | None, kinds: set[str]) -> list[float]:
-    """What is weighed of one hit, by `COLUMNS`: the features, the traits by their bits, and those of the question's kinds."""
+def row(score: float, weighed: Sequence[float | None] | None, near: float, kinds: set[str]) -> list[float]:
+    """What is weighed of one hit, by `COLUMNS`: the features, the traits by their bits, and those of the question's kinds.
+
+    `near` is how near its words are to those of the question.
+    """
+    interaction = 0.0 if np.isnan(near) else near - USUAL_NEARNESS
     if weighed is None:  # no conversation was found
-        return [score, *[0.0] * (len(COLUMNS) - 1)]
+        return [{"score": score, "interaction": interaction}.get(name, 0.0) for name in COLUMNS]
     values = dict(zip(FEATURES, (value or 0.0 for value in weighed[:-1]), strict=True))
     bits = int(weighed[-1] or 0)
-    values |= {name: float(bits >> place & 1) for place, name in enumerate(TRAITS)} | {"score": score}
+    values |= {name: float(bits >> place & 1) for place, name in enumerate(TRAITS)}
+    values |= {"score": score, "interaction": interaction}
     crossed = [float(kind in kinds) * values[name] for kind, _, name in (each.partition(":") for each in OF_A_KIND)]
     return [values[name] for name in COLUMNS[: -len(OF_A_KIND)]] + crossed
 
 
 def installed(asked: Sequence[Asked]) -> Floats:
-    """The mean of the weights that fit these questions, and of those that fitted others."""
-    former = np.array([1.0, *(FORMER.get(name, 0.0) for name in COLUMNS[1:])])
-    return np.asarray((fit(asked) + former) / 2, dtype=np.float64)
+    """The mean of the weights that fit these questions, and of those without words, which fitted others."""
+    return np.asarray((fit(asked) + WITHOUT_WORDS) / 2, dtype=np.float64)
 
 
 def fit(asked: Sequence[Asked], *, ridge: float = RIDGE) -> Floats:
@@ -262,20 +259,25 @@ def left_out(questions: Sequence[Asked], training: Sequence[Asked]) -> list[Floa
 
 
 def add_row(table: Table, name: str, questions: Sequence[Asked], weights: Sequence[Floats]) -> None:
-    """Add the measures of a set, before and after."""
+    """Add the measures of a set, by the score alone, by the ranker without words, and with them."""
 
     def means(ranked: Sequence[Sequence[list[str]]]) -> list[float]:
         values = [measured(each.gold, ranking[:10]) for each, ranking in zip(questions, ranked, strict=True)]
         return [100 * float(np.mean([value[measure] for value in values])) for measure in SHOWN]
 
-    before = means([[each.units[place] for place in _order(each.rows[:, 0])] for each in questions])
-    after = means(
-        [
-            [each.units[place] for place in _order(each.rows @ weight)]
-            for each, weight in zip(questions, weights, strict=True)
-        ]
+    alone = np.eye(len(COLUMNS))[0]
+    steps = [
+        means(
+            [
+                [each.units[place] for place in _order(each.rows @ by)]
+                for each, by in zip(questions, chosen, strict=True)
+            ]
+        )
+        for chosen in ([alone] * len(questions), [WITHOUT_WORDS] * len(questions), weights)
+    ]
+    table.add_row(
+        name, str(len(questions)), *(" → ".join(f"{value:.1f}" for value in each) for each in zip(*steps, strict=True))
     )
-    table.add_row(name, str(len(questions)), *(f"{b:.1f} → {a:.1f}" for b, a in zip(before, after, strict=True)))
 
 
 def _order(scores: Floats) -> list[int]:

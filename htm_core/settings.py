@@ -36,6 +36,12 @@ class Signals(BaseModel):
     echo: float = Field(default=1.0, ge=0, le=1, description="how much less a text that only asks is worth")
     diversity: float = Field(default=1.0, ge=0, le=1, description="how much less a copy of a better hit is worth")
     ranker: float = Field(default=1.0, ge=0, le=1, description="what was learned of how all of these go together")
+    interaction: float = Field(
+        default=1.0,
+        ge=0,
+        le=1,
+        description="how near each word of the question is to some word of the text, in its context",
+    )
     present: float = Field(
         default=1.0, ge=0, le=1, description="what holds now first, where the question asks for that"
     )
@@ -129,6 +135,10 @@ class Settings(BaseModel):
     )
     expander_timeout: float = Field(
         default=5.0, gt=0, description="seconds an expander may take; after them a question is searched for as it is"
+    )
+    word_vectors: bool = Field(
+        default=True,
+        description="store small vectors of the words of each passage, where the embedder gives them: the embedded model does",
     )
     redactor: Literal["default"] | None = Field(
         default=None,

@@ -98,6 +98,7 @@ class Preparer:
             trust=trust,
             pieces=pieces,
             vectors=(given + (None,) * len(pieces))[: len(pieces)],
+            words=(None,) * len(pieces),
             logged=wordless or draft.role is not None or draft.payload is not None,
         )
 

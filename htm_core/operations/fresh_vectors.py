@@ -65,19 +65,25 @@ def _make_vectors(engine: Engine, ids: list[UUID], *, everybody: bool) -> set[UU
         missing = jobs.missing_texts(connection, ids, model=model, limit=PASSAGES)
     if not missing:
         return set(ids)
-    answers = engine.embedder.documents([text.body for text in missing])
-    vectors = dict(zip([text.id for text in missing], answers, strict=True))
+    ids = [text.id for text in missing]
+    answers, words = engine.embedder.passages([text.body for text in missing], words=engine.settings.word_vectors)
+    vectors, of_words = dict(zip(ids, answers, strict=True)), dict(zip(ids, words, strict=True))
     made = {text.node_id for text in missing} - jobs.nodes_left(missing, vectors)
-    retry_transaction(lambda: _store(engine, vectors, sorted(made), everybody=everybody))
+    retry_transaction(lambda: _store(engine, vectors, of_words, sorted(made), everybody=everybody))
     return made
 
 
 def _store(
-    engine: Engine, vectors: Mapping[UUID, Sequence[float]], complete: Sequence[UUID], *, everybody: bool
+    engine: Engine,
+    vectors: Mapping[UUID, Sequence[float]],
+    words: Mapping[UUID, bytes | None],
+    complete: Sequence[UUID],
+    *,
+    everybody: bool,
 ) -> None:
     model = engine.embedder.name
     with engine.transaction(everybody=everybody) as connection:
-        nodes.insert_vectors(connection, vectors, model=model)
+        nodes.insert_vectors(connection, vectors, model=model, words=words)
         jobs.finish_embedding(connection, complete, model=model)
         if engine.settings.supersession is not None:
             jobs.enqueue(connection, complete, kind="supersede")

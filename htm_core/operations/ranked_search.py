@@ -14,7 +14,8 @@ from ..types import Hit, Match
 
 # The parts that a score can have. Diversity, echo and present come after the search.
 NO_PARTS = dict.fromkeys((
-    "vector", "words", "context", "tags", "session", "speaker", "time", "prior", "ranker", "diversity", "echo", "present",
+    "vector", "words", "context", "tags", "session", "speaker", "time", "prior", "ranker", "interaction", "diversity", "echo",
+    "present",
 ), 0.0)  # fmt: skip
 
 
@@ -46,6 +47,8 @@ def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
         speaker=query.speakers[0] if len(query.speakers) == 1 else None,
         moments=query.moments,
         ranking=query.ranking,
+        question_words=query.question_words,
+        ranking_with_words=query.ranking_with_words,
         min_score=query.min_score,
     )
     nodes = found.candidates

@@ -44,6 +44,7 @@ from .small_talk import small_talk
 from .supersession import present_first
 
 if TYPE_CHECKING:
+    from ..rules.word_vectors import QuestionWords
     from .ranked_search import SearchResult
 
 _log = logging.getLogger("htm.recall")
@@ -247,13 +248,20 @@ def _find(engine: Engine, query: RecallQuery) -> Recall:
 def _find_with(engine: Engine, query: RecallQuery, speakers: Mapping[str, str]) -> tuple[Recall, Sequence[str] | None]:
     """One search by a query that names these speakers, and which speakers it does name; None where it asks for none."""
     started = time.perf_counter()
-    embedding, degraded = _embed(engine, query, written=tuple(speakers.values()))
+    embedding, words, degraded = _embed(engine, query, written=tuple(speakers.values()))
     if embedding is not None:
         make_fresh_vectors(engine, query)
     embedded = time.perf_counter()
     if query.mode == "vector" and embedding is None:
         raise ModelError(f"expected a vector for mode='vector', but {degraded}; use mode='hybrid', or fix the embedder")
-    asked = replace(query, speakers=tuple(speakers), embedding=embedding, ranking=_ranking(engine, query, embedding))
+    asked = replace(
+        query,
+        speakers=tuple(speakers),
+        embedding=embedding,
+        question_words=words,
+        ranking=_ranking(engine, query, embedding),
+        ranking_with_words=None if words is None else _ranking(engine, query, embedding, words=True),
+    )
     try:
         hits, known = _search(engine, asked)
         degraded = degraded or (None if embedding is None else _by_words_alone(hits, query.query))
@@ -262,18 +270,22 @@ def _find_with(engine: Engine, query: RecallQuery, speakers: Mapping[str, str]) 
             raise
         _log.warning("recall by words alone: the tenant has another model by now")
         degraded = f"Only words were searched: {error}"
-        hits, known = _search(engine, replace(asked, embedding=None, ranking=None))
+        hits, known = _search(
+            engine, replace(asked, embedding=None, question_words=None, ranking=None, ranking_with_words=None)
+        )
     timings = Timings(embedding=(embedded - started) * 1e3, sql=(time.perf_counter() - embedded) * 1e3)
     recall = Recall(query=query.query, hits=tuple(hits), degraded=degraded, timeframe=query.timeframe, timings=timings)
     return recall, known
 
 
-def _ranking(engine: Engine, query: RecallQuery, embedding: Sequence[float] | None) -> Weights | None:
+def _ranking(
+    engine: Engine, query: RecallQuery, embedding: Sequence[float] | None, *, words: bool = False
+) -> Weights | None:
     """What the ranker weighs by; None where it has learned nothing: it compares meaning and words, and the sum of their parts."""
     if embedding is None or query.words is None or engine.settings.fusion == "ranks":
         return None
     share = query.signal_weights.ranker
-    return weights_for(query.text, share=share) if share else None
+    return weights_for(query.text, share=share, words=words) if share else None
 
 
 def _by_words_alone(hits: Sequence[Hit], query: str) -> str | None:
@@ -329,16 +341,31 @@ def _searched(engine: Engine, *, scope: Scope | None, session: str | None) -> tu
     return session, list(dict.fromkeys([*engine.owners, *engine.owners_of(session)]))
 
 
-def _embed(engine: Engine, query: RecallQuery, *, written: Sequence[str]) -> tuple[Sequence[float] | None, str | None]:
-    """The query's embedding, or None and why there is none; the mode "text" needs none."""
+def _embed(
+    engine: Engine, query: RecallQuery, *, written: Sequence[str]
+) -> tuple[Sequence[float] | None, QuestionWords | None, str | None]:
+    """The query's embedding and the vectors of its words, or None and why there is none; the mode "text" needs none."""
     if query.mode == "text":
-        return None, None
+        return None, None, None
     text = query_signals.in_first_person(query.text, written, language=engine.settings.language)
     try:
-        return engine.embedder.query(text), None
+        if not _compares_words(engine, query):
+            return engine.embedder.query(text), None, None
+        embedding, words = engine.embedder.query_with_words(text)
+        return embedding, words, None
     except ModelError as error:
         _log.warning("recall by words alone: %s", type(error).__name__)
-        return None, f"Only words were searched, since the embedder {query.model} failed: {error}"
+        return None, None, f"Only words were searched, since the embedder {query.model} failed: {error}"
+
+
+def _compares_words(engine: Engine, query: RecallQuery) -> bool:
+    """Whether the vectors of words count: where scores do, and where the nearest neighbours alone are not what is asked for."""
+    return (
+        engine.settings.word_vectors
+        and query.signal_weights.interaction > 0
+        and query.words is not None
+        and engine.settings.fusion == "scores"
+    )
 
 
 def _search(engine: Engine, query: RecallQuery) -> tuple[list[Hit], Sequence[str] | None]:

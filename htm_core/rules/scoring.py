@@ -4,10 +4,10 @@ A score does not depend on what else was found, so that scores compare between q
 words count against the best score that any passage could have for this query. The parts of a score add up to it, and it is from
 0 to 1:
 
-    (vector + words + context + tags + sum of weight * signal) / (1 + sum of weights) + ranker
+    (vector + words + context + tags + sum of weight * signal) / (1 + sum of weights) + ranker + interaction
 
-over the signals that this query can have; the ranker's part is bounded so that the score stays in its range. docs/why/signals.md
-says what each part is for, and has their measurements.
+over the signals that this query can have; the parts of the ranker and of late interaction are bounded so that the score stays in
+its range. docs/why/signals.md says what each part is for, and has their measurements.
 
 Arrays have one row for each node or each mention, and one column for each term of the query; column 0 stands for the phrases that
 it quotes, as one more term.
@@ -28,6 +28,8 @@ from ..settings import Signals
 from ..types import Window
 from .ranking import Weights
 from .text.traits import Trait
+from .word_vectors import QuestionWords
+from .word_vectors import nearness as nearness_of_words
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -43,6 +45,10 @@ LONG = 50.0
 ALONE, ALMOST_ALL = 0.3, 0.999
 # What counts against a node leaves it this share of its score: nothing that was found looks like what a copy is worth.
 LEAST_SHARE = 0.1
+# What nearer words count where the ranker does not weigh them, and how near those of a candidate mostly are: docs/why/ranker.md.
+INTERACTION_ALONE, USUAL_NEARNESS = 0.1, 0.3
+# From this share of candidates on whose words are known they are compared.
+MOSTLY_KNOWN = 0.5
 WEEK = 7 * 86_400.0  # seconds
 
 
@@ -53,7 +59,8 @@ class Candidates:
     All lists of nodes belong together, and so do those of mentions; `node_of` has the place of each mention's node. Ranks and
     cosines are NaN where there is none. `term_weights` (nodes, 1 + terms) is how much of the best score each term of the query
     makes in a passage, `tag_weights` the same of the words in a node's tags. `passes` says whether a node passes the filters
-    itself, or only stands beside one that does. `standing` marks what somebody wants once and for all. `uses` is the importance
+    itself, or only stands beside one that does. `words` are the packed vectors of the words of each passage (word_vectors.py), None
+    where it has none. `standing` marks what somebody wants once and for all. `uses` is the importance
     and use of each node, where they count. `conversations` numbers the sessions of mentions, `times` are in seconds since 1970.
     """
 
@@ -71,6 +78,7 @@ class Candidates:
     term_weights: Array
     tag_weights: Array | None = None
     passes: Booleans | None = None
+    words: Sequence[bytes | None] | None = None
     standing: Booleans | None = None
     uses: Array | None = None
     node_of: Integers
@@ -88,7 +96,8 @@ class ScoringQuery:
     """What a query asks for beside its meaning and its words.
 
     `by_meaning` and `by_words` say what was searched for, `speaker` is the one speaker that it names, `moments` are the times.
-    `ranking` is what the ranker weighs by; without it nothing is added.
+    `ranking` is what the ranker weighs by; without it nothing is added. `question_words` are compared with the words of passages;
+    then the ranker weighs by `ranking_with_words`.
     """
 
     by_meaning: bool
@@ -97,6 +106,8 @@ class ScoringQuery:
     speaker: str | None = None
     moments: Sequence[Window] = ()
     ranking: Weights | None = None
+    question_words: QuestionWords | None = None
+    ranking_with_words: Weights | None = None
     min_score: float = 0.0
 
 
@@ -133,9 +144,16 @@ def best_candidates(found: Candidates, query: ScoringQuery, *, limit: int) -> li
     matched = (found.term_weights[:, 1:] > 0).sum(axis=1)[place]
     distance = np.where(np.isnan(found.cosines), math.inf, -found.cosines)[place]
     features = _features(found, query, best, scores, parts, matched, distance)
-    raised = scores if features is None else scores + _weigh(features, found.traits[place], query.ranking)
-    final = np.minimum(1.0, np.maximum(LEAST_SHARE * scores, raised))
-    parts["ranker"] = final - scores
+    near = _nearness_of_words(found, query)
+    ranking = query.ranking if near is None else query.ranking_with_words
+    ranked = scores if features is None else scores + _weigh(features, found.traits[place], ranking)
+    raised = ranked
+    if near is not None:
+        weight = INTERACTION_ALONE if features is None or ranking is None else ranking.interaction
+        raised = ranked + query.signals.interaction * weight * near[place]
+    final = _bounded(raised, scores)
+    parts["ranker"] = _bounded(ranked, scores) - scores
+    parts["interaction"] = final - scores - parts["ranker"]
     counts = scores > 0 if query.by_words else np.ones(len(scores), dtype=np.bool_)
     if found.standing is not None:
         counts |= found.standing[place] & (final > 0)
@@ -353,6 +371,26 @@ def _features(
             spoken * asked_before * covered_before,
         ]
     )
+
+
+def _bounded(raised: Array, scores: Array) -> Array:
+    """A score with what was added to it, in its range."""
+    bounded: Array = np.minimum(1.0, np.maximum(LEAST_SHARE * scores, raised))
+    return bounded
+
+
+def _nearness_of_words(found: Candidates, query: ScoringQuery) -> Array | None:
+    """How much nearer than mostly the words of each node come to those of the question; None where too few are known.
+
+    A node whose words are not known, as of a memory from before they were stored, is as near as the others are on average.
+    """
+    if query.question_words is None or found.words is None:
+        return None
+    near = nearness_of_words(query.question_words, found.words)
+    known = ~np.isnan(near)
+    if not known.any() or known.mean() < MOSTLY_KNOWN:
+        return None
+    return np.where(known, near, near[known].mean()) - USUAL_NEARNESS
 
 
 def _share_of_best(values: Array) -> Array:

@@ -17,8 +17,17 @@ from .queries import load
 from .records import node_of
 
 
-def insert_vectors(connection: Connection, vectors: Mapping[UUID, Sequence[float]], *, model: str) -> None:
-    """Store vectors of passages; raises `DimensionMismatch` when the model has another dimension here."""
+def insert_vectors(
+    connection: Connection,
+    vectors: Mapping[UUID, Sequence[float]],
+    *,
+    model: str,
+    words: Mapping[UUID, bytes | None] | None = None,
+) -> None:
+    """Store vectors of passages, and the words of those that have any (rules/word_vectors.py).
+
+    Raises `DimensionMismatch` when the model has another dimension here.
+    """
     if not vectors:
         return
     dimension = len(next(iter(vectors.values())))
@@ -31,6 +40,7 @@ def insert_vectors(connection: Connection, vectors: Mapping[UUID, Sequence[float
             "space": row["space"],
             "passages": list(vectors),
             "embeddings": [HalfVector(list(vector)) for vector in vectors.values()],
+            "words": [None if words is None else words.get(id) for id in vectors],
         },
     )
 

@@ -19,9 +19,9 @@ order by n.id for share
 -- A full join is by a hash or by sorting in any case. PostgreSQL has other joins that go through one side again for each row of the
 -- other, and takes those where it believes that the tenant has one row. Each passage that is found has its vector, so "case" does no
 -- more than leave out the vectors of passages that are gone; with "is not null" this would be no full join any more.
-insert into vectors (tenant, space, passage_id, node_id, owner, embedding, live)
-select this_tenant(), %(space)s, p.id, p.node_id, p.owner, given.embedding, p.live
-from unnest_vectors(%(passages)s::uuid[], %(embeddings)b) given
+insert into vectors (tenant, space, passage_id, node_id, owner, embedding, words, live)
+select this_tenant(), %(space)s, p.id, p.node_id, p.owner, given.embedding, given.words, p.live
+from unnest_vectors(%(passages)s::uuid[], %(embeddings)b, %(words)b::bytea[]) given
 full join (
   select q.id, q.node_id, q.owner, q.live from passages q
   where q.tenant = this_tenant() and q.id = any(array(select each_id(%(passages)s::uuid[])))
@@ -29,7 +29,7 @@ full join (
   on p.id = given.id
 where case when p.id is null then false else true end
 order by p.id                                    -- two writers of the same vectors do not wait for each other in a circle
-on conflict (tenant, space, passage_id) do update set embedding = excluded.embedding
+on conflict (tenant, space, passage_id) do update set embedding = excluded.embedding, words = excluded.words
 
 -- name: read
 select n.id, n.content, n.tokens, n.created_at, n.owner, n.live, s.importance, s.metadata, s.access_count, s.accessed_at,

@@ -53,6 +53,7 @@ class Entry:
     trust: int | None  # None: as the source says
     pieces: tuple[PassageDraft, ...]
     vectors: tuple[Sequence[float] | None, ...]  # one per passage, None where it is not known yet
+    words: tuple[bytes | None, ...]  # of each passage whose vector is known, where the embedder gives them
     logged: bool
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, LiteralString
+from typing import TYPE_CHECKING, Any, LiteralString
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -18,6 +18,9 @@ from .connection import HalfVector, Row
 from .database import Connection
 from .queries import load
 from .records import last_expiry, mention_of, multirange
+
+if TYPE_CHECKING:
+    from ..rules.word_vectors import QuestionWords
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +65,8 @@ class RecallQuery:
     limited to; `at_any_time` is the same query without them, for when they hold no answer. `words` is what the lexical arm
     searches for, `embedding` what the vector arm compares with; an arm without its part does not run. Each arm brings `pool`
     candidates, and the vector's score counts for `vector_share` beside the words'. `forms` are the words that may be names.
-    `ranking` is what the ranker weighs by; without it nothing is added to the score.
+    `ranking` is what the ranker weighs by; without it nothing is added to the score. `question_words` are what the words of
+    passages are compared with, and `ranking_with_words` what is weighed by then; None: they are not compared.
     """
 
     query: str
@@ -83,9 +87,11 @@ class RecallQuery:
     speakers: Sequence[str] = ()
     forms: Sequence[str] = ()
     ranking: Weights | None = None
+    ranking_with_words: Weights | None = None
     words: str | None = None
     phrases: Sequence[str] = ()
     embedding: Sequence[float] | None = None
+    question_words: QuestionWords | None = field(default=None, compare=False)
     model: str
 
     @property

@@ -24,11 +24,15 @@ from htm_core.rules.scoring import (
     weeks_outside,
 )
 from htm_core.rules.text.traits import Trait
+from htm_core.rules.word_vectors import NUMBERS, QuestionWords, packed
+from htm_core.rules.word_vectors import nearness as nearness_of_words
 from htm_core.settings import Signals
 from htm_core.types import Window
 
 QUESTION = "Which books did Ann read in May?"
 MAY = Window(start=datetime(2026, 5, 1, tzinfo=UTC), stop=datetime(2026, 6, 1, tzinfo=UTC))
+WORDS = QuestionWords(np.eye(NUMBERS, dtype=np.float32)[:2], np.array([0.6, 0.4], np.float32))
+LOUD = weights_for(QUESTION, words=True)
 SILENT = Signals(**dict.fromkeys(Signals.model_fields, 0.0))
 
 
@@ -66,6 +70,7 @@ def candidates(draw: st.DrawFn) -> Candidates:
         names=[draw(st.sampled_from(["Ann", "Ann Lee", "Bo", None])) for _ in range(said)],
         times=1.77e9 + 1e6 * random.random(said),
         in_conversation=random.random(said) < 0.8,
+        words=[None if each < 0.2 else packed(random.standard_normal((3, NUMBERS))) for each in random.random(count)],
     )
 
 
@@ -79,10 +84,32 @@ def asked(*, ranked: bool = True, **options: object) -> ScoringQuery:
 
 @given(candidates())
 def test_a_score_is_from_0_to_1_and_its_parts_add_up_to_it(found: Candidates) -> None:
-    for each in best_candidates(found, asked(), limit=50):
+    for each in best_candidates(found, asked(question_words=WORDS, ranking_with_words=LOUD), limit=50):
         assert 0 <= each.score <= 1
         assert each.score == pytest.approx(sum(each.parts.values()))
-        assert all(part >= 0 for name, part in each.parts.items() if name != "ranker")
+        assert all(part >= 0 for name, part in each.parts.items() if name not in ("ranker", "interaction"))
+
+
+@given(candidates())
+def test_nearer_words_never_lower_a_node_among_its_equals(found: Candidates) -> None:
+    """Without a ranker, which weighs other things too, what is added grows with the nearness of its words."""
+    query = asked(ranked=False, question_words=WORDS)
+    best = best_candidates(found, query, limit=50)
+    near = nearness_of_words(WORDS, found.words or [])
+    known = [each for each in best if not np.isnan(near[each.place])]
+    added = {each.place: each.parts["interaction"] for each in known if 0.01 < each.score < 0.99}
+    order = sorted(added, key=lambda place: near[place])
+    assert all(added[one] <= added[other] + 1e-9 for one, other in pairwise(order))
+
+
+@given(candidates())
+def test_where_most_words_are_not_known_a_score_is_what_it_is_without_them(found: Candidates) -> None:
+    few = [None] * len(found.nodes)
+    plain = best_candidates(replace(found, words=None), asked(), limit=50)
+    assert (
+        best_candidates(replace(found, words=few), asked(question_words=WORDS, ranking_with_words=LOUD), limit=50)
+        == plain
+    )
 
 
 @given(candidates(), st.integers(1, 5))

@@ -27,6 +27,7 @@ PARTS = {
     "diversity",
     "echo",
     "ranker",
+    "interaction",
     "present",
 }
 
