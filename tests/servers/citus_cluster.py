@@ -36,12 +36,17 @@ class CitusCluster:
 
     @classmethod
     def servers(
-        cls, programs: Programs, premises: Path, trusted: Certificate, *, database: str = DATABASE
+        cls, programs: Programs, premises: Path, trusted: Certificate, *, database: str = DATABASE, safe: bool = False
     ) -> CitusCluster:
-        """Build and start the nodes, each with an empty database, before they know each other."""
+        """Build and start the nodes, each with an empty database, before they know each other; `safe` as a doctor wants them."""
         nodes = []
         for _ in range(3):
-            node = Cluster(programs, Path(tempfile.mkdtemp(dir=premises)), trusted, SETTINGS)
+            node = Cluster(
+                programs,
+                Path(tempfile.mkdtemp(dir=premises)),
+                trusted,
+                {name: value for name, value in SETTINGS.items() if not (safe and name in OFF)},
+            )
             node.build()
             # The nodes reach each other as the administrator and as the owner of the tables, without a password.
             rules = node.data / "pg_hba.conf"

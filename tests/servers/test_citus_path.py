@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from htm_core import Memory, Settings, shutdown
-from htm_core.models.minilm.model import MiniLM
+from htm_core import Memory, shutdown
 from htm_core.store.embedded.server import release
-from tests.docs.markdown import ROOT, blocks, sections
+from tests.docs.markdown import ROOT, blocks
 from tests.servers import programs
 from tests.servers.authority import Certificate
 from tests.servers.citus_cluster import CitusCluster
@@ -48,11 +47,18 @@ class Terminal:
         found: list[dict[str, object]] = json.loads((self.folder / name).read_text("utf-8"))["hits"]
         return found
 
+    def working_items(self, name: str) -> list[str]:
+        """What a backup has of working memories, without the ids of these."""
+        rows = [json.loads(line) for line in (self.folder / name).read_text("utf-8").splitlines()]
+        return sorted(str(each["row"] | {"set_id": ""}) for each in rows if each.get("part") == "working_items")
+
 
 def commands() -> list[str]:
     """The shell blocks of the section, in order."""
-    section = sections(PAGE)[SECTION]
-    return [block.text for block in blocks(PAGE) if block.language == "sh" and block.text in section]
+    lines = PAGE.read_text("utf-8").splitlines()
+    first = lines.index(f"## {SECTION}")
+    last = next(number for number, line in enumerate(lines) if number > first and line.startswith("## "))
+    return [block.text for block in blocks(PAGE) if block.language == "sh" and first < block.line <= last]
 
 
 def addressed(command: str, citus: CitusCluster) -> str:
@@ -67,14 +73,14 @@ def addressed(command: str, citus: CitusCluster) -> str:
 @pytest.fixture
 def citus(premises: Path, trusted: Certificate) -> Iterator[CitusCluster]:
     """Three servers that know nothing of each other, each with an empty database."""
-    made = CitusCluster.servers(programs.citus(), premises, trusted, database="memories")
+    made = CitusCluster.servers(programs.citus(), premises, trusted, database="memories", safe=True)
     yield made
     made.remove()
 
 
 @pytest.fixture
 def terminal(
-    citus: CitusCluster, premises: Path, tmp_path: Path, real_embedder: MiniLM, monkeypatch: pytest.MonkeyPatch
+    citus: CitusCluster, premises: Path, tmp_path: Path, weights_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Terminal]:
     """A home with a private server, and what a person has set up beside it."""
     home, of = premises / "home", citus.coordinator.programs
@@ -91,17 +97,18 @@ def terminal(
     folder.mkdir()
     path = f"{psql.parent}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {
-        "PATH": path, "HTM_HOME": str(home), "PGPASSFILE": str(passwords), "PGSSLMODE": "verify-full",
+        "PATH": path, "HTM_HOME": str(home), "HTM_MODEL_DIR": str(weights_dir), "PGPASSFILE": str(passwords), "PGSSLMODE": "verify-full",
         "PGSSLROOTCERT": str(citus.coordinator.authority.certificate),
     }  # fmt: skip
     environment.pop("HTM_DATABASE_URL", None)
-    monkeypatch.setenv("HTM_HOME", str(home))
-    with Memory("default", embedder=real_embedder, settings=Settings()) as memory:
+    for name in ("HTM_HOME", "HTM_MODEL_DIR"):
+        monkeypatch.setenv(name, environment[name])
+    with Memory() as memory:
         memory.remember_many([
             {"content": f"The {bird} nests {place} in spring.", "session": "walks", "tags": ["birds:nests"], "metadata": {"seen": number}}
             for number, (bird, place) in enumerate(zip(BIRDS, PLACES * 2, strict=False))
         ])  # fmt: skip
-        memory.remember("The key of the boathouse hangs behind the door.", key="boathouse", user="ann", importance=9)
+        memory.of(user="ann").remember("The key of the boathouse hangs behind the door.", key="boathouse", importance=9)
         memory.collection("guides").put([{"id": "one", "content": "How to tell a coot from a moorhen."}])
         assert memory.flush(timeout=60)
     shutdown()
@@ -112,15 +119,15 @@ def terminal(
 def test_the_commands_of_the_page_bring_all_memories_to_three_nodes(citus: CitusCluster, terminal: Terminal) -> None:
     """In one shell, as somebody would type them; then what was recalled, kept and found is the same everywhere."""
     script = "\n".join(addressed(command, citus) for command in commands())
-    assert len(re.findall(r"^htm ", script, flags=re.M)) >= 7
+    assert len(re.findall(r"^ *(?:htm|psql) ", script, flags=re.M)) == 14
     said = terminal.run(script)
     assert "3 nodes, of which 2 hold tables" in said
     before, after, moved = (terminal.json(name) for name in ("before.json", "after.json", "moved.json"))
     assert before[0]["content"] == "The heron nests by the river in spring."
     assert [hit["content"] for hit in before] == [hit["content"] for hit in after] == [hit["content"] for hit in moved]
-    lines = [
-        sorted((terminal.folder / name).read_text("utf-8").splitlines()) for name in ("memories.jsonl", "copy.jsonl")
-    ]
-    assert len(lines[0]) > 40
-    assert lines[0] == lines[1]
+    digests = re.findall(r"^([0-9a-f]{64})  -$", said, flags=re.M)
+    assert len(digests) == 2
+    assert digests[0] == digests[1]
+    assert terminal.working_items("memories.jsonl") == terminal.working_items("copy.jsonl") != []
+    assert len((terminal.folder / "copy.jsonl").read_text("utf-8").splitlines()) > 80
     assert citus.home().port == citus.nodes[2].port
