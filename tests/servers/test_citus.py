@@ -33,8 +33,8 @@ from tests.stand_ins import HashEmbedder
 
 # What of each suite meets the database most, in little time.
 SLICE = (
-    "verbs/test_remember.py", "verbs/test_recall.py", "verbs/test_forgetting.py", "groups/test_groups.py", "palace/test_places.py",
-    "langchain/test_history.py", "langchain/test_retriever.py", "llamaindex/test_chat_store.py", "llamaindex/test_memory.py",
+    "store/test_batches.py", "verbs/test_remember.py", "verbs/test_recall.py", "verbs/test_forgetting.py", "groups/test_groups.py",
+    "palace/test_places.py", "langchain/test_history.py", "llamaindex/test_chat_store.py",
 )  # fmt: skip
 
 whole = pytest.mark.skipif(
