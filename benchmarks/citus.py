@@ -36,7 +36,7 @@ from htm_core.store.migrate import migrate
 from tests.servers import programs
 from tests.servers.authority import authority
 from tests.servers.citus_cluster import CitusCluster
-from tests.servers.cluster import ADMIN, APP, Cluster
+from tests.servers.cluster import ADMIN, Cluster
 from tests.servers.talk import KEPT, talking
 from tests.stand_ins import HashEmbedder
 
@@ -178,12 +178,7 @@ def install(citus: CitusCluster, memories: int) -> list[Client]:
     """Three installations beside the first, each with so many memories of one tenant."""
     clients = []
     for schema in INSTALLATIONS:
-        migrate(citus.coordinator.dsn(ADMIN), schema=schema)
-        with citus.coordinator.admin() as admin:
-            for (role,) in admin.execute(
-                "select rolname from pg_roles where rolname ~ %s", [f"^{schema}_.*_(app|worker)$"]
-            ):
-                admin.execute(f"grant {role} to {APP}")  # type: ignore[arg-type]
+        migrate(citus.coordinator.dsn(ADMIN), schema=schema, roles="htm")
         client = Client(citus.coordinator.dsn(), schema, "bench", 0, 0)
         chance = random.Random(1)
         with client.memory() as memory:
