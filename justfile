@@ -25,6 +25,12 @@ test-servers *arguments:
     bash .ci/servers
     HTM_TEST_SERVERS="${HTM_TEST_SERVERS:-$(if [ "$(id -u)" = 0 ]; then echo /var/cache; else echo "${XDG_CACHE_HOME:-$HOME/.cache}"; fi)/htm-memory-servers}" python -m pytest {{ arguments }}
 
+# The whole suites on a Citus cluster of three nodes, for each of two processes one; needs Citus (CONTRIBUTING.md says how).
+test-citus *arguments:
+    bash .ci/servers
+    HTM_TEST_MATRIX=whole HTM_TEST_SERVERS="${HTM_TEST_SERVERS:-$(if [ "$(id -u)" = 0 ]; then echo /var/cache; else echo "${XDG_CACHE_HOME:-$HOME/.cache}"; fi)/htm-memory-servers}" \
+        python -m pytest -n 2 tests/servers/test_matrix.py tests/servers/test_citus.py tests/servers/test_citus_path.py -k citus {{ arguments }}
+
 # Check the style, and put the code in form.
 lint:
     ruff check --fix .

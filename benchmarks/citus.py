@@ -5,24 +5,46 @@
 The urls are of logins that may serve verbs; `htm migrate` has run. THROUGH_URL is the cluster through something that stands
 between, such as a PgBouncer beside another node, with HTM_NODE_ADDRESSES for it. Turns alternate, so that what else the machine
 does falls on all.
+
+    python -m benchmarks.citus --nodes 1 2 3 --clients 6 --seconds 8
+    python -m benchmarks.citus --moves 20
+
+These start a cluster of three nodes on this machine, of what `.ci/servers` has obtained. The first puts three installations on
+one, two and three of the nodes, and counts what clients remember and recall a second; the second moves one installation while three
+threads use it, by `citus_schema_move` and by `citus_rebalance_start` in turns.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
+import multiprocessing
 import os
 import random
+import shutil
 import statistics
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from uuid import uuid4
 
 from htm_core import Memory, Settings
+from htm_core.store.migrate import migrate
+from tests.servers import programs
+from tests.servers.authority import authority
+from tests.servers.citus_cluster import CitusCluster
+from tests.servers.cluster import ADMIN, Cluster
+from tests.servers.talk import KEPT, talking
 from tests.stand_ins import HashEmbedder
 
 WORDS = (
     "harbour", "lighthouse", "ferry", "gull", "rope", "anchor", "tide", "storm", "captain", "letter", "garden", "bridge",
 )  # fmt: skip
+INSTALLATIONS = ("north", "south", "west")
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def sentence(chance: random.Random) -> str:
@@ -53,13 +75,8 @@ def verbs(memory: Memory, number: int) -> dict[str, Callable[[], object]]:
     }
 
 
-def main() -> None:
-    """Measure, and print the medians with their ratios to the first."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("urls", nargs="+")
-    parser.add_argument("--memories", type=int, default=5_000)
-    parser.add_argument("--turns", type=int, default=300)
-    given = parser.parse_args()
+def compare(given: argparse.Namespace) -> None:
+    """Measure verbs by each url, and print the medians with their ratios to the first."""
     addresses = ["", "", os.environ.get("HTM_NODE_ADDRESSES", "")]
     memories = [filled(url, given.memories, addresses[place]) for place, url in enumerate(given.urls)]
     took: dict[str, list[list[float]]] = {}
@@ -76,6 +93,185 @@ def main() -> None:
             f"{name:14}", *(f"{1000 * half:7.2f} ms ({half / halves[0]:.2f})" for half in halves),
             "p95", *(f"{1000 * times[int(0.95 * len(times))]:7.2f}" for times in warm),
         )  # fmt: skip
+
+
+# -- a cluster of its own ------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def cluster() -> Iterator[CitusCluster]:
+    """Three nodes on this machine, with the product's schema."""
+    folder = Path(tempfile.mkdtemp(prefix="htm-bench-citus-"))
+    folder.chmod(0o755)
+    try:
+        with CitusCluster.prepared(programs.citus(), folder, authority(folder)) as made:
+            yield made
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """What one client process does: one installation, until a moment."""
+
+    url: str
+    schema: str
+    tenant: str
+    seconds: float
+    number: int
+
+    def memory(self) -> Memory:
+        """Its memory, which makes vectors before a verb returns."""
+        settings = Settings(schema=self.schema, worker="off", auto_migrate=False)
+        return Memory(
+            "atlas", url=self.url, tenant=self.tenant, embedder=HashEmbedder(), embed="now", settings=settings
+        )
+
+    def work(self, together: Callable[[], object]) -> tuple[list[float], list[float]]:
+        """Remember and recall in turns; gives the seconds that each took."""
+        chance, took = random.Random(self.number), ([], [])  # type: tuple[random.Random, tuple[list[float], list[float]]]
+        with self.memory() as memory:
+            memory.recall("warm", hold=False)
+            together()
+            end = time.monotonic() + self.seconds
+            while (begun := time.monotonic()) < end:
+                memory.remember(f"{sentence(chance)} {self.number} {len(took[0])}", session=f"s{self.number}")
+                took[0].append(time.monotonic() - begun)
+                begun = time.monotonic()
+                memory.recall(" ".join(chance.sample(WORDS, 3)), hold=False)
+                took[1].append(time.monotonic() - begun)
+        return took
+
+
+_barrier: Callable[[], object] = lambda: None  # noqa: E731  # a process of a pool gets the real one
+
+
+def _take(wait: Callable[[], object]) -> None:
+    global _barrier
+    _barrier = wait
+
+
+def _work(client: Client) -> tuple[list[float], list[float]]:
+    return client.work(_barrier)
+
+
+def server_seconds(nodes: Sequence[Cluster]) -> float:
+    """The processor time that all servers have taken, with the sessions that have ended."""
+    total = 0
+    for node in nodes:
+        postmaster = int((node.data / "postmaster.pid").read_text().split()[0])
+        for process in (postmaster, *_below(postmaster)):
+            try:
+                fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+            except FileNotFoundError:
+                continue
+            # The postmaster's children that have ended are counted in its own numbers of children.
+            total += sum(map(int, fields[11:15] if process == postmaster else fields[11:13]))
+    return total / TICKS
+
+
+def _below(process: int) -> list[int]:
+    return [int(each) for each in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+def install(citus: CitusCluster, memories: int) -> list[Client]:
+    """Three installations beside the first, each with so many memories of one tenant."""
+    clients = []
+    for schema in INSTALLATIONS:
+        migrate(citus.coordinator.dsn(ADMIN), schema=schema, roles="htm")
+        client = Client(citus.coordinator.dsn(), schema, "bench", 0, 0)
+        chance = random.Random(1)
+        with client.memory() as memory:
+            for start in range(0, memories, 250):
+                memory.remember_many([{"content": sentence(chance)} for _ in range(min(250, memories - start))])
+        clients.append(client)
+    return clients
+
+
+def spread(citus: CitusCluster, nodes: int) -> None:
+    """Put the installations on so many nodes, evenly."""
+    holders = [*citus.nodes[1:], citus.coordinator][:nodes]
+    for place, schema in enumerate(INSTALLATIONS):
+        target = holders[place % nodes]
+        if citus.home(schema) is not target:
+            citus.move(schema, target=target)
+
+
+def throughput(given: argparse.Namespace) -> None:
+    """Count what clients remember and recall while three installations are on so many nodes, in rounds."""
+    context = multiprocessing.get_context("spawn")
+    with cluster() as citus:
+        citus.hold(citus.coordinator, shards=True)
+        installed = install(citus, given.memories)
+        for round_ in range(given.rounds):
+            for nodes in given.nodes:
+                spread(citus, nodes)
+                clients = [
+                    Client(of.url, of.schema, of.tenant, given.seconds, 100 * round_ + number)
+                    for number, of in enumerate((installed * given.clients)[: given.clients])
+                ]
+                barrier = context.Barrier(given.clients)
+                with context.Pool(given.clients, _take, (barrier.wait,)) as pool:
+                    begun = server_seconds(citus.nodes)
+                    answers = pool.map(_work, clients, chunksize=1)
+                    used = server_seconds(citus.nodes) - begun
+                remembered, recalled = (sorted(itertools.chain(*(each[place] for each in answers))) for place in (0, 1))
+                count = len(remembered) + len(recalled)
+                print(
+                    f"round {round_ + 1}, {nodes} nodes: {len(remembered) / given.seconds:6.1f} remember/s, p50"
+                    f" {1000 * statistics.median(remembered):6.1f} ms; {len(recalled) / given.seconds:6.1f} recall/s, p50"
+                    f" {1000 * statistics.median(recalled):6.1f} ms; servers {1000 * used / count:5.2f} ms of CPU a verb",
+                    flush=True,
+                )  # fmt: skip
+
+
+def moves(given: argparse.Namespace) -> None:
+    """Move an installation under three threads, and say what they saw."""
+    with cluster() as citus:
+        settings = Settings(worker="off")
+        with Memory(
+            "atlas", url=citus.coordinator.dsn(), tenant="bench", embedder=HashEmbedder(), settings=settings
+        ) as memory:
+            took: dict[str, list[float]] = {"citus_schema_move": [], "citus_rebalance_start": []}
+            with talking(memory) as talk:
+                for number in range(given.moves):
+                    begun = time.monotonic()
+                    way = list(took)[number % 2]
+                    citus.move() if number % 2 == 0 else citus.drain()
+                    took[way].append(time.monotonic() - begun)
+            rows = citus.home_rows(KEPT, [memory.tenant])
+            there = sorted(row[0] for row in rows)
+            for way, times in took.items():
+                print(
+                    f"{len(times)} times {way}: {statistics.median(times):.1f} s in the middle, {max(times):.1f} s at most"
+                )
+            lost, doubled = len(set(talk.said) - set(there)), len(there) - len(set(there))
+            print(
+                f"{len(talk.said):,} memories acknowledged, {lost} lost, {doubled} twice, {len(talk.errors)} errors; the longest of"
+                f" {2 * len(talk.said):,} calls took {talk.longest:.2f} s"
+            )
+
+
+def main() -> None:
+    """Do what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("urls", nargs="*")
+    parser.add_argument("--memories", type=int, default=5_000)
+    parser.add_argument("--turns", type=int, default=300)
+    parser.add_argument("--nodes", type=int, nargs="+", choices=(1, 2, 3))
+    parser.add_argument("--clients", type=int, default=6)
+    parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--moves", type=int)
+    given = parser.parse_args()
+    if given.nodes:
+        throughput(given)
+    elif given.moves:
+        moves(given)
+    elif given.urls:
+        compare(given)
+    else:
+        parser.error("expected urls, --nodes or --moves")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,10 @@ from .queries import load
 MOVED = "HT003"  # SQLSTATE: the tables live on another node now
 
 
+class NodeUnreachable(psycopg.OperationalError):
+    """No connection to the node where the tables lived when this process last asked."""
+
+
 def tables_schema(schema: str) -> str:
     """The schema that Citus distributes: the tables of the product's schema."""
     return f"{schema}_tables"
@@ -29,11 +33,12 @@ def tables_schema(schema: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ClusterNode:
-    """A node of a Citus cluster, by the name and the port that the cluster knows it by."""
+    """A node of a Citus cluster, by the address that this process reaches it by."""
 
     host: str
     port: int
     is_here: bool  # whether it is the one that was asked
+    name: str = ""  # the address that the cluster knows it by, where a process looked for the tables
 
     def dsn(self, url: SecretStr) -> SecretStr:
         """The connection string of the same login and database on this node; as it is where it already leads here."""
@@ -92,8 +97,9 @@ def find_placement(
     row = connection.execute(load("citus")["cell"], {"tables": tables_schema(schema)}).fetchone()
     if row is None:
         return None
-    host, _, port = dict(addresses).get(f"{row['host']}:{row['port']}", f"{row['host']}:{row['port']}").rpartition(":")
-    return Placement(schema, ClusterNode(host, int(port), row["is_here"]), row["shard"])
+    name = f"{row['host']}:{row['port']}"
+    host, _, port = dict(addresses).get(name, name).rpartition(":")
+    return Placement(schema, ClusterNode(host, int(port), row["is_here"], name), row["shard"])
 
 
 def has_citus(connection: Connection) -> bool | None:
@@ -105,6 +111,15 @@ def has_citus(connection: Connection) -> bool | None:
 def is_moved(error: BaseException) -> bool:
     """Whether an error says that the tables live on another node now."""
     return isinstance(error, psycopg.Error) and error.sqlstate == MOVED
+
+
+def unreachable(node: ClusterNode, error: psycopg.Error) -> NodeUnreachable:
+    """The error about a node that gives no connection, with what can be done about it."""
+    said = str(error).strip().splitlines() or [type(error).__name__]
+    return NodeUnreachable(
+        f"the memories live on the node {node.name}, and there: {said[0]}. If this process reaches it by another address, "
+        f"give that: Settings(node_addresses={{'{node.name}': 'HOST:PORT'}}) or HTM_NODE_ADDRESSES"
+    )
 
 
 def coordinator(connection: Connection) -> ClusterNode:

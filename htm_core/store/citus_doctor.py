@@ -67,6 +67,12 @@ def _answers(connection: Connection, nodes: Sequence[dict[str, Any]]) -> Iterato
     except psycopg.Error as error:
         yield Finding("nodes", "note", f"this login cannot ask the other nodes: {str(error).splitlines()[0]}")
         return
+    if not any(answer["success"] for answer in answers):
+        # Citus goes from node to node as whoever asks, and only an administrator and the owner of the tables are let in.
+        for answer in answers[:1]:
+            says = f"this login cannot ask the nodes, as an administrator can: {answer['result'].splitlines()[0]}"
+            yield Finding("nodes", "note", says)
+        return
     for answer in answers:
         if not answer["success"]:
             says = f"{_name(answer)} does not answer the others: {answer['result'].splitlines()[0]}"

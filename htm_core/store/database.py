@@ -513,7 +513,7 @@ class Database:
         except psycopg.OperationalError as error:
             # As at the beginning of a transaction: see `_alive`.
             if isinstance(error, PoolTimeout):
-                connect(self.dsn("htm_app"), patience=self.settings.pool_timeout).close()
+                self._connect_to_node("htm_app").close()
                 if self._has_failed(pool):
                     with self._lent(pool) as connection, detect_lost_session(connection, committing=False):
                         return connection.read(*statements, prepare=self._pooled._is_direct)
@@ -766,8 +766,19 @@ class Database:
             if self._placement is None or self._placement.node.is_here:
                 yield connection
                 return
-        with connect(self.dsn("htm_root"), patience=self.settings.pool_timeout) as connection:
+        with self._connect_to_node("htm_root") as connection:
             yield connection
+
+    def _connect_to_node(self, role: str) -> Connection:
+        """A new connection to the server where the tables live, as far as this process knows."""
+        try:
+            return connect(self.dsn(role), patience=self.settings.pool_timeout)
+        except AnswerOverdue:
+            raise
+        except psycopg.OperationalError as error:
+            if self._placement is None or self._placement.node.is_here:
+                raise
+            raise citus.unreachable(self._placement.node, error) from error
 
     def _find_node(self, connection: Connection) -> None:
         """Find the node where the tables live, if Citus distributes them; pools of another node are closed.
@@ -818,15 +829,21 @@ class Database:
         return pool, self._alive(pool, start)
 
     def _on_its_node(self, work: Callable[[], T]) -> T:
-        """The answer of `work`, which begins on the node where the tables live: where they have moved to another one, there."""
+        """The answer of `work`, which begins on the node where the tables live: where they have moved to another one, there.
+
+        The node that they have left may be gone meanwhile.
+        """
         for _ in range(MOST_NODES):
             placement = self._placement
             try:
                 return work()
             except (psycopg.Error, PoolClosed) as error:
-                if placement is None or not (citus.is_moved(error) or isinstance(error, PoolClosed)):
+                gone = isinstance(error, citus.NodeUnreachable)
+                if placement is None or not (gone or citus.is_moved(error) or isinstance(error, PoolClosed)):
                     raise
                 self._follow_move(placement)
+                if gone and self._placement == placement:
+                    raise
         return work()
 
     def _alive(self, pool: ConnectionPool[Connection], start: _Start) -> Connection:
@@ -842,10 +859,7 @@ class Database:
                 pool.check()  # the same event has probably ended other sessions; finding them one by one takes longer
                 return self._answering(pool, start)
         except PoolTimeout:
-            with (
-                connect(self.dsn(start.role), patience=self.settings.pool_timeout) as connection,
-                connection.transaction(),
-            ):
+            with self._connect_to_node(start.role) as connection, connection.transaction():
                 self._enter(connection)
                 connection.execute(load("database")["look_in"], {"path": self._path})
                 self._refuse_cells(connection)

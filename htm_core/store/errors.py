@@ -24,6 +24,7 @@ from ..errors import (
     SchemaOutdated,
     StorageError,
 )
+from .citus import NodeUnreachable
 from .connection import AnswerOverdue, StatementsSpread
 
 _PASSWORD = re.compile(r"(password\s*=\s*)('(?:[^'\\]|\\.)*'|\S+)|(://[^:@/\s]*:)[^@/\s]+(@)", re.IGNORECASE)
@@ -161,6 +162,8 @@ def _explain(error: psycopg.Error) -> HTMError:
         return _ended(error, said)
     if isinstance(error, AnswerOverdue):
         return _overdue(said, "nothing was written")
+    if isinstance(error, NodeUnreachable):
+        return DatabaseUnavailable(f"expected a node that accepts this login, but {redact(str(error)).strip()}")
     if isinstance(error, StatementsSpread):
         return StorageError(
             f"expected one server for all statements of a transaction, but {said}: a proxy spreads them (pgpool with "

@@ -51,21 +51,8 @@ where tenant = this_tenant() and id = any(array(select each_id(%(ids)s::uuid[]))
 update jobs set claimed_until = null where tenant = this_tenant() and id = any(array(select each_id(%(ids)s::uuid[])))
 
 -- name: next_due
--- Of each lane the jobs of one tenant, or those of all (null) but the tenants in the list `besides_tenants`. At most 10,000 jobs of each are
--- looked at, since nobody waits for the answer longer than a worker rests anyway.
-select extract(epoch from min(x.due) - now())::float8 as seconds
-from unnest(%(kinds)s::text[], %(models)s::text[], %(tenants)s::text[]) as given(kind, model, tenant)
-cross join lateral (
-  select min(greatest(j.run_at, coalesce(j.claimed_until, j.run_at))) as due
-  from (select b.run_at, b.claimed_until, b.tenant from jobs b
-        where given.tenant is null and b.kind = given.kind and b.model = given.model and b.parked_at is null limit 10000) j
-  where (given.kind, given.model, j.tenant) not in (
-    select * from unnest(%(besides_kinds)s::text[], %(besides_models)s::text[], %(besides_tenants)s::text[]))
-  union all
-  select min(greatest(j.run_at, coalesce(j.claimed_until, j.run_at)))
-  from (select b.run_at, b.claimed_until from jobs b
-        where b.kind = given.kind and b.model = given.model and b.bulk in (false, true) and b.tenant = given.tenant
-          and b.parked_at is null limit 10000) j) x
+select seconds_until_due(%(kinds)s::text[], %(models)s::text[], %(tenants)s::text[],
+                         %(besides_kinds)s::text[], %(besides_models)s::text[], %(besides_tenants)s::text[]) as seconds
 
 -- name: with_due
 -- Of lanes of all tenants (null), and of tenants with clients of their own, those that have due jobs, as (kind, model, tenant).

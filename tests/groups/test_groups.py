@@ -223,7 +223,7 @@ def test_a_listener_that_was_cut_off_hears_what_it_missed(
         far.catch_up(now=time.time())
         with psycopg.connect(database_url, autocommit=True) as connection:
             for pid in listeners(database_url):
-                connection.execute("select pg_terminate_backend(%s)", [pid])
+                connection.execute("select pg_terminate_backend(%s::integer)", [pid])
             far.memory.clear()
         assert eventually(lambda: node.id not in a._engine.working.memory)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -18,6 +19,7 @@ from htm_core.store import relations
 from htm_core.store.database import Database
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
+from tests.store.index_use import rows_read
 
 IDLE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})
 TAGS = st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=3).map(":".join)
@@ -279,20 +281,14 @@ def test_the_edges_are_those_that_the_nodes_choose_their_closest_first(url: str 
 
 def test_nodes_with_the_same_tags_are_weighed_once(make: Make) -> None:
     """What a batch reads of tags grows with its nodes, and not with their square."""
-    read = """
-        select coalesce(sum(pg_stat_get_xact_tuples_returned(i.indexrelid)), 0)::bigint as rows
-        from pg_index i where i.indrelid = 'tags'::regclass"""
     rows = []
     for count in (50, 200):
         with make(settings=IDLE, tenant=f"alike-{count}-{uuid.uuid4().hex[:8]}") as memory:
             nodes = memory.remember_many([{"content": f"text {n}", "tags": ["place:oslo"]} for n in range(count)])
             with memory._engine.database.transaction(memory.tenant, role="htm_worker") as connection:
-                before = connection.execute(read).fetchone()
-                relations.renew_tag_edges(connection, [uuid.UUID(node.id) for node in nodes])
-                after = connection.execute(read).fetchone()
-            assert before is not None
-            assert after is not None
-            rows.append(after["rows"] - before["rows"])
+                ids = [uuid.UUID(node.id) for node in nodes]
+                database = memory._engine.database
+                rows.append(rows_read(database, partial(relations.renew_tag_edges, connection, ids), tables=("tags",)))
     assert rows[0] >= 50
     assert rows[1] <= 5 * rows[0]
 

@@ -33,6 +33,7 @@ from tests.jobs.backlog import add_backlog, insert_backlog
 from tests.stand_ins import HashEmbedder
 
 IDLE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})
+ALONE = IDLE.model_copy(update={"migrate_url": None})  # in a database of a test's own, whose login is its owner
 
 
 class Recording(HashEmbedder):
@@ -105,7 +106,7 @@ def queue(database_url: str) -> Iterator[Queue]:
     name = f"htm_queue_{uuid.uuid4().hex[:12]}"
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute(f"create database {name}")
-        found = runtime(make_conninfo(database_url, dbname=name), IDLE).database
+        found = runtime(make_conninfo(database_url, dbname=name), ALONE).database
         found.open()
         with found.owner() as owner:
             owner.execute("alter table jobs set (autovacuum_enabled = off)")
@@ -122,7 +123,7 @@ def copied(database_url: str, queue: Queue) -> Iterator[Database]:
     name = f"{queue.name}_copy"
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute(f"create database {name} template {queue.name}")
-        found = runtime(make_conninfo(database_url, dbname=name), IDLE).database
+        found = runtime(make_conninfo(database_url, dbname=name), ALONE).database
         found.open()
         yield found
         found.close()

@@ -239,12 +239,12 @@ def test_a_question_that_could_not_be_kept_is_kept_with_its_answer(make: Make, m
 def test_users_and_sessions_of_one_chain_stay_apart(make: Make) -> None:
     model = scripted()
     chain = with_memory(model, make(), min_score=0.0)
-    speakers = [
-        ("ann", "t1", "1111"),
-        ("ann", "t2", "2222"),
-        ("bob", "t1", "3333"),
-        (None, "t1", "4444"),
-        (None, "t2", "5555"),
+    speakers = [  # in words: a block of memories has digits of its own
+        ("ann", "t1", "opal"),
+        ("ann", "t2", "onyx"),
+        ("bob", "t1", "jade"),
+        (None, "t1", "ruby"),
+        (None, "t2", "topaz"),
     ]
     make().remember("The office pin pad is by the door.")
     for user, session, pin in speakers:

@@ -488,6 +488,7 @@ def empty_schema(database_url: str) -> Iterator[str]:
         connection.execute(f"drop schema if exists {name} cascade")
 
 
+@pytest.mark.not_on_citus("makes an installation of its own as the owner, which needs an administrator there")
 def test_processes_may_set_up_an_empty_database_at_once(url: str | None, empty_schema: str) -> None:
     given = [[sys.executable, "-c", SET_UP, url or "", empty_schema, str(n)] for n in range(4)]
     running = [subprocess.Popen(each, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)) for each in given]  # fmt: skip

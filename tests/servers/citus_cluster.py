@@ -14,6 +14,7 @@ from tests.crash_safety import OFF
 from tests.servers.authority import Certificate
 from tests.servers.cluster import ADMIN, APP, HOST, MIGRATOR, OUTSIDER, PASSWORD, PATIENCE, Cluster, htm
 from tests.servers.programs import Programs
+from tests.servers.suite import run_suite
 
 SETTINGS = OFF | {
     "shared_preload_libraries": "citus",
@@ -31,27 +32,41 @@ class CitusCluster:
     """Three nodes, the first of which is the coordinator."""
 
     nodes: Sequence[Cluster]
+    database: str = DATABASE
+
+    @classmethod
+    def servers(
+        cls, programs: Programs, premises: Path, trusted: Certificate, *, database: str = DATABASE, safe: bool = False
+    ) -> CitusCluster:
+        """Build and start the nodes, each with an empty database, before they know each other; `safe` as a doctor wants them."""
+        nodes = []
+        for _ in range(3):
+            node = Cluster(
+                programs,
+                Path(tempfile.mkdtemp(dir=premises)),
+                trusted,
+                {name: value for name, value in SETTINGS.items() if not (safe and name in OFF)},
+            )
+            node.build()
+            # The nodes reach each other as the administrator and as the owner of the tables, without a password.
+            rules = node.data / "pg_hba.conf"
+            owners = f"{ADMIN},htm_owner,htm_{database}_owner"
+            rules.write_text(f"hostssl all {owners} {HOST}/32 trust\n{rules.read_text()}")
+            node.start()
+            node.create(database)
+            nodes.append(node)
+        return cls(nodes, database)
 
     @classmethod
     def start(cls, programs: Programs, premises: Path, trusted: Certificate) -> CitusCluster:
         """Build and start the nodes, and make them know each other."""
-        nodes = []
-        for _ in range(3):
-            node = Cluster(programs, Path(tempfile.mkdtemp(dir=premises)), trusted, SETTINGS)
-            node.build()
-            # The nodes reach each other as the administrator and as the owner of the tables, without a password.
-            rules = node.data / "pg_hba.conf"
-            rules.write_text(f"hostssl all {ADMIN},htm_owner {HOST}/32 trust\n{rules.read_text()}")
-            node.start()
-            nodes.append(node)
-        made = cls(nodes)
-        for node in nodes:
-            node.create(DATABASE)
+        made = cls.servers(programs, premises, trusted)
+        for node in made.nodes:
             with node.admin() as admin:
                 admin.execute("create extension citus")
         with made.coordinator.admin() as admin:
             admin.execute("select citus_set_coordinator_host(%s, %s)", [HOST, made.coordinator.port])
-            for node in nodes[1:]:
+            for node in made.nodes[1:]:
                 admin.execute("select citus_add_node(%s, %s)", [HOST, node.port])
             admin.execute(f"alter database {DATABASE} set citus.enable_schema_based_sharding = on")
         return made
@@ -95,26 +110,52 @@ class CitusCluster:
         home = self.home(schema)
         return next(node for node in self.nodes[1:] if node is not home)
 
-    def move(self, schema: str = "htm") -> Cluster:
-        """Move the tables of a schema to the other worker, and give that; what an earlier move has left there goes first."""
-        target, deadline = self.elsewhere(schema), time.monotonic() + PATIENCE
-        while self.ask("select count(*) from pg_dist_cleanup") != [(0,)]:
-            assert time.monotonic() < deadline, self.ask("select * from pg_dist_cleanup")
-            with self.coordinator.admin() as admin:
-                admin.execute("call citus_cleanup_orphaned_resources()")
+    def move(self, schema: str = "htm", *, target: Cluster | None = None) -> Cluster:
+        """Move the tables of a schema to a node, by default the other worker, and give that node."""
+        target = target or self.elsewhere(schema)
+        self.tidy()
         self.ask("select citus_schema_move(%s, %s, %s)", [f"{schema}_tables", HOST, target.port])
         return target
 
+    def drain(self, schema: str = "htm") -> Cluster:
+        """Let the rebalancer of Citus empty the node where the tables of a schema live, and give the node where they are then."""
+        home = self.home(schema)
+        self.tidy()
+        self.hold(home, shards=False)
+        try:
+            self.ask("select citus_rebalance_start(drain_only => true)")
+            self.ask("select citus_rebalance_wait()")
+        finally:
+            self.hold(home, shards=True)
+        return self.home(schema)
+
+    def hold(self, node: Cluster, *, shards: bool) -> None:
+        """Say whether a node may have tables: the coordinator has none by default."""
+        self.ask("select citus_set_node_property(%s, %s, 'shouldhaveshards', %s)", [HOST, node.port, shards])
+
+    def tidy(self) -> None:
+        """Drop what moves have left behind, which is in the way of the way back."""
+        deadline = time.monotonic() + PATIENCE
+        while self.ask("select count(*) from pg_dist_cleanup") != [(0,)]:
+            assert time.monotonic() < deadline, self.ask("select * from pg_dist_cleanup")
+            with self.coordinator.admin(self.database) as admin:
+                admin.execute("call citus_cleanup_orphaned_resources()")
+
     def ask(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The answer of the coordinator to its administrator."""
-        with self.coordinator.admin() as admin:
+        with self.coordinator.admin(self.database) as admin:
             return admin.execute(statement, values).fetchall()  # type: ignore[call-overload,no-any-return]
 
     def home_rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The answer of the node where the tables live to its administrator."""
-        with self.home().admin() as admin:
+        with self.home().admin(self.database) as admin:
             admin.execute("select htm.enter_node()")
             return admin.execute(statement, values).fetchall()  # type: ignore[call-overload,no-any-return]
+
+    def run_suite(self, paths: Sequence[str]) -> str:
+        """Run files or folders below tests/ by the coordinator's url, but for what is marked as failing there."""
+        coordinator = self.coordinator
+        return run_suite(paths, coordinator.dsn(APP), self.home(), owner=coordinator.dsn(MIGRATOR), HTM_TEST_CITUS="1")
 
     def remove(self) -> None:
         """Stop the nodes and leave nothing of them."""

@@ -14,12 +14,15 @@ import pytest
 
 from htm_core import Memory, Settings, shutdown
 from tests.crash_safety import OFF
+from tests.docs.conftest import weights_dir
 from tests.servers import programs
 from tests.servers.authority import Certificate, authority
 from tests.servers.cluster import Cluster
 from tests.servers.pooler import Pooler
 from tests.servers.programs import Programs
 from tests.stand_ins import HashEmbedder
+
+__all__ = ["weights_dir"]
 
 NewCluster = Callable[..., Cluster]
 Open = Callable[..., Memory]

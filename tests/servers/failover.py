@@ -150,7 +150,7 @@ def write_under_fire(servers: TakesOver, url: str, *, kills: int, writers: int, 
         memory.remember("before", id="before")
         atlas.group("team", lease=600)
         juno.group("team", lease=600)
-        assert _is_heard(atlas, juno, "Before the first primary dies.")
+        assert is_heard(atlas, juno, "Before the first primary dies.")
         made = [_Writer(memory, f"writer {number}", pause) for number in range(writers)]
         threads = [threading.Thread(target=each.write, args=(over,)) for each in made]
         for thread in threads:
@@ -167,7 +167,7 @@ def write_under_fire(servers: TakesOver, url: str, *, kills: int, writers: int, 
             over.set()
             for thread in threads:
                 thread.join()
-        group_goes_on = _is_heard(atlas, juno, "After the last primary has died.")
+        group_goes_on = is_heard(atlas, juno, "After the last primary has died.")
         memory.flush(timeout=300)
         stats = memory.stats()
         there = Counter(mention.content for each in made for mention in _whole_timeline(memory, session=each.name))
@@ -186,7 +186,7 @@ def write_under_fire(servers: TakesOver, url: str, *, kills: int, writers: int, 
     )
 
 
-def _is_heard(speaker: Memory, listener: Memory, text: str) -> bool:
+def is_heard(speaker: Memory, listener: Memory, text: str) -> bool:
     """Whether what one member of a group says is soon in the working memory that the other one shares with it."""
     speaker.remember(text, id=text)
     deadline = time.monotonic() + PATIENCE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from pydantic import SecretStr
 
-from htm_core import InvalidInput, Memory, SchemaOutdated, Settings, StorageError, shutdown
+from htm_core import DatabaseUnavailable, Group, InvalidInput, Memory, SchemaOutdated, Settings, shutdown
 from htm_core.store import migrate as steps
 from htm_core.store.citus import find_placement, is_moved
 from htm_core.store.connection import connect
@@ -23,9 +23,19 @@ from htm_core.store.partitions import partition
 from tests.servers import programs
 from tests.servers.authority import Certificate
 from tests.servers.citus_cluster import CitusCluster
-from tests.servers.cluster import ADMIN, APP, OUTSIDER
+from tests.servers.cluster import ADMIN, APP, HOST, OUTSIDER, free_port
 from tests.servers.conftest import Open
+from tests.servers.failover import is_heard
+from tests.servers.pooler import Pooler
+from tests.servers.talk import KEPT, talking
 from tests.servers.verbs import every_verb
+from tests.stand_ins import HashEmbedder
+
+# What of each suite meets the database most, in little time.
+SLICE = (
+    "store/test_batches.py", "verbs/test_remember.py", "verbs/test_recall.py", "verbs/test_forgetting.py", "groups/test_groups.py",
+    "palace/test_places.py", "langchain/test_history.py", "llamaindex/test_chat_store.py",
+)  # fmt: skip
 
 whole = pytest.mark.skipif(
     os.environ.get("HTM_TEST_MATRIX") != "whole", reason="HTM_TEST_MATRIX is not whole: it takes its time on a cluster"
@@ -68,45 +78,122 @@ def test_a_process_follows_the_tables_to_another_node_and_its_caller_sees_no_err
 
 
 @whole
+@pytest.mark.parametrize("way", ["citus_schema_move", "citus_rebalance_start"])
 def test_while_the_tables_move_nothing_that_was_acknowledged_is_lost_and_nobody_sees_an_error(
+    citus: CitusCluster, memory_at: Open, way: str
+) -> None:
+    """By hand, and by the rebalancer, which is told to empty the node where they live."""
+    with memory_at(citus.coordinator.dsn()) as memory:
+        with talking(memory) as talk:
+            for _ in range(2):
+                before, home = len(talk.said), citus.home()
+                assert (citus.move() if way == "citus_schema_move" else citus.drain()) is not home
+                deadline = time.monotonic() + 30
+                while len(talk.said) < before + 10 and time.monotonic() < deadline:
+                    time.sleep(0.05)
+        assert talk.errors == []
+        rows = citus.home_rows(KEPT, [memory.tenant])
+        assert sorted(row[0] for row in rows) == sorted(talk.said)
+        assert len(talk.said) > 20
+
+
+def test_members_of_a_group_that_asked_different_nodes_hear_each_other_also_when_the_tables_have_moved(
     citus: CitusCluster, memory_at: Open
 ) -> None:
-    said: list[str] = []
-    errors: list[StorageError] = []
-    over = threading.Event()
+    tenant, embedder = f"tenant-{uuid4().hex[:12]}", HashEmbedder()
+    with contextlib.ExitStack() as held:
 
-    def talk(memory: Memory, name: str) -> None:
-        """Say one thing after another, and note what was acknowledged."""
-        number = 0
-        while not over.is_set():
-            number += 1
-            text = f"{name} saw bird number {number}."
-            try:
-                memory.remember(text, id=f"{name}-{number}", session=name)
-                said.append(text)
-                memory.recall(f"bird {number}", mode="text", hold=False)
-            except StorageError as error:
-                errors.append(error)
+        def member(robot: str, url: str) -> tuple[Memory, Group]:
+            """A robot of the team, by the connections and the listener of its url."""
+            settings = Settings(worker="off", pool_timeout=10.0)
+            made = held.enter_context(
+                Memory(robot, url=url, tenant=tenant, session="team", embedder=embedder, settings=settings)
+            )
+            return made, made.group("team", lease=600)
 
-    with memory_at(citus.coordinator.dsn()) as memory:
-        speakers = [threading.Thread(target=talk, args=(memory, name)) for name in ("Ada", "Ben", "Cleo")]
-        for speaker in speakers:
-            speaker.start()
-        try:
-            for _ in range(2):
-                before = len(said)
+        atlas, first = member("atlas", citus.coordinator.dsn())
+        juno, second = member("juno", citus.elsewhere().dsn())
+        for text in ("Before the tables move.", "After the tables have moved."):
+            deadline = time.monotonic() + 30
+            while not (first.status().listening and second.status().listening) and time.monotonic() < deadline:
+                time.sleep(0.02)
+            assert first.status().listening
+            assert second.status().listening
+            assert is_heard(atlas, juno, text)
+            assert is_heard(juno, atlas, f"{text} Heard.")
+            citus.move()
+
+
+def test_a_process_reaches_the_nodes_by_the_addresses_that_it_is_given(
+    citus: CitusCluster, memory_at: Open, premises: Path
+) -> None:
+    """Through a PgBouncer beside each node; the tables move, and it goes from one to the other."""
+    poolers = {}
+    for node in citus.nodes[1:]:
+        pooler = Pooler(programs.pgbouncer(), node, Path(tempfile.mkdtemp(dir=premises)), sessions=4)
+        pooler.start()
+        poolers[f"{HOST}:{node.port}"] = pooler
+    try:
+        addresses = tuple((name, f"{HOST}:{pooler.port}") for name, pooler in poolers.items())
+        with memory_at(citus.coordinator.dsn(), node_addresses=addresses) as memory:
+            for turn in range(2):
+                every_verb(memory.of(tenant=f"{memory.tenant}-{turn}"))
+                with memory._engine.transaction() as connection:
+                    assert connection.info.port == poolers[f"{HOST}:{citus.home().port}"].port
                 citus.move()
-                deadline = time.monotonic() + 30
-                while len(said) < before + 10 and time.monotonic() < deadline:
-                    time.sleep(0.05)
+    finally:
+        for pooler in poolers.values():
+            pooler.stop()
+
+
+def test_who_cannot_reach_the_node_of_the_tables_is_told_how_to_say_where_it_is(
+    citus: CitusCluster, memory_at: Open
+) -> None:
+    addresses = ((f"{HOST}:{citus.home().port}", f"{HOST}:{free_port()}"),)
+    with (
+        memory_at(citus.coordinator.dsn(), node_addresses=addresses) as memory,
+        pytest.raises(DatabaseUnavailable, match=r"Settings\(node_addresses="),
+    ):
+        memory.stats()
+
+
+@whole
+def test_a_process_that_was_idle_finds_tables_that_have_left_a_node_which_is_gone(
+    citus: CitusCluster, memory_at: Open
+) -> None:
+    with memory_at(citus.coordinator.dsn(), pool_timeout=3.0) as memory:
+        memory.remember("The crane was oiled on Monday.", key="crane", session="s")
+        left = citus.home()
+        citus.move()
+        left.stop()
+        try:
+            assert memory.get("crane").content == "The crane was oiled on Monday."
         finally:
-            over.set()
-            for speaker in speakers:
-                speaker.join(60)
-        assert not errors
-        kept = {row[0] for row in citus.home_rows("select content from htm.nodes where tenant = %s", [memory.tenant])}
-        assert kept == set(said)
-        assert len(said) > 20
+            left.start()
+
+
+@whole
+def test_where_only_the_coordinator_can_be_reached_it_keeps_the_tables_itself(
+    citus: CitusCluster, memory_at: Open
+) -> None:
+    coordinator = citus.coordinator
+    with memory_at(coordinator.dsn()) as memory:
+        memory.remember("The pilot sleeps in the old tower.", key="pilot", session="s")
+        citus.hold(coordinator, shards=True)
+        try:
+            citus.move(target=coordinator)
+            assert memory.get("pilot").content == "The pilot sleeps in the old tower."
+            with memory._engine.transaction() as connection:
+                assert connection.info.port == coordinator.port
+        finally:
+            citus.move(target=citus.nodes[1])
+            citus.hold(coordinator, shards=False)
+        assert memory.get("pilot").content == "The pilot sleeps in the old tower."
+
+
+def test_a_slice_of_each_suite_passes_on_a_cluster(citus: CitusCluster) -> None:
+    """All of them do with HTM_TEST_MATRIX=whole."""
+    citus.run_suite(SLICE)
 
 
 def test_the_wall_between_tenants_stands_on_the_node_that_the_tables_have_moved_to(

@@ -8,17 +8,20 @@ from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
+from htm_core.store.citus import tables_schema
 from htm_core.store.connection import Connection
 from htm_core.store.database import Database
 
-# What the session has counted so far: unlike the statistics of the server, these need not be published first.
+# What the session has counted so far: unlike the statistics of the server, these need not be published first. On a Citus cluster the
+# rows are in shards, which have a number behind their name.
 COUNTED = """
-select c.relname as name, c.relkind as kind, coalesce(table_of.relname, c.relname) as of_table,
-       pg_stat_get_xact_numscans(c.oid) as scans, pg_stat_get_xact_tuples_returned(c.oid) as rows
+select regexp_replace(c.relname, '_[0-9]{6,}$', '') as name, c.relkind as kind,
+       regexp_replace(coalesce(table_of.relname, c.relname), '_[0-9]{6,}$', '') as of_table,
+       sum(pg_stat_get_xact_numscans(c.oid))::bigint as scans, sum(pg_stat_get_xact_tuples_returned(c.oid))::bigint as rows
 from pg_class c
 left join pg_index i on i.indexrelid = c.oid
 left join pg_class table_of on table_of.oid = i.indrelid
-where c.relnamespace = %s::regnamespace and c.relkind in ('r', 'i')
+where c.relnamespace in (to_regnamespace(%s), to_regnamespace(%s)) and c.relkind in ('r', 'i') group by 1, 2, 3
 """
 
 Key = tuple[str, str, str]  # name, kind, and the table that it belongs to
@@ -38,12 +41,13 @@ def rows_read(database: Database, ask: Callable[[], object], *, tables: tuple[st
 
 def _counts(database: Database, ask: Callable[[], object]) -> tuple[Counter[Key], Counter[Key]]:
     """The scans and the rows of each table and index, in every statement of this thread."""
+    schema = database.settings.schema_
     execute, here, counting = Connection.execute, threading.get_ident(), False
     scans: Counter[Key] = Counter()
     rows: Counter[Key] = Counter()
 
     def read(connection: Connection) -> tuple[Counter[Key], Counter[Key]]:
-        found = [dict(row) for row in execute(connection, COUNTED, [database.settings.schema_]).fetchall()]
+        found = [dict(row) for row in execute(connection, COUNTED, [schema, tables_schema(schema)]).fetchall()]
         keys: list[Key] = [(each["name"], each["kind"], each["of_table"]) for each in found]
         return (
             Counter(dict(zip(keys, (each["scans"] for each in found), strict=True))),

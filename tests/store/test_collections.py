@@ -287,6 +287,7 @@ def test_growth_is_noted_for_the_worker(database: Database, tenant: str, monkeyp
     assert owed() == 1
 
 
+@pytest.mark.not_on_citus("makes an installation of its own as the owner, which needs an administrator there")
 def test_a_bulk_after_a_handful_compares_no_document_with_all_others(
     database: Database, url: str | None, home: Path, tenant: str
 ) -> None:

@@ -37,6 +37,7 @@ from tests.store.embedded_homes import (
     watchdog_of,
 )
 
+pytestmark = pytest.mark.not_on_citus("about the private server", run=False)
 needs_root = pytest.mark.skipif(not ROOT, reason="shows what root's processes do")
 
 

@@ -62,7 +62,8 @@ FILTERS = st.recursive(
 @pytest.fixture(scope="module")
 def connection(database_url: str) -> Iterator[psycopg.Connection]:
     """A connection that sees the function as this version defines it, and nothing else of ours."""
-    with psycopg.connect(database_url) as connection:
+    # A node of a Citus cluster that is not its coordinator makes a schema only for itself.
+    with psycopg.connect(database_url, options="-c citus.enable_ddl_propagation=off") as connection:
         connection.execute("create schema filters_alone")
         text = files("htm_core.store").joinpath("functions", "metadata_filter.sql").read_text("utf-8")
         connection.execute(Names("filters_alone", "pgvector").put_into(text))  # type: ignore[arg-type]

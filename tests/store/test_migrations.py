@@ -26,6 +26,10 @@ from htm_core.store.migrate import (
 )
 from htm_core.store.roles import EMBEDDED
 
+pytestmark = pytest.mark.not_on_citus(
+    "makes ordinary installations; tests/servers/test_citus.py migrates distributed ones", run=False
+)
+
 CATALOGUE = """
 select 'column', c.table_name::text, c.column_name::text, c.data_type::text, c.column_default::text, c.is_nullable::text from information_schema.columns c
   where c.table_schema = %(schema)s

@@ -21,6 +21,10 @@ from tests.stand_ins import HashEmbedder
 from tests.store.own_schema import opened_schema, settings_in
 from tests.store.test_migrations import catalogue
 
+pytestmark = pytest.mark.not_on_citus(
+    "a distributed schema has no partitions, as tests/servers/test_citus.py tests", run=False
+)
+
 SCHEMA = f"parted_{uuid.uuid4().hex[:8]}"
 TENANTS = [f"tenant-{number}" for number in range(5)]
 QUESTION = "word7 word12"

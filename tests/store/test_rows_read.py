@@ -23,6 +23,8 @@ from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder
 from tests.store.statements import names_of_statements
 
+pytestmark = pytest.mark.not_on_citus("changes ordinary tables of an installation of its own", run=False)
+
 SCHEMA = "rows_read"
 OTHERS = 25_000  # memories of others in the tenant, and as many in another tenant
 MINE = 60

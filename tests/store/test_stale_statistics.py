@@ -22,6 +22,8 @@ from tests.stand_ins import HashEmbedder
 from tests.store.index_use import rows_read
 from tests.store.statements import names_of_statements
 
+pytestmark = pytest.mark.not_on_citus("changes ordinary tables of an installation of its own", run=False)
+
 SCHEMA = "stale_statistics"
 LIST = 300
 ROWS_OF_AN_ID = 30  # that the steps of a plan may give for each id of a list; by the square it would be 300

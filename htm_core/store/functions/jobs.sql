@@ -153,3 +153,32 @@ begin
     end loop;
   end loop;
 end $$;
+
+-- Seconds until the next job is due: of each lane the jobs of one tenant, or those of all (null) but the tenants in the list `besides_tenants`;
+-- null when none is pending. At most 10,000 jobs of each are looked at, since nobody waits for the answer longer than a worker rests anyway.
+create or replace function htm.seconds_until_due(
+  kinds text[], models text[], tenants text[], besides_kinds text[], besides_models text[], besides_tenants text[]) returns float8
+language plpgsql stable set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
+set enable_incremental_sort = off set jit = off as $$
+begin
+  return (
+    select extract(epoch from min(x.due) - now())
+    from unnest(kinds, models, tenants) given(kind, model, tenant)
+    cross join lateral (
+      select min(greatest(w.run_at, coalesce(w.claimed_until, w.run_at))) as due
+      from (select j.run_at, j.claimed_until, j.tenant from htm.jobs j
+            where given.tenant is null and j.parked_at is null
+              and (j.kind, j.model) >= (given.kind, given.model) and (j.kind, j.model) <= (given.kind, given.model)
+            order by j.kind, j.model, j.bulk limit 10000) w
+      where (given.kind, given.model, w.tenant) not in (
+        select b.kind, b.model, b.tenant from unnest(besides_kinds, besides_models, besides_tenants) b(kind, model, tenant))
+      union all
+      select min(greatest(w.run_at, coalesce(w.claimed_until, w.run_at)))
+      from (values (false), (true)) classes(bulk)
+      cross join lateral (
+        select j.run_at, j.claimed_until from htm.jobs j
+        where j.parked_at is null and (j.kind, j.model, j.bulk, j.tenant) >= (given.kind, given.model, classes.bulk, given.tenant)
+          and (j.kind, j.model, j.bulk, j.tenant) <= (given.kind, given.model, classes.bulk, given.tenant)
+        order by j.kind, j.model, j.bulk, j.tenant limit 5000) w) x);
+end $$;
