@@ -58,6 +58,11 @@ class Placement:
         return tables_schema(self.schema)
 
     @property
+    def node_name(self) -> str:
+        """The node, as HOST:PORT."""
+        return f"{self.node.host}:{self.node.port}"
+
+    @property
     def owner_path(self) -> str:
         """The search path of the owner, who finds shards by their names, too."""
         return f'"{self.schema}", "{self.tables}", pg_temp'
@@ -102,9 +107,19 @@ def has_citus(connection: Connection) -> bool | None:
     return None if row is None else bool(row["wanted"])
 
 
-def is_moved(error: BaseException) -> bool:
+def is_moved(error: BaseException | None) -> bool:
     """Whether an error says that the tables live on another node now."""
     return isinstance(error, psycopg.Error) and error.sqlstate == MOVED
+
+
+def become_owner_of(connection: Connection, placement: Placement) -> None:
+    """Make ready an owner's connection to the node where the tables live, for transactions that need the shards."""
+    connection.execute(load("citus")["show_shards"])
+    connection.node, connection.entrance = placement.node_name, placement.enter
+    with connection.transaction():
+        connection.stay()
+        rows = connection.execute(load("citus")["shards"], {"tables": placement.tables}).fetchall()
+        connection.shards = {row["name"]: row["stored"] for row in rows}
 
 
 def coordinator(connection: Connection) -> ClusterNode:

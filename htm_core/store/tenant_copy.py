@@ -118,11 +118,11 @@ class TenantCopy:
         statements = load("tenant_moves")
         stage = sql.Identifier("pg_temp", f"stage_{next(self._stages)}")
         parts: dict[str, sql.Composable] = {
-            "stage": stage, "table": sql.Identifier(table.name), "columns": _names(columns), "tenant": self._tenant,
-            "values": self._values(columns), "format": sql.SQL("binary" if self._is_one_database else "text"),
-            "changed": self._changed(seen),
+            "stage": stage, "columns": _names(columns), "tenant": self._tenant, "values": self._values(columns),
+            "format": sql.SQL("binary" if self._is_one_database else "text"), "changed": self._changed(seen),
         }  # fmt: skip
-        with self.source.cursor().copy(sql.SQL(statements["read_rows"]).format(**parts)) as rows:
+        read = sql.SQL(statements["read_rows"]).format(table=self.source.table(table.name), **parts)
+        with self.source.cursor().copy(read) as rows:
             begun = b""
             for block in rows:
                 begun += bytes(block)
@@ -130,7 +130,7 @@ class TenantCopy:
                     break
             else:
                 return None
-            self.target.execute(sql.SQL(statements["stage"]).format(**parts))
+            self.target.execute(sql.SQL(statements["stage"]).format(table=self.target.table(table.name), **parts))
             with self.target.cursor().copy(sql.SQL(statements["write_stage"]).format(**parts)) as written:
                 written.write(begun)
                 for block in rows:
@@ -144,7 +144,7 @@ class TenantCopy:
         if statement == "update_changed" and not changed:
             return 0
         parts: dict[str, sql.Composable] = {
-            "table": sql.Identifier(table.name), "tenant": self._tenant, "stage": stage or sql.SQL(""),
+            "table": self.target.table(table.name), "tenant": self._tenant, "stage": stage or sql.SQL(""),
             "columns": _names(columns), "same": _pairs(table.key, " and ", left="t"),
             "assignments": _pairs(changed, ", ", left=None),
         }  # fmt: skip
@@ -191,7 +191,7 @@ class TenantCopy:
             values = self._values(columns) if connection is self.source else plain
             parts.append(
                 each.format(
-                    name=sql.Literal(table.name), table=sql.Identifier(table.name), tenant=self._tenant, values=values
+                    name=sql.Literal(table.name), table=connection.table(table.name), tenant=self._tenant, values=values
                 )
             )
         rows = connection.execute(_united(parts)).fetchall()
@@ -201,7 +201,7 @@ class TenantCopy:
         each, changed = sql.SQL(load("tenant_moves")["count"]), self._changed(seen)
         parts = [
             each.format(
-                name=sql.Literal(table.name), table=sql.Identifier(table.name), tenant=self._tenant, changed=changed
+                name=sql.Literal(table.name), table=connection.table(table.name), tenant=self._tenant, changed=changed
             )
             for table in tables
         ]
@@ -237,7 +237,7 @@ def count_rows(connection: Connection, tenant: str) -> dict[str, int]:
     statements = load("tenant_moves")
     parts = [
         sql.SQL(statements["count"]).format(
-            name=sql.Literal(table.name), table=sql.Identifier(table.name), tenant=sql.Literal(tenant),
+            name=sql.Literal(table.name), table=connection.table(table.name), tenant=sql.Literal(tenant),
             changed=sql.SQL(statements["all_rows"]),
         )
         for table in moved_tables(connection)
@@ -250,7 +250,7 @@ def delete_rows(connection: Connection, tenant: str, *, batch: int = BATCH) -> M
     """Delete all rows of a tenant from a schema, some at a time, children first; give how many of each table there were."""
     statement, deleted, there = load("tenant_moves")["delete_batch"], {}, count_rows(connection, tenant)
     for table in (each for each in reversed(moved_tables(connection)) if each.name in there):
-        parts = {"table": sql.Identifier(table.name), "tenant": sql.Literal(tenant), "most": sql.Literal(batch)}
+        parts = {"table": connection.table(table.name), "tenant": sql.Literal(tenant), "most": sql.Literal(batch)}
         total, gone = 0, batch
         while gone == batch:
             with quiet(connection):
@@ -263,16 +263,27 @@ def delete_rows(connection: Connection, tenant: str, *, batch: int = BATCH) -> M
 
 
 @contextmanager
-def quiet(connection: Connection, *, snapshot: bool = False) -> Iterator[None]:
+def quiet(
+    connection: Connection, *, snapshot: bool = False, first: sql.Composed | None = None, stays: bool = True
+) -> Iterator[None]:
     """A transaction that may take any time, but waits a second for a lock at most; with `snapshot` all of it sees one moment.
 
-    Its snapshot is taken by the first statement inside that reads, so after the locks that are taken before.
+    That is a moment after the lock that `first` takes. Where Citus distributes the schema, its tables stay on their node, unless
+    it need not (`stays`); how long that is waited for has no limit, unless a lock was taken first.
     """
+    statements = load("tenant_moves")
     connection.isolation_level = IsolationLevel.REPEATABLE_READ if snapshot else None
     try:
         with connection.transaction():
-            for setting in load("tenant_moves")["patient"].split(";"):
+            for setting in statements["patient"].split(";"):
                 connection.execute(setting.strip())
+            if first is None and stays:
+                connection.stay()
+            connection.execute(statements["impatient"])
+            if first is not None:
+                connection.execute(first)
+                if stays:
+                    connection.stay()
             yield
     finally:
         if not connection.closed:

@@ -7,11 +7,13 @@ select pg_postmaster_start_time()::text as system, current_database() as databas
 
 -- name: one_at_a_time
 -- Two moves at once would each take what the other one copies.
-lock table tenant_moves in share update exclusive mode
+lock table one_mover in share update exclusive mode
 
 -- name: patient
 set local statement_timeout = 0;
-set local idle_in_transaction_session_timeout = 0;
+set local idle_in_transaction_session_timeout = 0
+
+-- name: impatient
 set local lock_timeout = '1s'
 
 -- name: moving
