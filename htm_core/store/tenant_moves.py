@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +27,7 @@ from .connection import Connection
 from .database import Database
 from .errors import translated
 from .queries import load
-from .tenant_copy import TenantCopy, delete_rows, quiet
+from .tenant_copy import TenantCopy, delete_rows, moved_tables, quiet
 from .tenant_locations import HOME
 
 FEW_ROWS = 500  # changed in a pass, with which the next one may be the last
@@ -81,14 +81,17 @@ def _moved(home: Database, tenant: str, target: str, step: Step) -> MoveReport:
         report, state = _begun(home, directory, tenant, target)
         cells = {each.cell: each for each in home.cells()}
         source, into = cells[report.source], cells[report.target]
-        with source.owner() as rows, into.owner() as copy, _alone_in(source, home):
+        with ExitStack() as held:
+            rows, copy = (directory if each is home else held.enter_context(each.owner()) for each in (source, into))
+            held.enter_context(_alone_in(source, home))
+            tables = moved_tables(rows)
             if state["state"] == "copying" and not _has_left(rows, report):
                 step("began", 0)
-                _copy_and_switch(report, directory, TenantCopy(rows, copy, tenant), into, state, step)
+                _copy_and_switch(report, directory, TenantCopy(rows, copy, tenant, tables), into, state, step)
                 step("switched", sum(report.rows.values()))
             _tell_directory(directory, report)
             step("told", 0)
-            report.deleted = sum(delete_rows(rows, tenant).values())
+            report.deleted = sum(delete_rows(rows, tenant, tables=tables).values())
             step("deleted", report.deleted)
             with _staying(copy):
                 copy.execute(load("tenant_moves")["arrive"], {"tenant": tenant, "version": report.version})
@@ -176,7 +179,9 @@ def _copy_and_switch(
     seen, _, node = (state["seen"] or "").partition("@")
     seen = seen if seen and node == copy.source.node else None
     if seen is None:
-        delete_rows(copy.target, report.tenant)  # of a move that was interrupted, or of another time here
+        delete_rows(
+            copy.target, report.tenant, tables=copy.tables
+        )  # of a move that was interrupted, or of another time here
     while True:
         seen_before = seen
         # A node that the source's tables have left may be read: the next transaction there is refused, and all is copied anew.

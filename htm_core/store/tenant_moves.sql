@@ -10,8 +10,7 @@ select pg_postmaster_start_time()::text as system, current_database() as databas
 lock table one_mover in share update exclusive mode
 
 -- name: patient
-set local statement_timeout = 0;
-set local idle_in_transaction_session_timeout = 0
+set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0
 
 -- name: impatient
 set local lock_timeout = '1s'
@@ -54,7 +53,7 @@ age(t.xmin) <= age({seen}::xid8::xid)
 -- name: mapped_space
 (({map}::jsonb) ->> t.space::text)::integer as space
 
--- name: write_stage
+-- name: write_rows
 copy {stage} ({columns}) from stdin (format {format})
 
 -- name: analyze
