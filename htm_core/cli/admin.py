@@ -161,12 +161,13 @@ def _tell_backlog(runtime: Runtime) -> None:
 
 def describe_backlog(backlog: Sequence[PendingJobs]) -> str:
     """How many jobs wait in each lane, and for how long the oldest has; "" where none do."""
-    return "; ".join(
-        f"{' '.join(filter(None, (each.kind, each.model)))}{' (bulk)' if each.bulk else ''}: {each.pending:,}, "
-        f"the oldest for {each.oldest or 0.0:,.0f} s"
-        for each in backlog
-        if each.pending
-    )
+    return "; ".join(_describe_lane(each) for each in backlog if each.pending)
+
+
+def _describe_lane(jobs: PendingJobs) -> str:
+    lane = " ".join(filter(None, (jobs.kind, jobs.model))) + (" (bulk)" if jobs.bulk else "")
+    count = f"more than {jobs.pending:,}" if jobs.more else f"{jobs.pending:,}"
+    return f"{lane}: {count}, the oldest for {jobs.oldest or 0.0:,.0f} s"
 
 
 @contextmanager

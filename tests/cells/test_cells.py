@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import psycopg
 import pytest
 
 from htm_core import Cells, DatabaseUnavailable, InvalidInput, NotFound, SchemaOutdated, Settings
+from htm_core.jobs.worker import Worker
 from htm_core.rules.splitting import plan_split
 from htm_core.runtime.process import runtime
 from htm_core.store.database import Database
@@ -122,6 +126,52 @@ def test_workers_do_the_jobs_of_all_cells_in_turns_or_of_some(
         assert served[:4] in (["far", "near"] * 2, ["near", "far"] * 2), "cells take turns"
         assert (near.stats().vectors, far.stats().vectors) == (12, 20)
         assert {each.kind for each in worker.backlog()} <= {"count", "relate", "supersede", "tidy"}
+
+
+def test_several_workers_share_the_jobs_of_all_cells_fairly_and_do_none_twice(
+    two: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three workers that begin together: while all tenants have jobs, each gets as many as the others, but for a batch."""
+    count, batch = 24, 4
+    tenants = {"here1": "home", "here2": "home", "there1": "b", "there2": "b"}
+    served: list[tuple[str, str]] = []
+    noting, together = threading.Lock(), threading.Barrier(3)
+    workers = [
+        runtime(two.url, two.another_process().model_copy(update={"worker_batch": batch})).worker for _ in range(3)
+    ]
+    do = type(workers[0])._do_claimed
+
+    def noted(self: object, claimed: Sequence[tuple[object, list[ClaimedJob]]], until: Callable[[], bool]) -> int:
+        with noting:
+            served.extend((job.tenant, str(job.id)) for _, given in claimed for job in given if job.kind == "embed")
+        return do(self, claimed, until)  # type: ignore[arg-type]
+
+    def work(worker: Worker) -> None:
+        together.wait(30)
+        worker.drain()
+
+    with contextlib.ExitStack() as held:
+        memories = {}
+        for tenant, cell in tenants.items():
+            if cell != "home":
+                two.cells.place(tenant, cell)
+            memories[tenant] = held.enter_context(two.memory(tenant))
+        for worker in workers:
+            worker.add_embedder(memories["here1"]._engine.embedder)
+        workers[0].drain()
+        for tenant, memory in memories.items():
+            memory.remember_many([{"content": f"{tenant} said number {number}."} for number in range(count)])
+        monkeypatch.setattr(type(workers[0]), "_do_claimed", noted)
+        threads = [threading.Thread(target=work, args=(worker,)) for worker in workers]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert all(memory.stats().vectors == count for memory in memories.values())
+    assert Counter(tenant for tenant, _ in served) == dict.fromkeys(tenants, count)
+    assert len(set(served)) == len(served), "none is done twice"
+    half = Counter(tenant for tenant, _ in served[: len(served) // 2])
+    assert max(half.values()) - min(half[tenant] for tenant in tenants) <= batch * len(workers)
 
 
 def test_a_cell_that_does_not_answer_keeps_no_other_waiting(two: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
