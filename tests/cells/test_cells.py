@@ -12,6 +12,7 @@ import pytest
 
 from htm_core import Cells, DatabaseUnavailable, InvalidInput, NotFound, SchemaOutdated, Settings
 from htm_core.jobs.worker import Worker
+from htm_core.operations import read
 from htm_core.rules.splitting import plan_split
 from htm_core.runtime.process import runtime
 from htm_core.store.database import Database
@@ -267,6 +268,43 @@ def test_cells_behind_the_wall_between_users_have_homes_key(new_installation: Ca
         cell = walled.database.of("acme")
         assert cell.cell == "b"
         assert cell.user_walls_key() == walled.database.user_walls_key() is not None
+
+
+def test_the_tenants_of_all_cells_are_shown_page_by_page_in_one_order(
+    new_installation: Callable[..., Installation], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    several = new_installation()
+    several.cells.place("bergen", "b")
+    for name in ("arendal", "bergen", "Ålesund", "voss"):
+        with several.memory(name) as memory:
+            memory.remember_many([{"content": f"{number} ships in {name}."} for number in range(2)])
+
+    def half_done(name: str, _: int) -> None:
+        """A copy is in the other cell, and the tenant is where it was."""
+        if name == "copied":
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        several.cells.move("arendal", "b", progress=half_done)
+    engine = several.memory("arendal")._engine
+    pages: list[tuple[str, str | None, int]] = []
+    after = None
+    while page := read.tenant_sizes(engine, after=after, limit=2).shown:
+        pages += [(each.tenant, each.cell, each.nodes) for each in page]
+        after = page[-1].tenant
+    assert {(tenant, nodes) for tenant, _, nodes in pages} == {
+        (each, 2) for each in ("arendal", "bergen", "Ålesund", "voss")
+    }
+    assert len(pages) == 4
+    assert {tenant: cell for tenant, cell, _ in pages}["bergen"] == "b"
+    assert read.tenant_sizes(engine).tenants == 4
+    [far] = [cell for cell in several.database.cells() if cell.cell == "b"]
+
+    def away(*_: object, **__: object) -> None:
+        raise DatabaseUnavailable("its server is down")
+
+    monkeypatch.setattr(far, "transaction", away)
+    assert read.tenant_sizes(engine).unasked == ("b",)
 
 
 @pytest.mark.parametrize("name", ["home", "B", "9", "a b", "x" * 40, ""])
