@@ -71,7 +71,8 @@ def move(home: Database, tenant: str, target: str, *, step: Step = silent) -> Mo
         try:
             return _moved(home, tenant, target, step)
         except StorageError as error:
-            if not is_moved(error.__cause__):  # the tables of a cell: they have gone to another node, where it goes on
+            # The tables of a cell have gone to another node, where it goes on; what they have left may be dropped already.
+            if not (is_moved(error.__cause__) or isinstance(error.__cause__, pg.UndefinedTable)):
                 raise
     return _moved(home, tenant, target, step)
 

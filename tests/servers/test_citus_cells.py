@@ -12,6 +12,7 @@ import pytest
 
 from htm_core import Cells, InvalidInput, Memory, Settings
 from htm_core.runtime.process import runtime
+from htm_core.store.doctor import examine
 from tests.servers import programs
 from tests.servers.authority import Certificate
 from tests.servers.citus_cluster import CitusCluster
@@ -214,6 +215,17 @@ def test_a_cell_without_tenants_is_dropped_on_all_nodes(celled: CelledCluster) -
         with node.admin() as admin:
             left = admin.execute("select nspname from pg_namespace where nspname ~ '^htm_short'").fetchall()
         assert left == []
+
+
+@whole
+def test_the_doctor_finds_each_cell_well_on_its_node(celled: CelledCluster) -> None:
+    url = celled.cluster.coordinator.dsn(ADMIN)
+    for schema in ("htm", "htm_b"):
+        found = examine(url, worker=url, schema=schema, tenant="nobody yet", model="none")
+        said = {(each.about, each.state): each.says for each in found}
+        assert f":{celled.cluster.home(schema).port}" in said["placement", "well"]
+        assert said["walls", "well"].endswith("each behind row-level security and a policy")
+        assert [each for each in found if each.state == "wrong"] == []
 
 
 def test_a_node_that_is_not_there_gets_no_cell(celled: CelledCluster) -> None:
