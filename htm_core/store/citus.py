@@ -85,6 +85,16 @@ def enter(connection: Connection, placement: Placement | None) -> None:
         connection.execute(placement.enter)
 
 
+def become_owner_of(connection: Connection, placement: Placement) -> None:
+    """Make ready an owner's connection to the node where the tables live, for transactions that need the shards."""
+    connection.execute(load("citus")["show_shards"])
+    connection.node, connection.entrance = placement.node_name, placement.enter
+    with connection.transaction():
+        connection.stay()
+        rows = connection.execute(load("citus")["shards"], {"tables": placement.tables}).fetchall()
+        connection.shards = {row["name"]: row["stored"] for row in rows}
+
+
 def find_placement(
     connection: Connection, schema: str, *, addresses: Iterable[tuple[str, str]] = ()
 ) -> Placement | None:
@@ -107,19 +117,9 @@ def has_citus(connection: Connection) -> bool | None:
     return None if row is None else bool(row["wanted"])
 
 
-def is_moved(error: BaseException | None) -> bool:
+def is_moved(error: BaseException) -> bool:
     """Whether an error says that the tables live on another node now."""
     return isinstance(error, psycopg.Error) and error.sqlstate == MOVED
-
-
-def become_owner_of(connection: Connection, placement: Placement) -> None:
-    """Make ready an owner's connection to the node where the tables live, for transactions that need the shards."""
-    connection.execute(load("citus")["show_shards"])
-    connection.node, connection.entrance = placement.node_name, placement.enter
-    with connection.transaction():
-        connection.stay()
-        rows = connection.execute(load("citus")["shards"], {"tables": placement.tables}).fetchall()
-        connection.shards = {row["name"]: row["stored"] for row in rows}
 
 
 def coordinator(connection: Connection) -> ClusterNode:

@@ -72,7 +72,8 @@ def move(home: Database, tenant: str, target: str, *, step: Step = silent) -> Mo
             return _moved(home, tenant, target, step)
         except StorageError as error:
             # The tables of a cell have gone to another node, where it goes on; what they have left may be dropped already.
-            if not (is_moved(error.__cause__) or isinstance(error.__cause__, pg.UndefinedTable)):
+            cause = error.__cause__
+            if cause is None or not (is_moved(cause) or isinstance(cause, pg.UndefinedTable)):
                 raise
     return _moved(home, tenant, target, step)
 
