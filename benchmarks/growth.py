@@ -3,6 +3,8 @@
     python -m benchmarks.growth
     python -m benchmarks.growth --users 250000 --memories-a-user 2000 --node-cores 32 --node-price 1100
     python -m benchmarks.growth --check 1000 10000 100000 --load 20
+    python -m benchmarks.growth --check 1000 100000 --home FOLDER
+    python -m benchmarks.growth --check 100000 --home FOLDER --load 20
 
 A simulation: arithmetic on measured costs, each of which `benchmarks/growth_model.py` names with its measurement. Every number of
 its classes `Use` and `Machines` is an option. `--check` fills a private server with so many users of five memories each and
@@ -13,6 +15,7 @@ long recalls take while as many come as keep the processor busy for a part of it
 from __future__ import annotations
 
 import argparse
+import contextlib
 import multiprocessing
 import os
 import random
@@ -49,6 +52,19 @@ BUSY = (0.2, 0.4, 0.6, 0.8)  # how busy the processor should be
 CLIENTS, THREADS = 2, 16  # processes, and threads of each, from which recalls come
 SETTINGS = Settings(worker="off", pool_max=16, verb_timeout=300.0, statement_timeout=290.0)
 
+# So many vectors are copied sooner without their index, which is built again afterwards.
+WITHOUT_INDEX = """
+do $$
+declare graph regclass;
+begin
+  for graph in select i.indexrelid from pg_index i join pg_class c on c.oid = i.indexrelid join pg_am a on a.oid = c.relam
+               where a.amname = 'hnsw' and c.relnamespace = current_schema()::regnamespace loop
+    execute format('drop index %s', graph);
+  end loop;
+  update vector_spaces set indexed = false;
+end $$
+"""
+
 # All of the first users again, as other users: each id is another one, the same in all tables.
 COPIES = """
 create function pg_temp.other(id uuid, n integer) returns uuid language sql immutable as 'select md5(id::text || n)::uuid';
@@ -83,6 +99,9 @@ def main() -> None:
     parser.add_argument(
         "--load", type=float, default=0.0, help="with --check: seconds for each load of the largest size"
     )
+    parser.add_argument(
+        "--home", type=Path, help="with --check: a folder in which the server stays, filled, for the next time"
+    )
     for given in (Use(), Machines()):
         group = parser.add_argument_group(type(given).__name__)
         for each in fields(given):
@@ -96,7 +115,11 @@ def main() -> None:
             parser.error(
                 f"expected --check to name multiples of {WRITTEN:,} users, or one number below, got {chosen.check}"
             )
-        _check(sorted(chosen.check), load=chosen.load)
+        with contextlib.ExitStack() as held:
+            home = chosen.home or Path(
+                held.enter_context(tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True))
+            )
+            _check(sorted(chosen.check), load=chosen.load, home=home)
     else:
         try:
             plans = [plan(users, use=use, machines=machines) for users in chosen.users]
@@ -136,40 +159,48 @@ def _short(number: float) -> str:
 # -- the check ----------------------------------------------------------------------------------------------------------
 
 
-def _check(sizes: list[int], *, load: float) -> None:
+def _check(sizes: list[int], *, load: float, home: Path) -> None:
     costs, console = Costs(), Console(width=150)
-    with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as home:
-        Path(home).chmod(0o755)
-        os.environ["HTM_HOME"] = home
-        database = runtime(None, SETTINGS).database
-        corpus = Corpus(WRITTEN * EACH)
-        _write(corpus, min(WRITTEN, sizes[0]))
-        found = Table(title=f"measured, and in brackets predicted; {EACH} memories a user, {os.cpu_count()} cores")
-        for name in (
-            "users",
-            "memories",
-            "bytes a memory",
-            "recall: CPU of the server",
-            "p50, p95",
-            "remember: CPU of the server",
-        ):
-            found.add_column(name, justify="right")
-        there, both, late = min(WRITTEN, sizes[0]), 0.0, 0.0
-        for size in sizes:
+    home.mkdir(exist_ok=True, parents=True)
+    home.chmod(0o755)
+    os.environ["HTM_HOME"] = str(home)
+    database = runtime(None, SETTINGS).database
+    corpus, filled = Corpus(WRITTEN * EACH), home / "users"
+    there = int(filled.read_text()) if filled.exists() else 0
+    if not there:
+        there = min(WRITTEN, sizes[0])
+        _write(corpus, there)
+    if there > sizes[0]:
+        raise SystemExit(f"expected --home with at most {sizes[0]:,} users, got one with {there:,}")
+    found = Table(title=f"measured, and in brackets predicted; {EACH} memories a user, {os.cpu_count()} cores")
+    for name in (
+        "users",
+        "memories",
+        "bytes a memory",
+        "recall: CPU of the server",
+        "p50, p95",
+        "remember: CPU of the server",
+    ):
+        found.add_column(name, justify="right")
+    both, late = 0.0, 0.0
+    for size in sizes:
+        if size > there or not filled.exists():
             _copy(database, there, size)
-            there = size
-            recall, recall_times, here = _measured(database, partial(_recall, corpus, users=size))
-            remember, _, _ = _measured(database, partial(_remember, corpus, users=size))
-            both, late = recall + here, _late(recall_times)
-            found.add_row(
-                f"{size:,}", f"{size * EACH:,}", f"{_bytes(database) / (size * EACH):,.0f} ({costs.bytes_a_memory:,.0f})",
-                f"{recall:.1f} ms ({costs.recall_cpu_ms:.1f})", f"{statistics.median(recall_times):.1f}, {late:.1f} ms",
-                f"{remember:.1f} ms ({costs.remember_cpu_ms:.1f})",
-            )  # fmt: skip
-        console.print(found)
-        if load:
-            console.print(_curve(sizes[-1], seconds=load, service_ms=both, alone_ms=late))
-        shutdown()
+        there = size
+        filled.write_text(str(there))
+        bytes_each = _bytes(database) / (size * EACH)
+        recall, recall_times, here = _measured(database, partial(_recall, corpus, users=size))
+        remember, _, _ = _measured(database, partial(_remember, corpus, users=size))
+        both, late = recall + here, _late(recall_times)
+        found.add_row(
+            f"{size:,}", f"{size * EACH:,}", f"{bytes_each:,.0f} ({costs.bytes_a_memory:,.0f})",
+            f"{recall:.1f} ms ({costs.recall_cpu_ms:.1f})", f"{statistics.median(recall_times):.1f}, {late:.1f} ms",
+            f"{remember:.1f} ms ({costs.remember_cpu_ms:.1f})",
+        )  # fmt: skip
+    console.print(found)
+    if load:
+        console.print(_curve(sizes[-1], seconds=load, service_ms=both, alone_ms=late))
+    shutdown()
 
 
 def _write(corpus: Corpus, users: int) -> None:
@@ -188,6 +219,7 @@ def _copy(database: Database, there: int, users: int) -> None:
     with database.owner() as connection:
         connection.execute("delete from jobs")
         if users > there:
+            connection.execute(WITHOUT_INDEX)
             copies = {"first": there // WRITTEN, "last": users // WRITTEN - 1}
             for statement in (COPIES % {name: str(value) for name, value in copies.items()}).split(";\n"):
                 connection.execute(statement)

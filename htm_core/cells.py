@@ -34,7 +34,8 @@ class Cell:
     """A cell: its schema, on home's server or on that of `url`, about how many memories, mentions and documents
     it has, and its bytes.
 
-    `error` says why a cell could not be asked; its numbers are 0 then.
+    `node` is where its tables are in a Citus cluster, as HOST:PORT; None without one. `error` says why a cell could not be asked;
+    its numbers are 0 then.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Cell:
     rows: int
     bytes: int
     error: str | None = None
+    node: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,17 +125,27 @@ class Cells:
             for each in directory.unfinished_moves(self._home)
         ]
 
-    def create(self, name: str, *, schema: str | None = None, url: str | None = None, takes_new: bool = False) -> Cell:
+    def create(
+        self,
+        name: str,
+        *,
+        schema: str | None = None,
+        url: str | None = None,
+        node: str | None = None,
+        takes_new: bool = False,
+    ) -> Cell:
         """Make a cell, empty, and give it.
 
         - `name`: small letters, digits and underscores, at most 26.
         - `schema`: its schema; by default home's with the name behind it, as in htm_b.
         - `url`: the DSN of another server for it, without a password; what it lacks is as in home's. None is home's own server.
+        - `node`: the node of a Citus cluster that gets its tables, as HOST:PORT by which the cluster knows it; by default Citus
+          chooses one.
         - `takes_new`: whether tenants that nobody has placed begin there. With several such cells each gets its share.
 
         The first cell changes how all processes work: those without `Settings.cells` are refused from then on. Raises
-        `InvalidInput` for a name that is taken, and `SchemaOutdated` while such processes are connected and without the right to
-        make a schema.
+        `InvalidInput` for a name that is taken or a node that is not there, and `SchemaOutdated` while such processes are connected
+        and without the right to make a schema.
         """
         if not _NAME.fullmatch(name) or name == HOME:
             raise InvalidInput(
@@ -148,7 +160,7 @@ class Cells:
                 f"expected a name and a schema that no cell has, got {name!r} in {schema}; there are {directory.names(known)}"
             )
         with time_limit.uncounted(), time_limit.limited(None):
-            directory.create(self._home, name, schema=schema, url=url, takes_new=takes_new)
+            directory.create(self._home, name, schema=schema, url=url, node=node, takes_new=takes_new)
         return next(each for each in self.list() if each.name == name)
 
     def open_for_new(self, cell: str, *, takes_new: bool = True) -> None:
@@ -233,7 +245,8 @@ class Cells:
             rows, size = directory.size(cell)
         except Exception as failed:
             error = str(failed)
-        return Cell(row.name, row.place, row.url, row.takes_new, row.state, tenants, rows, size, error)
+        node = None if cell.placement is None else cell.placement.node_name
+        return Cell(row.name, row.place, row.url, row.takes_new, row.state, tenants, rows, size, error, node)
 
 
 def _told(done: MoveReport) -> TenantMove:

@@ -42,7 +42,8 @@ _log = logging.getLogger("htm.telemetry")
 class PendingJobs:
     """The jobs of one lane: how many are pending or given up, and for how many seconds the oldest pending one has waited.
 
-    `model` is "" for work that needs none. `bulk` are imports, long texts and the like, for which nobody waits.
+    `model` is "" for work that needs none. `bulk` are imports, long texts and the like, for which nobody waits. `more` says that
+    more are pending than were counted.
     """
 
     kind: str
@@ -51,6 +52,7 @@ class PendingJobs:
     pending: int
     parked: int
     oldest: float | None
+    more: bool = False
 
 
 class RunningSpan(Protocol):

@@ -601,7 +601,7 @@ class TenantSize:
     """What one tenant has. `bytes` are its share of the tables and their indexes by its rows; `pending` and `parked` are jobs.
 
     With `estimated` there is more than is counted exactly: then nodes and mentions are about what PostgreSQL's statistics say, and
-    users and jobs at least so many.
+    users and jobs at least so many. `cell` is where it is; None where there is one cell only.
     """
 
     tenant: str
@@ -612,14 +612,16 @@ class TenantSize:
     parked: int
     bytes: int
     estimated: bool
+    cell: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TenantSizes:
-    """Some tenants in the order of their names, and how many there are."""
+    """Some tenants in the order of their names, and how many there are; `unasked` are cells that did not answer."""
 
     shown: list[TenantSize]
     tenants: int
+    unasked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

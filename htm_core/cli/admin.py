@@ -29,7 +29,7 @@ from ..store import indexes
 from ..store.database import Database
 from ..store.migrate import script
 from ..store.partitions import MOST, partition
-from ..store.quantization import quantize
+from ..store.quantization import Quantized, quantize
 from ..store.role_change import move
 from ..store.roles import Roles, database_name, own_prefix
 from ..store.schemas import EXTENSION_SCHEMA
@@ -91,7 +91,9 @@ def worker(
         runtime.worker.add_embedder(model)
     _chat_models(runtime, taggers=tagger or [], propositioners=propositioner or [])
     runtime.database.open()
-    _serve_cells(runtime, split_values(cells))
+    served = split_values(cells)
+    _named_cells(runtime.database, served, option="--cells")
+    runtime.worker.serve_cells(served)
     if not runtime.database.may_work:
         raise SchemaOutdated(
             f"expected a login that is a member of {runtime.database.roles.worker}, got one that serves verbs only; use another "
@@ -109,16 +111,16 @@ def worker(
         stdout_console().print(f"{taken:,} jobs were taken; none is due.")
 
 
-def _serve_cells(runtime: Runtime, names: Sequence[str] | None) -> None:
-    """Do the jobs of these cells alone; raises `NotFound` for a name that no cell has."""
-    known = [each.cell for each in runtime.database.cells()]
+def _named_cells(database: Database, names: Sequence[str] | None, *, option: str) -> list[Database]:
+    """The cells of these names, or all; raises `NotFound` for a name that no cell has."""
+    known = {each.cell: each for each in database.cells()}
     unknown = set(names or ()).difference(known)
     if unknown:
         raise NotFound(
-            f"expected --cells with names of cells, got {', '.join(sorted(unknown))}; there are {', '.join(known)}"
-            + ("" if runtime.database.settings.cells else ", as far as is known without HTM_CELLS=1")
+            f"expected {option} with names of cells, got {', '.join(sorted(unknown))}; there are {', '.join(known)}"
+            + ("" if database.settings.cells else ", as far as is known without HTM_CELLS=1")
         )
-    runtime.worker.serve_cells(names)
+    return [cell for name, cell in known.items() if names is None or name in names]
 
 
 def _chat_models(runtime: Runtime, *, taggers: Sequence[str], propositioners: Sequence[str]) -> None:
@@ -161,12 +163,13 @@ def _tell_backlog(runtime: Runtime) -> None:
 
 def describe_backlog(backlog: Sequence[PendingJobs]) -> str:
     """How many jobs wait in each lane, and for how long the oldest has; "" where none do."""
-    return "; ".join(
-        f"{' '.join(filter(None, (each.kind, each.model)))}{' (bulk)' if each.bulk else ''}: {each.pending:,}, "
-        f"the oldest for {each.oldest or 0.0:,.0f} s"
-        for each in backlog
-        if each.pending
-    )
+    return "; ".join(_describe_lane(each) for each in backlog if each.pending)
+
+
+def _describe_lane(jobs: PendingJobs) -> str:
+    lane = " ".join(filter(None, (jobs.kind, jobs.model))) + (" (bulk)" if jobs.bulk else "")
+    count = f"more than {jobs.pending:,}" if jobs.more else f"{jobs.pending:,}"
+    return f"{lane}: {count}, the oldest for {jobs.oldest or 0.0:,.0f} s"
 
 
 @contextmanager
@@ -263,6 +266,13 @@ def migrate(
             help="Index vectors by one bit a number and compare the nearest exactly (binary), or in half precision (none).",
         ),
     ] = None,
+    cell: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cell",
+            help="With --partitions and --quantization: the cells to change, with commas between; may be repeated. Default all.",
+        ),
+    ] = None,
     extension_schema: Annotated[
         str,
         typer.Option(
@@ -295,9 +305,11 @@ def migrate(
     elif user_walls is not None:
         _user_walls(common, runtime(common.url, settings).database, user_walls)
     elif partitions is not None:
-        _partition(common, settings, partitions)
+        chosen = _named_cells(runtime(common.url, settings).database, split_values(cell), option="--cell")
+        _partition(common, chosen, partitions)
     elif quantization is not None:
-        _quantize(common, settings, quantization)
+        chosen = _named_cells(runtime(common.url, settings).database, split_values(cell), option="--cell")
+        _quantize(common, chosen, quantization)
     else:
         _migrate(common, runtime(common.url, settings).database)
 
@@ -336,26 +348,46 @@ def _user_walls(common: CommonOptions, database: Database, wanted: UserWalls) ->
         stdout_console().print(f"The wall between users is {'up' if key else 'down'}.")
 
 
-def _partition(common: CommonOptions, settings: Settings, partitions: int) -> None:
-    with stderr_console().status(f"Copying vectors into {partitions} partitions; others go on reading and writing …"):
-        copied = partition(runtime(common.url, settings).database, partitions)
+def _partition(common: CommonOptions, cells: Sequence[Database], partitions: int) -> None:
+    copied = 0
+    for cell in cells:
+        doing = f"Copying vectors into {partitions} partitions{_of(cell, cells)}; others go on reading and writing …"
+        with stderr_console().status(doing):
+            copied += partition(cell, partitions)
     if common.json:
         print_json({"partitions": partitions, "copied": copied})
-    elif copied:
-        stdout_console().print(f"{copied:,} vectors are in {partitions} partitions now.")
+        return
+    where = "" if len(cells) == 1 else " in each of " + ", ".join(cell.cell for cell in cells)
+    if copied:
+        stdout_console().print(f"{copied:,} vectors are in {partitions} partitions now{where}.")
     else:
-        stdout_console().print(f"The table of vectors has {partitions} partitions; no vector was copied.")
+        stdout_console().print(f"The table of vectors has {partitions} partitions{where}; no vector was copied.")
 
 
-def _quantize(common: CommonOptions, settings: Settings, quantization: QuantizationChoice) -> None:
-    with stderr_console().status("Building indexes of vectors; others go on reading and writing …"):
-        done = quantize(runtime(common.url, settings).database, quantization.value)
+def _quantize(common: CommonOptions, cells: Sequence[Database], quantization: QuantizationChoice) -> None:
+    made: list[Quantized] = []
+    for cell in cells:
+        with stderr_console().status(
+            f"Building indexes of vectors{_of(cell, cells)}; others go on reading and writing …"
+        ):
+            made.append(quantize(cell, quantization.value))
+    done = Quantized(
+        quantization.value,
+        [name + _of(cell, cells) for cell, each in zip(cells, made, strict=True) for name in each.built],
+        bytes_before=sum(each.bytes_before for each in made),
+        bytes_now=sum(each.bytes_now for each in made),
+    )
     if common.json:
         print_json(done)
         return
     rows = [("quantization", done.quantization), ("indexes built", ", ".join(done.built) or "none")]
     rows += [("on the disk", f"{done.bytes_now / 1e6:,.1f} MB (before: {done.bytes_before / 1e6:,.1f} MB)")]
     stdout_console().print(key_value_table(rows))
+
+
+def _of(cell: Database, cells: Sequence[Database]) -> str:
+    """The cell's name, for what is said, where there are several."""
+    return f" ({cell.cell})" if len(cells) > 1 else ""
 
 
 def _move_roles(common: CommonOptions, settings: Settings, url: SecretStr | None, logins: Sequence[str]) -> None:

@@ -56,6 +56,12 @@ def cells(
         str | None,
         typer.Option("--server", metavar="DSN", help="With create: another server, as a DSN without a password."),
     ] = None,
+    node: Annotated[
+        str | None,
+        typer.Option(
+            "--node", metavar="HOST:PORT", help="With create: the node of a Citus cluster that gets its tables."
+        ),
+    ] = None,
     takes_new: Annotated[
         bool, typer.Option("--takes-new", help="With create: tenants that nobody has placed begin there.")
     ] = False,
@@ -74,7 +80,7 @@ def cells(
     if act is CellAction.TENANTS:
         show_rows(common, api.tenants(given), TENANTS)
     elif act is CellAction.CREATE:
-        made = api.create(given, schema=schema, url=server, takes_new=takes_new)
+        made = api.create(given, schema=schema, url=server, node=node, takes_new=takes_new)
         _say(common, made, f"The cell {made.name} is the schema {made.schema}.")
     elif act is CellAction.DROP:
         api.drop(given)
@@ -82,7 +88,7 @@ def cells(
     else:
         target = _required(act, "INTO", into)
         if new and all(each.name != target for each in api.list()):
-            api.create(target, schema=schema, url=server)
+            api.create(target, schema=schema, url=server, node=node)
         if act is CellAction.SPLIT:
             _split(common, api, given, target, dry_run=dry_run)
         elif act is CellAction.PLACE:
@@ -163,7 +169,9 @@ CELLS: Sequence[Column[Cell]] = (
     Column(name="cell", value=lambda each: each.name),
     Column(name="schema", value=lambda each: each.schema),
     Column(
-        name="server", value=lambda each: each.url, shown=lambda each: printable(each.url or "(home's)", longest=40)
+        name="server",
+        value=lambda each: each.node or each.url,
+        shown=lambda each: printable(each.node or each.url or "(home's)", longest=40),
     ),
     Column(name="tenants", value=lambda each: each.tenants, shown=lambda each: f"{each.tenants:,}", right=True),
     Column(name="rows", value=lambda each: each.rows, shown=lambda each: f"{each.rows:,}", right=True),

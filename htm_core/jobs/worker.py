@@ -610,6 +610,7 @@ def _united(found: Sequence[PendingJobs]) -> list[PendingJobs]:
             pending=sum(each.pending for each in same),
             parked=sum(each.parked for each in same),
             oldest=max((each.oldest for each in same if each.oldest is not None), default=None),
+            more=any(each.more for each in same),
         )
         for lane, same in lanes.items()
     ]

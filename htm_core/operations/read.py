@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from ..engine.engine import Engine
-from ..errors import NotFound
+from ..errors import DatabaseUnavailable, NotFound
 from ..rules import validation
 from ..rules.filters.filters import compile_where
 from ..rules.identity import ANONYMOUS, looks_like_id
@@ -17,7 +17,7 @@ from ..rules.text.tags import normalize_all
 from ..store import jobs, keys, mentions, nodes, tenants
 from ..store import working as working_store
 from ..store.database import Connection, Row
-from ..types import Mention, Node, Robot, SpanCounts, Stats, TenantSizes, TimeframeLike, UserSizes
+from ..types import Mention, Node, Robot, SpanCounts, Stats, TenantSize, TenantSizes, TimeframeLike, UserSizes
 
 Cursor = str | Mention | None
 
@@ -99,13 +99,32 @@ def users(engine: Engine, *, first: int = 0, limit: int = 100) -> UserSizes:
 
 
 def tenant_sizes(engine: Engine, *, after: str | None = None, limit: int = 100) -> TenantSizes:
-    """What the tenants of the whole installation have, in the order of their names, those after one.
+    """What the tenants of the whole installation have, in all cells, in the order of their names, those after one.
 
     It asks as a worker, so only somebody who operates the installation may be shown it. Raises `StorageError` where this login
-    has not the workers' role.
+    has not the workers' role, and `DatabaseUnavailable` where home does not answer.
     """
+    found: list[TenantSize] = []
+    unasked: list[str] = []
+    cells, total = engine.database.cells(), 0
+    for cell in cells:
+        try:
+            with cell.transaction("", role="htm_worker") as connection:
+                here = tenants.sizes(connection, after=after, limit=limit)
+        except DatabaseUnavailable:
+            if cell is engine.database:
+                raise
+            unasked.append(cell.cell)
+            continue
+        found += [replace(each, cell=cell.cell) for each in here.shown]
+        total += here.tenants
+    if len(cells) == 1:
+        return here
+    # While a tenant moves, a part of it is in another cell, too.
+    largest = {each.tenant: each for each in sorted(found, key=lambda each: each.nodes + each.mentions)}
     with engine.database.transaction("", role="htm_worker") as connection:
-        return tenants.sizes(connection, after=after, limit=limit)
+        names = tenants.in_order(connection, list(largest))
+    return TenantSizes([largest[name] for name in names[:limit]], total - (len(found) - len(largest)), tuple(unasked))
 
 
 def growth(engine: Engine, *, unit: str, limit: int) -> list[SpanCounts]:

@@ -9,7 +9,7 @@ from datetime import datetime
 from psycopg import sql
 
 from ..errors import InvalidInput, SchemaOutdated
-from . import citus
+from . import citus_schema
 from .connection import connect, readable
 from .database import Database
 from .errors import translated
@@ -85,11 +85,14 @@ def rows_of_tenant(cell: Database, tenant: str) -> Mapping[str, int]:
         return count_rows(connection, tenant)
 
 
-def create(home: Database, name: str, *, schema: str, url: str | None, takes_new: bool) -> None:
+def create(
+    home: Database, name: str, *, schema: str, url: str | None, node: str | None = None, takes_new: bool
+) -> None:
     """Make a cell: its schema with all tables, and its row in the directory, last. Made again, it goes on where it was interrupted.
 
-    Raises `InvalidInput` for a schema that has memories already, for a url with a password in it, and where Citus distributes
-    schemas; and `SchemaOutdated` while processes are connected that would not ask in which cell a tenant is.
+    `node` is the node of a Citus cluster for it, as HOST:PORT; None leaves the choice to Citus. Raises `InvalidInput` for a schema
+    that has memories already, for a url with a password in it, and for a node that cannot have it; and `SchemaOutdated` while
+    processes are connected that would not ask in which cell a tenant is.
     """
     if url is not None and ("password" in readable(url) or readable(url).get("passfile")):
         raise InvalidInput(
@@ -98,16 +101,16 @@ def create(home: Database, name: str, *, schema: str, url: str | None, takes_new
         )
     if url is not None and home.is_embedded:
         raise InvalidInput("expected cells of the private server to be schemas of it, got a url; leave it out")
-    begin(home)
     cell = home.at(name, schema=schema, url=url)
     dsn = cell._owner_dsn("htm_root")
-    with translated(), connect(dsn, patience=home.settings.pool_timeout) as connection:
-        if citus.has_citus(connection):
-            raise InvalidInput(
-                f"expected the cell {name!r} on a server whose schemas Citus does not distribute, got one where it does; see "
-                "docs/scaling.md for what Citus moves by itself"
-            )
+    if node is not None:
+        with translated(), connect(dsn, patience=home.settings.pool_timeout) as connection:
+            citus_schema.refuse_node(connection, node)
+    begin(home)
     migrate(dsn, schema=schema, logins=cell.is_embedded, roles=_prefix(home))
+    if node is not None:
+        with translated(), connect(dsn, patience=home.settings.pool_timeout) as connection:
+            citus_schema.move(connection, dsn, schema, node)
     with translated(), home.owner() as directory, cell.owner() as made:
         row = directory.execute(load("cells")["next_number"]).fetchone()
         channel = directory.execute(load("cells")["channel"]).fetchone()
@@ -120,12 +123,18 @@ def create(home: Database, name: str, *, schema: str, url: str | None, takes_new
                 f"expected the schema {schema} to be empty, got one with memories; give another name, or --schema"
             )
         with made.transaction():
-            made.execute(load("cells")["begin_collections"], {"first": row["number"] * COLLECTIONS_EACH})
+            made.stay()
+            if made.entrance is None:
+                made.execute(load("cells")["begin_collections"], {"first": row["number"] * COLLECTIONS_EACH})
+            else:  # each node that the cell comes to gives out its numbers
+                made.execute(load("cells")["begin_numbers"], row)
+                citus_schema.settle(made, schema, again=True)
             # Notifications of one database: whoever listens to home's hears of all cells there.
             made.execute(load("cells")["set_channel"], channel)
         cell.copy_user_walls(directory, made)
         values = {"name": name, "number": row["number"], "place": schema, "url": url, "takes_new": takes_new}
         with directory.transaction():
+            directory.stay()
             directory.execute(load("cells")["add"], values)
     home.forget_cells()
 
@@ -133,7 +142,7 @@ def create(home: Database, name: str, *, schema: str, url: str | None, takes_new
 def begin(home: Database) -> None:
     """See that every process asks in which cell a tenant is, and refuse older ones from now on. Raises `SchemaOutdated`."""
     with translated(), home.owner() as directory:
-        strangers = directory.execute(load("cells")["strangers"]).fetchall()
+        strangers = directory.execute(home.roles.statements("cells")["strangers"]).fetchall()
         if strangers:
             named = "; ".join(f"pid {row['pid']} of {row['login']} at {row['address']}" for row in strangers)
             raise SchemaOutdated(
@@ -142,12 +151,14 @@ def begin(home: Database) -> None:
                 "them with it first; with one cell it changes nothing. Nothing was changed"
             )
         with directory.transaction():
+            directory.stay()
             directory.execute(load("cells")["refuse_older"])
 
 
 def set_takes_new(home: Database, name: str, *, takes_new: bool) -> None:
     """Say whether tenants that nobody has placed begin in a cell."""
     with translated(), home.owner() as directory, directory.transaction():
+        directory.stay()
         directory.execute(load("cells")["set_takes_new"], {"name": name, "takes_new": takes_new})
 
 
@@ -166,11 +177,13 @@ def drop(home: Database, name: str, *, keep_schema: bool = False) -> None:
                 f"expected no tenants in the cell {name!r}, got {left:,}; move them first: htm cells move TENANT CELL"
             )
         with directory.transaction():
+            directory.stay()
             directory.execute(load("cells")["set_state"], {"name": name, "state": "dropping"})
             directory.execute(load("cells")["set_takes_new"], {"name": name, "takes_new": False})
         if cell is not None and not keep_schema:
             _drop_schema(cell)
         with directory.transaction():
+            directory.stay()
             directory.execute(load("cells")["remove"], {"name": name})
     home.forget_cells()
 
@@ -183,7 +196,12 @@ def _drop_schema(cell: Database) -> None:
                 f"expected the cell {cell.cell!r} to be empty, got rows of tenants that the directory has elsewhere: a move was "
                 "interrupted. htm cells list shows it; run it again"
             )
-        owner.execute(sql.SQL(load("cells")["drop_schema"]).format(schema=sql.Identifier(schema)))
+        if cell.placement is None:
+            owner.execute(sql.SQL(load("cells")["drop_schema"]).format(schema=sql.Identifier(schema)))
+            return
+    dsn = cell._owner_dsn("htm_root")
+    with translated(), connect(dsn, patience=cell.settings.pool_timeout) as connection:
+        citus_schema.drop(connection, dsn, schema)
 
 
 def _prefix(home: Database) -> str | None:

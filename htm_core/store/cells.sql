@@ -25,6 +25,10 @@ where c.oid = (select a.attrelid from pg_attribute a join pg_class t on t.oid = 
                where t.relnamespace = current_schema()::regnamespace and t.relname = 'collections' and a.attname = 'id')
   and not exists (select from collections)
 
+-- name: begin_numbers
+-- The number of this cell, in whose range it numbers collections on each node of a cluster.
+update cells set number = %(number)s where name = 'home'
+
 -- name: channel
 select name from notification_channel
 

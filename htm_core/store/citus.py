@@ -63,6 +63,11 @@ class Placement:
         return tables_schema(self.schema)
 
     @property
+    def node_name(self) -> str:
+        """The node, as HOST:PORT."""
+        return f"{self.node.host}:{self.node.port}"
+
+    @property
     def owner_path(self) -> str:
         """The search path of the owner, who finds shards by their names, too."""
         return f'"{self.schema}", "{self.tables}", pg_temp'
@@ -83,6 +88,16 @@ def enter(connection: Connection, placement: Placement | None) -> None:
     """Keep the tables on their node for the rest of a transaction, where Citus distributes them."""
     if placement is not None:
         connection.execute(placement.enter)
+
+
+def become_owner_of(connection: Connection, placement: Placement) -> None:
+    """Make ready an owner's connection to the node where the tables live, for transactions that need the shards."""
+    connection.execute(load("citus")["show_shards"])
+    connection.node, connection.entrance = placement.node_name, placement.enter
+    with connection.transaction():
+        connection.stay()
+        rows = connection.execute(load("citus")["shards"], {"tables": placement.tables}).fetchall()
+        connection.shards = {row["name"]: row["stored"] for row in rows}
 
 
 def find_placement(

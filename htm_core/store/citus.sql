@@ -176,9 +176,11 @@ drop policy if exists {name} on {table};
 create policy {name} on {table} as {kind} for {command} to {roles} {conditions}
 
 -- name: step_numbers
--- The numbers go on after the highest one, also when the rows have come from another node.
+-- The numbers go on after the highest one, also when the rows have come from another node. Each cell has a range of its own.
 create sequence if not exists {sequence} as integer;
-select setval({sequence_text}, (select coalesce(max({column}), 0) + 1 from {stored}), false);
+select setval({sequence_text}, (
+  select greatest(coalesce(max(t.{column}) filter (where t.{column} < c.first + 1048576), 0) + 1, c.first)::integer
+  from (select 1048576 * n.number as first from {cells} n where n.name = 'home') c left join {stored} t on true group by c.first), false);
 grant usage on sequence {sequence} to {app}, {worker};
 alter view {view} alter column {column} set default nextval({sequence_text})
 
@@ -251,9 +253,15 @@ select {settle_node}()
 -- name: forget_here
 drop view if exists {here}
 
+-- name: drop_schema
+drop schema if exists {schema} cascade
+
+-- name: move_schema
+select citus_schema_move(to_regnamespace(%(tables)s), %(host)s, %(port)s)
+
 -- name: show_shards
--- To this session, in the catalogue.
-select set_config('citus.override_table_visibility', 'off', false)
+-- To this session, in the catalogue; and let it lock them.
+select set_config('citus.override_table_visibility', 'off', false), set_config('citus.enable_manual_changes_to_shards', 'on', false)
 
 -- name: nodes
 select nodename as host, nodeport as port, groupid = 0 as coordinates, isactive and (metadatasynced or groupid = 0) as active,

@@ -42,7 +42,11 @@ RULES = (
     Rule("nodes", "common_table", "statistics are those of shards"),
     Rule("cells", "moving_owner", "a view has no tableoid, and belongs to the same role"),
     Rule("cells", "moved_here", "a view has no tableoid, and what a tenant has is in the shards"),
+    Rule("cells", "moved_name", "a shard is called by its table and its number"),
+    Rule("cells", "moved_besides", "a shard is called by its table and its number"),
+    Rule("cells", "moved_numbers", "the number of a row is the default of a column of the view"),
     Rule("cells", "sized_here", "a view has no tableoid, and no size"),
+    Rule("cells", "sized_names", "a shard is called by its table and its number"),
 )
 
 

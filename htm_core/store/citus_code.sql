@@ -126,3 +126,28 @@ begin
 declare here constant oid := to_regnamespace('"{tables}"');
 begin
   select coalesce
+
+-- name: moved_name
+select c.oid, c.relname::text as name from pg_class c
+
+-- name: moved_name_here
+select c.oid, regexp_replace(c.relname::text, '_[0-9]+$', '') as name from pg_class c
+
+-- name: moved_besides
+and c.relname not in ('tenant_cells'
+
+-- name: moved_besides_here
+and regexp_replace(c.relname::text, '_[0-9]+$', '') not in ('tenant_cells'
+
+-- name: moved_numbers
+and (a.attidentity <> '' or
+
+-- name: moved_numbers_here
+and (exists (select from pg_attribute v
+                         where v.attrelid = to_regclass(format('%I.%I', left('{tables}', -7), o.name)) and v.attname = a.attname and v.atthasdef) or
+
+-- name: sized_names
+filter (where c.relname in ('nodes'
+
+-- name: sized_names_here
+filter (where regexp_replace(c.relname::text, '_[0-9]+$', '') in ('nodes'

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Any, LiteralString
 
 from psycopg import sql
+from pydantic import SecretStr
 
-from ..errors import SchemaOutdated
-from .citus import Placement, composed, tables_schema
+from ..errors import InvalidInput, SchemaOutdated
+from .citus import Placement, composed, coordinator, find_placement, has_citus, tables_schema
 from .citus_code import distributed_text
-from .connection import Connection
+from .connection import Connection, connect
 from .queries import load
 from .roles import Roles
 from .schemas import Names
@@ -239,6 +240,40 @@ def define_entrance(connection: Connection, of: Target) -> None:
             connection.execute(composed(f"{step}_entrance", **function))
 
 
+def refuse_node(connection: Connection, node: str) -> None:
+    """Raise `InvalidInput` for a node, as HOST:PORT, that no schema of this database can be on."""
+    if has_citus(connection) is None:
+        raise InvalidInput(f"expected no node, since Citus distributes no schemas of this database, got {node!r}")
+    rows = connection.execute(load("citus")["nodes"]).fetchall()
+    known = [f"{row['host']}:{row['port']}" for row in rows if row["holds"]]
+    if node not in known:
+        raise InvalidInput(
+            f"expected a node that holds tables, as the cluster calls it, got {node!r}; there are {', '.join(known)}"
+        )
+
+
+def move(connection: Connection, conninfo: SecretStr, schema: str, node: str) -> None:
+    """Let Citus move the tables of a schema to a node, as HOST:PORT, unless they are there; `connection` is to any node."""
+    placement = find_placement(connection, schema)
+    if placement is None:
+        raise InvalidInput(
+            f"expected a schema that Citus distributes, got {schema}; run as an administrator: alter database … set "
+            "citus.enable_schema_based_sharding = on"
+        )
+    if placement.node_name == node:
+        return
+    host, _, port = node.rpartition(":")
+    with connect(coordinator(connection).dsn(conninfo)) as head:
+        head.execute(load("citus")["move_schema"], {"tables": placement.tables, "host": host, "port": int(port)})
+
+
+def drop(connection: Connection, conninfo: SecretStr, schema: str) -> None:
+    """Drop a distributed schema, and what its nodes have of it; `connection` is to any node."""
+    with connect(coordinator(connection).dsn(conninfo)) as head, head.transaction():
+        for name in (tables_schema(schema), schema):
+            head.execute(composed("drop_schema", schema=sql.Identifier(name)))
+
+
 def settle(connection: Connection, schema: str, *, again: bool = False) -> None:
     """Carry out the steps on the node where the tables live, unless it is done; `again` does it in any case."""
     if again:
@@ -261,6 +296,7 @@ def _numbers(of: Target, table: str, column: str) -> str:
         view=of.view(table),
         stored=of.stored(table),
         column=sql.Identifier(column),
+        cells=of.stored("cells"),
         sequence=sequence,
         sequence_text=sql.Literal(sequence.as_string(None)),
         **_roles(of),

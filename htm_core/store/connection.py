@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, LiteralString, Self, TypeVar
 
 import psycopg
+from psycopg import sql
 from psycopg.abc import Transformer as TransformerProtocol
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -113,6 +114,19 @@ class Connection(psycopg.Connection[Row]):
         self._waiter: selectors.BaseSelector | None = None
         self.is_direct = True  # as far as is known, there is no pooler in between
         self.replayed = 0  # on a replica: how much of the primary's log it is known to have replayed, in bytes
+        # Of an owner's connection to a node of a cluster: which one, how a transaction keeps the tables there, and the shards.
+        self.node = ""
+        self.entrance: LiteralString | None = None
+        self.shards: Mapping[str, str] = {}  # by the names of their tables
+
+    def stay(self) -> None:
+        """Keep the tables on their node until the transaction ends; raises HT003 where they have left it."""
+        if self.entrance is not None:
+            self.execute(self.entrance)
+
+    def table(self, name: str) -> sql.Identifier:
+        """The table that holds the rows of one: its shard, where Citus distributes the schema."""
+        return sql.Identifier(self.shards.get(name, name))
 
     @staticmethod
     def sends_batches() -> bool:

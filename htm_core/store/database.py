@@ -156,7 +156,7 @@ class Database:
         self._others: dict[str, Database] = {}  # the cells besides this one, by name
         self._cells_read: float | None = None
         self._inherited: list[ConnectionPool[Connection]] = []
-        self._pools: dict[str, ConnectionPool[Connection]] = {}
+        self._pools: dict[str, ConnectionPool[Connection]] = {}  # by role and node
         self.renew()
         renewed_after_fork(self)
 
@@ -332,8 +332,9 @@ class Database:
 
     @property
     def is_one_server(self) -> bool:
-        """Whether all cells that this process knows are on the server of this database."""
-        return all(each._pooled is self for each in list(self._others.values()))
+        """Whether all cells that this process has opened are on the server of this database, and on its node of a cluster."""
+        others = [each for each in list(self._others.values()) if each.opened]
+        return all(each._pooled is self and each._node == self._node for each in others)
 
     def _in_cell(self, tenant: str, work: Callable[[Database, int | None], T]) -> T:
         """The answer of `work`, which begins a transaction, in the cell of a tenant; where it has left since, in the next one."""
@@ -389,9 +390,10 @@ class Database:
             for row in rows:
                 if row["name"] not in {self.cell, *self._others}:
                     self._others[row["name"]] = self.at(row["name"], schema=row["place"], url=row["url"])
-            for name in set(self._others) - known:
-                self._others.pop(name).close()
+            dropped = [self._others.pop(name) for name in set(self._others) - known]
             self._cells_read = time.monotonic()
+        for cell in dropped:
+            cell.close()
 
     def at(self, name: str, *, schema: str, url: str | None) -> Database:
         """A cell of this database: another schema, here or on the server of `url`, which lacks what is as in this one's."""
@@ -624,15 +626,23 @@ class Database:
         path and the locks of the session would pass to its next client.
         """
         self.open()
-        with translated(), connect(self._owner_dsn("htm_owner"), patience=self.settings.pool_timeout) as connection:
+        with translated(), self._on_its_node(self._owner_connection) as connection:
+            yield connection
+
+    def _owner_connection(self) -> Connection:
+        connection = connect(self._owner_dsn("htm_owner"), patience=self.settings.pool_timeout)
+        try:
             refuse_pooler(connection)
             connection.execute(self._roles.statements("bootstrap")["become_owner"].replace("local ", ""))
             path = self._path if self._placement is None else self._placement.owner_path
             connection.execute(load("database")["search_path"], {"path": path})
             if self._placement is not None:
-                connection.execute(load("citus")["show_shards"])
+                citus.become_owner_of(connection, self._placement)
             register_types(connection, self._extension)
-            yield connection
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def open(self) -> None:
         """Connect to the server and check its schema; does so once, and again after a fork."""
@@ -656,11 +666,6 @@ class Database:
             with translated():
                 self._extension, walls = self._ensure_schema()
                 self._claim_key = self._ensure_walls(up=walls)
-            if self._placement is not None and (self.settings.cells or self.cell != HOME):
-                raise InvalidInput(
-                    f"expected a schema of one server with Settings.cells, got {self.settings.schema_}, which Citus "
-                    "distributes; its tenants cannot move between cells, so leave cells out (and HTM_CELLS)"
-                )
             if self._placement is not None and self._replicas is not None:
                 raise InvalidInput(
                     "expected Settings.read_url with a schema of one server, got one that Citus distributes; its "
@@ -791,10 +796,22 @@ class Database:
         self._placement = citus.find_placement(connection, self.settings.schema_, addresses=addresses)
         if self._placement != before:
             _log.info("the memories live on %s", self._placement.node if self._placement else "the server of the url")
-            for pool in self._pools.values():
-                pool.close()
-            self._pools.clear()
+            self._pooled._close_unused_pools()
             self.moves += 1
+
+    def _close_unused_pools(self) -> None:
+        """Close the pools of nodes on which none of the cells that share them lives any more."""
+        with self._lock:
+            used = {each._node for each in (self, *self._others.values())}
+            unused = [place for place in self._pools if place.partition("@")[2] not in used]
+            closed = [self._pools.pop(place) for place in unused]
+        for pool in closed:
+            pool.close()
+
+    @property
+    def _node(self) -> str:
+        """The node where the tables live, as HOST:PORT; empty for the server of the url."""
+        return "" if self._placement is None or self._placement.node.is_here else self._placement.node_name
 
     def _follow_move(self, before: citus.Placement | None) -> None:
         """Go to the node where the tables live now, unless another thread has done so."""
@@ -894,14 +911,12 @@ class Database:
             self._say_claim(connection, start, start.key, answers[-1])
 
     def _pool(self, role: str) -> ConnectionPool[Connection]:
-        if self._pooled is not self:
-            return self._pooled._pool(role)
-        kind = role if self.is_embedded else "any"
-        pool = self._pools.get(kind)
+        holder, place = self._pooled, f"{role if self.is_embedded else 'any'}@{self._node}"
+        pool = holder._pools.get(place)
         if pool is None:
-            with self._lock:
-                pool = self._pools.get(kind) or self._make_pool(self.dsn(role), name=f"htm-{role}")
-                self._pools[kind] = pool
+            with holder._lock:
+                pool = holder._pools.get(place) or holder._make_pool(self.dsn(role), name=f"htm-{place.rstrip('@')}")
+                holder._pools[place] = pool
         return pool
 
     def _make_pool(self, dsn: SecretStr, *, name: str, **besides: str) -> ConnectionPool[Connection]:
@@ -968,10 +983,11 @@ class Database:
     def _prepare(self, connection: Connection) -> None:
         check(connection, patience=self.settings.pool_timeout)
         with connection.transaction():
-            path = {"path": self._path, "role": "none", "tenant": "", "now": "", "timeout": "0", "idle": "0"}
-            connection.execute(load("database")["enter"], path)
-            self._enter(connection)
-            self._refuse_cells(connection)
+            if not self.settings.cells:  # else it serves all cells of its node, and is refused by none
+                path = {"path": self._path, "role": "none", "tenant": "", "now": "", "timeout": "0", "idle": "0"}
+                connection.execute(load("database")["enter"], path)
+                self._enter(connection)
+                self._refuse_cells(connection)
             connection.is_direct = is_direct(connection)
             self._is_direct = self._is_direct and connection.is_direct
             register_types(connection, self._extension)

@@ -132,10 +132,8 @@ from jobs j join nodes n on n.tenant = j.tenant and n.id = j.node_id
 where j.tenant = this_tenant() and n.owner = any(%(owners)s::text[])
 
 -- name: backlog
--- Of all tenants, for a worker: what there is in each lane, of what somebody may wait for and of bulk work. It reads every job.
-select kind, model, bulk, count(*) filter (where parked_at is null) as pending, count(*) filter (where parked_at is not null) as parked,
-       extract(epoch from now() - min(created_at) filter (where parked_at is null))::float8 as oldest
-from jobs group by kind, model, bulk order by kind, model, bulk
+-- Of all tenants, for a worker: what there is in each lane, of what somebody may wait for and of bulk work.
+select kind, model, bulk, pending, parked, oldest, more from job_backlog(%(most)s)
 
 -- name: make_all_due
 -- Only those that wait for a later time, so that the others keep their order: the newest first.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -43,14 +43,14 @@ class Pass:
 
 
 class TenantCopy:
-    """The copying of one tenant between two connections of owners, which are in the schemas of the two cells."""
+    """The copying of one tenant, with its rows of these tables, between connections of two owners, each in its cell's schema."""
 
-    def __init__(self, source: Connection, target: Connection, tenant: str) -> None:
+    def __init__(self, source: Connection, target: Connection, tenant: str, tables: Sequence[MovedTable]) -> None:
         self.source = source
         self.target = target
         self._tenant = sql.Literal(tenant)
         self._name = tenant
-        self.tables = moved_tables(source)
+        self.tables = tables  # of the source
         if self.tables != moved_tables(target):
             raise InvalidInput(
                 "expected both cells to have the same tables, got different ones; bring both up to date with htm migrate"
@@ -75,7 +75,7 @@ class TenantCopy:
         changed = self._counts(self.source, tables, seen)
         deleted = 0
         if seen is None:
-            deleted += self.clear()
+            deleted += self._clear()
         else:
             # A table whose keys are the same ones on both sides has lost none.
             keys = self._digests(self.source, tables, of_keys=True), self._digests(self.target, tables, of_keys=True)
@@ -90,19 +90,21 @@ class TenantCopy:
                 written += self._write(table, None)
         return Pass(written, deleted, str(row["xmin"]))
 
-    def clear(self) -> int:
+    def _clear(self) -> int:
         """Delete all rows of the tenant from the target, in the transaction that has begun there; give how many there were."""
-        self.target.execute(load("tenant_moves")["moving"])
-        return sum(self._change("delete_all", table) for table in reversed(self.tables))
+        there = self._counts(self.target, self.tables, None)
+        return sum(self._change("delete_all", table) for table in reversed(self.tables) if there[table.name])
 
     def _write(self, table: MovedTable, seen: str | None) -> int:
+        if seen is None:  # the target has no row of it
+            return self._filled(self.target.table(table.name), table, self._columns(table), None)
         stage = self._staged(table, self._columns(table), seen)
         if stage is None:
             return 0
         written = 0
-        if seen is not None and table.is_parent:
+        if table.is_parent:
             written += self._change("update_changed", table, stage)
-        elif seen is not None:
+        else:
             self._change("delete_changed", table, stage)
         return written + self._change("insert_new", table, stage)
 
@@ -115,12 +117,33 @@ class TenantCopy:
 
         None where there are no rows: a tenant has some in few of the tables, and a table takes milliseconds to make.
         """
-        statements = load("tenant_moves")
         stage = sql.Identifier("pg_temp", f"stage_{next(self._stages)}")
+        parts = {"stage": stage, "table": self.target.table(table.name), "columns": _names(columns)}
+
+        def make() -> None:
+            """Make the table, for the first row."""
+            self.target.execute(sql.SQL(load("tenant_moves")["stage"]).format(**parts))
+
+        if not self._filled(stage, table, columns, seen, make=make):
+            return None
+        self.target.execute(sql.SQL(load("tenant_moves")["analyze"]).format(**parts))
+        return stage
+
+    def _filled(
+        self,
+        into: sql.Identifier,
+        table: MovedTable,
+        columns: Sequence[str],
+        seen: str | None,
+        *,
+        make: Callable[[], None] | None = None,
+    ) -> int:
+        """Copy these columns of the source's rows into a table of the target, as they are to be there; give how many."""
+        statements = load("tenant_moves")
         parts: dict[str, sql.Composable] = {
-            "stage": stage, "table": sql.Identifier(table.name), "columns": _names(columns), "tenant": self._tenant,
-            "values": self._values(columns), "format": sql.SQL("binary" if self._is_one_database else "text"),
-            "changed": self._changed(seen),
+            "table": self.source.table(table.name), "stage": into, "columns": _names(columns), "tenant": self._tenant,
+            "values": self._values(columns), "changed": self._changed(seen),
+            "format": sql.SQL("binary" if self._is_one_database else "text"),
         }  # fmt: skip
         with self.source.cursor().copy(sql.SQL(statements["read_rows"]).format(**parts)) as rows:
             begun = b""
@@ -129,14 +152,15 @@ class TenantCopy:
                 if len(begun) > (EMPTY_COPY if self._is_one_database else 0):
                     break
             else:
-                return None
-            self.target.execute(sql.SQL(statements["stage"]).format(**parts))
-            with self.target.cursor().copy(sql.SQL(statements["write_stage"]).format(**parts)) as written:
+                return 0
+            if make is not None:
+                make()
+            cursor = self.target.cursor()
+            with cursor.copy(sql.SQL(statements["write_rows"]).format(**parts)) as written:
                 written.write(begun)
                 for block in rows:
                     written.write(block)
-        self.target.execute(sql.SQL(statements["analyze"]).format(**parts))
-        return stage
+        return cursor.rowcount
 
     def _change(self, statement: str, table: MovedTable, stage: sql.Identifier | None = None) -> int:
         columns = self._columns(table)
@@ -144,7 +168,7 @@ class TenantCopy:
         if statement == "update_changed" and not changed:
             return 0
         parts: dict[str, sql.Composable] = {
-            "table": sql.Identifier(table.name), "tenant": self._tenant, "stage": stage or sql.SQL(""),
+            "table": self.target.table(table.name), "tenant": self._tenant, "stage": stage or sql.SQL(""),
             "columns": _names(columns), "same": _pairs(table.key, " and ", left="t"),
             "assignments": _pairs(changed, ", ", left=None),
         }  # fmt: skip
@@ -191,7 +215,7 @@ class TenantCopy:
             values = self._values(columns) if connection is self.source else plain
             parts.append(
                 each.format(
-                    name=sql.Literal(table.name), table=sql.Identifier(table.name), tenant=self._tenant, values=values
+                    name=sql.Literal(table.name), table=connection.table(table.name), tenant=self._tenant, values=values
                 )
             )
         rows = connection.execute(_united(parts)).fetchall()
@@ -201,7 +225,7 @@ class TenantCopy:
         each, changed = sql.SQL(load("tenant_moves")["count"]), self._changed(seen)
         parts = [
             each.format(
-                name=sql.Literal(table.name), table=sql.Identifier(table.name), tenant=self._tenant, changed=changed
+                name=sql.Literal(table.name), table=connection.table(table.name), tenant=self._tenant, changed=changed
             )
             for table in tables
         ]
@@ -232,47 +256,67 @@ def moved_tables(connection: Connection) -> list[MovedTable]:
     return [MovedTable(**row) for row in connection.execute(load("tenant_moves")["tables"])]
 
 
-def count_rows(connection: Connection, tenant: str) -> dict[str, int]:
-    """How many rows of a tenant each table has; those without any are left out."""
+def count_rows(connection: Connection, tenant: str, *, tables: Sequence[MovedTable] | None = None) -> dict[str, int]:
+    """How many rows of a tenant each table has, of all or of these; those without any are left out."""
     statements = load("tenant_moves")
     parts = [
         sql.SQL(statements["count"]).format(
-            name=sql.Literal(table.name), table=sql.Identifier(table.name), tenant=sql.Literal(tenant),
+            name=sql.Literal(table.name), table=connection.table(table.name), tenant=sql.Literal(tenant),
             changed=sql.SQL(statements["all_rows"]),
         )
-        for table in moved_tables(connection)
+        for table in (moved_tables(connection) if tables is None else tables)
     ]  # fmt: skip
     rows = connection.execute(_united(parts)).fetchall()
     return {row["name"]: int(row["rows"]) for row in rows if row["rows"]}
 
 
-def delete_rows(connection: Connection, tenant: str, *, batch: int = BATCH) -> Mapping[str, int]:
-    """Delete all rows of a tenant from a schema, some at a time, children first; give how many of each table there were."""
-    statement, deleted, there = load("tenant_moves")["delete_batch"], {}, count_rows(connection, tenant)
-    for table in (each for each in reversed(moved_tables(connection)) if each.name in there):
-        parts = {"table": sql.Identifier(table.name), "tenant": sql.Literal(tenant), "most": sql.Literal(batch)}
-        total, gone = 0, batch
-        while gone == batch:
-            with quiet(connection):
-                connection.execute(load("tenant_moves")["moving"])
-                gone = connection.execute(sql.SQL(statement).format(**parts)).rowcount
-            total += gone
-        if total:
-            deleted[table.name] = total
-    return deleted
+def delete_rows(
+    connection: Connection, tenant: str, *, batch: int = BATCH, tables: Sequence[MovedTable] | None = None
+) -> Mapping[str, int]:
+    """Delete all rows of a tenant from a schema, so many at a time, children first; give how many of each table there were."""
+    tables = moved_tables(connection) if tables is None else tables
+    with quiet(connection):
+        there = count_rows(connection, tenant, tables=tables)
+    left, deleted = [table for table in reversed(tables) if table.name in there], dict.fromkeys(there, 0)
+    while left:
+        room = batch
+        with quiet(connection):
+            connection.execute(load("tenant_moves")["moving"])
+            while left and room:
+                gone = _delete_some(connection, left[0], tenant, room)
+                deleted[left[0].name] += gone
+                if gone < room:  # nothing is left of it
+                    left.pop(0)
+                room -= gone
+    return {name: rows for name, rows in deleted.items() if rows}
+
+
+def _delete_some(connection: Connection, table: MovedTable, tenant: str, most: int) -> int:
+    parts = {"table": connection.table(table.name), "tenant": sql.Literal(tenant), "most": sql.Literal(most)}
+    return connection.execute(sql.SQL(load("tenant_moves")["delete_batch"]).format(**parts)).rowcount
 
 
 @contextmanager
-def quiet(connection: Connection, *, snapshot: bool = False) -> Iterator[None]:
+def quiet(
+    connection: Connection, *, snapshot: bool = False, first: sql.Composed | None = None, stays: bool = True
+) -> Iterator[None]:
     """A transaction that may take any time, but waits a second for a lock at most; with `snapshot` all of it sees one moment.
 
-    Its snapshot is taken by the first statement inside that reads, so after the locks that are taken before.
+    That is a moment after the lock that `first` takes. Where Citus distributes the schema, its tables stay on their node, unless
+    it need not (`stays`); how long that is waited for has no limit, unless a lock was taken first.
     """
+    statements = load("tenant_moves")
     connection.isolation_level = IsolationLevel.REPEATABLE_READ if snapshot else None
     try:
         with connection.transaction():
-            for setting in load("tenant_moves")["patient"].split(";"):
-                connection.execute(setting.strip())
+            connection.execute(statements["patient"])
+            if first is None and stays:
+                connection.stay()
+            connection.execute(statements["impatient"])
+            if first is not None:
+                connection.execute(first)
+                if stays:
+                    connection.stay()
             yield
     finally:
         if not connection.closed:

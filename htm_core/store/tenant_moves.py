@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,17 +22,19 @@ from psycopg import sql
 
 from ..errors import StorageError
 from . import indexes
+from .citus import is_moved
 from .connection import Connection
 from .database import Database
 from .errors import translated
 from .queries import load
-from .tenant_copy import TenantCopy, delete_rows, quiet
+from .tenant_copy import TenantCopy, delete_rows, moved_tables, quiet
 from .tenant_locations import HOME
 
 FEW_ROWS = 500  # changed in a pass, with which the next one may be the last
 MOST_PASSES = 8  # before the fence is shut, however much is written meanwhile
 FENCE_TRIES = 60
 FENCE_PAUSE = 0.25  # seconds until the fence is tried again, which a long transaction of the tenant holds open
+MOST_NODES = 5  # how often the tables of a cell may go to another node of a cluster while one of its tenants moves
 # What a pass may meet once in a while: rows that took the place of others. Copying everything anew is always right.
 OUT_OF_ORDER = (pg.UniqueViolation, pg.ForeignKeyViolation, pg.CheckViolation)
 
@@ -65,30 +67,57 @@ def move(home: Database, tenant: str, target: str, *, step: Step = silent) -> Mo
     Raises `StorageError` where the copy does not agree with the source, and when another move is running; then the tenant stays
     where it is.
     """
+    for _ in range(MOST_NODES):
+        try:
+            return _moved(home, tenant, target, step)
+        except StorageError as error:
+            # The tables of a cell have gone to another node, where it goes on; what they have left may be dropped already.
+            cause = error.__cause__
+            if cause is None or not (is_moved(cause) or isinstance(cause, pg.UndefinedTable)):
+                raise
+    return _moved(home, tenant, target, step)
+
+
+def _moved(home: Database, tenant: str, target: str, step: Step) -> MoveReport:
     with translated(), home.owner() as directory, home.owner() as turn, _alone(turn):
         report, state = _begun(home, directory, tenant, target)
         cells = {each.cell: each for each in home.cells()}
         source, into = cells[report.source], cells[report.target]
-        with source.owner() as rows, into.owner() as copy:
+        with ExitStack() as held:
+            rows, copy = (directory if each is home else held.enter_context(each.owner()) for each in (source, into))
+            held.enter_context(_alone_in(source, home))
+            tables = moved_tables(rows)
             if state["state"] == "copying" and not _has_left(rows, report):
                 step("began", 0)
-                _copy_and_switch(report, directory, TenantCopy(rows, copy, tenant), into, state, step)
+                _copy_and_switch(report, directory, TenantCopy(rows, copy, tenant, tables), into, state, step)
                 step("switched", sum(report.rows.values()))
             _tell_directory(directory, report)
             step("told", 0)
-            report.deleted = sum(delete_rows(rows, tenant).values())
+            report.deleted = sum(delete_rows(rows, tenant, tables=tables).values())
             step("deleted", report.deleted)
-            with copy.transaction():
+            with _staying(copy):
                 copy.execute(load("tenant_moves")["arrive"], {"tenant": tenant, "version": report.version})
-        with directory.transaction():
+        with _staying(directory):
             directory.execute(load("tenant_moves")["end_move"], {"tenant": tenant})
     return report
 
 
 @contextmanager
+def _staying(connection: Connection) -> Iterator[None]:
+    """A short transaction, in which the tables stay on their node where Citus distributes them."""
+    with connection.transaction():
+        connection.stay()
+        yield
+
+
+@contextmanager
 def _alone(connection: Connection) -> Iterator[None]:
-    """Be the only process that moves tenants of this directory; a lock on its table, which ends with the session."""
-    with quiet(connection):
+    """Be the only process that moves tenants of this directory; a lock in its schema, which ends with the session.
+
+    It keeps no tables on their node, since others would wait for it when Citus moves them; whoever has it looks afterwards whether
+    they are still there.
+    """
+    with quiet(connection, stays=False):
         try:
             connection.execute(load("tenant_moves")["one_at_a_time"])
         except pg.LockNotAvailable as error:
@@ -98,10 +127,21 @@ def _alone(connection: Connection) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _alone_in(source: Database, home: Database) -> Iterator[None]:
+    """Be the only process that moves tenants out of a cell, also when Citus moves home, and the lock is left behind there."""
+    if source is home or source.placement is None:
+        yield
+        return
+    with source.owner() as turn, _alone(turn):
+        yield
+
+
 def _begun(home: Database, directory: Connection, tenant: str, target: str) -> tuple[MoveReport, Mapping[str, Any]]:
     """The move of a tenant as the directory has it, begun where it is not; a move elsewhere that was not switched is given up."""
     statements = load("tenant_moves")
-    state = directory.execute(statements["move"], {"tenant": tenant}).fetchone()
+    with _staying(directory):
+        state = directory.execute(statements["move"], {"tenant": tenant}).fetchone()
     if state is not None and state["target"] != target:
         cells = {each.cell: each for each in home.cells()}
         with cells[state["source"]].owner() as rows:
@@ -115,20 +155,21 @@ def _begun(home: Database, directory: Connection, tenant: str, target: str) -> t
                 delete_rows(copy, tenant)
         state = None
     if state is None:
-        with directory.transaction():
+        with _staying(directory):
             # One that nobody has asked for yet is at home from now on, also for those who ask meanwhile.
             directory.execute(load("cells")["place_first"], {"tenant": tenant, "cell": HOME})
             here = directory.execute(load("cells")["place_of"], {"tenant": tenant}).fetchone()
             assert here is not None  # it was there, or has just been written
             values = {"tenant": tenant, "source": here["cell"], "target": target, "version": here["version"] + 1}
             directory.execute(statements["begin_move"], values)
-        state = directory.execute(statements["move"], {"tenant": tenant}).fetchone()
+            state = directory.execute(statements["move"], {"tenant": tenant}).fetchone()
     assert state is not None  # it was there, or has just been written
     return MoveReport(tenant, state["source"], state["target"], state["version"], passes=state["passes"]), state
 
 
 def _has_left(rows: Connection, report: MoveReport) -> bool:
-    found = rows.execute(load("tenant_moves")["departed"], {"tenant": report.tenant}).fetchone()
+    with _staying(rows):
+        found = rows.execute(load("tenant_moves")["departed"], {"tenant": report.tenant}).fetchone()
     return found is not None and found["version"] >= report.version
 
 
@@ -136,15 +177,21 @@ def _copy_and_switch(
     report: MoveReport, directory: Connection, copy: TenantCopy, into: Database, state: Mapping[str, Any], step: Step
 ) -> None:
     copy.refuse_same_collections()
-    seen = state["seen"]
+    # Another node has transactions of its own, so that what was seen on the one says nothing there.
+    seen, _, node = (state["seen"] or "").partition("@")
+    seen = seen if seen and node == copy.source.node else None
     if seen is None:
-        delete_rows(copy.target, report.tenant)  # of a move that was interrupted, or of another time here
+        delete_rows(
+            copy.target, report.tenant, tables=copy.tables
+        )  # of a move that was interrupted, or of another time here
     while True:
         seen_before = seen
-        with quiet(copy.source, snapshot=True), quiet(copy.target):
+        # A node that the source's tables have left may be read: the next transaction there is refused, and all is copied anew.
+        with quiet(copy.source, snapshot=True, stays=False), quiet(copy.target):
             seen, written = _caught_up(report, copy, seen)
-        with directory.transaction():
-            directory.execute(load("tenant_moves")["note_pass"], {"tenant": report.tenant, "seen": seen})
+        with _staying(directory):
+            noted = f"{seen}@{copy.source.node}" if copy.source.node else seen
+            directory.execute(load("tenant_moves")["note_pass"], {"tenant": report.tenant, "seen": noted})
         report.passes += 1
         step("copied", written)
         if seen_before is None and written >= indexes.THRESHOLD:
@@ -180,9 +227,8 @@ def _switch(report: MoveReport, copy: TenantCopy, seen: str, step: Step) -> None
     statements = load("tenant_moves")
     number = copy.source.execute(statements["fence"], {"tenant": report.tenant}).fetchone()
     assert number is not None  # a select without from has one row
-    fence = sql.Identifier(f"fence_{number['number']}")
-    with quiet(copy.source, snapshot=True):
-        copy.source.execute(sql.SQL(statements["shut_fence"]).format(fence=fence))
+    fence = copy.source.table(f"fence_{number['number']}")
+    with quiet(copy.source, snapshot=True, first=sql.SQL(statements["shut_fence"]).format(fence=fence)):
         begun = time.monotonic()
         step("fenced", 0)
         with quiet(copy.target):
@@ -201,6 +247,12 @@ def _switch(report: MoveReport, copy: TenantCopy, seen: str, step: Step) -> None
         copy.source.execute(
             statements["depart"], {"tenant": report.tenant, "cell": report.target, "version": report.version}
         )
+    # The snapshot may be older than the wait for the lock that keeps the tables here: only now it is sure that they were.
+    if copy.source.entrance is not None and not _has_left(copy.source, report):
+        raise StorageError(
+            f"expected the tables of {report.source!r} to stay on their node for the switch of {report.tenant!r}, but they did "
+            "not; nothing was switched: run the same command again"
+        )
     report.fenced = time.monotonic() - begun
     report.rows = {name: count for name, count in counts.items() if count}
 
@@ -213,6 +265,6 @@ def _compared(copy: TenantCopy) -> tuple[list[str], dict[str, int]]:
 
 def _tell_directory(directory: Connection, report: MoveReport) -> None:
     values = {"tenant": report.tenant, "cell": report.target, "version": report.version}
-    with directory.transaction():
+    with _staying(directory):
         directory.execute(load("cells")["place"], values)
         directory.execute(load("tenant_moves")["note_switch"], {"tenant": report.tenant})

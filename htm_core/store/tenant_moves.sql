@@ -7,11 +7,12 @@ select pg_postmaster_start_time()::text as system, current_database() as databas
 
 -- name: one_at_a_time
 -- Two moves at once would each take what the other one copies.
-lock table tenant_moves in share update exclusive mode
+lock table one_mover in share update exclusive mode
 
 -- name: patient
-set local statement_timeout = 0;
-set local idle_in_transaction_session_timeout = 0;
+set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0
+
+-- name: impatient
 set local lock_timeout = '1s'
 
 -- name: moving
@@ -52,7 +53,7 @@ age(t.xmin) <= age({seen}::xid8::xid)
 -- name: mapped_space
 (({map}::jsonb) ->> t.space::text)::integer as space
 
--- name: write_stage
+-- name: write_rows
 copy {stage} ({columns}) from stdin (format {format})
 
 -- name: analyze

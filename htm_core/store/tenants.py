@@ -74,6 +74,11 @@ def sizes(connection: Connection, *, after: str | None, limit: int) -> TenantSiz
     return TenantSizes([TenantSize(**row) for row in rows], total[0] if total else 0)
 
 
+def in_order(connection: Connection, names: Sequence[str]) -> list[str]:
+    """Names of tenants in the order in which `sizes` has them, which is the server's."""
+    return [row["name"] for row in connection.execute(load("tenants")["in_order"], {"names": list(names)})]
+
+
 def growth(connection: Connection, *, owners: Sequence[str], unit: str, zone: str, limit: int) -> list[SpanCounts]:
     """What these owners said in the latest spans of time, oldest first, up to the last in which something was said.
 

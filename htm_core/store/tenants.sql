@@ -111,6 +111,9 @@ order by e.mentions desc, e.owner
 -- name: sizes
 select * from tenant_sizes(%(after)s::text, %(limit)s::integer, %(counted)s::integer)
 
+-- name: in_order
+select name from unnest(%(names)s::text[]) as given(name) order by name
+
 -- name: growth
 -- How many messages were said, and how many new memories they made, in each span of time up to the last one with a message; a span without
 -- any is a zero. A memory is counted where it was first said. Spans begin by the clock of the zone, also where it is set forward or back.

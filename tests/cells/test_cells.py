@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import psycopg
 import pytest
 
 from htm_core import Cells, DatabaseUnavailable, InvalidInput, NotFound, SchemaOutdated, Settings
+from htm_core.jobs.worker import Worker
+from htm_core.operations import read
 from htm_core.rules.splitting import plan_split
 from htm_core.runtime.process import runtime
 from htm_core.store.database import Database
@@ -124,6 +129,52 @@ def test_workers_do_the_jobs_of_all_cells_in_turns_or_of_some(
         assert {each.kind for each in worker.backlog()} <= {"count", "relate", "supersede", "tidy"}
 
 
+def test_several_workers_share_the_jobs_of_all_cells_fairly_and_do_none_twice(
+    two: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three workers that begin together: while all tenants have jobs, each gets as many as the others, but for a batch."""
+    count, batch = 24, 4
+    tenants = {"here1": "home", "here2": "home", "there1": "b", "there2": "b"}
+    served: list[tuple[str, str]] = []
+    noting, together = threading.Lock(), threading.Barrier(3)
+    workers = [
+        runtime(two.url, two.another_process().model_copy(update={"worker_batch": batch})).worker for _ in range(3)
+    ]
+    do = type(workers[0])._do_claimed
+
+    def noted(self: object, claimed: Sequence[tuple[object, list[ClaimedJob]]], until: Callable[[], bool]) -> int:
+        with noting:
+            served.extend((job.tenant, str(job.id)) for _, given in claimed for job in given if job.kind == "embed")
+        return do(self, claimed, until)  # type: ignore[arg-type]
+
+    def work(worker: Worker) -> None:
+        together.wait(30)
+        worker.drain()
+
+    with contextlib.ExitStack() as held:
+        memories = {}
+        for tenant, cell in tenants.items():
+            if cell != "home":
+                two.cells.place(tenant, cell)
+            memories[tenant] = held.enter_context(two.memory(tenant))
+        for worker in workers:
+            worker.add_embedder(memories["here1"]._engine.embedder)
+        workers[0].drain()
+        for tenant, memory in memories.items():
+            memory.remember_many([{"content": f"{tenant} said number {number}."} for number in range(count)])
+        monkeypatch.setattr(type(workers[0]), "_do_claimed", noted)
+        threads = [threading.Thread(target=work, args=(worker,)) for worker in workers]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert all(memory.stats().vectors == count for memory in memories.values())
+    assert Counter(tenant for tenant, _ in served) == dict.fromkeys(tenants, count)
+    assert len(set(served)) == len(served), "none is done twice"
+    half = Counter(tenant for tenant, _ in served[: len(served) // 2])
+    assert max(half.values()) - min(half[tenant] for tenant in tenants) <= batch * len(workers)
+
+
 def test_a_cell_that_does_not_answer_keeps_no_other_waiting(two: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
     worker = runtime(two.url, two.another_process()).worker
     [far] = [cell for cell in worker._database.cells() if cell.cell == "b"]
@@ -217,6 +268,43 @@ def test_cells_behind_the_wall_between_users_have_homes_key(new_installation: Ca
         cell = walled.database.of("acme")
         assert cell.cell == "b"
         assert cell.user_walls_key() == walled.database.user_walls_key() is not None
+
+
+def test_the_tenants_of_all_cells_are_shown_page_by_page_in_one_order(
+    new_installation: Callable[..., Installation], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    several = new_installation()
+    several.cells.place("bergen", "b")
+    for name in ("arendal", "bergen", "Ålesund", "voss"):
+        with several.memory(name) as memory:
+            memory.remember_many([{"content": f"{number} ships in {name}."} for number in range(2)])
+
+    def half_done(name: str, _: int) -> None:
+        """A copy is in the other cell, and the tenant is where it was."""
+        if name == "copied":
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        several.cells.move("arendal", "b", progress=half_done)
+    engine = several.memory("arendal")._engine
+    pages: list[tuple[str, str | None, int]] = []
+    after = None
+    while page := read.tenant_sizes(engine, after=after, limit=2).shown:
+        pages += [(each.tenant, each.cell, each.nodes) for each in page]
+        after = page[-1].tenant
+    assert {(tenant, nodes) for tenant, _, nodes in pages} == {
+        (each, 2) for each in ("arendal", "bergen", "Ålesund", "voss")
+    }
+    assert len(pages) == 4
+    assert {tenant: cell for tenant, cell, _ in pages}["bergen"] == "b"
+    assert read.tenant_sizes(engine).tenants == 4
+    [far] = [cell for cell in several.database.cells() if cell.cell == "b"]
+
+    def away(*_: object, **__: object) -> None:
+        raise DatabaseUnavailable("its server is down")
+
+    monkeypatch.setattr(far, "transaction", away)
+    assert read.tenant_sizes(engine).unasked == ("b",)
 
 
 @pytest.mark.parametrize("name", ["home", "B", "9", "a b", "x" * 40, ""])

@@ -89,4 +89,6 @@ def test_what_waits_is_said_by_lane_without_lanes_that_are_done() -> None:
     ]
     said = describe_backlog(backlog)
     assert said == "embed minilm: 3, the oldest for 12 s; embed minilm (bulk): 20,000, the oldest for 3,600 s"
+    most = PendingJobs("embed", "minilm", bulk=False, pending=100_000, parked=0, oldest=60.0, more=True)
+    assert describe_backlog([most]) == "embed minilm: more than 100,000, the oldest for 60 s"
     assert describe_backlog([]) == ""

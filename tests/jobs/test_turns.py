@@ -183,6 +183,33 @@ def test_a_claim_has_everybody_in_it_and_reads_few_rows_whatever_waits_and_whate
         assert read(connection) < 10 * 100
 
 
+def test_what_waits_is_counted_up_to_a_bound_and_the_oldest_is_found_beyond_it(queue: Queue, copied: Database) -> None:
+    with copied.owner() as connection:
+        connection.execute(
+            "update jobs set created_at = now() - interval '2 hours', run_at = now() - interval '2 hours' where tenant = %s",
+            [queue.small[-1]],
+        )
+        connection.execute(
+            "update jobs set parked_at = now() where id in (select id from jobs where tenant = %s limit 5)",
+            [queue.busy],
+        )
+    with copied.transaction("", role="htm_worker") as connection:
+        lanes = {each.model: each for each in jobs.backlog(connection, most=1_000)}
+        row = connection.execute(
+            "select seq_tup_read, idx_tup_fetch from pg_stat_xact_user_tables where relname = 'jobs'"
+        ).fetchone()
+    assert row is not None
+    assert row["seq_tup_read"] == 0
+    assert row["idx_tup_fetch"] < 3_000, "of 100,300"
+    busy = lanes["m"]
+    assert (busy.pending, busy.parked, busy.more) == (1_000, 5, True)
+    assert busy.oldest is not None
+    assert busy.oldest >= 7_200, "the job of the last tenant, which is not among those that were counted"
+    others = [each for model, each in lanes.items() if model != "m"]
+    assert len(others) == 150
+    assert all((each.pending, each.parked, each.more) == (1, 0, False) and each.oldest is not None for each in others)
+
+
 def test_of_one_owner_the_newest_job_comes_first(database: Database, model: str) -> None:
     tenant = add_backlog(database, 5, model=model, age=300)
     for age in (100, 0, 200):

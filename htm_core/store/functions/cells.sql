@@ -45,6 +45,10 @@ begin atomic
      and current_user = (select pg_get_userbyid(c.relowner) from pg_class c where c.oid = (select m.tableoid from htm.migrations m limit 1));
 end;
 
+-- What a move locks, so that it is the only one. A view of nothing: Citus could move no table while it is locked, and waits for every
+-- transaction that has written.
+create or replace view htm.one_mover as select true as locked;
+
 -- The tables with rows of tenants that go along in a move, parents first. `depth` counts how many tables each comes after. `key` are the columns
 -- by which a row is the same row; `is_parent` says whether other tables refer to it; `is_deleted_late`, whether others may change what they
 -- refer to in it, so that its rows can go only after those were changed; `seen_by_workers`, whether workers see its rows of all tenants, so

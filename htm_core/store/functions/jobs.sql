@@ -182,3 +182,60 @@ begin
           and (j.kind, j.model, j.bulk, j.tenant) <= (given.kind, given.model, classes.bulk, given.tenant)
         order by j.kind, j.model, j.bulk, j.tenant limit 5000) w) x);
 end $$;
+
+-- How many jobs wait in each lane and class, how many were given up, and for how many seconds the oldest has waited. Of each at most
+-- `at_most` are counted; `more` says that more wait. In a lane with more, the oldest is that of a thousand owners: the last to be due of each,
+-- besides those that were counted.
+create or replace function htm.job_backlog(at_most integer)
+returns table (kind text, model text, bulk boolean, pending bigint, parked bigint, oldest float8, more boolean)
+language plpgsql stable set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
+set enable_incremental_sort = off set jit = off as $$
+#variable_conflict use_column
+declare
+  of_kind text := ''; of_model text := ''; of_class boolean := false; lane record;
+  since timestamptz; last timestamptz; of_tenant text; of_owner text;
+begin
+  loop
+    select x.kind, x.model, x.bulk into lane from (
+      (select j.kind, j.model, j.bulk from htm.jobs j
+       where (j.kind, j.model, j.bulk) > (of_kind, of_model, of_class) and j.parked_at is null
+       order by j.kind, j.model, j.bulk limit 1)
+      union all
+      (select j.kind, j.model, j.bulk from htm.jobs j
+       where (j.kind, j.model, j.bulk) > (of_kind, of_model, of_class) and j.parked_at is not null
+       order by j.kind, j.model, j.bulk limit 1)) x
+    order by x.kind, x.model, x.bulk limit 1;
+    exit when not found;
+    of_kind := lane.kind; of_model := lane.model; of_class := lane.bulk;
+    select count(*), min(x.created_at) into pending, since from (
+      select j.created_at from htm.jobs j
+      where (j.kind, j.model, j.bulk) >= (of_kind, of_model, of_class) and (j.kind, j.model, j.bulk) <= (of_kind, of_model, of_class)
+        and j.parked_at is null
+      order by j.kind, j.model, j.bulk limit at_most + 1) x;
+    select count(*) into parked from (
+      select from htm.jobs j
+      where (j.kind, j.model, j.bulk) >= (of_kind, of_model, of_class) and (j.kind, j.model, j.bulk) <= (of_kind, of_model, of_class)
+        and j.parked_at is not null
+      order by j.kind, j.model, j.bulk limit at_most) x;
+    more := pending > at_most;
+    pending := least(pending, at_most);
+    if more then
+      of_tenant := ''; of_owner := '';
+      for turn in 1 .. 1000 loop
+        select j.tenant, j.owner into of_tenant, of_owner from htm.jobs j
+        where (j.kind, j.model, j.bulk, j.tenant, j.owner) > (of_kind, of_model, of_class, of_tenant, of_owner)
+          and (j.kind, j.model, j.bulk) <= (of_kind, of_model, of_class) and j.parked_at is null
+        order by j.kind, j.model, j.bulk, j.tenant, j.owner limit 1;
+        exit when not found;
+        select j.created_at into last from htm.jobs j
+        where (j.kind, j.model, j.bulk, j.tenant, j.owner) >= (of_kind, of_model, of_class, of_tenant, of_owner)
+          and (j.kind, j.model, j.bulk, j.tenant, j.owner) <= (of_kind, of_model, of_class, of_tenant, of_owner) and j.parked_at is null
+        order by j.kind desc, j.model desc, j.bulk desc, j.tenant desc, j.owner desc, j.run_at limit 1;
+        since := least(since, last);
+      end loop;
+    end if;
+    kind := of_kind; model := of_model; bulk := of_class; oldest := extract(epoch from now() - since)::float8;
+    return next;
+  end loop;
+end $$;

@@ -1,0 +1,214 @@
+"""Moves of a whole cell between the nodes of a Citus cluster under writers and readers, with kills at random points: what is lost.
+
+    HTM_TEST_SERVERS=FOLDER python -m benchmarks.cell_moves --moves 20 --writers 3
+
+The folder is the one that `.ci/servers` fills. A coordinator and two workers are started, and removed again. Two moves of three are
+disturbed: the backend that runs `citus_schema_move` is ended, or the node that the cell leaves or goes to is killed (SIGKILL) and
+started again. Each move is asked for until it is done.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import random
+import shutil
+import statistics
+import tempfile
+import threading
+import time
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import psycopg
+
+from htm_core import Cells, Memory, Settings, shutdown
+from tests.servers import programs
+from tests.servers.authority import authority
+from tests.servers.citus_cluster import CitusCluster
+from tests.servers.cluster import ADMIN, APP, HOST, Cluster
+from tests.stand_ins import HashEmbedder
+
+KINDS = ("nothing", "the backend", "the node that it leaves", "the node that it goes to")
+TRIES = 20
+
+
+def main() -> None:
+    """Run the moves and print what became of the memories."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--moves", type=int, default=20)
+    parser.add_argument("--tenants", type=int, default=4)
+    parser.add_argument("--writers", type=int, default=3)
+    parser.add_argument("--memories", type=int, default=200, help="memories that each tenant has at the beginning")
+    chosen = parser.parse_args()
+    logging.disable(logging.WARNING)
+    premises = Path(tempfile.mkdtemp(prefix="htm-cells-"))
+    premises.chmod(0o755)
+    try:
+        with CitusCluster.prepared(programs.citus(), premises, authority(premises)) as cluster:
+            _Run(cluster, chosen).run()
+            shutdown()
+    finally:
+        shutil.rmtree(premises, ignore_errors=True)
+
+
+class _Run:
+    def __init__(self, cluster: CitusCluster, chosen: argparse.Namespace) -> None:
+        self.cluster, self.chosen = cluster, chosen
+        self.settings = Settings(cells=True, worker="off", supersession=None, pool_timeout=10.0)
+        self.tenants = [f"tenant{number}" for number in range(chosen.tenants)]
+        self.embedder = HashEmbedder(name="bench")
+        self.acknowledged: dict[str, list[str]] = defaultdict(list)
+        self.foreign: list[str] = []
+        self.failed: Counter[str] = Counter()
+        self.undisturbed_failures = 0
+        self.seconds: dict[str, list[float]] = defaultdict(list)
+        self.disturbed = threading.Event()
+        self.over = threading.Event()
+        self.chance = random.Random(18)
+
+    def memory(self, tenant: str) -> Memory:
+        return Memory(
+            "atlas",
+            url=self.cluster.coordinator.dsn(APP),
+            tenant=tenant,
+            embedder=self.embedder,
+            settings=self.settings,
+        )
+
+    def run(self) -> None:
+        cells = Cells(url=self.cluster.coordinator.dsn(ADMIN), settings=self.settings)
+        cells.create("b", node=f"{HOST}:{self.cluster.elsewhere().port}")
+        for tenant in self.tenants:
+            cells.place(tenant, "b")
+            with self.memory(tenant) as memory:
+                texts = [f"{tenant} said number {number} at first." for number in range(self.chosen.memories)]
+                memory.remember_many([{"content": text} for text in texts])
+                self.acknowledged[tenant] += texts
+        writers = [threading.Thread(target=self._write, args=(number,)) for number in range(self.chosen.writers)]
+        for writer in writers:
+            writer.start()
+        kinds: Counter[str] = Counter()
+        attempts, times = 0, []
+        try:
+            for number in range(self.chosen.moves):
+                kind = KINDS[0] if number % 3 == 0 else self.chance.choice(KINDS[1:])
+                kinds[kind] += 1
+                began = time.monotonic()
+                attempts += self._move(kind, usual=statistics.median(times) if times else 5.0)
+                if kind == KINDS[0]:
+                    times.append(time.monotonic() - began)
+                said = sum(map(len, self.acknowledged.values()))
+                print(f"{number + 1}: {kind}, {time.monotonic() - began:.1f} s, {said:,} memories", flush=True)
+        finally:
+            self.over.set()
+            for writer in writers:
+                writer.join(120)
+        self._report(cells, kinds, attempts, times)
+
+    def _write(self, number: int) -> None:
+        chance, count = random.Random(number), 0
+        memories = {tenant: self.memory(tenant) for tenant in self.tenants}
+        while not self.over.is_set():
+            tenant = chance.choice(self.tenants)
+            text = f"{tenant} said number {count} to writer {number}."
+            count += 1
+            began = time.monotonic()
+            disturbed = self.disturbed.is_set()
+            try:
+                memories[tenant].remember(text)
+                self.acknowledged[tenant].append(text)
+                found = memories[tenant].recall(text, mode="text", limit=5, hold=False)
+            except Exception as error:
+                self.failed[type(error).__name__] += 1
+                if not (disturbed or self.disturbed.is_set()):
+                    self.undisturbed_failures += 1
+                    print(f"not disturbed, and failed: {error}", flush=True)
+                time.sleep(0.2)
+                continue
+            self.seconds["while a node was down" if disturbed or self.disturbed.is_set() else "else"].append(
+                time.monotonic() - began
+            )
+            self.foreign += [hit.content for hit in found if not hit.content.startswith(f"{tenant} ")]
+
+    def _move(self, kind: str, *, usual: float) -> int:
+        """Move the cell to the other worker, disturbed once; give how often it was asked for."""
+        source, target = self.cluster.home("htm_b"), self.cluster.elsewhere("htm_b")
+        for attempt in range(1, TRIES + 1):
+            self._clean()
+            ended = threading.Event()
+            asked = threading.Thread(target=self._ask, args=(target, ended))
+            asked.start()
+            if kind != KINDS[0] and attempt == 1 and not ended.wait(self.chance.uniform(0.0, 1.1 * usual)):
+                self._disturb(kind, source, target)
+            asked.join()
+            if self.cluster.home("htm_b") is target:
+                self.disturbed.clear()
+                return attempt
+            time.sleep(1.0)
+        raise SystemExit(f"the cell was not moved in {TRIES} attempts")
+
+    def _ask(self, target: Cluster, ended: threading.Event) -> None:
+        try:
+            with self.cluster.coordinator.admin() as admin:
+                admin.execute("set application_name = 'mover'")
+                admin.execute("select citus_schema_move('htm_b_tables', %s, %s)", [HOST, target.port])
+        except psycopg.Error as error:
+            print(f"   {str(error).splitlines()[0][:150]}", flush=True)
+        finally:
+            ended.set()
+
+    def _disturb(self, kind: str, source: Cluster, target: Cluster) -> None:
+        if kind == KINDS[1]:
+            self.cluster.ask("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mover'")
+            return
+        node = source if kind == KINDS[2] else target
+        self.disturbed.set()
+        node.kill()
+        node.start()
+        time.sleep(2.0)  # pools notice, and writers go on
+
+    def _clean(self) -> None:
+        """Drop what an earlier move has left, as Citus does by itself after a while."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                with self.cluster.coordinator.admin() as admin:
+                    admin.execute("call citus_cleanup_orphaned_resources()")
+                if self.cluster.ask("select count(*) from pg_dist_cleanup") == [(0,)]:
+                    return
+            except psycopg.Error as error:
+                print(f"   cleaning: {str(error).splitlines()[0][:150]}", flush=True)
+            time.sleep(0.5)
+
+    def _report(self, cells: Cells, kinds: Counter[str], attempts: int, times: list[float]) -> None:
+        lost = doubled = unsaid = 0
+        for tenant in self.tenants:
+            with self.memory(tenant) as memory:
+                here: list[str] = []
+                after = None
+                while page := memory.list(limit=1000, after=after):
+                    here += [node.content for node in page]
+                    after = page[-1].id
+            lost += len(set(self.acknowledged[tenant]) - set(here))
+            doubled += len(here) - len(set(here))
+            unsaid += len(set(here) - set(self.acknowledged[tenant]))
+            self.foreign += [text for text in here if not text.startswith(f"{tenant} ")]
+        print(f"moves {sum(kinds.values())}, asked for {attempts} times; disturbed: {dict(kinds)}")
+        print(
+            f"acknowledged {sum(map(len, self.acknowledged.values())):,}, lost {lost}, doubled {doubled}, of another tenant "
+            f"{len(self.foreign)}, written though the call had failed {unsaid}"
+        )
+        print(f"calls that failed {dict(self.failed)}, of them while no node was down {self.undisturbed_failures}")
+        print(f"an undisturbed move: p50 {statistics.median(times):.1f} s, most {max(times):.1f} s")
+        for what, each in self.seconds.items():
+            calls = sorted(each)
+            print(
+                f"remember and recall, {what}: {len(calls):,}, p50 {1000 * calls[len(calls) // 2]:.0f} ms, "
+                f"p99 {1000 * calls[int(len(calls) * 0.99)]:.0f} ms, longest {calls[-1]:.2f} s"
+            )
+        print({each.name: (each.node, each.tenants, each.error) for each in cells.list()})
+
+
+if __name__ == "__main__":
+    main()
