@@ -43,6 +43,7 @@ from tests.importers import fill
 from tests.importers.conftest import address_of, drop_database, new_database
 from tests.importers.test_ruby_htm import SCHEMA
 
+pytestmark = pytest.mark.timeout(600)
 ROOT = Path(__file__).parent.parent.parent
 LEAST = 0.99
 # The tables of the database in the order in which they are imported, and how many rows of each come.
@@ -88,7 +89,7 @@ class Filled:
     def run(self, tenant: str, *sources: object) -> Any:
         """What it reports."""
         with self.start(tenant, *sources) as running:
-            out, err = running.communicate(timeout=120)
+            out, err = running.communicate(timeout=240)
         assert running.returncode == 0, err
         return json.loads(out)
 
@@ -116,7 +117,7 @@ def filled(database_url: str, url: str | None, model_dir: Path) -> Iterator[Fill
     environment = {**os.environ, **own}
     with tempfile.TemporaryDirectory() as folder:
         command = [str(python), "-m", "tests.importers.fill", dsn, folder]
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240)
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=400)
         assert done.returncode == 0, done.stderr
         said = json.loads(done.stdout.splitlines()[-1])
         said["ruby_htm"] = fill_ruby_htm(dsn, MiniLM(model_dir))
@@ -394,33 +395,34 @@ def nothing_can_be_written(admin: str) -> Iterator[Callable[[], bool]]:
         yield lambda: looking.execute(question, (tables,)).fetchone() != (0,)
 
 
-def kill_in(filled: Filled, admin: str, tenant: str, part: int) -> None:
-    """SIGKILL in the middle of the transaction that writes the second batch of a table."""
-    sources = (address_of(filled.dsn), "--no-wait")
-    with filled.start(tenant, *sources, program=("tests.importers.stopping", str(part))) as running:
-        assert running.stdin is not None
-        assert running.stdout is not None
-        assert running.stdout.readline() == "stopped\n", running.stderr and running.stderr.read()
-        with nothing_can_be_written(admin) as somebody_waits:
-            running.stdin.write("\n")
-            running.stdin.flush()
-            deadline = time.monotonic() + 60
-            while not somebody_waits():
-                assert time.monotonic() < deadline, "it never wrote the second batch"
-                time.sleep(0.01)
-            running.kill()
-            assert running.wait(60) == -signal.SIGKILL
+def kill(running: subprocess.Popen[str], admin: str) -> None:
+    """SIGKILL in the middle of the transaction that writes the second batch of the next table."""
+    assert running.stdin is not None
+    assert running.stdout is not None
+    words, _, number = running.stdout.readline().partition(" ")
+    assert words == "stopped", running.stderr and running.stderr.read()
+    with nothing_can_be_written(admin) as somebody_waits:
+        running.stdin.write("\n")
+        running.stdin.flush()
+        deadline = time.monotonic() + 60
+        while not somebody_waits():
+            assert time.monotonic() < deadline, "it never wrote the second batch"
+            time.sleep(0.01)
+        os.kill(int(number), signal.SIGKILL)
+        assert running.stdout.readline() == f"ended {-signal.SIGKILL}\n"
 
 
 def test_killed_inside_each_table_it_goes_on_and_all_is_as_without_a_kill(
     moved: Moved, filled: Filled, database_url: str
 ) -> None:
     tenant = f"killed-{uuid.uuid4().hex[:8]}"
-    rows = list(ROWS.values())
-    for part in range(len(rows)):
-        kill_in(filled, database_url, tenant, part)
-        there = sum(map(len, stored(database_url, tenant).values()))
-        assert there == sum(rows[:part]) + 20, list(ROWS)[part]
+    sources, rows = (address_of(filled.dsn), "--no-wait"), list(ROWS.values())
+    program = ("tests.importers.stopping", str(len(rows)))
+    with filled.start(tenant, *sources, program=program) as running:
+        for part, name in enumerate(ROWS):
+            kill(running, database_url)
+            there = sum(map(len, stored(database_url, tenant).values()))
+            assert there == sum(rows[:part]) + 20, name
     *before, (name, last) = counted(filled.run(tenant, address_of(filled.dsn), "--no-wait")).items()
     assert dict(before) == {each: (0, 0, count, 0) for each, count in list(ROWS.items())[:-1]}
     assert (name, last) == ("ruby-htm nodes", (rows[-1] - 20, 0, 20, 0))
