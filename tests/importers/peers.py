@@ -233,9 +233,11 @@ def langgraph(dsn: str, corpus: Corpus = RECORDED) -> dict[str, Any]:
     from langgraph.graph import START, MessagesState, StateGraph
     from langgraph.store.postgres import PostgresStore
 
+    # Its index by default is approximate, and built by chance.
+    exact: dict[str, Any] = {} if corpus is RECORDED else {"ann_index_config": {"kind": "flat"}}
     with PostgresStore.from_conn_string(
         dsn,
-        index={"dims": corpus.dimension, "embed": ModelOf(corpus), "fields": ["text", "more[*].text"]},
+        index={"dims": corpus.dimension, "embed": ModelOf(corpus), "fields": ["text", "more[*].text"], **exact},
         ttl={"default_ttl": None},
     ) as store:
         store.setup()
