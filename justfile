@@ -31,6 +31,11 @@ test-citus *arguments:
     HTM_TEST_MATRIX=whole HTM_TEST_SERVERS="${HTM_TEST_SERVERS:-$(if [ "$(id -u)" = 0 ]; then echo /var/cache; else echo "${XDG_CACHE_HOME:-$HOME/.cache}"; fi)/htm-memory-servers}" \
         python -m pytest -n 2 tests/servers/test_matrix.py tests/servers/test_citus.py tests/servers/test_citus_path.py -k citus {{ arguments }}
 
+# Install the packages that people move in from, in an environment of their own, and move in what they fill.
+test-peers *arguments:
+    bash .ci/peers --required
+    python -m pytest tests/importers/test_installed_peers.py {{ arguments }}
+
 # Check the style, and put the code in form.
 lint:
     ruff check --fix .

@@ -67,6 +67,8 @@ SLOW = (  # in the order in which they begin: those that mostly wait before thos
     "tests/langchain/test_agents.py",
     "tests/attacks/test_model_clients.py",
     "tests/cli/test_program.py",
+    "tests/importers/test_installed_peers.py",
+    "tests/cli/test_import_signals.py",
     "tests/store/test_survival.py",
     "tests/docs/test_examples.py",
     "tests/docs/test_notebooks.py",

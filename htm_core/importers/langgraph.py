@@ -7,12 +7,14 @@ import re
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import groupby
 from typing import Any
 
 from ..rules.text.storable import storable
 from ..store.foreign.database import ForeignDatabase, ForeignTable
 from ..types import CollectionItem
-from .checkpoints import messages_of
+from .checkpoints import KeptAsDeltas, listed_messages, messages_of, value_of
+from .deltas import DeltaMessages
 from .messages import langchain_message
 from .parts import ForeignDocument, ForeignMessage, ForeignPart, ForeignRow, NotUnderstood
 
@@ -72,13 +74,41 @@ class PostgresSavers:
 
     def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
         """The messages by thread, in their order, each with the time of the first checkpoint that has it."""
-        thread = _Thread("")
-        for row in database.read(SQL, "messages", tables={"table": part.table, "blobs": part.tables["blobs"]}):
-            if row["session"] != thread.session:
+        versions = database.read(SQL, "messages", tables={"table": part.table, "blobs": part.tables["blobs"]})
+        for session, some in groupby(versions, key=lambda row: str(row["session"])):
+            thread = _Thread(session)
+            for row in some:
+                thread.read(row["type"], row["blob"], at=row["at"])
+            if thread.keeps_deltas and _can_replay(part):
+                yield from _replayed(database, part, session)
+            else:
                 yield from thread.rows()
-                thread = _Thread(row["session"])
-            thread.read(row["type"], row["blob"], at=row["at"])
-        yield from thread.rows()
+
+
+def _can_replay(part: ForeignPart) -> bool:
+    """Whether what was written to the channels is there, with its order."""
+    writes = part.tables.get("checkpoint_writes")
+    return (
+        writes is not None and writes.readable and writes.has("channel", "type", "blob", "task_path", "task_id", "idx")
+    )
+
+
+def _replayed(database: ForeignDatabase, part: ForeignPart, session: str) -> Iterator[ForeignRow]:
+    """The messages of a thread that keeps deltas, put together from the first checkpoint to the latest one."""
+    tables = {"table": part.table, "blobs": part.tables["blobs"], "writes": part.tables["checkpoint_writes"]}
+    messages = DeltaMessages()
+    try:
+        for row in database.read(SQL, "deltas", tables=tables, session=session):
+            if row["is_write"]:
+                messages.write(value_of(row["type"], row["blob"]))
+            else:
+                stored = None if row["type"] is None else listed_messages(value_of(row["type"], row["blob"]))
+                messages.reach(row["at"], stored)
+    except ValueError as error:
+        yield NotUnderstood(session, str(error))
+        return
+    for place, (dumped, at) in enumerate(messages.messages()):
+        yield langchain_message(dumped, session=session, id=f"{session}:{place}", at=at)
 
 
 def _others(database: ForeignDatabase, table: ForeignTable, *names: str) -> dict[str, ForeignTable]:
@@ -92,6 +122,7 @@ class _Thread:
 
     def __init__(self, session: str) -> None:
         self.session = session
+        self.keeps_deltas = False
         self._first: dict[str, datetime] = {}
         self._latest: list[ForeignRow] = []
 
@@ -100,9 +131,10 @@ class _Thread:
         try:
             found = messages_of(type, blob)
         except ValueError as error:
+            self.keeps_deltas = isinstance(error, KeptAsDeltas)
             self._latest = [NotUnderstood(self.session, str(error))]
             return
-        self._latest = []
+        self.keeps_deltas, self._latest = False, []
         for place, dumped in enumerate(found):
             row = langchain_message(dumped, session=self.session, id=f"{self.session}:{place}", at=None)
             if isinstance(row, ForeignMessage):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
@@ -33,6 +34,8 @@ from .folders import Folder, Parts, checked_pattern, matches
 from .notes import Note, link_notes, tags_of
 from .read import timeline
 
+DIGESTS_AT_ONCE = 1_000
+AT_ONCE, BYTES_AT_ONCE = 20, 1_000_000  # files in one transaction
 VAULT = ".obsidian"  # the folder of its settings, which Obsidian makes at the top of a vault
 MARKDOWN = frozenset({".md", ".markdown", ".mdown", ".mdx", ".qmd", ".rmd"})
 
@@ -78,12 +81,24 @@ class _Known(Exception):
 class _Reading:
     """One file, read and cut."""
 
+    place: str
     digest: bytes
     size: int
     front: dict[str, Any]
     chunks: list[Chunk]
     drafts: list[Draft]
     left_out: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Unjoined:
+    """The first note of a vault that was loaded anew: its digest is stored when all links are made.
+
+    So a load that was interrupted before that finds it changed, and makes them.
+    """
+
+    path: str | None = None
+    digest: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,18 +139,28 @@ def load(
         wanted = {_place(folder.path.joinpath(*parts)): parts for parts in found}
         gone = [] if alone else _gone(engine, root, wanted_parts, wanted.keys())
         total, done = len(wanted) + len(gone), []
-        for place, parts in wanted.items():
-            time_limit.restart()  # each file is a transaction of its own
-            done.append(_load(engine, place, folder, parts, manner))
-            _tell(progress, done[-1], total)
+        known = {} if force else _digests(engine, list(wanted))
+        unjoined = None if manner.vault is None or dry_run else _Unjoined()
+        read: list[Loaded | _Reading] = []
+        for number, (place, parts) in enumerate(wanted.items(), 1):
+            read.append(_load(place, folder, parts, manner, engine.redactor, known=known.get(place)))
+            size = sum(each.size for each in read if isinstance(each, _Reading))
+            if len(read) == AT_ONCE or size >= BYTES_AT_ONCE or number == len(wanted):
+                time_limit.restart()  # so many files are one transaction
+                for each in _say_all(engine, read, force=force, unjoined=unjoined):
+                    done.append(each)
+                    _tell(progress, each, total)
+                read.clear()
     for place in gone:
         time_limit.restart()
         removed = 0 if dry_run else _unload(engine, place)
         done.append(Loaded(path=place, status="unloaded", removed=removed))
         _tell(progress, done[-1], total)
-    if manner.vault is None or dry_run or not any(each.status == "loaded" for each in done):
+    if manner.vault is None or unjoined is None or unjoined.path is None:
         return done
     lost = link_notes(engine, manner.vault)
+    with engine.transaction() as connection:
+        files.join(connection, unjoined.path, unjoined.digest, owner=engine.owner)
     return [replace(each, left_out=(*each.left_out, *lost.get(each.path, ()))) for each in done]
 
 
@@ -169,26 +194,42 @@ def chunks_of(engine: Engine, path: str) -> list[Mention]:
     return sorted((each for each in said if each.node_id in order), key=lambda each: order[each.node_id or ""])
 
 
-def _load(engine: Engine, place: str, folder: Folder, parts: Parts, manner: _Manner) -> Loaded:
+def _digests(engine: Engine, places: Sequence[str]) -> dict[str, bytes]:
+    """The digests of the last load of these files."""
+    known: dict[str, bytes] = {}
+    places = [
+        each for each in places if not any("\ud800" <= letter <= "\udfff" for letter in each)
+    ]  # no text: said later
+    for first in range(0, len(places), DIGESTS_AT_ONCE):
+        time_limit.restart()
+        with engine.transaction() as connection:
+            known |= files.digests(connection, places[first : first + DIGESTS_AT_ONCE], owner=engine.owner)
+    return known
+
+
+def _load(
+    place: str, folder: Folder, parts: Parts, manner: _Manner, redactor: Redactor | None, *, known: bytes | None
+) -> Loaded | _Reading:
+    """Read a file and cut it, if it is another one than is known."""
     try:
         validation.check_characters(place, what="a file's name")
         said = folder.read(parts)
         # Of what may be stored: from the digest of a short file its words could be guessed.
-        known = said if engine.redactor is None else Counted(engine.redactor).payload(said)
-        digest = manner.digest(known)
-        if not manner.force:
-            with engine.transaction() as connection:
-                if files.digests(connection, [place], owner=engine.owner).get(place) == digest:
-                    return Loaded(path=place, status="known")
-        reading = _read(place, said, digest, manner, redactor=engine.redactor)
-        if manner.dry_run:
-            count = len(reading.chunks)
-            return Loaded(path=place, status="loaded", chunks=count, added=count, left_out=reading.left_out)
-        return _say(engine, place, reading, force=manner.force)
-    except OSError as error:
-        return Loaded(path=place, status="failed", error=f"expected a file to read, got {error.strerror or error}")
-    except HTMError as error:
-        return Loaded(path=place, status="failed", error=str(error))
+        digest = manner.digest(said if redactor is None else Counted(redactor).payload(said))
+        if known == digest:
+            return Loaded(path=place, status="known")
+        reading = _read(place, said, digest, manner, redactor=redactor)
+    except (OSError, HTMError) as error:
+        return _failed(place, error)
+    if manner.dry_run:
+        count = len(reading.chunks)
+        return Loaded(path=place, status="loaded", chunks=count, added=count, left_out=reading.left_out)
+    return reading
+
+
+def _failed(place: str, error: OSError | HTMError) -> Loaded:
+    said = f"expected a file to read, got {error.strerror or error}" if isinstance(error, OSError) else str(error)
+    return Loaded(path=place, status="failed", error=said)
 
 
 def _read(place: str, said: bytes, digest: bytes, manner: _Manner, *, redactor: Redactor | None) -> _Reading:
@@ -221,7 +262,7 @@ def _read(place: str, said: bytes, digest: bytes, manner: _Manner, *, redactor: 
         seen[mark] += 1
         said_as.append(replace(draft, id=f"{mark}:{seen[mark]}"))
     front = front if redactor is None else Counted(redactor).value(front)
-    return _Reading(digest, len(said), front, cut, said_as, () if note is None else note.left_out)
+    return _Reading(place, digest, len(said), front, cut, said_as, () if note is None else note.left_out)
 
 
 def _counted(draft: Draft, redactor: Redactor | None) -> Draft:
@@ -230,35 +271,65 @@ def _counted(draft: Draft, redactor: Redactor | None) -> Draft:
     return replace(draft, metadata=with_counts(draft.metadata, found)) if found else draft
 
 
-def _say(engine: Engine, place: str, reading: _Reading, *, force: bool) -> Loaded:
+def _say_all(
+    engine: Engine, read: Sequence[Loaded | _Reading], *, force: bool, unjoined: _Unjoined | None
+) -> list[Loaded]:
+    """Store what was read of some files in one transaction; one by one when one of them cannot be stored, or is there already."""
+    readings = [each for each in read if isinstance(each, _Reading)]
+    try:
+        said = iter(_say(engine, readings, force=force, unjoined=unjoined) if readings else ())
+    except (_Known, HTMError) as error:
+        if len(readings) > 1:
+            return [
+                each if isinstance(each, Loaded) else _say_all(engine, [each], force=force, unjoined=unjoined)[0]
+                for each in read
+            ]
+        [place] = [each.place for each in readings]
+        said = iter([_failed(place, error) if isinstance(error, HTMError) else Loaded(path=place, status="known")])
+    return [each if isinstance(each, Loaded) else next(said) for each in read]
+
+
+def _say(engine: Engine, readings: Sequence[_Reading], *, force: bool, unjoined: _Unjoined | None) -> list[Loaded]:
+    by_place = {each.place: each for each in readings}
+    first = None if unjoined is None or unjoined.path is not None else readings[0]
     outcome: dict[str, Any] = {}
 
     def before(connection: Connection) -> None:
-        """Wait for whoever loads the same file, and see whether that is enough."""
-        if files.lock(connection, place, owner=engine.owner) == reading.digest and not force:
+        """Wait for whoever loads the same files, and see whether that is enough."""
+        known = files.lock(connection, list(by_place), owner=engine.owner)
+        if not force and any(by_place[place].digest == digest for place, digest in known.items()):
             raise _Known
 
     def after(connection: Connection, written: list[WrittenEntry]) -> None:
         """Note where the chunks lie, and hide what is no longer among them."""
-        at, kept = engine.clock(), [each.mention for each in written]
-        files.put(
-            connection, place, owner=engine.owner, session=_session(place), digest=reading.digest, size=reading.size,
-            front=reading.front, at=at, mentions=kept, chunks=reading.chunks,
-        )  # fmt: skip
+        at, left = engine.clock(), iter(written)
+        own = {each.place: list(islice(left, len(each.drafts))) for each in readings}
+        stored = [
+            files.StoredFile(
+                path=each.place, session=_session(each.place), digest=b"" if each is first else each.digest,
+                size=each.size, front=each.front, mentions=[entry.mention for entry in own[each.place]],
+                chunks=each.chunks,
+            )
+            for each in readings
+        ]  # fmt: skip
+        files.put(connection, stored, owner=engine.owner, at=at)
         outcome["removed"], outcome["dead"] = files.forget_missing(
-            connection, _session(place), owner=engine.owner, by=engine.robot, at=at, kept=kept
-        )
-        outcome["added"] = sum(each.is_new for each in written)
+            connection, [file.session for file in stored], owner=engine.owner, by=engine.robot, at=at,
+            kept=[each.mention for each in written],
+        )  # fmt: skip
+        outcome["added"] = {place: sum(each.is_new for each in entries) for place, entries in own.items()}
 
-    try:
-        engine.write(reading.drafts, before=before, after=after, hold=False)
-    except _Known:
-        return Loaded(path=place, status="known")
+    engine.write([draft for each in readings for draft in each.drafts], before=before, after=after, hold=False)
+    if unjoined is not None and first is not None:
+        unjoined.path, unjoined.digest = first.place, first.digest
     engine.drop(sorted(outcome["dead"]))
-    return Loaded(
-        path=place, status="loaded", chunks=len(reading.chunks), added=outcome["added"], removed=outcome["removed"],
-        left_out=reading.left_out,
-    )  # fmt: skip
+    return [
+        Loaded(
+            path=each.place, status="loaded", chunks=len(each.chunks), added=outcome["added"][each.place],
+            removed=outcome["removed"][_session(each.place)], left_out=each.left_out,
+        )
+        for each in readings
+    ]  # fmt: skip
 
 
 def _unload(engine: Engine, place: str) -> int:
@@ -267,12 +338,13 @@ def _unload(engine: Engine, place: str) -> int:
         with attempt, engine.transaction() as connection:
             dead: set[UUID] = set()
             removed = 0
-            files.lock(connection, place, owner=engine.owner)
+            files.lock(connection, [place], owner=engine.owner)
             session = files.drop(connection, place, owner=engine.owner)
             if session is not None:
-                removed, dead = files.forget_missing(
-                    connection, session, owner=engine.owner, by=engine.robot, at=engine.clock(), kept=[]
+                counts, dead = files.forget_missing(
+                    connection, [session], owner=engine.owner, by=engine.robot, at=engine.clock(), kept=[]
                 )
+                removed = counts[session]
     engine.drop(sorted(dead))
     return removed
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -15,12 +17,10 @@ from .database import Connection, Row
 from .queries import load
 
 
-def lock(connection: Connection, path: str, *, owner: str) -> bytes | None:
-    """Lock a file until the transaction ends, and return the digest of its last load, if there is one."""
-    values = {"owner": owner, "path": path}
-    locks.take(connection, "file", (owner, path))
-    row = connection.execute(load("files")["digest"], values).fetchone()
-    return None if row is None else bytes(row["digest"])
+def lock(connection: Connection, paths: Sequence[str], *, owner: str) -> dict[str, bytes]:
+    """Lock files until the transaction ends, and return the digests of the last load of those that were loaded."""
+    locks.take(connection, "file", *((owner, path) for path in paths))
+    return digests(connection, paths, owner=owner)
 
 
 def digests(connection: Connection, paths: Sequence[str], *, owner: str) -> dict[str, bytes]:
@@ -29,46 +29,64 @@ def digests(connection: Connection, paths: Sequence[str], *, owner: str) -> dict
     return {row["path"]: bytes(row["digest"]) for row in rows}
 
 
-def put(
-    connection: Connection,
-    path: str,
-    *,
-    owner: str,
-    session: str,
-    digest: bytes,
-    size: int,
-    front: Mapping[str, Any],
-    at: datetime,
-    mentions: Sequence[UUID],
-    chunks: Sequence[Chunk],
-) -> None:
-    """Store a file as it is now, with a mention for each chunk."""
-    statements, file = load("files"), {"owner": owner, "path": path}
-    connection.execute(
-        statements["put"],
-        file | {"session": session, "digest": digest, "size": size, "front": Jsonb(dict(front)), "at": at},
-    )
-    connection.execute(statements["delete_chunks"], file)
-    places = {
-        "mentions": list(mentions),
-        "starts": [chunk.start for chunk in chunks],
-        "stops": [chunk.stop for chunk in chunks],
-        "headings": [Jsonb(list(chunk.headings)) for chunk in chunks],
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFile:
+    """A file as it is stored, with a mention for each chunk."""
+
+    path: str
+    session: str
+    digest: bytes
+    size: int
+    front: Mapping[str, Any]
+    mentions: Sequence[UUID]
+    chunks: Sequence[Chunk]
+
+
+def put(connection: Connection, stored: Sequence[StoredFile], *, owner: str, at: datetime) -> None:
+    """Store files as they are now."""
+    statements = load("files")
+    rows = {
+        "paths": [file.path for file in stored],
+        "sessions": [file.session for file in stored],
+        "digests": [file.digest for file in stored],
+        "sizes": [file.size for file in stored],
+        "fronts": [Jsonb(dict(file.front)) for file in stored],
     }
-    connection.execute(statements["insert_chunks"], file | places)
+    connection.execute(statements["put"], rows | {"owner": owner, "at": at})
+    connection.execute(statements["delete_chunks"], {"owner": owner, "paths": rows["paths"]})
+    places = [
+        (file.path, ordinal, mention, chunk)
+        for file in stored
+        for ordinal, (mention, chunk) in enumerate(zip(file.mentions, file.chunks, strict=True), 1)
+    ]
+    chunks = {
+        "paths": [path for path, _, _, _ in places],
+        "ordinals": [ordinal for _, ordinal, _, _ in places],
+        "mentions": [mention for _, _, mention, _ in places],
+        "starts": [chunk.start for _, _, _, chunk in places],
+        "stops": [chunk.stop for _, _, _, chunk in places],
+        "headings": [Jsonb(list(chunk.headings)) for _, _, _, chunk in places],
+    }
+    connection.execute(statements["insert_chunks"], chunks | {"owner": owner})
+
+
+def join(connection: Connection, path: str, digest: bytes, *, owner: str) -> None:
+    """Store the digest of a file that was stored without one until its links were made."""
+    connection.execute(load("files")["join"], {"owner": owner, "path": path, "digest": digest})
 
 
 def forget_missing(
-    connection: Connection, session: str, *, owner: str, by: str, at: datetime, kept: Sequence[UUID]
-) -> tuple[int, set[UUID]]:
-    """Forget the mentions of a file that are not in `kept`; returns how many, and the nodes that no other mention keeps."""
-    values = {"owner": owner, "session": session, "by": by, "at": at, "kept": list(kept)}
-    hidden = [row["node_id"] for row in connection.execute(load("files")["forget_missing"], values)]
-    touched = {node for node in hidden if node is not None}
+    connection: Connection, sessions: Sequence[str], *, owner: str, by: str, at: datetime, kept: Sequence[UUID]
+) -> tuple[Counter[str], set[UUID]]:
+    """Forget the mentions of files that are not in `kept`; returns how many by session, and the nodes that nothing keeps."""
+    values = {"owner": owner, "sessions": list(sessions), "by": by, "at": at, "kept": list(kept)}
+    hidden = connection.execute(load("files")["forget_missing"], values).fetchall()
+    touched = {row["node_id"] for row in hidden if row["node_id"] is not None}
     if touched:
         nodes.refresh(connection, touched, described=touched)
         working.remove_dead(connection, sorted(touched))
-    return len(hidden), touched - nodes.live(connection, sorted(touched))
+    dead = touched - nodes.live(connection, sorted(touched)) if touched else touched
+    return Counter(str(row["session"]) for row in hidden), dead
 
 
 def drop(connection: Connection, path: str, *, owner: str) -> str | None:

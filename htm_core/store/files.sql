@@ -1,32 +1,35 @@
--- name: digest
-select digest from files where tenant = this_tenant() and owner = %(owner)s and path = %(path)s
-
 -- name: digests
 select path, digest from files where tenant = this_tenant() and owner = %(owner)s and path = any(%(paths)s::text[])
 
 -- name: put
 insert into files (tenant, owner, path, session, digest, size, front, loaded_at)
-values (this_tenant(), %(owner)s, %(path)s, %(session)s, %(digest)s, %(size)s, %(front)s::jsonb, %(at)s)
+select this_tenant(), %(owner)s, file.path, file.session, file.digest, file.size, file.front, %(at)s
+from unnest(%(paths)s::text[], %(sessions)s::text[], %(digests)s::bytea[], %(sizes)s::bigint[], %(fronts)s::jsonb[])
+     as file(path, session, digest, size, front)
 on conflict (tenant, owner, path) do update
 set digest = excluded.digest, size = excluded.size, front = excluded.front, loaded_at = excluded.loaded_at
 
+-- name: join
+update files set digest = %(digest)s
+where tenant = this_tenant() and owner = %(owner)s and path = %(path)s and digest = ''
+
 -- name: delete_chunks
-delete from file_chunks where tenant = this_tenant() and owner = %(owner)s and path = %(path)s
+delete from file_chunks where tenant = this_tenant() and owner = %(owner)s and path = any(%(paths)s::text[])
 
 -- name: insert_chunks
 insert into file_chunks (tenant, owner, path, ordinal, mention_id, starts, stops, headings)
-select this_tenant(), %(owner)s, %(path)s, chunk.ordinal, chunk.mention, chunk.starts, chunk.stops,
+select this_tenant(), %(owner)s, chunk.path, chunk.ordinal, chunk.mention, chunk.starts, chunk.stops,
        array(select jsonb_array_elements_text(chunk.headings))
-from unnest(%(mentions)s::uuid[], %(starts)s::int[], %(stops)s::int[], %(headings)s::jsonb[])
-     with ordinality as chunk(mention, starts, stops, headings, ordinal)
+from unnest(%(paths)s::text[], %(ordinals)s::int[], %(mentions)s::uuid[], %(starts)s::int[], %(stops)s::int[], %(headings)s::jsonb[])
+     as chunk(path, ordinal, mention, starts, stops, headings)
 
 -- name: forget_missing
--- Forgets the mentions of a file that are not in `kept`. Their ids are cleared, so that the same text may come back later as a
+-- Forgets the mentions of files that are not in `kept`. Their ids are cleared, so that the same text may come back later as a
 -- new mention. Mentions that a caller made in a session of that name have ids of another form, and stay.
 update mentions set forgotten_at = %(at)s, forgotten_by = %(by)s, external_id = null
-where tenant = this_tenant() and owner = %(owner)s and session = %(session)s and forgotten_at is null
+where tenant = this_tenant() and owner = %(owner)s and session = any(%(sessions)s::text[]) and forgotten_at is null
   and external_id ~ '^[0-9a-f]{32}:[0-9]+$' and not (id = any(%(kept)s::uuid[]))
-returning node_id
+returning session, node_id
 
 -- name: drop
 delete from files where tenant = this_tenant() and owner = %(owner)s and path = %(path)s returning session

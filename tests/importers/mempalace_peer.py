@@ -9,18 +9,18 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from pathlib import Path
 from typing import Any
 
-from tests.importers.model import DIMENSION, QUERIES, TEXTS, TOPICS, DenseEmbedder
+from tests.importers.model import RECORDED, Corpus, topic
 
 
-def fill(dsn: str) -> dict[str, Any]:
+def fill(dsn: str, corpus: Corpus = RECORDED) -> dict[str, Any]:
     """Drawers in two wings as MemPalace mines them, its closets beside them, and what it finds."""
     from mempalace.backends.base import PalaceRef
     from mempalace.backends.pgvector import PgVectorBackend
 
-    assert DIMENSION
-    model, backend = DenseEmbedder(), PgVectorBackend()
+    model, backend = corpus.model, PgVectorBackend()
     with tempfile.TemporaryDirectory() as folder:
         palace = PalaceRef(id="town", local_path=folder)
         options = {"dsn": dsn}
@@ -31,16 +31,17 @@ def fill(dsn: str) -> dict[str, Any]:
         metadatas = [
             {
                 "wing": "town" if at % 2 else "My: wing",
-                "room": TOPICS[at // 10],
-                "source_file": f"/notes/{TOPICS[at // 10]}.md",
+                "room": topic(at),
+                "source_file": f"/notes/{topic(at)}.md",
                 "chunk_index": at % 10,
                 "added_by": "mempalace",
                 "filed_at": f"2026-03-{at % 28 + 1:02}T10:00:00",
             }
-            for at in range(len(TEXTS))
+            for at in range(len(corpus.texts))
         ]
-        ids = [f"drawer_town_{at:02}" for at in range(len(TEXTS))]
-        drawers.upsert(documents=TEXTS, ids=ids, metadatas=metadatas, embeddings=model.embed_documents(TEXTS))
+        ids = [f"drawer_town_{at:02}" for at in range(len(corpus.texts))]
+        texts = list(corpus.texts)
+        drawers.upsert(documents=texts, ids=ids, metadatas=metadatas, embeddings=model.embed_documents(texts))
         closets.upsert(
             documents=["harbour|north"],
             ids=["closet"],
@@ -49,10 +50,46 @@ def fill(dsn: str) -> dict[str, Any]:
         )
         found = {
             query: drawers.query(query_embeddings=[model.embed_query(query)], n_results=10).documents[0]
-            for query in QUERIES
+            for query in corpus.queries
         }
         backend.close()
-    return {"drawers": dict(zip(ids, zip(TEXTS, metadatas, strict=True), strict=True)), "found": found}
+    return {"drawers": dict(zip(ids, zip(corpus.texts, metadatas, strict=True), strict=True)), "found": found}
+
+
+def fill_folder(folder: Path, corpus: Corpus) -> dict[str, Any]:
+    """A palace in files, as MemPalace keeps one by default, with drawers that its own function adds; and what it finds there."""
+    import chromadb
+    import numpy
+    from mempalace.backends.base import PalaceRef
+    from mempalace.backends.chroma import ChromaBackend
+    from mempalace.miner import add_drawer
+
+    class StandInFunction(chromadb.EmbeddingFunction[list[str]]):
+        """In the place of Chroma's own model, the weights of which are downloaded from a server of its makers."""
+
+        def __init__(self) -> None:
+            pass
+
+        def __call__(self, input: list[str]) -> Any:
+            return [numpy.asarray(vector, dtype=numpy.float32) for vector in corpus.model.embed_documents(list(input))]
+
+    ChromaBackend._resolve_embedding_function = staticmethod(lambda **_: StandInFunction())
+    backend = ChromaBackend()
+    drawers = backend.get_collection(
+        palace=PalaceRef(id="town", local_path=str(folder)), collection_name="mempalace_drawers", create=True
+    )
+    for at, text in enumerate(corpus.texts):
+        add_drawer(drawers, "town", topic(at), text, f"/notes/{topic(at)}.md", at, "tests")
+    (folder / "identity.txt").write_text("I am the town's memory.\n")
+    kept = drawers.get(include=["documents", "metadatas"])
+    found = {query: drawers.query(query_texts=[query], n_results=10).documents[0] for query in corpus.queries}
+    backend.close()
+    return {
+        "drawers": {
+            id: [text, about] for id, text, about in zip(kept.ids, kept.documents, kept.metadatas, strict=True)
+        },
+        "found": found,
+    }
 
 
 if __name__ == "__main__":

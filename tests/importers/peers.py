@@ -5,6 +5,7 @@ Each function makes a package's tables in an empty database, and returns what it
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from langchain_core.embeddings import Embeddings
@@ -20,7 +21,7 @@ from langchain_core.messages import (
 from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy.engine import URL
 
-from tests.importers.model import DIMENSION, QUERIES, TEXTS, TOPICS, DenseEmbedder
+from tests.importers.model import DIMENSION, QUERIES, RECORDED, TEXTS, TOPICS, Corpus, DenseEmbedder, topic
 
 __all__ = ["DIMENSION", "QUERIES", "TEXTS", "TOPICS"]
 
@@ -32,6 +33,21 @@ class Model(DenseEmbedder, Embeddings):
 def embedder() -> Model:
     """The model that made all the vectors."""
     return Model()
+
+
+class ModelOf(Embeddings):
+    """The model of a corpus, as LangChain has models."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._model = corpus.model
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        made: list[list[float]] = self._model.embed_documents(texts)
+        return made
+
+    def embed_query(self, text: str) -> list[float]:
+        made: list[float] = self._model.embed_query(text)
+        return made
 
 
 def address(dsn: str, driver: str) -> URL:
@@ -51,7 +67,7 @@ def metadata(at: int) -> dict[str, Any]:
     """Metadata with what JSON has, and what `jsonb` would change."""
     return {
         "at": at,
-        "topic": TOPICS[at // 10],
+        "topic": topic(at),
         "even": at % 2 == 0,
         "nested": {"list": [at, None, 1.5]},
         "zero": -0.0,
@@ -59,7 +75,7 @@ def metadata(at: int) -> dict[str, Any]:
     }
 
 
-def langchain_postgres(dsn: str) -> dict[str, Any]:
+def langchain_postgres(dsn: str, corpus: Corpus = RECORDED) -> dict[str, Any]:
     """`PGVectorStore` with a single column for the topic."""
     from langchain_core.documents import Document
     from langchain_postgres import Column, PGEngine, PGVectorStore
@@ -67,32 +83,36 @@ def langchain_postgres(dsn: str) -> dict[str, Any]:
     engine = PGEngine.from_connection_string(address(dsn, "psycopg"))
     try:
         engine.init_vectorstore_table(
-            "guide", DIMENSION, metadata_columns=[Column("topic", "TEXT")], id_column=Column("langchain_id", "TEXT")
+            "guide",
+            corpus.dimension,
+            metadata_columns=[Column("topic", "TEXT")],
+            id_column=Column("langchain_id", "TEXT"),
         )
-        store = PGVectorStore.create_sync(engine, embedder(), "guide", metadata_columns=["topic"])
-        ids = [f"guide-{at:02}" for at in range(len(TEXTS))]
-        store.add_documents([Document(text, metadata=metadata(at)) for at, text in enumerate(TEXTS)], ids=ids)
+        store = PGVectorStore.create_sync(engine, ModelOf(corpus), "guide", metadata_columns=["topic"])
+        ids = [f"guide-{at:02}" for at in range(len(corpus.texts))]
+        store.add_documents([Document(text, metadata=metadata(at)) for at, text in enumerate(corpus.texts)], ids=ids)
         store.add_documents([Document("\u00fcber alles \U0001f600", metadata={"nul": "a\u2028b"})], ids=["odd id/1"])
         documents = store.get_by_ids([*ids, "odd id/1"])
         return {
             "documents": {each.id: [each.page_content, each.metadata] for each in documents},
-            "found": {query: [each.id for each in store.similarity_search(query, k=10)] for query in QUERIES},
-            "legacy": _legacy(dsn),
-            "histories": _histories(dsn),
+            "found": {query: [each.id for each in store.similarity_search(query, k=10)] for query in corpus.queries},
+            "legacy": _legacy(dsn, corpus),
+            "histories": _histories(dsn, corpus.turns),
         }
     finally:
         engine._run_as_sync(engine.close())
 
 
-def _legacy(dsn: str) -> dict[str, Any]:
+def _legacy(dsn: str, corpus: Corpus) -> dict[str, Any]:
     """`PGVector` with two collections."""
     from langchain_core.documents import Document
     from langchain_postgres import PGVector
 
     said: dict[str, Any] = {}
-    for name, texts in (("manuals", TEXTS[:30]), ("letters", TEXTS[30:])):
+    half = len(corpus.texts) // 2
+    for name, texts in (("manuals", corpus.texts[:half]), ("letters", corpus.texts[half:])):
         store = PGVector(
-            embedder(),
+            ModelOf(corpus),
             collection_name=name,
             connection=address(dsn, "psycopg").render_as_string(hide_password=False),
             use_jsonb=True,
@@ -101,7 +121,7 @@ def _legacy(dsn: str) -> dict[str, Any]:
         ids = store.add_documents(documents, ids=[f"{name}-{at}" for at in range(len(texts))])
         said[name] = {
             "documents": {each.id: [each.page_content, each.metadata] for each in store.get_by_ids(ids)},
-            "found": {query: [each.id for each in store.similarity_search(query, k=10)] for query in QUERIES},
+            "found": {query: [each.id for each in store.similarity_search(query, k=10)] for query in corpus.queries},
         }
         store._engine.dispose()
     return said
@@ -121,7 +141,7 @@ def messages() -> list[BaseMessage]:
     ]
 
 
-def _histories(dsn: str) -> dict[str, Any]:
+def _histories(dsn: str, turns: int) -> dict[str, Any]:
     """`PostgresChatMessageHistory` with two sessions, of which the first has what two processes wrote."""
     import psycopg
     from langchain_postgres import PostgresChatMessageHistory
@@ -133,11 +153,13 @@ def _histories(dsn: str) -> dict[str, Any]:
             history = PostgresChatMessageHistory("chat_history", session, sync_connection=connection)
             history.add_messages(messages()[:4])
             history.add_messages(messages()[4:])
+            if turns:
+                history.add_messages([HumanMessage(f"Turn {n} of {session[-2:]}.") for n in range(turns)])
             said[session] = messages_to_dict(history.messages)
     return said
 
 
-def llama_index(dsn: str) -> dict[str, Any]:
+def llama_index(dsn: str, corpus: Corpus = RECORDED) -> dict[str, Any]:
     """`PGVectorStore` and `PostgresChatStore`."""
     from llama_index.core.base.llms.types import ChatMessage as Message
     from llama_index.core.base.llms.types import ImageBlock, TextBlock
@@ -146,22 +168,24 @@ def llama_index(dsn: str) -> dict[str, Any]:
     from llama_index.storage.chat_store.postgres import PostgresChatStore
     from llama_index.vector_stores.postgres import PGVectorStore
 
-    model = embedder()
+    model = ModelOf(corpus)
     psycopg, asyncpg = (address(dsn, driver).render_as_string(hide_password=False) for driver in ("psycopg", "asyncpg"))
-    store = PGVectorStore(psycopg, asyncpg, "town_guide", embed_dim=DIMENSION)
+    store = PGVectorStore(psycopg, asyncpg, "town_guide", embed_dim=corpus.dimension)
     source = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id="guide.pdf")}
     nodes: list[Any] = [
         TextNode(id_=f"node-{at:02}", text=text, metadata=metadata(at), relationships=source if at < 10 else {})
-        for at, text in enumerate(TEXTS)
+        for at, text in enumerate(corpus.texts)
     ]
-    nodes[20] = IndexNode(id_="node-20", text=TEXTS[20], index_id="deeper")
-    nodes[21] = ImageNode(id_="node-21", text=TEXTS[21], image_url="https://example.org/a.png")
+    nodes[20] = IndexNode(id_="node-20", text=corpus.texts[20], index_id="deeper")
+    nodes[21] = ImageNode(id_="node-21", text=corpus.texts[21], image_url="https://example.org/a.png")
     nodes[22].start_char_idx, nodes[22].excluded_llm_metadata_keys = 5, ["topic"]
     for node in nodes:
         node.embedding = model.embed_query(node.text)
     store.add(nodes)
     store.add(nodes[:1])  # it is there twice then
-    asked = {query: store.query(VectorStoreQuery(model.embed_query(query), similarity_top_k=11)) for query in QUERIES}
+    asked = {
+        query: store.query(VectorStoreQuery(model.embed_query(query), similarity_top_k=11)) for query in corpus.queries
+    }
     kept = store.get_nodes(node_ids=[node.node_id for node in nodes])
     chats = PostgresChatStore.from_params(
         connection_string=psycopg,
@@ -178,6 +202,9 @@ def llama_index(dsn: str) -> dict[str, Any]:
             Message("Yes.", role="user"),
         ])  # fmt: skip
         chats.add_message(key, Message("Yes.", role="user"))
+    if corpus.turns:
+        turns = [Message(f"Turn {n}.", role="user" if n % 2 else "assistant") for n in range(corpus.turns)]
+        chats.set_messages("jonas", [*chats.get_messages("jonas"), *turns])
     return {
         "nodes": {node.node_id: [node.class_name(), node.to_dict() | {"embedding": None}] for node in kept},
         "found": {query: list(dict.fromkeys(result.ids or ()))[:10] for query, result in asked.items()},
@@ -187,19 +214,34 @@ def llama_index(dsn: str) -> dict[str, Any]:
     }
 
 
-def langgraph(dsn: str) -> dict[str, Any]:
+def simple_chat_store(file: Path, turns: int) -> dict[str, Any]:
+    """LlamaIndex's `SimpleChatStore`, as its `persist` writes it."""
+    from llama_index.core.base.llms.types import ChatMessage as Message
+    from llama_index.core.storage.chat_store import SimpleChatStore
+
+    store = SimpleChatStore()
+    for key in ("ines", "jonas"):
+        for n in range(turns):
+            store.add_message(key, Message(f"Turn {n // 2} of {key}.", role="user" if n % 2 else "assistant"))
+    store.persist(str(file))
+    return {key: [message.model_dump(mode="json") for message in store.get_messages(key)] for key in store.get_keys()}
+
+
+def langgraph(dsn: str, corpus: Corpus = RECORDED) -> dict[str, Any]:
     """`PostgresStore` and `PostgresSaver`."""
     from langgraph.checkpoint.postgres import PostgresSaver
     from langgraph.graph import START, MessagesState, StateGraph
     from langgraph.store.postgres import PostgresStore
 
+    # Its index by default is approximate, and built by chance.
+    exact: dict[str, Any] = {} if corpus is RECORDED else {"ann_index_config": {"kind": "flat"}}
     with PostgresStore.from_conn_string(
         dsn,
-        index={"dims": DIMENSION, "embed": embedder(), "fields": ["text", "more[*].text"]},
+        index={"dims": corpus.dimension, "embed": ModelOf(corpus), "fields": ["text", "more[*].text"], **exact},
         ttl={"default_ttl": None},
     ) as store:
         store.setup()
-        for at, text in enumerate(TEXTS):
+        for at, text in enumerate(corpus.texts):
             more = [{"text": f"also {TOPICS[at % 6]}"}, {"text": "twice"}] if at % 7 == 0 else []
             store.put(("users", f"user-{at % 3}"), f"item-{at:02}", {"text": text, "more": more, "at": at, "zero": 0.5})
         store.put(("settings",), "dark", {"mode": "dark"}, index=False)
@@ -211,7 +253,8 @@ def langgraph(dsn: str) -> dict[str, Any]:
                 for each in items
             ],
             "found": {
-                query: [each.key for each in store.search(("users",), query=query, limit=10)] for query in QUERIES
+                query: [each.key for each in store.search(("users",), query=query, limit=10)]
+                for query in corpus.queries
             },
         }
     with PostgresSaver.from_conn_string(dsn) as saver:
@@ -231,5 +274,8 @@ def langgraph(dsn: str) -> dict[str, Any]:
             for question in ("When does the bakery open?", "And the library?"):
                 graph.invoke({"messages": [HumanMessage(question, name="ines")]}, config)
             graph.update_state(config, {"messages": messages()[2:4]})
+            for at in range(0, corpus.turns, 20):
+                turns = [HumanMessage(f"Turn {at + n}.", id=f"{thread}-{at + n}") for n in range(20)]
+                graph.update_state(config, {"messages": turns})
             threads[thread] = messages_to_dict(graph.get_state(config).values["messages"])
     return said | {"threads": threads}

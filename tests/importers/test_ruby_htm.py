@@ -12,7 +12,7 @@ from htm_core.importers import run as run_module
 from tests.conftest import Make
 from tests.importers.conftest import Foreign, counts, drop_database, interrupt, new_database
 
-TABLES = """
+SCHEMA = """
 create table robots (id bigint primary key, name text, created_at timestamptz default now(), last_active timestamptz default now());
 create table file_sources (id bigint primary key, file_path text not null);
 create table nodes (id bigint primary key, content text not null, access_count integer not null default 0,
@@ -26,10 +26,12 @@ create table robot_nodes (id bigint primary key, robot_id bigint not null, node_
   first_remembered_at timestamptz default now(), last_remembered_at timestamptz default now(), remember_count integer not null default 1,
   created_at timestamptz default now(), updated_at timestamptz default now(), working_memory boolean not null default false,
   deleted_at timestamp(6));
+"""
+TABLES = f"""{SCHEMA}
 insert into robots (id, name) values (1, 'Ruby'), (2, 'Opal'), (3, null);
 insert into nodes (id, content, metadata, source_id, deleted_at) values
-  (1, 'PostgreSQL stores the memories.', '{"importance": 8}', null, null), (2, 'A page of the manual.', '{}', 7, null),
-  (3, 'This was forgotten.', '{}', null, now()), (4, 'Nobody is named here.', '{}', null, null);
+  (1, 'PostgreSQL stores the memories.', '{{"importance": 8}}', null, null), (2, 'A page of the manual.', '{{}}', 7, null),
+  (3, 'This was forgotten.', '{{}}', null, now()), (4, 'Nobody is named here.', '{{}}', null, null);
 insert into tags (id, name, deleted_at) values (1, 'database', null), (2, 'database:postgresql', null), (3, 'gone', now());
 insert into node_tags (id, node_id, tag_id, deleted_at) values (1, 1, 1, null), (2, 1, 2, null), (3, 1, 3, null), (4, 2, 1, now());
 insert into robot_nodes (id, robot_id, node_id, last_remembered_at, deleted_at) values

@@ -84,6 +84,14 @@ def named(process: psutil.Process) -> str | None:
         return None
 
 
+def command_of(process: psutil.Process) -> list[str]:
+    """The words of a process's command line, none when it has just ended."""
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:
+        return []
+
+
 def end_all(home: Path) -> None:
     """Kill -9 everything of this home, and wait until nothing of it runs; zombies no longer do."""
     while left := processes(home):
@@ -112,7 +120,7 @@ def postmaster(home: Path) -> psutil.Process:
 
 
 def watchdog_of(home: Path) -> psutil.Process:
-    return next(p for p in processes(home) if any(word.endswith("watchdog.py") for word in p.cmdline()))
+    return next(p for p in processes(home) if any(word.endswith("watchdog.py") for word in command_of(p)))
 
 
 def ask(dsn: str, question: str) -> Any:

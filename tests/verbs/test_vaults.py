@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from htm_core import Memory
+from htm_core.operations import files
 from tests.verbs.test_files import write
 
 
@@ -105,3 +106,21 @@ def test_a_dry_run_says_what_would_become_of_each_file_and_writes_nothing(memory
     }
     assert memory.stats().mentions == before
     assert [Path(each.path).name for each in memory.files()] == ["Ines.md"]
+
+
+def test_interrupted_before_the_links_were_made_the_next_load_makes_them(
+    memory: Memory, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All notes are there then, and none of them has changed."""
+
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "link_notes", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            memory.load(vault)
+    assert linked(memory, "# Food") == set()
+    assert sorted(each.status for each in memory.load(vault)) == ["known", "known", "loaded"]
+    assert linked(memory, "# Food") == {"Ines lik"}
+    assert {each.status for each in memory.load(vault)} == {"known"}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ...errors import InvalidInput
-from .turns import Skip, Turn, iso_time, not_understood, object_field, shown
+from .turns import Skip, Turn, iso_time, not_understood, object_field, role_of, shown
 
 FORMAT = "mem0"
 LISTS = ("results", "memories")
@@ -15,7 +15,7 @@ ABOUT = ("user_id", "agent_id", "app_id", "actor_id", "categories", "expiration_
 
 def is_memory(value: Any) -> bool:
     """Whether this is one memory."""
-    return isinstance(value, dict) and isinstance(value.get("memory"), str) and "id" in value and "role" not in value
+    return isinstance(value, dict) and isinstance(value.get("memory"), str) and "id" in value and "content" not in value
 
 
 def is_answer(value: Any) -> bool:
@@ -46,11 +46,13 @@ def _memory(value: Any, *, where: str) -> Turn:
     if not is_memory(value):
         raise InvalidInput(f'{where}: expected an object with "id" and "memory"; {shown(value)} came')
     about = {field: value[field] for field in ABOUT if value.get(field)}
-    run = value.get("run_id")
+    run, actor = value.get("run_id"), value.get("actor_id")
     return Turn(
         where=where,
         session=run if isinstance(run, str) and run else FORMAT,
         content=value["memory"],
+        role=role_of(value.get("role")),
+        name=actor if isinstance(actor, str) and actor else None,
         at=iso_time(value.get("created_at") or value.get("updated_at"), where=where),
         id=str(value["id"]),
         metadata={**object_field(value, "metadata", where=where), **about},
