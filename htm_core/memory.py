@@ -98,8 +98,8 @@ class Memory(Handle):
     opened before the first verb.
 
     - `robot`: who remembers. All robots of a tenant share one long-term memory.
-    - `url`: a PostgreSQL DSN, also as pydantic's `SecretStr`; else the environment variable `HTM_DATABASE_URL`; else a private
-      PostgreSQL under `HTM_HOME`.
+    - `url`: a PostgreSQL DSN, also as pydantic's `SecretStr`, never an empty one; None is the environment variable
+      `HTM_DATABASE_URL` if that is not empty, else a private PostgreSQL under `HTM_HOME`.
     - `tenant`: an organisation or an installation. No tenant ever sees another's memories.
     - `user`: the user whose memories these are; None is what everyone in the tenant shares.
     - `session`: a conversation. The verbs default to this user and this session.
