@@ -300,7 +300,8 @@ class Memory(Handle):
         With `if_version` the value is set only if the key is still at that version; 0 means that it has no value, or no longer.
         Otherwise the answer is a `Conflict` with the current value, and nothing was written. With `forget`, what this key said of
         its old value is forgotten in the same transaction: it leaves recall, the timeline and the key's history, until `restore`.
-        Where the same words were said for another key, or in a chat, these mentions are not forgotten. The other arguments are those of `remember`.
+        Where the same words were said for another key, or in a chat, these mentions are not forgotten. The other arguments are
+        those of `remember`.
         """
         draft = Draft(
             content=content, key=key, importance=importance, tags=tags, metadata=metadata, session=session, role=role,

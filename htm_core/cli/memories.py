@@ -99,8 +99,9 @@ def remember(
     """Remember a text."""
     draft = Draft(
         content=sys.stdin.read() if content == "-" else content, id=id, key=key, importance=importance,
-        tags=split_values(tags) or (), metadata=json_object(metadata), role=role, name=name, at=iso_time(at, where="--at"),
-        valid=valid, ttl=None if ttl is None else lifetime(ttl), source=None if source is None else check_source(source),
+        tags=split_values(tags) or (), metadata=json_object(metadata), role=role, name=name,
+        at=iso_time(at, where="--at", what="option"), valid=valid,
+        ttl=None if ttl is None else lifetime(ttl), source=None if source is None else check_source(source),
     )  # fmt: skip
     if wait:
         ensure_weights(common)
@@ -157,8 +158,8 @@ def recall(
         found = memory.recall(
             query, limit=limit, budget=budget, mode=mode.value, scope=chosen_scope(scope, common), timeframe=timeframe,
             tags=split_values(tags), where=json_object(where), robot=split_values(by), min_score=min_score,
-            hold=hold, explain=explain, as_of=iso_time(as_of, where="--as-of"),
-            valid_at=iso_time(valid_at, where="--valid-at"),
+            hold=hold, explain=explain, as_of=iso_time(as_of, where="--as-of", what="option"),
+            valid_at=iso_time(valid_at, where="--valid-at", what="option"),
             sources=None if sources is None else [check_source(each) for each in sources], min_trust=min_trust,
         )  # fmt: skip
     show_rows(common, found.hits, HITS, document=found)
@@ -232,7 +233,8 @@ def timeline(
     with common.memory() as memory:
         said = memory.timeline(
             session=common.session, robot=by, timeframe=timeframe, limit=limit, forgotten=forgotten,
-            before=mention_id(memory, before), after=mention_id(memory, after), as_of=iso_time(as_of, where="--as-of"),
+            before=mention_id(memory, before), after=mention_id(memory, after),
+            as_of=iso_time(as_of, where="--as-of", what="option"),
         )  # fmt: skip
         names = {} if common.json else session_names(memory, [each.session for each in said])
     show_rows(common, said, _said_columns(names))

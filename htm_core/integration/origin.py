@@ -83,8 +83,8 @@ def said_by(hit: Hit) -> Mention | None:
 def shown_mention(said: Sequence[Mention]) -> Mention | None:
     """The one of a node's mentions, newest first, by which it is shown: the newest by a user or the program.
 
-    Who repeats somebody's words lowers neither their source nor their trust. Where no user and no program said them it is the newest
-    from outside: what an assistant has repeated word for word is still a page's. Else it is the newest.
+    Who repeats somebody's words lowers neither their source nor their trust. Where no user and no program said them it is the
+    newest from outside: what an assistant has repeated word for word is still a page's. Else it is the newest.
     """
     own = (each for each in said if each.source in ("user", None))
     outside = (each for each in said if each.source in EXTERNAL)

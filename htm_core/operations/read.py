@@ -38,7 +38,8 @@ def get(engine: Engine, id_or_key: str, *, as_of: datetime | None = None) -> Nod
         found = _get_now(engine, id_or_key)
     if not found:
         raise NotFound(
-            f"expected a node id or a key of this owner, got {id_or_key!r}; Memory.list() shows what there is"
+            f"expected a node id or a key of this owner, got {id_or_key!r}",
+            advice="memories",
         )
     return next(iter(found.values()))
 

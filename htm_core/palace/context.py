@@ -244,7 +244,7 @@ class PalaceContext:
                 moved = places.move(connection, mention, owner=engine.owner, room=room, drawer=drawer)
                 found = places.by_mention(connection, mention, owners=[engine.owner], now=self.now())
         if not moved or found is None:
-            raise NotFound(f"expected the id of something filed by this owner, got {mention}; see Palace.look()")
+            raise NotFound(f"expected the id of something filed by this owner, got {mention}", advice="filed")
         return found
 
     def forget(self, mention: UUID) -> None:
@@ -257,7 +257,8 @@ class PalaceContext:
                     hidden, forgotten = hidden + count, forgotten | nodes
         if not hidden:
             raise NotFound(
-                f"expected the id of something in this palace, got {mention}; see Palace.look() and Palace.notes()"
+                f"expected the id of something in this palace, got {mention}",
+                advice="filed or noted",
             )
         self.drop(forgotten)
 

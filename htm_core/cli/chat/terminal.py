@@ -7,15 +7,16 @@ import contextlib
 import logging
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from rich.console import Console
 from rich.text import Text
 
-from ...errors import HTMError, InvalidInput
+from ...errors import Advice, HTMError, InvalidInput
 from ...memory import Memory
 from ...operations.short_ids import whole_id
+from .. import exit_codes
 from ..options import DEFAULT_TENANT
 from ..rendering import SHORT_ID, local_time, printable
 from .agent import ChatAgent, ChatTurn, RecalledMemory
@@ -24,6 +25,11 @@ from .sessions import find_session, new_session, sessions
 from .writing import WrappedWriter
 
 SHOWN_AGAIN = 6  # messages of a session that is resumed
+WHAT_NEXT: Mapping[Advice, str] = {
+    **exit_codes.WHAT_NEXT,
+    "memories": "take one of the ids that stand below an answer; /why shows more of them",
+    "listing": "write what you want to know",
+}
 HISTORY = 200  # lines of the editor, which are what the user said in the session
 LISTED = 15  # sessions
 HELP = (
@@ -136,7 +142,7 @@ class ChatTerminal:
             else:
                 runner.run(self._answer(said))
         except HTMError as error:
-            self._notes.print(printable(str(error), longest=2_000), style="yellow")
+            self._notes.print(printable(error._told(WHAT_NEXT), longest=2_000), style="yellow")
         except (KeyboardInterrupt, asyncio.CancelledError):
             self._notes.print("Stopped. What was said so far is kept.", style="dim")
         except Exception as error:  # each provider's package has errors of its own
