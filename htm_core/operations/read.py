@@ -99,6 +99,11 @@ def users(engine: Engine, *, first: int = 0, limit: int = 100) -> UserSizes:
     return engine.reading(lambda connection: tenants.users(connection, first=first, limit=limit), everybody=True)
 
 
+def named_users(engine: Engine, *, limit: int) -> list[str]:
+    """The names of some users of the tenant who have memories. Raises `StorageError` where this login may not see them."""
+    return engine.reading(lambda connection: mentions.named_users(connection, limit=limit), everybody=True)
+
+
 def tenant_sizes(engine: Engine, *, after: str | None = None, limit: int = 100) -> TenantSizes:
     """What the tenants of the whole installation have, in the order of their names, those after one.
 

@@ -45,6 +45,11 @@ class Survey:
     artifacts: tuple[Placed, ...] = ()
     notes: bool = False
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing at all to ask."""
+        return not (self.names or self.procedures or self.artifacts or self.notes)
+
 
 def newest_procedures(written: Sequence[Placed]) -> list[Placed]:
     """The newest version of each procedure, of versions that are given newest first."""

@@ -180,7 +180,7 @@ class ChatTerminal:
         for each in (*shown, *others):
             self._note(_recalled_line(each))
             if self._shown.why:
-                self._note(_reasons(each))
+                self._note(reasons_of(each, session=self._session))
 
     def _show_evicted(self, turn: ChatTurn) -> None:
         if turn.evicted:
@@ -250,7 +250,7 @@ class ChatTerminal:
         node = self._memory.get(id)
         self._memory.forget(id)
         self._note(f"{node.id[:SHORT_ID]}  forgotten: {' '.join(node.content.split())}")
-        self._note(f"bring it back with: htm restore {node.id[:SHORT_ID]} {_owner_options(self._memory)}")
+        self._note(f"bring it back with: htm restore {node.id[:SHORT_ID]} {owner_options(self._memory)}")
 
     def _new(self, _: str) -> None:
         self._session = new_session()
@@ -292,18 +292,19 @@ def _recalled_line(each: RecalledMemory) -> str:
     return f"  {each.id[:SHORT_ID]}  {when}  {each.relevance:>4.0%}  {' '.join(each.content.split())}"
 
 
-def _owner_options(memory: Memory) -> str:
+def owner_options(memory: Memory) -> str:
     """The options that name the owner of these memories to another command."""
     named = {"--user": memory.user, "--tenant": None if memory.tenant == DEFAULT_TENANT else memory.tenant}
     return " ".join(f"{option} {shlex.quote(value)}" for option, value in named.items() if value)
 
 
-def _reasons(each: RecalledMemory) -> str:
+def reasons_of(each: RecalledMemory, *, session: str) -> str:
+    """Why it is not quoted, which must not be cut at the end of a line, and then what recall went by."""
+    why = "it is in this conversation anyway" if each.session == session else "too unlikely, or no room"
     arms = (("meaning", each.vector_rank), ("words", each.text_rank))
     by = ", ".join(f"{name} #{rank}" for name, rank in arms if rank) or "found by neither arm"
     said = f", said by {each.who}" if each.who else ""
-    left_out = "" if each.shown else "; not quoted: in the conversation anyway, or too unlikely"
-    return f"            score {each.score:.2f}, {by}{said}{left_out}"
+    return f"            {'' if each.shown else f'not quoted: {why}; '}score {each.score:.2f}, {by}{said}"
 
 
 @contextlib.contextmanager
