@@ -18,9 +18,52 @@ Every message says what was expected, what came, and what to do next.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Literal
+
+# What somebody may do next, by what helps. Each surface has words of its own for it: a model has no Python, and a shell neither.
+Advice = Literal[
+    "memories", "listing", "forgotten", "files", "audit", "merges", "changes", "notes", "decisions", "filed", "filed or noted",
+    "palace folder", "load folder", "folder register", "groups", "session",
+]  # fmt: skip
+IN_PYTHON: Mapping[Advice, str] = {
+    "memories": "Memory.list() shows what there is",
+    "listing": "to list memories use Memory.list()",
+    "forgotten": "see timeline(forgotten=True)",
+    "files": "Memory.files() lists them",
+    "audit": "see Memory.audit()",
+    "merges": "Memory.merges() lists them",
+    "changes": "memory.changes.list() shows what there is",
+    "notes": "see Palace.notes()",
+    "decisions": "see Palace.decisions()",
+    "filed": "see Palace.look()",
+    "filed or noted": "see Palace.look() and Palace.notes()",
+    "palace folder": "make one with Palace.export(folder)",
+    "load folder": "load the folder first with Palace.load, or export to another one",
+    "folder register": "remove it to take all texts as new",
+    "groups": "memory.group(name) creates one",
+    "session": "pass session= here or to Memory(...)",
+}
+
 
 class HTMError(Exception):
-    """Anything that htm-memory raises on purpose."""
+    """Anything that htm-memory raises on purpose.
+
+    - `advice`: what helps, where that is another call. `str` says it in Python; other surfaces say it in their own words.
+    """
+
+    def __init__(self, *args: object, advice: Advice | None = None) -> None:
+        super().__init__(*args)
+        self.advice = advice
+
+    def __str__(self) -> str:
+        return self._told(IN_PYTHON)
+
+    def _told(self, words: Mapping[Advice, str]) -> str:
+        """The message with what to do next in the words of a surface; without it where the surface has nothing that helps."""
+        message = super().__str__()
+        what_next = words.get(self.advice) if self.advice else None
+        return f"{message}; {what_next}" if what_next else message
 
 
 class InvalidInput(HTMError, ValueError):

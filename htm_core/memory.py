@@ -98,8 +98,8 @@ class Memory(Handle):
     opened before the first verb.
 
     - `robot`: who remembers. All robots of a tenant share one long-term memory.
-    - `url`: a PostgreSQL DSN, also as pydantic's `SecretStr`; else the environment variable `HTM_DATABASE_URL`; else a private
-      PostgreSQL under `HTM_HOME`.
+    - `url`: a PostgreSQL DSN, also as pydantic's `SecretStr`, never an empty one; None is the environment variable
+      `HTM_DATABASE_URL` if that is not empty, else a private PostgreSQL under `HTM_HOME`.
     - `tenant`: an organisation or an installation. No tenant ever sees another's memories.
     - `user`: the user whose memories these are; None is what everyone in the tenant shares.
     - `session`: a conversation. The verbs default to this user and this session.
@@ -292,14 +292,16 @@ class Memory(Handle):
         name: str | None = None, at: datetime | None = None, valid: TimeframeLike = None, ttl: timedelta | float | None = None,
         expires_at: datetime | None = None, source: Source | None = None, trust: int | None = None, forget: bool = False,
     ) -> Node | Conflict:  # fmt: skip
-        """Give a key a new value. The old value leaves recall and stays in the key's history.
+        """Give a key a new value. The old value leaves recall and stays in the key's history. The same words that were said before,
+        for no key, leave recall with it, and stay in the timeline.
 
             memory.revise("job", "I am a nurse.", forget=True)  # the old value was a mistake: nothing shows it any more
 
         With `if_version` the value is set only if the key is still at that version; 0 means that it has no value, or no longer.
         Otherwise the answer is a `Conflict` with the current value, and nothing was written. With `forget`, what this key said of
         its old value is forgotten in the same transaction: it leaves recall, the timeline and the key's history, until `restore`.
-        Where the same words were said for another key, or in a chat, they stay. The other arguments are those of `remember`.
+        Where the same words were said for another key, or in a chat, these mentions are not forgotten. The other arguments are
+        those of `remember`.
         """
         draft = Draft(
             content=content, key=key, importance=importance, tags=tags, metadata=metadata, session=session, role=role,

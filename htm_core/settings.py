@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal, overload
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
+from .errors import InvalidInput
+
 
 @overload
 def as_secret(dsn: str | SecretStr) -> SecretStr: ...
@@ -19,6 +21,18 @@ def as_secret(dsn: str | SecretStr | None) -> SecretStr | None: ...
 def as_secret(dsn: str | SecretStr | None) -> SecretStr | None:
     """A connection string that no representation shows: its password must not stand in the locals of a traceback."""
     return SecretStr(dsn) if isinstance(dsn, str) else dsn
+
+
+def check_dsn(dsn: str | SecretStr, *, what: str = "url") -> str | SecretStr:
+    """A connection string; raises `InvalidInput` for an empty one, by which PostgreSQL's client would go to some default."""
+    text = dsn.get_secret_value() if isinstance(dsn, SecretStr) else dsn
+    if isinstance(text, str) and not text.strip():
+        instead = "leave url out, or give None," if what == "url" else "unset it"
+        raise InvalidInput(
+            f"expected {what} to be a PostgreSQL DSN such as postgresql://USER@HOST/DATABASE, got an empty one; check where it "
+            f"is from, or {instead} for the private server"
+        )
+    return dsn
 
 
 class Signals(BaseModel):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import errors
-from ..errors import HTMError, StorageError
+from ..errors import IN_PYTHON, Advice, HTMError, StorageError
 
 MEDIA_TYPE = "application/problem+json"
 TYPE = "urn:htm-memory:problem:"
@@ -26,6 +26,15 @@ ERRORS: Mapping[type[HTMError], tuple[str, int]] = {
     errors.RedactionError: ("redaction_error", 503),
     errors.Ungrounded: ("ungrounded", 409),
     errors.HTMError: ("error", 503),
+}
+WHAT_NEXT: Mapping[Advice, str] = {
+    "memories": "GET /v1/nodes lists what there is",
+    "listing": "to list memories use GET /v1/nodes",
+    "forgotten": "GET /v1/timeline?forgotten=true shows what was forgotten",
+    "audit": "GET /v1/audit lists them",
+    "merges": "GET /v1/merges lists them",
+    "changes": "GET /v1/changes lists them",
+    "session": "send one as session, or in HTM-Session",
 }
 # What a request itself can have wrong, before any verb is called.
 CODES: Mapping[str, tuple[int, str]] = {
@@ -88,14 +97,15 @@ class Problem(Exception):
         return json.dumps(said | self.more, ensure_ascii=True).encode()
 
 
-def problem_of(error: HTMError) -> Problem:
-    """The problem that an error is."""
+def problem_of(error: HTMError, *, words: Mapping[Advice, str] = WHAT_NEXT) -> Problem:
+    """The problem that an error is; `words` say what helps."""
     code, status = next(ERRORS[each] for each in type(error).__mro__ if each in ERRORS)
     unknown = isinstance(error, StorageError) and error.outcome_unknown
     headers = {"Retry-After": "1"} if status == 503 else {}
-    return Problem(
-        code, str(error), status=status, headers=headers, more={"outcome_unknown": True} if unknown else None
-    )
+    more: dict[str, Any] = {"outcome_unknown": True} if unknown else {}
+    if error.advice is not None:
+        more["advice"] = error.advice
+    return Problem(code, error._told(words), status=status, headers=headers, more=more)
 
 
 _BY_CODE = {code: kind for kind, (code, _) in ERRORS.items()}
@@ -106,7 +116,9 @@ def error_of(said: Mapping[str, Any]) -> HTMError | None:
     kind = _BY_CODE.get(str(said.get("code")))
     if kind is None:
         return None
-    error = kind(str(said.get("detail", "")))
+    detail, advice = str(said.get("detail", "")), said.get("advice")
+    known = advice if advice in IN_PYTHON else None
+    error = kind(detail.removesuffix(f"; {WHAT_NEXT.get(known)}") if known else detail, advice=known)
     if isinstance(error, StorageError) and said.get("outcome_unknown") is True:
         error.outcome_unknown = True
     return error

@@ -65,7 +65,7 @@ def read_backup(common: CommonOptions, file: Path, *, wait: bool, then: Callable
             ) from None
         if wait and done.vectors_owed:
             then(memory)
-        _report(common, done)
+        _report(common, done, was_read=True)
 
 
 def _write(memory: Memory, file: Path) -> BackedUp:
@@ -78,11 +78,13 @@ def _write(memory: Memory, file: Path) -> BackedUp:
     return done
 
 
-def _report(common: CommonOptions, done: BackedUp) -> None:
+def _report(common: CommonOptions, done: BackedUp, *, was_read: bool = False) -> None:
     if common.json:
         print_json(done)
         return
-    made = make_table("rows", "of", right=("rows",))
+    made = make_table("rows", "of the backup" if was_read else "of", right=("rows",))
     for name, count in done.counts.items():
         made.add_row(f"{count:,}", name)
     stdout_console().print(made)
+    if was_read:
+        stdout_console().print("What was there before is not doubled.")

@@ -105,6 +105,10 @@ def fill_with_sample(common: CommonOptions) -> None:
     source = sample()
     ensure_weights(common)
     with common.memory(robot=common.robot or source.name, works=True, budget=BUDGET) as memory:
+        if not stderr_console().is_terminal and not memory.stats().nodes:  # a terminal has a bar
+            stderr_console().print(
+                f"Importing the sample conversation of {source.turns:,} turns, which takes some seconds."
+            )
         with progress_bar() as progress:
             import_source(memory, source, common=common, works=True, batch=BATCH, progress=progress)
         wait_for_vectors(memory)

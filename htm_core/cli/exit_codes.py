@@ -6,18 +6,36 @@ import contextlib
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
 import typer
 
-from ..errors import HTMError, InvalidInput, NotFound
+from ..errors import Advice, HTMError, InvalidInput, NotFound
 
 FAILED = 1
 MISUSED = 2
 NOTHING_FOUND = 3
 INTERRUPTED = 130  # what shells use for SIGINT
 PIPE_CLOSED = 141  # and for SIGPIPE
+WHAT_NEXT: Mapping[Advice, str] = {
+    "memories": "htm list shows what there is, with the same --user and --tenant",
+    "listing": "to list memories use htm list",
+    "forgotten": "htm timeline --forgotten shows what was forgotten",
+    "files": "htm files lists them",
+    "audit": "htm audit lists them",
+    "merges": "htm tidy --dry-run shows what would be merged",
+    "changes": "htm changes lists them",
+    "notes": "htm palace look shows them",
+    "decisions": "htm palace audit lists them",
+    "filed": "htm palace look shows what is filed",
+    "filed or noted": "htm palace look shows what there is",
+    "palace folder": "make one with htm palace export FOLDER",
+    "load folder": "load the folder first with htm palace import FOLDER, or export to another one",
+    "folder register": "remove it to take all texts as new",
+    "groups": "htm groups lists them",
+    "session": "name one with --session",
+}
 SECONDS_TO_END = 0.7  # for what still runs when it is interrupted
 
 
@@ -30,13 +48,18 @@ def reported_errors(*, debug: bool) -> Iterator[None]:
     except HTMError as error:
         if debug:
             raise
-        print_error(str(error))
+        print_error(told(error))
         raise typer.Exit(exit_code(error)) from None
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:
         silence_stdout()
         raise typer.Exit(PIPE_CLOSED) from None
+
+
+def told(error: HTMError) -> str:
+    """The message of an error, with the command that helps."""
+    return error._told(WHAT_NEXT)
 
 
 def exit_code(error: HTMError) -> int:

@@ -38,6 +38,17 @@ class CompactCommand(TyperCommand):
     values: Mapping[str, Value] = MappingProxyType({})
     examples: Sequence[str] = ()
 
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Read the arguments. An option that there is not is answered with those that it may be meant for, as a question."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:  # typer's own class of it, which moves between versions
+            close, message = getattr(error, "possibilities", None), getattr(error, "message", None)
+            if close and message:  # as click says it, one reads as if these were all
+                error.possibilities = None  # type: ignore[attr-defined]
+                error.message = f"{message} Did you mean {' or '.join(sorted(close))}?"  # type: ignore[attr-defined]
+            raise
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write usage, purpose, arguments, options, those in common with other commands, and examples."""
         arguments: list[Any] = []

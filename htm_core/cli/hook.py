@@ -18,7 +18,7 @@ from ..integration.session_start import wake_text
 from ..rules.transcripts.gemini_cli import drafts_of
 from ..rules.transcripts.read import read
 from ..types import Draft
-from .exit_codes import FAILED, print_error
+from .exit_codes import FAILED, print_error, told
 from .importing import BATCH, new_and_changed
 from .json_output import print_json
 from .options import CommonOptions
@@ -41,7 +41,7 @@ def hook(
     except HTMError as error:
         if common.debug:
             raise
-        print_error(str(error))
+        print_error(told(error))
         raise typer.Exit(FAILED) from None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from datetime import datetime
 from enum import StrEnum
@@ -13,8 +14,10 @@ import typer
 from rich.text import Text
 
 from .. import types
+from ..errors import HTMError
 from ..integration.contents import titles_of
 from ..memory import Memory
+from ..operations.read import named_users
 from ..rules.transcripts.turns import iso_time
 from ..rules.trust import check_source
 from ..types import Draft, Mention
@@ -39,6 +42,7 @@ from .rendering import (
 )
 from .setup import ensure_weights
 
+MOST_USERS = 5  # that are named where nobody was asked for
 Tags = Annotated[list[str] | None, typer.Option("--tags", "--tag", help="Tags, with commas or repeated.")]
 Where = Annotated[str | None, typer.Option("--where", metavar="JSON", help='Metadata filter, as {"a": {"$gte": 1}}.')]
 By = Annotated[
@@ -99,8 +103,9 @@ def remember(
     """Remember a text."""
     draft = Draft(
         content=sys.stdin.read() if content == "-" else content, id=id, key=key, importance=importance,
-        tags=split_values(tags) or (), metadata=json_object(metadata), role=role, name=name, at=iso_time(at, where="--at"),
-        valid=valid, ttl=None if ttl is None else lifetime(ttl), source=None if source is None else check_source(source),
+        tags=split_values(tags) or (), metadata=json_object(metadata), role=role, name=name,
+        at=iso_time(at, where="--at", what="option"), valid=valid,
+        ttl=None if ttl is None else lifetime(ttl), source=None if source is None else check_source(source),
     )  # fmt: skip
     if wait:
         ensure_weights(common)
@@ -118,7 +123,8 @@ def report_pending_vectors(memory: Memory) -> None:
     pending = memory.jobs.list(kind="embed", parked=False, limit=1_000)
     if pending:
         many = f"{len(pending):,}{'+' * (len(pending) == 1_000)}"
-        stderr_console().print(f"{many} memories are found by their words only, until a worker runs: htm worker --once")
+        found = "1 memory is found by its words" if len(pending) == 1 else f"{many} memories are found by their words"
+        stderr_console().print(f"{found} only, until a worker runs: htm worker --once")
 
 
 def recall(
@@ -157,17 +163,17 @@ def recall(
         found = memory.recall(
             query, limit=limit, budget=budget, mode=mode.value, scope=chosen_scope(scope, common), timeframe=timeframe,
             tags=split_values(tags), where=json_object(where), robot=split_values(by), min_score=min_score,
-            hold=hold, explain=explain, as_of=iso_time(as_of, where="--as-of"),
-            valid_at=iso_time(valid_at, where="--valid-at"),
+            hold=hold, explain=explain, as_of=iso_time(as_of, where="--as-of", what="option"),
+            valid_at=iso_time(valid_at, where="--valid-at", what="option"),
             sources=None if sources is None else [check_source(each) for each in sources], min_trust=min_trust,
         )  # fmt: skip
-    show_rows(common, found.hits, HITS, document=found)
-    if explain and not (common.json or common.csv):
-        stdout_console().print(timings_line(found), style="dim")
-    for note in () if common.json else recall_notes(found):
-        stderr_console().print(printable(note), style="yellow")
-    if not found:
-        end_empty("Nothing was found.")
+        show_rows(common, found.hits, HITS, document=found)
+        if explain and not (common.json or common.csv):
+            stdout_console().print(timings_line(found), style="dim")
+        for note in () if common.json else recall_notes(found):
+            stderr_console().print(printable(note), style="yellow")
+        if not found:
+            end_without_user(common, memory, "Nothing was found.")
 
 
 def chosen_scope(scope: Scope | None, common: CommonOptions) -> types.Scope | None:
@@ -181,6 +187,21 @@ def end_empty(message: str) -> None:
     """End a search that found nothing: a message on stderr, and the exit code 3."""
     stderr_console().print(message)
     raise typer.Exit(NOTHING_FOUND)
+
+
+def end_without_user(common: CommonOptions, memory: Memory, message: str) -> None:
+    """The same; where no --user was given, it names users who have memories, as far as this login may see them."""
+    if common.user is None:
+        users: list[str] = []
+        with suppress(HTMError):
+            users = named_users(memory._engine, limit=MOST_USERS + 1)
+        if users:
+            named = ", ".join(printable(each, longest=40).plain for each in users[:MOST_USERS])
+            more = ", …" if len(users) > MOST_USERS else ""
+            message += (
+                f" Without --user only what everyone shares is looked at; there are memories of users: {named}{more}"
+            )
+    end_empty(message)
 
 
 def context(
@@ -232,12 +253,13 @@ def timeline(
     with common.memory() as memory:
         said = memory.timeline(
             session=common.session, robot=by, timeframe=timeframe, limit=limit, forgotten=forgotten,
-            before=mention_id(memory, before), after=mention_id(memory, after), as_of=iso_time(as_of, where="--as-of"),
+            before=mention_id(memory, before), after=mention_id(memory, after),
+            as_of=iso_time(as_of, where="--as-of", what="option"),
         )  # fmt: skip
         names = {} if common.json else session_names(memory, [each.session for each in said])
-    show_rows(common, said, _said_columns(names))
-    if not said:
-        end_empty("Nothing was said.")
+        show_rows(common, said, _said_columns(names))
+        if not said:
+            end_without_user(common, memory, "Nothing was said.")
 
 
 def _said_columns(names: Mapping[str, str]) -> list[Column[Mention]]:

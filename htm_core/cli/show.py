@@ -16,7 +16,7 @@ from . import completion
 from .ids import memory_id, short
 from .json_output import print_json
 from .listing import Column, show_rows
-from .memories import Limit, Tags, Where, end_empty
+from .memories import Limit, Tags, Where, end_without_user
 from .options import CommonOptions, json_object, split_values
 from .relations import path_text
 from .rendering import key_value_table, local_time, make_table, printable, speaker, stdout_console
@@ -74,9 +74,9 @@ def list_memories(
     with common.memory() as memory:
         follows = None if after is None else memory_id(memory, after, forgotten=True)
         found = memory.list(tags=split_values(tags), where=json_object(where), limit=limit, after=follows)
-    show_rows(common, found, NODES)
-    if not found:
-        end_empty("There are no such memories.")
+        show_rows(common, found, NODES)
+        if not found:
+            end_without_user(common, memory, "There are no such memories.")
 
 
 def show(

@@ -13,7 +13,7 @@ from . import completion
 from .ids import memory_id, short
 from .json_output import print_json
 from .listing import Column, print_csv, print_table
-from .memories import end_empty
+from .memories import end_without_user
 from .options import CommonOptions
 from .rendering import local_time, make_table, printable, stdout_console
 
@@ -34,12 +34,17 @@ def profile(
     """Show what is known of a --user by their own words, with where it was said."""
     with common.memory() as memory:
         found = memory.profile(budget=budget)
+        if not found and not (common.json or common.csv):
+            who = "this user" if common.user else "everyone who shares these memories"
+            end_without_user(
+                common,
+                memory,
+                f"Nothing is known of {who} yet: only what they said with the role user, or without one, counts.",
+            )
     if common.json:
         print_json(found)
     elif common.csv:
         print_csv(found.lines, LINES)
-    elif not found:
-        end_empty("Nothing is known of this user yet: only what they said with the role user, or without one, counts.")
     elif text:
         stdout_console().print(printable(found.text, longest=100_000))
     else:

@@ -193,7 +193,7 @@ def group_status(connection: Connection, name: str, *, owner: str, session: str 
     """Give the status of a group; its items and tokens are those of one session, or of all. Raises `NotFound`."""
     rules = groups.rules(connection, name, lock=False)
     if rules is None:
-        raise NotFound(f"expected a group of this tenant, got {name!r}; memory.group({name!r}) creates it")
+        raise NotFound(f"expected a group of this tenant, got {name!r}", advice="groups")
     items, tokens = groups.count_items(connection, name, owner=owner, session=session)
     return GroupStatus(
         name=name,

@@ -114,4 +114,4 @@ class Changes:
 
 
 def _unknown(id: str) -> NotFound:
-    return NotFound(f"expected a change of this owner, got {id!r:.80}; memory.changes.list() shows what there is")
+    return NotFound(f"expected a change of this owner, got {id!r:.80}", advice="changes")

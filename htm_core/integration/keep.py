@@ -16,6 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 from ..errors import InvalidInput
 from ..types import Draft
 from .messages import safe_repr
+from .own_replies import is_own_reply
 
 M = TypeVar("M")
 
@@ -59,12 +60,14 @@ def check_keep(keep: Any) -> Callable[[Any], bool] | frozenset[str] | None:
 
 
 def keep_draft(draft: Draft, message: M, keep: Callable[[M], bool] | frozenset[str] | None) -> Draft:
-    """The draft of a message, without words to search when `keep` says that recall may not find it.
+    """The draft of a message, without words to search when `keep` says that recall may not find it, or memory itself said it.
 
     `keep` is what `check_keep` returned. A callable that fails, or answers neither True nor False, keeps its message out
     of recall, since a message may be out of it for a reason. That is logged; the log of the session has the message anyway.
     """
-    return draft if not draft.content or keep is None or _is_kept(draft, message, keep) else replace(draft, content="")
+    if draft.content and (is_own_reply(draft) or not (keep is None or _is_kept(draft, message, keep))):
+        return replace(draft, content="")
+    return draft
 
 
 def _is_kept(draft: Draft, message: M, keep: Callable[[M], bool] | frozenset[str]) -> bool:

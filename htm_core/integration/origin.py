@@ -81,15 +81,14 @@ def said_by(hit: Hit) -> Mention | None:
 
 
 def shown_mention(said: Sequence[Mention]) -> Mention | None:
-    """The one of a node's mentions, newest first, by which it is shown: the newest, unless some are from outside.
+    """The one of a node's mentions, newest first, by which it is shown: the newest by a user or the program.
 
-    Then it is the newest by a user or the program, and where there is none, the newest from outside: what an assistant has
-    repeated word for word is still a page's.
+    Who repeats somebody's words lowers neither their source nor their trust. Where no user and no program said them it is the
+    newest from outside: what an assistant has repeated word for word is still a page's. Else it is the newest.
     """
-    if not any(each.source in EXTERNAL for each in said):
-        return said[0] if said else None
     own = (each for each in said if each.source in ("user", None))
-    return next(own, None) or next(each for each in said if each.source in EXTERNAL)
+    outside = (each for each in said if each.source in EXTERNAL)
+    return next(own, None) or next(outside, None) or next(iter(said), None)
 
 
 def mentions_of(memory: Memory, node: Node) -> list[Mention]:

@@ -12,6 +12,7 @@ from ..memory import Memory
 from ..rules import validation
 from ..rules.identity import anonymous, is_anonymous
 from ..settings import as_secret as as_secret  # the adapters have it from here
+from ..settings import check_dsn
 from ..types import Scope
 
 
@@ -25,10 +26,11 @@ def check_memory(value: object) -> Memory:
 def check_alone(
     memory: Memory | None, *, robot: str = "default", tenant: str = "default", url: str | SecretStr | None = None
 ) -> None:
-    """Refuse a memory together with arguments that would make another one; raises `InvalidInput`."""
-    given = [
-        name for name, there in (("robot", robot != "default"), ("tenant", tenant != "default"), ("url", url)) if there
-    ]
+    """Refuse an empty url, and a memory together with arguments that would make another one; raises `InvalidInput`."""
+    if url is not None:
+        check_dsn(url)
+    others = (("robot", robot != "default"), ("tenant", tenant != "default"), ("url", url is not None))
+    given = [name for name, there in others if there]
     if memory is not None and given:
         raise InvalidInput(f"expected memory= alone, got {' and '.join(given)} too; give them to Memory(...) itself")
     if memory is not None and not isinstance(memory, Memory):

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar, cast
 
-from ..errors import HTMError, InvalidInput, NotFound
+from ..errors import Advice, HTMError, InvalidInput, NotFound
 from ..rules.relevance import CERTAIN
 from ..rules.text.fence import Fence, indented, label, new_token, one_line, source
 from ..rules.text.memory_replies import NOTHING
@@ -33,6 +33,14 @@ ARGUMENTS: Mapping[str, str] = {
     "importance": "From 0 (trivial) to 10 (vital); leave out if unsure.",
     "tags": "What it is about, such as 'user:preference'; leave out if nothing fits.",
     "memory_id": "The id of the memory, as recall shows it in brackets.",
+}
+# What helps a model whose tools these are.
+WHAT_NEXT: Mapping[Advice, str] = {
+    "memories": "recall shows the ids of memories in brackets",
+    "listing": "write what to look for",
+    "notes": "look_palace shows this session's notes",
+    "filed": "look_palace shows what is filed",
+    "filed or noted": "look_palace shows what there is",
 }
 
 
@@ -96,7 +104,7 @@ def reply_to_errors(
             try:
                 return tool(*args, **kwargs)
             except (InvalidInput, NotFound) as error:
-                return cast(T, fail(f"That did not work: {error}", error))
+                return cast(T, fail(f"That did not work: {error._told(WHAT_NEXT)}", error))
             except HTMError as error:
                 log.warning("%s failed (%s)", tool.__name__, type(error).__name__)
                 return cast(T, fail(unreachable, error))

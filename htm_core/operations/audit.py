@@ -44,7 +44,7 @@ def entries(
     most = validation.check_limit(limit)
     with engine.transaction(everybody=everybody) as connection:
         if after is not None and not store.exists(connection, after):
-            raise NotFound(f"expected the id of an entry of the audit, got {before!r:.80}; see Memory.audit()")
+            raise NotFound(f"expected the id of an entry of the audit, got {before!r:.80}", advice="audit")
         rows = store.entries(
             connection,
             owners=None if everybody else engine.owners,

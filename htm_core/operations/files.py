@@ -170,7 +170,7 @@ def unload(engine: Engine, path: str | os.PathLike[str]) -> int:
     with engine.transaction() as connection:
         known = [row["path"] for row in files.list_files(connection, place, owners=[engine.owner])]
     if not known:
-        raise NotFound(f"expected a file or folder that was loaded, got {place!r}; Memory.files() lists them")
+        raise NotFound(f"expected a file or folder that was loaded, got {place!r}", advice="files")
     return sum(_unload(engine, each) for each in known)
 
 
@@ -187,7 +187,7 @@ def chunks_of(engine: Engine, path: str) -> list[Mention]:
     with engine.transaction() as connection:
         order = {str(row["id"]): at for at, row in enumerate(files.chunks(connection, path, owners=engine.owners))}
     if not order:
-        raise NotFound(f"expected a file that is loaded, got {path!r:.200}; Memory.files() lists them")
+        raise NotFound(f"expected a file that is loaded, got {path!r:.200}", advice="files")
     said = timeline(
         engine, session=_session(path), robot=None, timeframe=None, limit=RESULTS, before=None, after=None, forgotten=False
     )  # fmt: skip

@@ -35,7 +35,8 @@ def forget(engine: Engine, id_or_key: str, *, robot: str | None, note: Note | No
                 note(connection)
     if not hidden or node is None:
         raise NotFound(
-            f"expected a memory of this owner to forget, got {id_or_key!r}; Memory.list() shows what there is"
+            f"expected a memory of this owner to forget, got {id_or_key!r}",
+            advice="memories",
         )
     if gone:
         engine.drop(sorted(gone))
@@ -54,7 +55,7 @@ def restore(engine: Engine, id_or_key: str, *, note: Note | None = None) -> Node
             if shown and note is not None:
                 note(connection)
     if not shown:
-        raise NotFound(f"expected something forgotten and not purged, got {id_or_key!r}; see timeline(forgotten=True)")
+        raise NotFound(f"expected something forgotten and not purged, got {id_or_key!r}", advice="forgotten")
     engine.emit("restore", mentions=shown)
     return get(engine, str(node))
 

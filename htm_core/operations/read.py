@@ -38,7 +38,8 @@ def get(engine: Engine, id_or_key: str, *, as_of: datetime | None = None) -> Nod
         found = _get_now(engine, id_or_key)
     if not found:
         raise NotFound(
-            f"expected a node id or a key of this owner, got {id_or_key!r}; Memory.list() shows what there is"
+            f"expected a node id or a key of this owner, got {id_or_key!r}",
+            advice="memories",
         )
     return next(iter(found.values()))
 
@@ -96,6 +97,11 @@ def robots(engine: Engine) -> list[Robot]:
 def users(engine: Engine, *, first: int = 0, limit: int = 100) -> UserSizes:
     """What users of the tenant have, those with the most messages first, from the place `first` on. It counts all messages."""
     return engine.reading(lambda connection: tenants.users(connection, first=first, limit=limit), everybody=True)
+
+
+def named_users(engine: Engine, *, limit: int) -> list[str]:
+    """The names of some users of the tenant who have memories. Raises `StorageError` where this login may not see them."""
+    return engine.reading(lambda connection: mentions.named_users(connection, limit=limit), everybody=True)
 
 
 def tenant_sizes(engine: Engine, *, after: str | None = None, limit: int = 100) -> TenantSizes:

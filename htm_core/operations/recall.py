@@ -333,7 +333,7 @@ def _searched(engine: Engine, *, scope: Scope | None, session: str | None) -> tu
     elif scope == "session":
         session = engine.session
         if not session:
-            raise InvalidInput("expected a session for scope='session': pass session= here or to Memory(...)")
+            raise InvalidInput("expected a session for scope='session'", advice="session")
     if scope == "tenant":
         return session, None
     if session is None:

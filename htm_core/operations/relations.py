@@ -70,5 +70,5 @@ def _visible(engine: Engine, connection: Connection, node: str | Node) -> UUID:
     given = node.id if isinstance(node, Node) else node
     id = find(engine, connection, given)
     if id is None or not nodes.read(connection, [id], owners=engine.owners):
-        raise NotFound(f"expected a node id or a key of this owner, got {given!r}; Memory.list() shows what there is")
+        raise NotFound(f"expected a node id or a key of this owner, got {given!r}", advice="memories")
     return id

@@ -202,7 +202,8 @@ def unmerge(engine: Engine, node_id: str) -> int:
             undone = tidying.undo(connection, node, owner=engine.owner, at=engine.clock())
     if not undone:
         raise NotFound(
-            f"expected the id of a memory of this owner that is merged, got {node_id!r}; Memory.merges() lists them"
+            f"expected the id of a memory of this owner that is merged, got {node_id!r}",
+            advice="merges",
         )
     engine.emit("unmerge", nodes=len(undone))
     return len(undone)

@@ -45,6 +45,11 @@ class Survey:
     artifacts: tuple[Placed, ...] = ()
     notes: bool = False
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing at all to ask."""
+        return not (self.names or self.procedures or self.artifacts or self.notes)
+
 
 def newest_procedures(written: Sequence[Placed]) -> list[Placed]:
     """The newest version of each procedure, of versions that are given newest first."""
@@ -244,7 +249,7 @@ class PalaceContext:
                 moved = places.move(connection, mention, owner=engine.owner, room=room, drawer=drawer)
                 found = places.by_mention(connection, mention, owners=[engine.owner], now=self.now())
         if not moved or found is None:
-            raise NotFound(f"expected the id of something filed by this owner, got {mention}; see Palace.look()")
+            raise NotFound(f"expected the id of something filed by this owner, got {mention}", advice="filed")
         return found
 
     def forget(self, mention: UUID) -> None:
@@ -257,7 +262,8 @@ class PalaceContext:
                     hidden, forgotten = hidden + count, forgotten | nodes
         if not hidden:
             raise NotFound(
-                f"expected the id of something in this palace, got {mention}; see Palace.look() and Palace.notes()"
+                f"expected the id of something in this palace, got {mention}",
+                advice="filed or noted",
             )
         self.drop(forgotten)
 

@@ -120,7 +120,8 @@ def _check_identity_replaceable(root: Folder, register: Mapping[str, Any], ident
 def _not_written(root: Folder, name: str) -> InvalidInput:
     return InvalidInput(
         f"expected {name} in {str(root.path)!r} to be as an export wrote it, got a text that is not in the palace; nothing was "
-        "written: load the folder first with Palace.load, or export to another one"
+        "written",
+        advice="load folder",
     )
 
 
@@ -181,7 +182,7 @@ def load(context: PalaceContext, folder: str) -> Imported:
     """Read back what was edited in a folder; see `Palace.load`."""
     path = Path(folder)
     if not path.is_dir():
-        raise NotFound(f"expected a folder with a palace, got {folder!r}; make one with Palace.export(folder)")
+        raise NotFound(f"expected a folder with a palace, got {folder!r}", advice="palace folder")
     result = Imported()
     with Folder(path) as root:
         register, drawers = _register(root), _Drawers(context, exported=root.exists(_REGISTER))
@@ -337,7 +338,7 @@ def _register(root: Folder) -> dict[str, Any]:
     found = bounded_yaml.load(text, what=str(file), length=REGISTER_LENGTH, values=REGISTER_VALUES) or {}
     if not isinstance(found, dict) or not _is_register(found):
         raise InvalidInput(
-            f"expected {file} as Palace.export writes it, got something else; remove it to take all texts as new"
+            f"expected {file} as an export of the palace writes it, got something else", advice="folder register"
         )
     if found.get("format", FORMAT) != FORMAT:
         raise InvalidInput(f"expected format {FORMAT} in {file}, got {found['format']!r:.80}; export again")

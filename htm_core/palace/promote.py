@@ -100,7 +100,7 @@ def promote(
     with context.engine.transaction() as connection:
         found = places.by_mention(connection, note, owners=[context.note_owner], now=request.at)
     if found is None or found.kind != "note":
-        raise NotFound(f"expected a note of this session that has not expired, got {note}; see Palace.notes()")
+        raise NotFound(f"expected a note of this session that has not expired, got {note}", advice="notes")
     return _judge_and_file(context, request)
 
 
@@ -328,8 +328,8 @@ def _decision(engine: Engine, connection: Connection, decision_id: str) -> Decis
     try:
         known = UUID(decision_id)
     except ValueError:
-        raise InvalidInput(f"expected the id of a decision, got {decision_id!r:.80}; see Palace.decisions()") from None
+        raise InvalidInput(f"expected the id of a decision, got {decision_id!r:.80}", advice="decisions") from None
     rows = places.decisions(connection, owner=engine.owner, limit=1, id=known)
     if not rows:
-        raise NotFound(f"expected a decision of this owner, got {decision_id}; see Palace.decisions()")
+        raise NotFound(f"expected a decision of this owner, got {decision_id}", advice="decisions")
     return decision_of(rows[0])

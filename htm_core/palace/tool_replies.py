@@ -11,6 +11,10 @@ from .promote import Duplicate, Promoted, PromotionConflict
 from .wake import TAG, WARNING
 
 MAX_SHOWN = 20  # filed texts, and as many notes
+NO_PALACE = (
+    "Nothing is filed in the palace yet, and nothing is noted in this session, so it cannot say anything. That is no answer: "
+    "look up what was said before with recall."
+)
 
 
 class PalaceToolReplies:
@@ -60,7 +64,13 @@ class PalaceToolReplies:
         notes = [] if room or drawer else self.palace.notes(limit=MAX_SHOWN)
         lines = [_line(each.id, f"{each.room}/{each.drawer}", each.content) for each in filed]
         lines += [_line(each.id, "note", each.content) for each in notes]
-        return _fence().enclose(WARNING, *lines) if lines else "Nothing is there."
+        if lines:
+            return _fence().enclose(WARNING, *lines)
+        return NO_PALACE if self.is_empty() else "Nothing is there."
+
+    def is_empty(self) -> bool:
+        """Whether nothing is filed for this owner, and nothing noted in this session."""
+        return self.palace.context.survey(limit=1).is_empty
 
 
 def _outcome(outcome: Promoted | Duplicate | PromotionConflict) -> str:

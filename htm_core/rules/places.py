@@ -121,5 +121,6 @@ def refuse_note_owner(user: str | None) -> None:
     """Raises `InvalidInput` for a user with a name that is reserved for owners of notes."""
     if isinstance(user, str) and user.startswith(NOTE_OWNER_PREFIX):
         raise InvalidInput(
-            f"expected a user's own name, got {user!r:.120}, which is kept for the notes of sessions; see Palace.notes()"
+            f"expected a user's own name, got {user!r:.120}, which is kept for the notes of sessions",
+            advice="notes",
         )

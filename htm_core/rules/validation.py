@@ -155,14 +155,15 @@ def check_fraction(value: object, *, what: str) -> float:
     return float(value)
 
 
-def check_query(query: object, *, instead: str = "to list memories use Memory.list()") -> str:
+def check_query(query: object, *, instead: str | None = None) -> str:
     """A query with some text in it, without white space around it.
 
     Nothing of it is stored, so characters that PostgreSQL cannot hold are replaced, and what is beyond 8,000 characters is
     left out: more than a model of a few hundred tokens sees.
     """
     if not isinstance(query, str) or not query.strip():
-        raise InvalidInput(f"expected a question with some text, got {query!r:.80}; {instead}")
+        problem = f"expected a question with some text, got {query!r:.80}"
+        raise InvalidInput(problem, advice="listing") if instead is None else InvalidInput(f"{problem}; {instead}")
     beginning = query.lstrip()[:QUERY_LENGTH]  # cut first: a query may be of any length
     return beginning.replace("\x00", " ").encode("utf-8", "replace").decode().strip()
 

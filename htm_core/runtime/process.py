@@ -21,7 +21,7 @@ from ..groups.group import leave_all
 from ..groups.heartbeat import Heartbeat
 from ..groups.listener import Listener
 from ..jobs.worker import Worker
-from ..settings import Settings, as_secret, home
+from ..settings import Settings, as_secret, check_dsn, home
 from ..store.database import Database, close_all, database
 from ..time_limit import end_idle_threads
 
@@ -45,8 +45,15 @@ _threads: dict[int, ThreadPoolExecutor] = {}
 
 
 def url_or_environment(url: str | SecretStr | None) -> SecretStr | None:
-    """The given DSN, else `HTM_DATABASE_URL`, else None for the embedded server."""
-    return as_secret(url) or as_secret(os.environ.get("HTM_DATABASE_URL")) or None
+    """The given DSN, else `HTM_DATABASE_URL`, else None for the embedded server.
+
+    Raises `InvalidInput` for an empty DSN: whoever gives one, as from a variable that is not set, means another server than the
+    private one. An empty `HTM_DATABASE_URL` is the same as none, as is usual for variables.
+    """
+    if url is not None:
+        return as_secret(check_dsn(url))
+    given = os.environ.get("HTM_DATABASE_URL")
+    return as_secret(check_dsn(given, what="HTM_DATABASE_URL")) if given else None
 
 
 def runtime(url: str | SecretStr | None, settings: Settings) -> Runtime:

@@ -13,6 +13,7 @@ from .. import __version__
 from ..api import arguments as wire
 from ..api.problems import MEDIA_TYPE, TITLES, TYPE
 from ..api.routes import ROUTES, Route
+from ..errors import IN_PYTHON
 
 REFERENCE = "#/components/schemas/{model}"
 PROBLEM = {
@@ -33,6 +34,7 @@ PROBLEM = {
                 "properties": {"argument": {"type": "string"}, "message": {"type": "string"}},
             },
         },
+        "advice": {"type": "string", "enum": sorted(IN_PYTHON), "description": "What helps; `detail` says it, too."},
         "outcome_unknown": {
             "type": "boolean",
             "description": "It may have been written or not; send it again with its key.",

@@ -9,10 +9,14 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
+from ..rules.identity import ANONYMOUS
+from ..rules.places import NOTE_OWNER_PREFIX
 from ..types import Mention, Window
 from .database import Connection, Row
 from .queries import load
 from .records import Entry, mention_of, multirange, timerange
+
+LOOKED_AT = 200  # owners, among which users are looked for whose names can be given
 
 
 def lock_sessions(connection: Connection, entries: Sequence[Entry], *, owner: str) -> None:
@@ -181,3 +185,9 @@ def place_in_log(connection: Connection, mentions: Sequence[UUID]) -> None:
         load("mentions")["place_in_log"],
         {"ids": list(mentions), "positions": list(range(1 - len(mentions), 1))},
     )
+
+
+def named_users(connection: Connection, *, limit: int) -> list[str]:
+    """The names of some users who have memories, in their order; the transaction must see all owners."""
+    values = {"limit": limit, "looked": LOOKED_AT, "reserved": [ANONYMOUS, NOTE_OWNER_PREFIX]}
+    return [row["owner"] for row in connection.execute(load("mentions")["named_users"], values)]

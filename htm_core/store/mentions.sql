@@ -166,3 +166,15 @@ select * from mentions_with_content
 where tenant = this_tenant() and node_id = any(%(nodes)s::uuid[]) and owner = any(%(owners)s::text[])
   and forgotten_at is null and (expires_at is null or expires_at > memory_time())
 order by at desc, seq desc
+
+-- name: named_users
+-- Some users who have memories, by name, from owner to owner by the key: nothing that they have is counted.
+with recursive each(owner, place) as (
+  (select s.owner, 1 from sessions s where s.tenant = this_tenant() and s.owner > '' order by s.owner limit 1)
+  union all
+  select (select s.owner from sessions s where s.tenant = this_tenant() and s.owner > e.owner order by s.owner limit 1), e.place + 1
+  from each e where e.owner is not null and e.place < %(looked)s)
+select e.owner from each e
+where e.owner is not null and not exists (select from unnest(%(reserved)s::text[]) r(prefix) where starts_with(e.owner, r.prefix))
+  and exists (select from mentions m where m.tenant = this_tenant() and m.owner = e.owner and m.forgotten_at is null)
+order by e.owner limit %(limit)s

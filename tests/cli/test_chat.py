@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from rich.cells import cell_len
 
 from htm_core import InvalidInput, Memory
 from htm_core.cli.chat import models, sessions
+from htm_core.cli.chat.agent import RecalledMemory
 from htm_core.cli.chat.stand_in import NOTED, NOTHING, UNSURE, answer_from
+from htm_core.cli.chat.terminal import reasons_of
 from htm_core.integration.contents import titles_of
 from tests.cli.conftest import ROOT, Answer, Htm, bare
 from tests.conftest import Make
@@ -102,6 +105,23 @@ def test_switches_hide_and_show_what_is_recalled_and_why(chat: Htm) -> None:
     why = chat(input=f"/recalled\n{QUESTION}\n/why\n").err  # switched on again it shows the last answer's
     assert "recalled 1 of" in why
     assert re.search(r"score 0\.\d\d, .*(meaning|words) #1", why)
+
+
+def test_what_is_not_quoted_says_why_first_so_that_a_narrow_terminal_does_not_cut_it() -> None:
+    found = {"id": "1f" * 16, "content": "x", "at": None, "who": "user", "relevance": 0.0, "score": 0.1}
+    other = RecalledMemory(**found, session="monday", vector_rank=1, text_rank=None, shown=False)
+    assert "not quoted: too unlikely, or no room" in reasons_of(other, session="tuesday")[:80]
+    assert "not quoted: it is in this conversation anyway" in reasons_of(other, session="monday")[:80]
+    assert "not quoted" not in reasons_of(replace(other, shown=True), session="monday")
+
+
+def test_a_chat_without_a_user_says_first_whose_it_is_and_how_other_commands_find_it(
+    htm: Htm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOGNAME", "o'hara")
+    told = htm("chat", FACT).err.splitlines()[0]
+    assert told.startswith("You are o'hara; other commands find what you say with --user ")
+    assert htm("chat", FACT, "--user", "ann").err.splitlines()[0] == "You are ann."
 
 
 def test_a_memory_is_remembered_and_forgotten_by_the_short_id_that_is_shown(chat: Htm, ann: Memory) -> None:

@@ -109,3 +109,13 @@ def test_the_programs_help_and_completion_import_nothing_of_what_commands_need()
         [sys.executable, "-c", QUICK], cwd=ROOT, env=bare(), capture_output=True, text=True, timeout=60
     )
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+def test_an_unknown_option_is_answered_with_a_question_and_not_with_a_list_that_reads_as_if_it_were_whole(
+    runner: CliRunner,
+) -> None:
+    told = " ".join(runner.invoke(app, ["recall", "x", "--nope"]).stderr.split())
+    assert "No such option: --nope" in told
+    assert "Did you mean --mode or --scope?" in told
+    assert "Possible options" not in told
+    assert "--help" in told

@@ -182,3 +182,26 @@ def test_times_and_sources_are_options_of_remember(htm: Htm) -> None:
     assert htm("sweep", "--json").json == {"swept": 0}
     for words in (("--source", "rumour"), ("--ttl", "soon"), ("--valid", "some day")):
         assert htm("remember", "x", *words).code == 2
+
+
+def test_who_names_no_user_and_finds_nothing_is_told_of_whom_there_are_memories(htm: Htm) -> None:
+    alone = htm("recall", "Who is my vet?")
+    assert (alone.code, alone.err.strip()) == (3, "Nothing was found.")
+    said(htm, "My vet is Dr. Osei.", "--user", "nadia", "--role", "user")
+    gone = said(htm, "My vet is Dr. Patel.", "--user", "bob")
+    said(htm, "A note of nobody.", "--user", "\x1b[31mcleo")
+    htm("forget", gone, "--user", "bob")
+    for command in (("recall", "Who is my vet?"), ("list",), ("timeline",), ("profile",)):
+        answer = htm(*command)
+        assert answer.code == 3
+        assert " ".join(answer.err.split()).endswith("there are memories of users: \ufffd[31mcleo, nadia")
+        assert answer.out == ""
+    assert "of users" not in htm("recall", "Who is my vet?", "--user", "ben").err
+    for number in range(6):
+        said(htm, f"Note {number}.", "--user", f"user-{number}")
+    assert htm("list").err.strip().endswith("nadia, user-0, user-1, user-2, …")
+
+
+def test_one_memory_without_a_vector_is_one_memory(htm: Htm) -> None:
+    assert "1 memory is found by its words only" in htm("remember", "The dog is called Biscuit.", "--no-wait").err
+    assert "2 memories are found by their words only" in htm("remember", "The cat is called Miso.", "--no-wait").err

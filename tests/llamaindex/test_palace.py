@@ -19,6 +19,7 @@ from llama_index.core.utils import get_tokenizer
 
 from htm_core import InvalidInput, Memory, Ungrounded
 from htm_core.palace import MISS, Consulted, Detection, Evidence, Grounding, Layer, Palace
+from htm_core.palace.tool_replies import NO_PALACE
 from htm_llamaindex import HTMMemory, HTMPalaceToolSpec
 from htm_llamaindex.grounding import WARNING, is_evidence
 from tests.llamaindex.models import Scripted, calls, said
@@ -311,7 +312,7 @@ def test_tools_touch_the_palace_of_their_user_or_of_their_session_alone(palace: 
     )
     assert "Ann has a dog." in str(tools(palace.of(user="ann"))["look_palace"]())
     for other in (palace.of(user="bob"), palace.of(session="s2")):
-        assert str(tools(other)["look_palace"]()) == "Nothing is there."
+        assert str(tools(other)["look_palace"]()) == NO_PALACE
     chat = HTMMemory.from_defaults("s1", palace=palace)
     assert chat.palace is not None
     assert [each.content for each in chat.palace.look()] == ["Somebody has a cat."]

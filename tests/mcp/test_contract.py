@@ -165,3 +165,32 @@ def test_without_the_sdk_the_command_says_what_to_install() -> None:
     done = subprocess.run([sys.executable, "-c", program, "mcp"], capture_output=True, text=True, cwd=ROOT, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert 'pip install "htm-memory[mcp]"' in done.stderr
+
+
+def test_what_a_user_told_and_a_key_replaced_is_not_recalled_and_was_never_the_assistants(memory: Memory) -> None:
+    """A client that remembers first, and learns of revise when something changes."""
+
+    def use(tool: str, **given: Any) -> str:
+        return TOOLS[tool].answer(memory, given, budget=4_000)
+
+    use("remember", content="I don't eat meat.", role="user")
+    use("revise", key="diet", content="I don't eat meat.")
+    assert re.search(r", user\) I don't eat meat", use("recall", query="do I eat meat?"))
+    use("revise", key="diet", content="I eat chicken again.")
+    for answer in (use("recall", query="do I eat meat?"), use("context")):
+        assert "I eat chicken again." in answer
+        assert "I don't eat meat." not in answer
+    use("revise", key="diet", content="I don't eat meat.")
+    assert re.search(r", user\) I don't eat meat", use("recall", query="do I eat meat?"))
+
+
+def test_a_palace_in_which_nothing_is_filed_says_so_and_sends_to_recall(memory: Memory) -> None:
+    """A model that asks it first would else deny what is remembered."""
+    memory.remember("My sister Clara is allergic to peanuts.", role="user")
+    question = {"question": "What may Clara not eat?"}
+    told = TOOLS["palace_consult"].answer(memory, question, budget=4_000)
+    assert "with recall" in told
+    assert "Say exactly this" not in told
+    fact = {"content": "The API listens on port 8080.", "room": "projects", "drawer": "api", "reason": "Asked for."}
+    TOOLS["palace_file"].answer(memory, fact, budget=4_000)
+    assert "Say exactly this" in TOOLS["palace_consult"].answer(memory, question, budget=4_000)

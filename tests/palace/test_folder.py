@@ -223,7 +223,7 @@ def test_a_folder_that_is_none_and_a_register_that_is_broken_are_refused(palace:
     with pytest.raises(InvalidInput, match="to be YAML"):
         palace.load(str(folder))
     (folder / "palace.yaml").write_text("- a list\n", encoding="utf-8")
-    with pytest.raises(InvalidInput, match=r"as Palace\.export writes it"):
+    with pytest.raises(InvalidInput, match=r"as an export of the palace writes it"):
         palace.load(str(folder))
 
 

@@ -61,7 +61,8 @@ def test_a_fact_that_is_filed_passes_the_checks_of_a_promotion(palace: Palace) -
 def test_a_model_touches_the_palace_of_its_user_alone(palace: Palace) -> None:
     used(palace, "file_in_palace", content="Ann has a dog.", reason="Asked for.", **PLACE)
     assert "Ann has a dog." in used(palace, "look_palace")
-    assert used(palace, "look_palace", user="bob") == "Nothing is there."
+    assert "look up what was said before with recall" in used(palace, "look_palace", user="bob")
+    assert used(palace, "look_palace", user="ann", room="nowhere") == "Nothing is there."
 
 
 def test_the_tools_are_of_a_palace() -> None:

@@ -280,3 +280,13 @@ def test_a_long_text_costs_next_to_nothing() -> None:
     for _ in range(100):
         find_validity("until Friday since May " * 40_000, lambda: CALENDAR)
     assert datetime.now(UTC) - begun < timedelta(seconds=5)
+
+
+def test_a_weekday_that_is_today_is_not_sure_and_any_other_is() -> None:
+    """Said on a Friday, "until Friday" ends in some hours, or in a week."""
+    friday = Calendar(now=datetime(2026, 11, 6, 19, tzinfo=UTC), zone=UTC)
+    assert find_validity("The car is at the garage until Friday.", lambda: friday) is None
+    found = find_validity("The car is at the garage until Saturday.", lambda: friday)
+    assert found is not None
+    assert found.window.stop == datetime(2026, 11, 8, tzinfo=UTC)
+    assert find_validity("The car is at the garage until next Friday.", lambda: friday) is not None

@@ -6,8 +6,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from htm_core import Draft, InvalidInput, Memory, NotFound, Settings
+from htm_core.cells import Cells
+from htm_core.integration.scope import check_alone
+from htm_core.runtime.process import url_or_environment
 from tests.conftest import Make
 
 BAD: list[tuple[dict[str, Any], str]] = [
@@ -83,6 +87,23 @@ def test_an_unknown_setting_is_refused() -> None:
         Settings(pool_maximum=3)  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="schema"):
         Settings(schema="x; drop table nodes")
+
+
+@pytest.mark.parametrize("empty", ["", " \n", SecretStr("")], ids=["nothing", "white space", "a secret"])
+def test_an_empty_url_is_refused_and_does_not_open_another_server(empty: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable that is not set, given as a url, would else put data on the private server, or that of the environment."""
+    monkeypatch.setenv("HTM_DATABASE_URL", "postgresql://u:hunter2@h/d")
+    for made in (lambda: Memory("x", url=empty), lambda: Cells(url=empty), lambda: check_alone(None, url=empty)):
+        with pytest.raises(InvalidInput, match=r"expected url to be a PostgreSQL DSN.*got an empty one.*leave url out"):
+            made()
+
+
+def test_an_empty_variable_names_no_server_as_if_it_were_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTM_DATABASE_URL", "")
+    assert url_or_environment(None) is None
+    monkeypatch.setenv("HTM_DATABASE_URL", " ")
+    with pytest.raises(InvalidInput, match=r"HTM_DATABASE_URL to be a PostgreSQL DSN.*unset it"):
+        Memory("x")
 
 
 def test_passwords_stay_out_of_reprs() -> None:

@@ -187,11 +187,53 @@ def test_a_key_that_holds_nothing_is_at_version_zero(memory: Memory) -> None:
     assert (again.version, memory.get("k").content) == (2, "b")
 
 
-def test_a_superseded_value_that_was_also_said_without_the_key_is_still_recalled(memory: Memory) -> None:
+def test_words_that_were_also_said_without_the_key_leave_recall_with_its_value_and_come_back_with_it(
+    memory: Memory,
+) -> None:
+    """Told in a chat, then kept under a key, then changed: what was said before the change is old, however it was said."""
+    memory.remember("I don't eat meat", role="user", session="chat")
+    memory.revise("diet", "I don't eat meat", source="assistant")
+    memory.remember("I don't eat meat", role="user", session="chat")
+    memory.revise("diet", "I eat chicken", source="assistant")
+    assert [hit.content for hit in memory.recall("eat meat chicken")] == ["I eat chicken"]
+    assert [item.content for item in memory.working.items] == ["I eat chicken"]
+    assert [said.content for said in memory.timeline(session="chat")] == ["I don't eat meat"] * 2
+    assert [node.content for node in memory.history("diet")] == ["I don't eat meat", "I eat chicken"]
+    memory.revise("diet", "I don't eat meat", source="assistant")
+    [hit] = memory.recall("eat meat chicken")
+    assert hit.content == "I don't eat meat"
+    assert {said.source for said in hit.mentions} == {"user", "assistant"}
+
+
+def test_words_that_are_said_again_after_their_key_has_another_value_are_recalled(memory: Memory) -> None:
     memory.remember("tea")
     memory.remember("tea", key="drink")
     memory.revise("drink", "coffee")
+    assert {hit.content for hit in memory.recall("tea coffee")} == {"coffee"}
+    memory.remember("tea")
     assert {hit.content for hit in memory.recall("tea coffee")} == {"tea", "coffee"}
+
+
+def test_words_stay_while_another_key_has_them_and_when_their_key_is_erased(memory: Memory) -> None:
+    memory.remember("dark")
+    memory.remember("dark", key="theme")
+    memory.remember("dark", key="chocolate")
+    memory.revise("theme", "light")
+    assert {hit.content for hit in memory.recall("dark light")} == {"dark", "light"}
+    memory.revise("chocolate", "white")
+    assert {hit.content for hit in memory.recall("dark light white")} == {"light", "white"}
+    for key in ("theme", "chocolate"):
+        memory.erase(key=key, confirm="confirmed")
+    assert [hit.content for hit in memory.recall("dark light white")] == ["dark"]
+
+
+def test_old_talk_that_is_imported_later_does_not_bring_back_a_former_value(memory: Memory) -> None:
+    memory.remember("lives in Paris", key="home")
+    memory.revise("home", "lives in Rome")
+    memory.remember("lives in Paris", at=datetime.now(UTC) - timedelta(days=9))
+    assert [hit.content for hit in memory.recall("lives in")] == ["lives in Rome"]
+    assert len(memory.timeline()) == 3
+    assert [item.content for item in memory.working.items] == ["lives in Rome"]
 
 
 def test_a_key_can_return_to_an_old_value(memory: Memory) -> None:

@@ -47,10 +47,11 @@ def chat(
     """
     if common.json and message is None:
         raise InvalidInput('expected a message with --json, since its output is one document: htm chat "…" --json')
-    common = replace(common, user=common.user or login_name())
+    login = None if common.user else login_name()
+    common = replace(common, user=common.user or login)
     evictions: list[Eviction] = []
     with common.memory(works=True, budget=budget, on_evict=evictions.append) as memory:
-        terminal = _opened(common, memory, evictions, model=model, budget=budget, system=system)
+        terminal = _opened(common, memory, evictions, model=model, budget=budget, system=system, is_login=bool(login))
         if message is None:
             terminal.run()
         else:
@@ -67,13 +68,20 @@ def login_name() -> str:
 
 
 def _opened(
-    common: CommonOptions, memory: Memory, evictions: list[Eviction], *, model: str, budget: int, system: str | None
+    common: CommonOptions,
+    memory: Memory,
+    evictions: list[Eviction],
+    *,
+    model: str,
+    budget: int,
+    system: str | None,
+    is_login: bool,
 ) -> ChatTerminal:
-    """The chat of these options; raises `InvalidInput` where the model or a package is missing."""
+    """The chat of these options; raises `InvalidInput` where the model or a package is missing. `is_login`: no user was named."""
     try:
         from .agent import SYSTEM, ChatAgent
         from .models import chat_model
-        from .terminal import ChatTerminal
+        from .terminal import ChatTerminal, owner_options
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if missing not in ("langchain", "langchain_core", "langgraph"):
@@ -90,7 +98,12 @@ def _opened(
     found = find_session(memory, common.session) if common.session else None
     session = found.id if found else common.session or new_session()
     talks = "a stand-in, which quotes memory; --model ollama:llama3.2 answers" if model == STAND_IN else model
-    about = [f"Model: {talks}", f"You are {common.user}, in session {found.title or session if found else session}"]
+    same = f"; other commands find what you say with {owner_options(memory)}" if is_login else ""
+    about = [
+        f"You are {common.user}{same}",
+        f"Session: {found.title or session if found else session}",
+        f"Model: {talks}",
+    ]
     if common.session and found is None:
         about.append("No session has that id or title: it is a new one")
     for line in (*about, "/help lists the commands; Ctrl-D leaves"):

@@ -7,15 +7,16 @@ import contextlib
 import logging
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from rich.console import Console
 from rich.text import Text
 
-from ...errors import HTMError, InvalidInput
+from ...errors import Advice, HTMError, InvalidInput
 from ...memory import Memory
 from ...operations.short_ids import whole_id
+from .. import exit_codes
 from ..options import DEFAULT_TENANT
 from ..rendering import SHORT_ID, local_time, printable
 from .agent import ChatAgent, ChatTurn, RecalledMemory
@@ -24,6 +25,11 @@ from .sessions import find_session, new_session, sessions
 from .writing import WrappedWriter
 
 SHOWN_AGAIN = 6  # messages of a session that is resumed
+WHAT_NEXT: Mapping[Advice, str] = {
+    **exit_codes.WHAT_NEXT,
+    "memories": "take one of the ids that stand below an answer; /why shows more of them",
+    "listing": "write what you want to know",
+}
 HISTORY = 200  # lines of the editor, which are what the user said in the session
 LISTED = 15  # sessions
 HELP = (
@@ -136,7 +142,7 @@ class ChatTerminal:
             else:
                 runner.run(self._answer(said))
         except HTMError as error:
-            self._notes.print(printable(str(error), longest=2_000), style="yellow")
+            self._notes.print(printable(error._told(WHAT_NEXT), longest=2_000), style="yellow")
         except (KeyboardInterrupt, asyncio.CancelledError):
             self._notes.print("Stopped. What was said so far is kept.", style="dim")
         except Exception as error:  # each provider's package has errors of its own
@@ -174,7 +180,7 @@ class ChatTerminal:
         for each in (*shown, *others):
             self._note(_recalled_line(each))
             if self._shown.why:
-                self._note(_reasons(each))
+                self._note(reasons_of(each, session=self._session))
 
     def _show_evicted(self, turn: ChatTurn) -> None:
         if turn.evicted:
@@ -244,7 +250,7 @@ class ChatTerminal:
         node = self._memory.get(id)
         self._memory.forget(id)
         self._note(f"{node.id[:SHORT_ID]}  forgotten: {' '.join(node.content.split())}")
-        self._note(f"bring it back with: htm restore {node.id[:SHORT_ID]} {_owner_options(self._memory)}")
+        self._note(f"bring it back with: htm restore {node.id[:SHORT_ID]} {owner_options(self._memory)}")
 
     def _new(self, _: str) -> None:
         self._session = new_session()
@@ -286,18 +292,19 @@ def _recalled_line(each: RecalledMemory) -> str:
     return f"  {each.id[:SHORT_ID]}  {when}  {each.relevance:>4.0%}  {' '.join(each.content.split())}"
 
 
-def _owner_options(memory: Memory) -> str:
+def owner_options(memory: Memory) -> str:
     """The options that name the owner of these memories to another command."""
     named = {"--user": memory.user, "--tenant": None if memory.tenant == DEFAULT_TENANT else memory.tenant}
     return " ".join(f"{option} {shlex.quote(value)}" for option, value in named.items() if value)
 
 
-def _reasons(each: RecalledMemory) -> str:
+def reasons_of(each: RecalledMemory, *, session: str) -> str:
+    """Why it is not quoted, which must not be cut at the end of a line, and then what recall went by."""
+    why = "it is in this conversation anyway" if each.session == session else "too unlikely, or no room"
     arms = (("meaning", each.vector_rank), ("words", each.text_rank))
     by = ", ".join(f"{name} #{rank}" for name, rank in arms if rank) or "found by neither arm"
     said = f", said by {each.who}" if each.who else ""
-    left_out = "" if each.shown else "; not quoted: in the conversation anyway, or too unlikely"
-    return f"            score {each.score:.2f}, {by}{said}{left_out}"
+    return f"            {'' if each.shown else f'not quoted: {why}; '}score {each.score:.2f}, {by}{said}"
 
 
 @contextlib.contextmanager

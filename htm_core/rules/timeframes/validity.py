@@ -315,9 +315,15 @@ def _until(cursor: Cursor, *, past: bool) -> Window | None:
     found = None if time is None else _resolved(cursor, time, past=past)
     if found is None or found.stop is None:
         return None
+    if time is not None and isinstance(time.cycle, Weekly) and found.stop == _tomorrow(cursor.calendar):
+        return None  # "until Friday", said on a Friday: in some hours, or in a week
     if not past and found.stop <= cursor.calendar.now and not cursor.has_digits(place):
         return None  # the past one of a time that repeats, such as "mid January"
     return _window(None, found.stop)
+
+
+def _tomorrow(calendar: Calendar) -> datetime:
+    return calendar.at(calendar.unit("day", calendar.today).stop)
 
 
 def _ceiling(cursor: Cursor, *, past: bool) -> datetime | None:

@@ -186,8 +186,11 @@ def object_field(value: Mapping[str, Any], field: str, *, where: str) -> Mapping
     return found or {}
 
 
-def iso_time(value: object, *, where: str) -> datetime | None:
-    """Read an ISO 8601 time with an offset; None gives None, and a time without an offset is refused."""
+def iso_time(value: object, *, where: str, what: str = "field") -> datetime | None:
+    """Read an ISO 8601 time with an offset; None gives None, and a time without an offset is refused.
+
+    `where` and `what` say of whom an error speaks: of a field `at` in a place of a file, or of an option by its name.
+    """
     if value is None:
         return None
     try:
@@ -196,15 +199,19 @@ def iso_time(value: object, *, where: str) -> datetime | None:
         at = None
     if at is None:
         raise InvalidInput(
-            f"{where}: expected `at` in ISO 8601 with an offset, such as 2026-03-01T09:30:00+01:00; "
-            f"{shown(value)} came. Write it so, or leave the field out."
+            f"{_expected(where, what)} in ISO 8601 with an offset, such as 2026-03-01T09:30:00+01:00; "
+            f"{shown(value)} came. Write it so, or leave the {what} out."
         )
     if at.utcoffset() is None:
         raise InvalidInput(
-            f"{where}: expected `at` with an offset; {shown(value)} came, and its time zone is unknown. "
+            f"{_expected(where, what)} with an offset; {shown(value)} came, and its time zone is unknown. "
             "Add Z if it is UTC, else the offset of the place where it was said, such as +01:00."
         )
     return at
+
+
+def _expected(where: str, what: str) -> str:
+    return f"{where}: expected `at`" if what == "field" else f"expected {where}"
 
 
 def epoch_time(value: object, *, where: str) -> datetime | None:

@@ -117,7 +117,7 @@ class Inspector:
         return made
 
     def _problem(self, request: Request, error: Exception) -> Response:
-        problem = error if isinstance(error, Problem) else problem_of(error)  # type: ignore[arg-type]  # one of the two
+        problem = error if isinstance(error, Problem) else problem_of(error, words={})  # type: ignore[arg-type]  # one of the two
         made = self._error(request, problem.status, problem.detail, title=TITLES[problem.code])
         if "Retry-After" in problem.headers:
             made.headers["Retry-After"] = problem.headers["Retry-After"]

@@ -19,6 +19,7 @@ from mcp.shared.exceptions import MCPError
 from ... import HTMError, InvalidInput, Memory, NotFound, __version__
 from . import prompts, resources
 from .arguments import LEAST_BUDGET, MOST_BUDGET
+from .shown import told
 from .tools import DEFAULT_BUDGET, TOOLS, tool_of
 
 P = ParamSpec("P")
@@ -66,7 +67,7 @@ def build_server(memory_for: MemoryFor, *, budget: int = DEFAULT_BUDGET) -> Serv
             return _result(await _in_thread(answer))
         except HTMError as error:
             _log.info("%a failed (%s)", params.name, type(error).__name__)
-            return _result(str(error), is_error=True)
+            return _result(told(error), is_error=True)
         except Exception:
             _log.exception("%a failed", params.name)
             return _result(UNEXPECTED, is_error=True)
@@ -130,9 +131,9 @@ async def _asked(work: Callable[[], T]) -> T:
     try:
         return await _in_thread(work)
     except (InvalidInput, NotFound) as error:
-        raise MCPError(code=types.INVALID_PARAMS, message=sayable(str(error))) from None
+        raise MCPError(code=types.INVALID_PARAMS, message=sayable(told(error))) from None
     except HTMError as error:
-        raise MCPError(code=types.INTERNAL_ERROR, message=sayable(str(error))) from None
+        raise MCPError(code=types.INTERNAL_ERROR, message=sayable(told(error))) from None
     except Exception:
         _log.exception("a request failed")
         raise MCPError(code=types.INTERNAL_ERROR, message=UNEXPECTED) from None

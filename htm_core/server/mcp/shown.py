@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from ... import Hit, Memory, Mention, Node
+from ... import Hit, HTMError, Memory, Mention, Node
+from ...errors import Advice
 from ...integration.origin import TAG, WARNING, mentions_of, origin_of, said_by, shown_mention
 from ...integration.prompt_block import Fence, label_of, new_token
 from ...integration.tool_replies import OPENING
@@ -15,6 +16,19 @@ from ...rules.text.fence import indented, label, one_line
 
 SCHEME = "htm"
 TITLE = 100  # characters
+# What helps a client, by its tools and resources.
+WHAT_NEXT: Mapping[Advice, str] = {
+    "memories": "recall, search and timeline show ids",
+    "listing": "to see what was said use timeline",
+    "files": "the list of resources has them",
+    "filed": "the resources of rooms show what is filed",
+    "filed or noted": "the resources of rooms show what is filed",
+}
+
+
+def told(error: HTMError) -> str:
+    """The message of an error, with the tool that helps."""
+    return error._told(WHAT_NEXT)
 
 
 def said_text(lines: Sequence[str]) -> str:

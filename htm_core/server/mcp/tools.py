@@ -14,6 +14,7 @@ from ...integration import tool_replies
 from ...integration.session_start import known_text
 from ...integration.token_budget import AnswerLine, fill, prefix, said_lines, token_counter
 from ...palace import Enforcer, Palace, PalaceToolReplies
+from ...palace.tool_replies import NO_PALACE
 from . import arguments
 from .shown import address_of, memory_text, said_text, title_of
 
@@ -157,7 +158,10 @@ def context(memory: Memory, _given: arguments.ContextArguments, budget: int) -> 
 
 def consult(memory: Memory, given: arguments.ConsultArguments, budget: int) -> str:
     """What an answer may rest on, or the honest answer when there is nothing."""
-    grounding = Enforcer(Palace(memory)).consult(given.question)
+    palace = Palace(memory)
+    grounding = Enforcer(palace).consult(given.question)
+    if not grounding.evidence and not grounding.failures and PalaceToolReplies(palace).is_empty():
+        return NO_PALACE  # a model would deny what is remembered without one
     count = token_counter(memory)
     text, kept = grounding.text, len(grounding.evidence)
     while kept > 1 and count(text) > budget:

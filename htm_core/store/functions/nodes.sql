@@ -1,20 +1,31 @@
 -- What is derived of a node from its mentions.
 
--- A node is live while a mention of it is neither forgotten nor only the old value of a key.
+-- A node is live while a mention of it is neither forgotten nor only the old value of a key. Where words were the value of a key and are
+-- that of none any more, it does not matter whether a mention named the key: what was said before the new value is old, what was said
+-- again afterwards is not.
 -- Statement by statement, so that each sees what the writers it waited for have committed.
 create or replace function htm.refresh_live(ids uuid[]) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
-declare said uuid[]; turned uuid[];
+declare said uuid[]; turned uuid[]; replaced uuid[]; replaced_at timestamptz[];
 begin
   perform 1 from htm.nodes n where n.tenant = htm.this_tenant() and n.id = any(ids) order by n.id for no key update;
+  select array_agg(r.id), array_agg(r.at) into replaced, replaced_at from (
+    select g.id, (
+      select case when bool_or(k.current) then null else max((
+        select next.at from htm.keys next
+        where next.tenant = htm.this_tenant() and next.owner = k.owner and next.key = k.key and next.version > k.version
+        order by next.version limit 1)) end
+      from htm.keys k where k.tenant = htm.this_tenant() and k.node_id = g.id) as at
+    from (select htm.each_id(ids) as id offset 0) g offset 0) r
+  where r.at is not null;
   -- By lists and sets, without joins: with the statistics of a tenant of one row PostgreSQL would go through all that the tenant has for
   -- each node. A set inside an expression is a hash table, whatever the statistics say.
   said := array(
     select m.node_id from htm.mentions m
     where m.tenant = htm.this_tenant() and m.node_id = any(array(select htm.each_id(ids))) and m.forgotten_at is null
-      and (m.key is null or (
+      and case when m.key is null then (m.at < replaced_at[array_position(replaced, m.node_id)]) is not true else (
         select k.node_id = m.node_id from htm.keys k             -- one of them is current at most
         where k.tenant = htm.this_tenant() and k.owner = m.owner and k.key between m.key and m.key and k.current
-        order by k.key limit 1)));
+        order by k.key limit 1) end);
   turned := array(
     select n.id from htm.nodes n
     where n.tenant = htm.this_tenant() and n.id = any(ids) and n.live <> (n.id in (select htm.each_id(said))));

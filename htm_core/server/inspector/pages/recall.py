@@ -128,7 +128,7 @@ async def show(visit: Visit) -> Response:
             async with visit.memory() as memory:
                 results = [await _asked(memory, question, each) for each in settings]
         except HTMError as failed:
-            problem = problem_of(failed)
+            problem = problem_of(failed, words={})
             error, status = problem.detail, problem.status
     scopes = SCOPES if visit.who.identity.may("admin") else SCOPES[:-1]
     return visit.page(

@@ -1,0 +1,44 @@
+"""What memory itself has answered: replies of its tools, and blocks of a prompt that a model repeats.
+
+They are in a session's log, as every message is, but recall does not find them. A reply quotes memories: found again it would be
+quoted in the next reply, and what it quotes would outlive its `forget`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..rules.text.fence import TOKEN_DIGITS
+from ..types import Draft
+from .tool_replies import NOTHING, OPENING
+
+# Only memory writes these tags: in all that it shows of others they are escaped.
+_FENCE = re.compile(rf"<(?:memory|profile|palace|evidence)-\d{{{TOKEN_DIGITS}}}>")
+_ID = r"\[[^\[\]\s]{1,64}\]"
+_DONE = re.compile(
+    rf"(?:Remembered|That was known already|Forgotten|Noted) {_ID}\."
+    rf"|Revised .{{1,120}}: this is version \d+ {_ID}\.|Set {_ID}; version \d+ of .*|Filed in .{{1,200}} {_ID}\.",
+)
+_BEGINNINGS = (
+    OPENING, NOTHING, "Nothing is filed in the palace yet, and nothing is noted", "Nothing is known of the user yet",
+    "That did not work: expected ", "That did not work: memory cannot be reached", "Memory cannot be reached just now",
+)  # fmt: skip
+# As LangGraph answers for a tool whose arguments are wrong.
+_MISUSED = re.compile(
+    r"Error invoking tool '(?:recall|remember|forget|note|promote_to_palace|file_in_palace|look_palace)'"
+)
+_RESULTS = re.compile(r'\s*\{"results": \[.*"url": "htm://memories/', re.DOTALL)  # of the search of MCP
+
+
+def is_own_reply(draft: Draft) -> bool:
+    """Whether a message is what a tool of memory answered, or a model's repetition of a block of its prompt."""
+    if draft.role not in ("tool", "assistant") or not isinstance(draft.content, str):
+        return False
+    text = draft.content.strip()
+    if _FENCE.search(text):
+        return True
+    if draft.role != "tool":
+        return False
+    return text.startswith(_BEGINNINGS) or any(
+        pattern is not None for pattern in (_DONE.fullmatch(text), _MISUSED.match(text), _RESULTS.match(text))
+    )
