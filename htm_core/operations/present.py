@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from ..engine.engine import Engine
+from ..rules.grounding.questions import only_asks
 from ..rules.present.questions import asks_the_present
 from ..store.search import RecallQuery
 from ..types import Hit, Recall
@@ -68,7 +69,13 @@ def is_about_a_user(question: str, hits: Sequence[Hit]) -> bool:
 def _may_come_first(hit: Hit, first: Hit) -> bool:
     """Whether a hit may come before the first one, however sure the trees are; they know only talk of a user with an assistant."""
     said = first.mention is not None and first.mention.role in ("user", "assistant")
-    return said and not hit.ended and _trust(hit) >= _trust(first)
+    return said and not hit.ended and _trust(hit) >= _trust(first) and not _is_said_again(first, since=hit)
+
+
+def _is_said_again(first: Hit, *, since: Hit) -> bool:
+    """Whether a user said the words of the first hit again after the other one: then they hold again."""
+    again = len(first.mentions) > 1 and first.mentions[0].role == "user" and not only_asks(first.content)
+    return again and since.mention is not None and first.mentions[0].at > since.mention.at
 
 
 def _trust(hit: Hit) -> int:

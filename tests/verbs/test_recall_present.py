@@ -127,6 +127,16 @@ def test_a_process_may_switch_it_off(make: Make, asked: list[int]) -> None:
     assert asked == []
 
 
+def test_what_a_user_said_again_later_stays_first(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    with make() as memory:
+        for day, text in ((0, SAID[0]), (20, SAID[2]), (40, SAID[0])):
+            memory.remember(text, role="user", session=f"s{day}", at=BEGIN + timedelta(days=day))
+        memory.flush()
+        first = memory.recall(QUESTION, hold=False, signals={"present": 0})[0].content
+        monkeypatch.setattr(model, "present_answer", lambda question, hits, share=1.0: len(hits) - 1)
+        assert first == SAID[0] == memory.recall(QUESTION, hold=False)[0].content
+
+
 def test_what_is_trusted_less_or_has_ended_never_comes_before_what_a_user_said(make: Make, asked: list[int]) -> None:
     for options in ({"role": "assistant"}, {"source": "web"}, {"valid": (BEGIN, BEGIN + timedelta(days=50))}):
         with make(user=str(options)) as memory:
