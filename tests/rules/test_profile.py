@@ -185,6 +185,13 @@ def test_what_can_change_has_the_day_on_which_it_was_said_last() -> None:
     assert text_of(("I'm vegetarian.", NOW - timedelta(days=90)), ("I was born in Graz.", NOW)) == (
         "Preferences: Is vegetarian (said 5 Feb 2026)\nPlaces: Born in Graz"
     )
+    assert (
+        text_of(("I love jazz.", NOW), ("I love opera.", NOW))
+        == "Preferences (said 6 May 2026): Likes jazz; Likes opera"
+    )
+    assert text_of(("I love jazz.", NOW), ("I love opera.", NOW - timedelta(days=1))) == (
+        "Preferences: Likes jazz (said 6 May 2026); Likes opera (said 5 May 2026)"
+    )
     often = [("I'm vegetarian.", NOW - timedelta(days=days)) for days in (9, 8, 4)]
     assert text_of(*often) == "Preferences: Is vegetarian (said 3 times, last 2 May 2026)"
     assert (

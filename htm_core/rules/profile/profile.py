@@ -177,18 +177,26 @@ def _in_turns(groups: Sequence[Sequence[T]]) -> list[T]:
 def _text(lines: Sequence[ProfileLine], today: date, timezone: tzinfo | None) -> str:
     parts = []
     for name in SECTIONS:
-        some = [_shown(line, today, timezone) for line in lines if line.section == name]
+        some = [line for line in lines if line.section == name]
+        notes = [_note(line, today, timezone) for line in some]
+        title = TITLES[name]
+        if len(some) > 1 and notes[0] and len(set(notes)) == 1 and some[0].due is None:
+            title, notes = f"{title} ({notes[0]})", [""] * len(some)  # the day of them all is said once
         if some:
-            parts.append(f"{TITLES[name]}: {'; '.join(some)}")
+            said = (
+                f"{one_line(line.text)} ({note})" if note else one_line(line.text)
+                for line, note in zip(some, notes, strict=True)
+            )
+            parts.append(f"{title}: {'; '.join(said)}")
     return "\n".join(parts)
 
 
-def _shown(line: ProfileLine, today: date, timezone: tzinfo | None) -> str:
-    notes = []
+def _note(line: ProfileLine, today: date, timezone: tzinfo | None) -> str:
+    """The day of a plan, or the one on which a line was said last; empty for what does not change."""
     if line.due is not None:
-        notes.append(f"due {line.due.isoformat()}{', overdue' if line.due < today else ''}")
-    elif _slot(line) not in UNCHANGING:
-        said = line.said_at.astimezone(timezone or line.said_at.tzinfo)
-        day = f"{said.day} {MONTHS[said.month - 1]} {said.year}"
-        notes.append(f"said {line.times_said} times, last {day}" if line.times_said > 2 else f"said {day}")
-    return one_line(line.text) + (f" ({', '.join(notes)})" if notes else "")
+        return f"due {line.due.isoformat()}{', overdue' if line.due < today else ''}"
+    if _slot(line) in UNCHANGING:
+        return ""
+    said = line.said_at.astimezone(timezone or line.said_at.tzinfo)
+    day = f"{said.day} {MONTHS[said.month - 1]} {said.year}"
+    return f"said {line.times_said} times, last {day}" if line.times_said > 2 else f"said {day}"
