@@ -109,7 +109,7 @@ def cranes(memory: Memory, *, standing_in: str = "rules", tags: tuple[str, ...] 
     """More talk of cranes than a search has candidates, and a standing instruction that has nothing to do with them."""
     node = memory.remember(STANDING, session=standing_in, role="user", tags=tags)
     memory.remember_many([
-        Draft(content=f"The crane {n} of the harbour in use: can it help me? {'It is.' * (n % 7)}", session="talk", role="user")
+        Draft(content=f"The crane {n} is yellow. {'It is.' * (n % 7)}", session="talk", role="user")
         for n in range(150)
     ])  # fmt: skip
     memory.flush()
@@ -117,7 +117,7 @@ def cranes(memory: Memory, *, standing_in: str = "rules", tags: tuple[str, ...] 
 
 
 def found(memory: Memory, question: str = ADVICE, **options: Any) -> bool:
-    return STANDING in [hit.content for hit in memory.recall(question, limit=100, hold=False, **options)]
+    return STANDING in [hit.content for hit in memory.recall(question, limit=50, hold=False, **options)]
 
 
 def test_a_standing_instruction_is_found_whatever_the_question_for_advice_is_about(make: Make) -> None:
