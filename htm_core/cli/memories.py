@@ -185,7 +185,7 @@ def chosen_scope(scope: Scope | None, common: CommonOptions) -> types.Scope | No
 
 def end_empty(message: str) -> None:
     """End a search that found nothing: a message on stderr, and the exit code 3."""
-    stderr_console().print(message)
+    stderr_console().print(printable(message, longest=1_000))  # a name in it is no markup
     raise typer.Exit(NOTHING_FOUND)
 
 

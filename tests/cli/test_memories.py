@@ -189,12 +189,12 @@ def test_who_names_no_user_and_finds_nothing_is_told_of_whom_there_are_memories(
     assert (alone.code, alone.err.strip()) == (3, "Nothing was found.")
     said(htm, "My vet is Dr. Osei.", "--user", "nadia", "--role", "user")
     gone = said(htm, "My vet is Dr. Patel.", "--user", "bob")
-    said(htm, "A note of nobody.", "--user", "\x1b[31mcleo")
+    said(htm, "A note of nobody.", "--user", "\x1b[31mcle[/o]")
     htm("forget", gone, "--user", "bob")
     for command in (("recall", "Who is my vet?"), ("list",), ("timeline",), ("profile",)):
         answer = htm(*command)
         assert answer.code == 3
-        assert " ".join(answer.err.split()).endswith("there are memories of users: \ufffd[31mcleo, nadia")
+        assert " ".join(answer.err.split()).endswith("there are memories of users: \ufffd[31mcle[/o], nadia")
         assert answer.out == ""
     assert "of users" not in htm("recall", "Who is my vet?", "--user", "ben").err
     for number in range(6):

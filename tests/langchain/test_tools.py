@@ -207,6 +207,21 @@ def test_one_agent_serves_two_users_who_never_meet(make: Make, way: str) -> None
         make(user="bob").get(bobs)
 
 
+def test_what_was_forgotten_by_the_tools_does_not_come_back_by_what_the_tools_have_answered(make: Make) -> None:
+    """To forget something a model has to recall it first: that reply is no memory."""
+    memory = make()
+    id = make(user="ann", session="a").remember("My alarm code is 4711.", role="user").id
+    model = scripted(call("recall", query="alarm code"), call("forget", memory_id=id), "Forgotten.")
+    agent = create_agent(model, middleware=[HTMMemoryMiddleware(memory, tools=("recall", "forget"))])
+    agent.invoke({"messages": [HumanMessage("Please forget my alarm code.")]}, config(user_id="ann", thread_id="b"))
+    assert "4711" in str(model.seen[1])  # the reply, which it needed
+    agent.invoke({"messages": [HumanMessage("What is my alarm code?")]}, config(user_id="ann", thread_id="c"))
+    assert "4711" not in str(model.seen[-1])
+    anns = make(user="ann")
+    assert not any("4711" in hit.content or hit.content.startswith("Forgotten [") for hit in anns.recall("alarm code"))
+    assert [said.role for said in anns.timeline(session="b")].count("tool") == 2
+
+
 def test_where_nobody_is_known_it_is_the_session_alone(make: Make) -> None:
     for thread, pin in (("t1", "1111"), ("t2", "2222")):
         agent = create_agent(scripted(call("remember", content=f"The pin is {pin}.")), tools(make()))
