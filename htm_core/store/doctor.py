@@ -102,7 +102,7 @@ def examine(
 
 def _replica(primary: Connection, read_url: SecretStr) -> Finding:
     """Whether the replica that answers is one of this server, and how far it is behind."""
-    about, mend = "replica", "correct Settings.read_url, or HTM_READ_URL; docs/production.md#replicas"
+    about, mend = "replica", "correct Settings.read_url, or HTM_READ_URL; docs/production.md#replicas-of-the-database"
     try:
         written = _one(primary, "replicas", "written", {})["position"]
         with _connected(read_url) as connection:
