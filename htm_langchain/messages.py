@@ -24,8 +24,8 @@ from htm_core.integration.messages import (
     LANGCHAIN_MESSAGE,
     read_payload,
     safe_repr,
+    searchable,
     storable_name,
-    words_in,
     write_payload,
 )
 from htm_core.integration.origin import EXTERNAL, quoted
@@ -120,8 +120,8 @@ def stored_id(id: str) -> str:
 
 
 def words_of(message: BaseMessage) -> str:
-    """The words of a message that can be searched; may be empty, as they are for what memory's own tools have replied."""
-    return words_in(str(message.text), is_result=message.type == "tool")
+    """The words of a message that can be searched; may be empty."""
+    return searchable(str(message.text))
 
 
 def role_of(message: BaseMessage) -> str | None:

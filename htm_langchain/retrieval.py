@@ -324,7 +324,9 @@ def _passage_of(document: Document) -> Passage:
     return Passage(
         document.page_content,
         hit["passage"],
-        label_of(at and day_of(at, document.page_content), speaker, said_often(hit.get("times_said", 1)), holds),
+        label_of(
+            day_of(at, document.page_content) if at else None, speaker, said_often(hit.get("times_said", 1)), holds
+        ),
         relevance=hit["relevance"],
         speaker=undated(speaker, holds),
         formerly=tuple((each["content"], each["shown"]) for each in hit.get("formerly", ())),

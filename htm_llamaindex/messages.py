@@ -17,8 +17,8 @@ from htm_core.integration.messages import (
     LLAMAINDEX_MESSAGE,
     read_payload,
     safe_repr,
+    searchable,
     storable_name,
-    words_in,
     write_payload,
 )
 from htm_core.integration.origin import EXTERNAL, quoted
@@ -101,8 +101,8 @@ def name_of(message: ChatMessage) -> str | None:
 
 
 def words_of(message: ChatMessage) -> str:
-    """The words of a message that can be searched; may be empty, as they are for what memory's own tools have replied."""
-    return words_in(message.content or "", is_result=_ROLES.get(message.role) == "tool")
+    """The words of a message that can be searched; may be empty."""
+    return searchable(message.content or "")
 
 
 def _holds_results(message: ChatMessage) -> bool:

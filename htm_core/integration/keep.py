@@ -14,9 +14,9 @@ from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 from ..errors import InvalidInput
+from ..rules.text.memory_replies import is_memory_reply
 from ..types import Draft
 from .messages import safe_repr
-from .own_replies import is_own_reply
 
 M = TypeVar("M")
 
@@ -65,7 +65,9 @@ def keep_draft(draft: Draft, message: M, keep: Callable[[M], bool] | frozenset[s
     `keep` is what `check_keep` returned. A callable that fails, or answers neither True nor False, keeps its message out
     of recall, since a message may be out of it for a reason. That is logged; the log of the session has the message anyway.
     """
-    if draft.content and (is_own_reply(draft) or not (keep is None or _is_kept(draft, message, keep))):
+    words = draft.content
+    is_own = isinstance(words, str) and is_memory_reply(words, draft.role)
+    if words and (is_own or not (keep is None or _is_kept(draft, message, keep))):
         return replace(draft, content="")
     return draft
 

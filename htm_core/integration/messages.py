@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 from ..handles.log import Log
 from ..memory import Memory
 from ..rules.redaction.values import Counted
-from ..rules.text.memory_replies import is_memory_reply, without_quotes
 from ..rules.text.storable import storable as storable  # the adapters have it from here
 
 T = TypeVar("T")
@@ -28,14 +27,6 @@ def searchable(text: str) -> str:
     """As much of a text as is searched, without characters that PostgreSQL cannot store; empty for white space alone."""
     clean = text[:MAX_SEARCHED].replace("\x00", " ").encode("utf-8", "replace").decode()
     return clean if clean.strip() else ""
-
-
-def words_in(text: str, *, is_result: bool) -> str:
-    """The words of a message that are searched: without what it quotes of memory, and none of what memory's own tools replied.
-
-    `is_result` says that it is the result of a tool.
-    """
-    return "" if is_result and is_memory_reply(text) else searchable(without_quotes(text))
 
 
 def storable_name(name: object) -> str | None:

@@ -16,9 +16,7 @@ def small_talk(query: RecallQuery, hits: Sequence[Hit]) -> frozenset[str]:
     No small talk for a query that is small talk itself, or that asks for words in quotation marks. What was remembered under a
     key, with an importance or without a speaker's role was meant to be found.
     """
-    replies = frozenset(
-        hit.node.id for hit in hits if hit.mention and hit.mention.role == "tool" and is_memory_reply(hit.content)
-    )
+    replies = frozenset(hit.node.id for hit in hits if hit.mention and is_memory_reply(hit.content, hit.mention.role))
     if query.phrases or is_small_talk(query.text):
         return replies
     return replies | frozenset(

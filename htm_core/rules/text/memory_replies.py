@@ -1,4 +1,8 @@
-"""What memory itself has told a model: it is no memory, or each answer would be found beside what it quotes, and outlive it."""
+"""What memory itself has answered: replies of its tools, and blocks of a prompt that a model repeats.
+
+They are in a session's log, as every message is, but recall does not find them. A reply quotes memories: found again it would be
+quoted in the next reply, and what it quotes would outlive its `forget`.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +17,33 @@ OPENING = (
 )
 NOTHING = "Nothing is remembered about that."
 
-# A fence whose tag and token are the same at both ends, whatever its tag.
-_FENCED = re.compile(rf"<([a-z]+-\d{{{TOKEN_DIGITS}}})>.*?</\1>", re.DOTALL)
-_ID = r"\[[0-9a-f]{4,}[0-9a-f-]*\]"
-_REPLY = re.compile(
-    rf"(?:{re.escape(OPENING)}|{re.escape(NOTHING)}"
-    rf"|(?:Remembered|That was known already|Forgotten|Revised|Restored) {_ID}|Filed in \S+ {_ID}"
-    r"|That did not work: |Memory cannot be reached just now|Error invoking tool '(?:recall|remember|forget)')"
+# Only memory writes these tags: in all that it shows of others they are escaped.
+_FENCE = re.compile(rf"<(?:memory|profile|palace|evidence)-\d{{{TOKEN_DIGITS}}}>")
+_ID = r"\[[^\[\]\s]{1,64}\]"
+_DONE = re.compile(
+    rf"(?:Remembered|That was known already|Forgotten|Noted) {_ID}\."
+    rf"|Revised .{{1,120}}: this is version \d+ {_ID}\.|Set {_ID}; version \d+ of .*|Filed in .{{1,200}} {_ID}\.",
 )
+_BEGINNINGS = (
+    OPENING, NOTHING, "Nothing is filed in the palace yet, and nothing is noted", "Nothing is known of the user yet",
+    "That did not work: expected ", "That did not work: memory cannot be reached", "Memory cannot be reached just now",
+)  # fmt: skip
+# As LangGraph answers for a tool whose arguments are wrong.
+_MISUSED = re.compile(
+    r"Error invoking tool '(?:recall|remember|forget|note|promote_to_palace|file_in_palace|look_palace)'"
+)
+_RESULTS = re.compile(r'\s*\{"results": \[.*"url": "htm://memories/', re.DOTALL)  # of the search of MCP
 
 
-def is_memory_reply(text: str) -> bool:
-    """Whether a tool's result is what memory's own tools reply: recalled words in a fence, or that something was done or failed."""
-    return _REPLY.match(text) is not None or _FENCED.search(text) is not None
-
-
-def without_quotes(text: str) -> str:
-    """A text without what it quotes of memory in a fence, as the reasoning of an agent may."""
-    return _FENCED.sub(" ", text) if "</" in text else text
+def is_memory_reply(text: str, role: str | None) -> bool:
+    """Whether a message of this role is what a tool of memory answered, or a model's repetition of a block of its prompt."""
+    if role not in ("tool", "assistant"):
+        return False
+    text = text.strip()
+    if _FENCE.search(text):
+        return True
+    if role != "tool":
+        return False
+    return text.startswith(_BEGINNINGS) or any(
+        pattern is not None for pattern in (_DONE.fullmatch(text), _MISUSED.match(text), _RESULTS.match(text))
+    )
