@@ -10,6 +10,7 @@ from datetime import date
 from ..text.folding import fold
 
 SECTIONS = ("about", "instructions", "preferences", "people", "places", "work", "plans")
+LONGEST_CLAUSE = 400  # characters: no line is that long
 ANY = "*"  # as the value or the slot of a retraction: whatever is there
 
 I = r"(?:i|the user)"  # noqa: E741 - the word itself
@@ -76,4 +77,4 @@ def clean(text: str) -> str:
 
 def bare_of_time(text: str) -> str:
     """A clause without what it says at its end of when, and that it is so from now on."""
-    return TAILS.sub("", text).strip(" ,")
+    return text if len(text) > LONGEST_CLAUSE else TAILS.sub("", text).strip(" ,")
