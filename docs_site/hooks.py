@@ -28,6 +28,19 @@ ROOT = Path(__file__).parents[1]
 BESIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security-policy.md"}
 ICON = ROOT / "htm_core" / "server" / "inspector" / "static" / "icon.svg"
 
+# How much more, or less, than other pages the search shows pages whose path begins so; the first that fits counts.
+BOOSTS = (
+    ("api/", 0.5),  # what explains a name comes before its signature
+    ("why/", 0.3),
+    ("why-not/", 0.5),
+    ("benchmarks.md", 0.3),
+    ("recipes/", 2.0),
+    ("production.md", 2.0),
+    ("langchain.md", 2.0),
+    ("llamaindex.md", 1.5),
+    ("quickstart.md", 2.0),
+)
+
 _FENCE = re.compile(r"^ {0,3}(```|~~~)")
 _LINK = re.compile(r"(\[[^\]]*\])\(([^)\s#]+)(#[^)\s]*)?\)")
 _OTHER_SITE = re.compile(r"[a-z]+:|/")
@@ -48,8 +61,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Turn the repository's links into the site's, outside of fenced blocks."""
     if page.file.src_uri == "index.md":
         page.meta["hide"] = ["navigation", "toc"]  # the first page has the whole width
-    if page.file.src_uri.startswith("api/"):
-        page.meta["search"] = {"boost": 0.5}  # what explains a name comes before its signature
+    page.meta["search"] = {"boost": boost_of(page.file.src_uri)}
     if page.file.src_uri in ("index.md", "changelog.md"):
         page.meta["search"] = {"exclude": True}  # lists of everything, which would be found for anything
     origin = origin_of(page.file.src_uri)
@@ -58,6 +70,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         text = "\n".join(line for _, line in lines)
         parts.append(text if fenced else _LINK.sub(lambda link: moved(link, page.file.src_uri, origin, files), text))
     return "\n".join(parts)
+
+
+def boost_of(uri: str) -> float:
+    """What the site's search multiplies the rank of a page by: pages that say how come before those that say why."""
+    return next((boost for beginning, boost in BOOSTS if uri.startswith(beginning)), 1.0)
 
 
 def fences(markdown: str) -> Iterator[tuple[bool, str]]:

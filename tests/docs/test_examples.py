@@ -14,10 +14,21 @@ WITH_PYTHON = [
 ]
 
 
-@pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda page: str(page.relative_to(ROOT)))
+FIRST_PAGES = (README, ROOT / "docs" / "quickstart.md")  # a newcomer runs these again, and one after the other
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in WITH_PYTHON if page not in FIRST_PAGES], ids=lambda page: str(page.relative_to(ROOT))
+)
 def test_the_examples_of_a_page_run_as_they_stand(page: Path, run: Run) -> None:
     done = run(program(page), page)
     assert done.returncode == 0, f"{done.stdout[-2_000:]}\n{done.stderr[-4_000:]}"
+
+
+def test_the_readme_and_the_quickstart_run_twice_over_one_database(run: Run) -> None:
+    for page in FIRST_PAGES * 2:
+        done = run(program(page), page)
+        assert done.returncode == 0, f"{page.name}: {done.stdout[-2_000:]}\n{done.stderr[-4_000:]}"
 
 
 def test_the_readme_and_the_quickstart_have_examples() -> None:
