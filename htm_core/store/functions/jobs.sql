@@ -126,34 +126,6 @@ begin
   end loop;
 end $$;
 
--- Claims the due jobs of these nodes, as far as nobody has them: `tenants` names the tenant of each.
-create or replace function htm.claim_jobs_of(
-  of_kind text, of_model text, tenants text[], nodes uuid[], at_most integer, lease float8)
-returns table (tenant text, id uuid, kind text, model text, node_id uuid, attempts integer, owner text, bulk boolean)
-language plpgsql volatile set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
-set enable_incremental_sort = off set jit = off as $$
-#variable_conflict use_column
-declare
-  taken integer := 0;
-  -- "between" and the order name one index: by the node. A node has one job of a kind and a model.
-  due cursor (of_tenant text, of_node uuid) for
-    select from htm.jobs j
-    where j.tenant = of_tenant and j.node_id between of_node and of_node and j.kind = of_kind and j.model = of_model and htm.is_due(j)
-    order by j.node_id limit 1 for update skip locked;
-begin
-  for place in 1 .. cardinality(nodes) loop
-    exit when taken = at_most;
-    for job in due(tenants[place], nodes[place]) loop
-      update htm.jobs j set claimed_until = now() + make_interval(secs => lease) where current of due
-      returning j.tenant, j.id, j.kind, j.model, j.node_id, j.attempts, j.owner, j.bulk
-        into tenant, id, kind, model, node_id, attempts, owner, bulk;
-      taken := taken + 1;
-      return next;
-    end loop;
-  end loop;
-end $$;
-
 -- How many jobs wait in each lane and class, how many were given up, and for how many seconds the oldest has waited. Of each at most
 -- `at_most` are counted; `more` says that more wait. In a lane with more, the oldest is that of a thousand owners: the last to be due of each,
 -- besides those that were counted.
@@ -208,5 +180,33 @@ begin
     end if;
     kind := of_kind; model := of_model; bulk := of_class; oldest := extract(epoch from now() - since)::float8;
     return next;
+  end loop;
+end $$;
+
+-- Claims the due jobs of these nodes, as far as nobody has them: `tenants` names the tenant of each.
+create or replace function htm.claim_jobs_of(
+  of_kind text, of_model text, tenants text[], nodes uuid[], at_most integer, lease float8)
+returns table (tenant text, id uuid, kind text, model text, node_id uuid, attempts integer, owner text, bulk boolean)
+language plpgsql volatile set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
+set enable_incremental_sort = off set jit = off as $$
+#variable_conflict use_column
+declare
+  taken integer := 0;
+  -- "between" and the order name one index: by the node. A node has one job of a kind and a model.
+  due cursor (of_tenant text, of_node uuid) for
+    select from htm.jobs j
+    where j.tenant = of_tenant and j.node_id between of_node and of_node and j.kind = of_kind and j.model = of_model and htm.is_due(j)
+    order by j.node_id limit 1 for update skip locked;
+begin
+  for place in 1 .. cardinality(nodes) loop
+    exit when taken = at_most;
+    for job in due(tenants[place], nodes[place]) loop
+      update htm.jobs j set claimed_until = now() + make_interval(secs => lease) where current of due
+      returning j.tenant, j.id, j.kind, j.model, j.node_id, j.attempts, j.owner, j.bulk
+        into tenant, id, kind, model, node_id, attempts, owner, bulk;
+      taken := taken + 1;
+      return next;
+    end loop;
   end loop;
 end $$;
