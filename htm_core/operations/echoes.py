@@ -18,6 +18,7 @@ from ..types import Hit, Mention, Node
 # What is left of the score of a text that only asks: where it asks the same, and where it asks something else. The second keeps
 # questions that are needed to read what was answered; measured in docs/why/recall.md.
 SAME_QUESTION, OTHER_QUESTION = 0.3, 0.8
+BELOW = 0.99  # times the score of what says something, at most
 # From this cosine, or this share of the query's words, on it asks the same.
 SAME_COSINE, SAME_WORDS = 0.5, 0.6
 # A message of less than this relevance says nothing itself. It stays below the most relevant one up to two messages away, if that
@@ -35,7 +36,8 @@ def repeated_questions(query: RecallQuery, hits: Sequence[Hit]) -> int:
 def answers_first(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> list[Hit]:
     """The hits with those that only ask, or by which an assistant only says that it does not know, further down.
 
-    Answers that the questions got take their place.
+    Answers that the questions got take their place. What only asks the same, and who did not know, stay below the most relevant hit
+    that says something.
 
     A query that is about questions, such as "What did I ask about the visa?", is left alone. One more small search is made
     only when the same question was asked before.
@@ -59,6 +61,15 @@ def answers_first(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> li
         loss = weight * (1 - kept) * hit.score
         hit = best[hit.node.id]
         best[hit.node.id] = replace(hit, score=hit.score - loss, signals={**hit.signals, "echo": -loss})
+    silent = {hit.node.id for hit in (*asking, *unknowing) if hit in unknowing or _asks_the_same(hit)}
+    telling = [hit for hit in best.values() if not _answers_nothing(hit.content) and hit.relevance >= EMPTY]
+    if silent and telling:
+        highest = BELOW * max(telling, key=lambda hit: hit.relevance).score
+        for id in silent:
+            hit, loss = best[id], best[id].score - highest
+            if loss > 0:
+                echo = hit.signals.get("echo", 0.0) - loss
+                best[id] = replace(hit, score=highest, signals={**hit.signals, "echo": echo})
     return sorted(best.values(), key=lambda hit: -hit.score)  # hits of equal score stay in their order
 
 
