@@ -126,7 +126,7 @@ def filled(database_url: str, url: str | None, model_dir: Path) -> Iterator[Fill
 
 
 def fill_ruby_htm(dsn: str, model: MiniLM) -> dict[str, list[str]]:
-    """What the gem's own statement finds."""
+    """What the gem's search finds, by a statement that was written from what is known of it."""
     found = {}
 
     def padded(vector: Any) -> str:
