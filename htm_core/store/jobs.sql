@@ -73,8 +73,8 @@ where model = %(model)s and parked_at is null and attempts = 0 and run_at > now(
 
 -- name: missing_texts
 -- The first passage of each node, then the second of each, and so on: a long text does not keep the short ones waiting.
--- `missing` is how many passages of the node have no vector. Each passage is looked up by its node and each vector by its passage:
--- "limit" and "offset 0" keep PostgreSQL from joining them in another way, which without statistics would read the whole tenant.
+-- `missing` is how many passages of the node have no vector. Each passage is looked up by its node and each vector by its passage alone, and
+-- its space compared afterwards: "offset 0" keeps PostgreSQL from another way, which without statistics would read the whole tenant.
 select x.id, x.node_id, x.turn, x.missing,
        coalesce(x.body, (select substr(n.content, x.starts + 1, x.stops - x.starts) from nodes n
                          where n.tenant = this_tenant() and n.id = x.node_id)) as body
@@ -86,9 +86,9 @@ from (
     select q.id, q.body, q.starts, q.stops, q.ordinal from passages q where q.tenant = this_tenant() and q.node_id = given.id
     offset 0) p
   left join lateral (
-    select true as there from vectors v
-    where v.tenant = this_tenant() and v.passage_id = p.id
-      and v.space = (select m.space from models m where m.tenant = this_tenant() and m.name = %(model)s)
+    select true as there from (
+      select v.space from vectors v where v.tenant = this_tenant() and v.passage_id = p.id offset 0) w
+    where w.space = (select m.space from models m where m.tenant = this_tenant() and m.name = %(model)s)
     limit 1) made on true
   where made.there is null
   order by turn, given.place limit %(limit)s) x

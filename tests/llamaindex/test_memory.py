@@ -289,10 +289,10 @@ def test_recalled_words_cannot_end_the_block(chat: HTMMemory) -> None:
 
 def test_a_user_recalls_what_they_said_in_other_sessions_and_nothing_of_others(make: Make, memory: Memory) -> None:
     ada, bob = (HTMMemory.from_defaults(f"{name}-1", memory=memory, user=name) for name in ("ada", "bob"))
-    ada.put(said("My locker code is 4711.", "user"))
-    bob.put(said("My locker code is 1234.", "user"))
+    ada.put(said("My locker code is ada4711.", "user"))
+    bob.put(said("My locker code is bob1234.", "user"))
     nobody = HTMMemory.from_defaults("n-1", memory=memory)
-    nobody.put(said("My locker code is 9999.", "user"))
+    nobody.put(said("My locker code is nob9999.", "user"))
     heard = {
         name: "".join(message.content or "" for message in opened.get("What is my locker code?"))
         for name, opened in {
@@ -301,8 +301,8 @@ def test_a_user_recalls_what_they_said_in_other_sessions_and_nothing_of_others(m
             "nobody": HTMMemory.from_defaults("n-2", memory=memory),
         }.items()
     }
-    assert [code in heard["ada"] for code in ("4711", "1234", "9999")] == [True, False, False]
-    assert [code in heard["bob"] for code in ("4711", "1234", "9999")] == [False, True, False]
+    assert [code in heard["ada"] for code in ("ada4711", "bob1234", "nob9999")] == [True, False, False]
+    assert [code in heard["bob"] for code in ("ada4711", "bob1234", "nob9999")] == [False, True, False]
     assert heard["nobody"] == ""
 
 
