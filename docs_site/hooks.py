@@ -39,6 +39,7 @@ BOOSTS = (
     ("langchain.md", 2.0),
     ("llamaindex.md", 1.5),
     ("quickstart.md", 2.0),
+    ("change.md", 2.0),
 )
 
 _FENCE = re.compile(r"^ {0,3}(```|~~~)")
