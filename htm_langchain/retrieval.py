@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -16,7 +16,7 @@ from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from langchain_core.runnables import RunnableConfig
 from pydantic import ConfigDict, Field
 
-from htm_core import Memory, Recall, Scope
+from htm_core import Memory, ProfileLine, Recall, Scope
 from htm_core.integration.choices import LARGEST_LIMIT, Choices
 from htm_core.integration.deadline import Deadline, MemorySkipped
 from htm_core.integration.hit_metadata import KEY
@@ -103,8 +103,7 @@ class PromptRecall:
                     _nothing(error)
             extra, deadline = len(messages) + len(earlier), conversation.deadline
             recalled = self.recall(conversation.memory, question, [*earlier, *messages], extra=extra, deadline=deadline)
-            if self._wants_profile(conversation):
-                read = partial(read_profile, conversation.memory, outgrown=conversation.outgrown)
+            if read := self._profile_to_read(conversation):
                 try:
                     conversation.profile = deadline.run(read, step="recall")
                 except Exception as error:
@@ -113,9 +112,11 @@ class PromptRecall:
             conversation.last = ((key, question, self.choices), known)
         return known
 
-    def _wants_profile(self, conversation: Conversation) -> bool:
-        """Whether the user's profile is to be read: once for a conversation, so that its prefix stays the same while it can."""
-        return self.shows_profile and (conversation.profile is None or conversation.outgrown)
+    def _profile_to_read(self, conversation: Conversation) -> Callable[[], Sequence[ProfileLine]] | None:
+        """What reads the user's profile: once for a conversation, so that its prefix stays the same while it can; else None."""
+        if self.shows_profile and (conversation.profile is None or conversation.outgrown):
+            return partial(read_profile, conversation.memory, outgrown=conversation.outgrown)
+        return None
 
     @property
     def shows_profile(self) -> bool:
@@ -145,8 +146,7 @@ class PromptRecall:
             recalled = await self.arecall(
                 conversation.memory, question, [*earlier, *messages], extra=extra, deadline=deadline
             )
-            if self._wants_profile(conversation):
-                read = partial(read_profile, conversation.memory, outgrown=conversation.outgrown)
+            if read := self._profile_to_read(conversation):
                 try:
                     conversation.profile = await deadline.arun(read, step="recall")
                 except Exception as error:

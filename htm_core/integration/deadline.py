@@ -55,7 +55,7 @@ class Breaker:
     def __init__(self, what: str, *, pause: float = PAUSE, clock: Clock = time.monotonic) -> None:
         self._what, self._pause, self._clock = what, pause, clock
         self._until: float | None = None
-        self._answered: float | None = None  # when it worked last
+        self.answers = 0  # so often it worked
         self._reason = ""
         self.renew()
         renewed_after_fork(self)
@@ -77,10 +77,10 @@ class Breaker:
                 )
             self._until = self._clock() + self._pause  # this caller finds out for all
 
-    def failed(self, error: Exception, *, since: float | None = None) -> None:
-        """Begin a pause, and log the first one; none where others had their answers `since` then, when the work began."""
+    def failed(self, error: Exception, *, answers: int | None = None) -> None:
+        """Begin a pause, and log the first one; none where others had theirs since it had given so many `answers`."""
         with self._lock:
-            if since is not None and self._answered is not None and self._answered > since:
+            if answers is not None and self.answers > answers:
                 return
             is_first = self._until is None
             self._reason = str(error) or type(error).__name__
@@ -94,7 +94,7 @@ class Breaker:
     def worked(self) -> None:
         """End the pause."""
         with self._lock:
-            self._answered = self._clock()
+            self.answers += 1
             was_open, self._until = self._until is not None, None
         if was_open:
             _log.warning("%s answers again", self._what)
@@ -186,10 +186,11 @@ class Deadline:
     def _watched(self, step: Step, seconds: float | None) -> Iterator[None]:
         """Count the time of a step, and tell the breakers how it ended."""
         is_starting, began = self._is_starting(), self._clock()
+        answers = breaker_of(self._memory, step).answers
         try:
             yield
         except Exception as error:
-            self._failed(step, error, seconds, began=time.monotonic() - (self._clock() - began))
+            self._failed(step, error, seconds, answers=answers)
             raise
         else:
             self._worked(step)
@@ -198,11 +199,11 @@ class Deadline:
             if took > FREE and not is_starting:
                 self._spent += took
 
-    def _failed(self, step: Step, error: Exception, seconds: float | None, *, began: float) -> None:
+    def _failed(self, step: Step, error: Exception, seconds: float | None, *, answers: int) -> None:
         if isinstance(error, DatabaseUnavailable):
             breaker_of(self._memory, "log").failed(error)
         elif isinstance(error, QueryTimeout) or (isinstance(error, TimeoutError) and self._is_telling(seconds)):
-            breaker_of(self._memory, step).failed(error, since=began)
+            breaker_of(self._memory, step).failed(error, answers=answers)
         elif not isinstance(error, TimeoutError):  # another failure is an answer
             self._worked(step)
 

@@ -265,17 +265,12 @@ def _later_on_the_same(chosen: Sequence[Passage], found: Sequence[Passage]) -> l
     best = likely[0]
     names = answer_kinds.names_in(best.text)
     later = [
-        passage
+        (passage.at, passage)
         for passage in found
         if passage not in chosen and best.at is not None and passage.at is not None and passage.at > best.at
         and names & {word.lower() for word in _WORDS.findall(passage.text)} and not only_asks(passage.text)
     ]  # fmt: skip
-    return sorted(later, key=_said_at, reverse=True)[:LATER]
-
-
-def _said_at(passage: Passage) -> datetime:
-    assert passage.at is not None
-    return passage.at
+    return [passage for _, passage in sorted(later, key=lambda each: each[0], reverse=True)[:LATER]]
 
 
 def _repeats(question: str, passage: Passage) -> bool:

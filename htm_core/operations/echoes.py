@@ -49,19 +49,20 @@ def answers_first(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> li
     unknowing = [hit for hit in hits if hit.mention and hit.mention.role == "assistant" and knows_nothing(hit.content)]
     if not asking and not unknowing:
         return list(hits)
+    same = [hit for hit in asking if _asks_the_same(hit)]
+    silent = {hit.node.id for hit in (*same, *unknowing)}
     best = {hit.node.id: hit for hit in hits}
-    for hit, answer in _answers(engine, query, [hit for hit in asking if _asks_the_same(hit)]):
+    for hit, answer in _answers(engine, query, same):
         known = best.get(answer.node.id)
         if known is None or known.score < hit.score:
             gain = hit.score - (0.0 if known is None else known.score)
             found = known or answer
             best[answer.node.id] = replace(found, score=hit.score, signals={**found.signals, "echo": gain})
-    for hit in (*asking, *unknowing):
-        kept = SAME_QUESTION if hit in unknowing or _asks_the_same(hit) else OTHER_QUESTION
+    for hit in {hit.node.id: hit for hit in (*asking, *unknowing)}.values():
+        kept = SAME_QUESTION if hit.node.id in silent else OTHER_QUESTION
         loss = weight * (1 - kept) * hit.score
         hit = best[hit.node.id]
         best[hit.node.id] = replace(hit, score=hit.score - loss, signals={**hit.signals, "echo": -loss})
-    silent = {hit.node.id for hit in (*asking, *unknowing) if hit in unknowing or _asks_the_same(hit)}
     telling = [hit for hit in best.values() if not _answers_nothing(hit.content) and hit.relevance >= EMPTY]
     if silent and telling:
         highest = BELOW * max(telling, key=lambda hit: hit.relevance).score
