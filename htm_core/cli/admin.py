@@ -187,7 +187,9 @@ def _stop_signals() -> Iterator[threading.Event]:
 def reembed(common: CommonOptions) -> None:
     """Change a tenant to the model of --embedder while others go on reading and writing. If it is interrupted, run it again."""
     if common.embedder is None:
-        raise typer.BadParameter("expected the model to change to: --embedder minilm, minilm:int8 or ollama:MODEL")
+        raise typer.BadParameter(
+            "expected the model to change to: --embedder minilm, minilm:int8, ollama:MODEL, or MODULE:OBJECT for one of your own"
+        )
     model = make_embedder(common.embedder)
     ensure_weights(common)
     with progress_bar() as progress:

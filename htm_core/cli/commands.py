@@ -243,6 +243,7 @@ COMMANDS = {
         "Change a tenant to the model of --embedder while others go on reading and writing. If it is interrupted, run it again.",
         examples=(
             'htm reembed --embedder ollama:nomic-embed-text',
+            'htm reembed --embedder my_app.models:openai',
         )),
     "reindex": CommandInfo(ADMIN, "admin.reindex", "tenant",
         "Bring the words of older memories and documents to the rules of this version while others go on reading and writing.",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +19,7 @@ from ..rules.evaluation import LabelledQuestion, mean_and_margin, read_questions
 from .json_output import print_json
 from .memories import Limit, Mode, Scope, chosen_scope
 from .options import CommonOptions, Timeframe
+from .own_objects import object_of
 from .rendering import make_table, printable, progress_bar, stderr_console, stdout_console
 
 ALL = "all"
@@ -108,20 +108,11 @@ def _model(spec: str | None, *, what: str) -> Any:
     """The model that an option names: by a name that `Memory` knows, or as an object of a module of the user's own."""
     if spec is None or spec.startswith(NAMED):
         return spec
-    module, _, name = spec.partition(":")
-    if not module or not name:
+    if not all(spec.partition(":")):
         raise InvalidInput(
             f'{what}: expected "ollama:NAME" or "MODULE:OBJECT", such as my_app.models:reranker, got {spec!r}'
         )
-    if "" not in sys.path:
-        sys.path.insert(0, "")  # a module of the folder that it is called in, as under python -m
-    try:
-        value: Any = import_module(module)
-        for part in name.split("."):
-            value = getattr(value, part)
-    except (ImportError, AttributeError) as error:
-        raise InvalidInput(f"{what}: expected {spec!r} to name an object of a module, got: {error}") from error
-    return value
+    return object_of(spec, option=what)
 
 
 def _shown(limit: int) -> tuple[str, ...]:

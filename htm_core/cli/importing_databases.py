@@ -15,6 +15,7 @@ from ..models.embedders import CheckedEmbedder
 from ..store.foreign.database import is_address, open_foreign
 from .json_output import print_json
 from .options import CommonOptions, make_embedder
+from .own_objects import is_own, is_there
 from .rendering import key_value_table, printable, progress_bar, stderr_console, stdout_console
 from .setup import ensure_weights
 
@@ -121,7 +122,11 @@ def _import(
 def _embedder(spec: str | None) -> CheckedEmbedder | str | None:
     if spec is None:
         return None
+    if is_own(spec) and not is_there(spec):
+        return spec
     try:
         return make_embedder(spec)
     except InvalidInput:
+        if is_own(spec):
+            raise
         return spec

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import sys
 import threading
-from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -14,7 +13,7 @@ import typer
 from ..errors import HTMError, InvalidInput
 from ..memory import Memory
 from ..store import tenants
-from .options import CommonOptions
+from .options import CommonOptions, stored_embedder
 
 DEFAULT_BUDGET = 4_000
 
@@ -75,5 +74,5 @@ def _open(common: CommonOptions) -> Memory:
     """The memory with a worker, which makes the vectors; raises `HTMError` when the tenant's model cannot be looked up."""
     if common.embedder is None:
         with common.runtime(works=True).database.transaction(common.tenant) as connection:
-            common = replace(common, embedder=tenants.active_model(connection))
+            stored_embedder(tenants.active_model(connection))  # refused here, if only a program can give it
     return common.memory(works=True)

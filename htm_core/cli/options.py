@@ -22,6 +22,7 @@ from ..store import tenants
 from ..types import Embed, Event, Eviction, ExpanderLike, RerankerLike
 from . import completion
 from .exit_codes import reported_errors
+from .own_objects import is_own, own_embedder
 
 P = ParamSpec("P")
 
@@ -45,7 +46,11 @@ Robot = Annotated[
 Session = Annotated[str | None, typer.Option("--session", help="The conversation.", autocompletion=completion.sessions)]
 Embedder = Annotated[
     str | None,
-    typer.Option("--embedder", show_default="the tenant's, else minilm", help="minilm, minilm:int8 or ollama:MODEL."),
+    typer.Option(
+        "--embedder",
+        show_default="the tenant's, else minilm",
+        help="minilm, minilm:int8, ollama:MODEL or MODULE:OBJECT.",
+    ),
 ]
 OwnerUrl = Annotated[
     SecretStr | None,
@@ -67,8 +72,13 @@ Debug = Annotated[bool, typer.Option("--debug", envvar="HTM_DEBUG", help="Show t
 
 
 def make_embedder(spec: str | None) -> CheckedEmbedder:
-    """The embedder that --embedder names; it is loaded at its first use."""
-    return resolve(spec)
+    """The embedder that --embedder names, if need be as an object of a module; it is loaded at its first use."""
+    return own_embedder(spec) if spec is not None and is_own(spec) else resolve(spec)
+
+
+def stored_embedder(name: str | None) -> CheckedEmbedder:
+    """The embedder whose name is stored with a tenant's vectors. It names no module: what is stored runs no code."""
+    return resolve(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,16 +118,15 @@ class CommonOptions:
 
     def _embedder(self, *, works: bool) -> CheckedEmbedder:
         """The embedder that --embedder names, else the one that the tenant's memories are embedded with."""
+        if self.embedder is not None:
+            return make_embedder(self.embedder)
         model = None
-        if self.embedder is None:
-            with suppress(HTMError), self.runtime(works=works).database.transaction(self.tenant) as connection:
-                model = tenants.active_model(connection)
+        with suppress(HTMError), self.runtime(works=works).database.transaction(self.tenant) as connection:
+            model = tenants.active_model(connection)
         try:
-            return make_embedder(self.embedder or model)
+            return stored_embedder(model)
         except InvalidInput:
-            if self.embedder is not None:
-                raise
-            return make_embedder(None)  # a model that only a program can give: the verb says so
+            return stored_embedder(None)  # a model that only a program can give: the verb says so
 
     def warm_model(self) -> None:
         """Begin to load the model that this command will probably ask, while the database is opened."""

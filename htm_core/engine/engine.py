@@ -14,7 +14,7 @@ from uuid import UUID
 
 from .. import time_limit
 from ..errors import DimensionMismatch, ModelError
-from ..models.embedders import CheckedEmbedder
+from ..models.embedders import CheckedEmbedder, as_option
 from ..rules import validation
 from ..rules.identity import anonymous, moment_id
 from ..rules.redaction.redactor import Redactor
@@ -199,7 +199,7 @@ class Engine:
                 if state.model not in (None, name):
                     raise DimensionMismatch(
                         f"expected the model {state.model}, with which the memories of tenant {self.tenant!r} are embedded, "
-                        f"got {name}; open the memory with that one, or run `htm reembed --embedder {name}` to change over"
+                        f"got {name}; open the memory with that one, or change over: htm reembed --embedder {as_option(name)}"
                     )
             yield connection
         self.database.settled.add(key)

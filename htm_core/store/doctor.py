@@ -10,7 +10,7 @@ import psycopg
 from pydantic import SecretStr
 
 from ..errors import HTMError, SchemaOutdated
-from ..models.embedders import MINILM, MINILM_INT8
+from ..models.embedders import MINILM, MINILM_INT8, as_option
 from ..settings import as_secret
 from .citus import Placement, enter, find_placement
 from .citus_doctor import look_at_cluster
@@ -398,22 +398,26 @@ def _tenant(connection: Connection, tenant: str, *, model: str, word_vectors: bo
     if row["model"] is None:
         yield Finding("tenant", "well", f"{tenant} has no memories yet")
         return
-    mend = f"htm reembed --tenant {tenant} --embedder {row['model']}"
+    mend = f"htm reembed --tenant {tenant} --embedder {as_option(row['model'])}"
     if row["unfinished"]:
         says = f"{tenant} was being changed from {row['model']} to {row['unfinished']}"
-        yield Finding("tenant", "note", says, f"htm reembed --tenant {tenant} --embedder {row['unfinished']}")
+        yield Finding(
+            "tenant", "note", says, f"htm reembed --tenant {tenant} --embedder {as_option(row['unfinished'])}"
+        )
     if row["without_job"]:
         yield Finding(
             "tenant", "wrong", f"{row['without_job']} passages have no vector and no pending job for one", mend
         )
     if row["without_words"] and word_vectors and row["model"] in (MINILM, MINILM_INT8):
         says = f"{row['without_words']} passages have no vectors of their words, and are ranked without them"
-        yield Finding("tenant", "note", says, f"htm reembed --tenant {tenant} --embedder {row['model']}")
+        yield Finding("tenant", "note", says, f"htm reembed --tenant {tenant} --embedder {as_option(row['model'])}")
     if row["orphaned_vectors"]:
         yield Finding("tenant", "note", f"{row['orphaned_vectors']} vectors are of a model that was given up", mend)
     if row["model"] != model:
         says = f"{tenant} is embedded with {row['model']}, but queries would use {model}"
-        mend = f"use --embedder {row['model']}, or: htm reembed --tenant {tenant} --embedder {model}"
+        mend = (
+            f"use --embedder {as_option(row['model'])}, or: htm reembed --tenant {tenant} --embedder {as_option(model)}"
+        )
         yield Finding("tenant", "wrong", says, mend)
     elif not row["without_job"]:
         yield Finding("tenant", "well", f"{tenant} is embedded with {model}")

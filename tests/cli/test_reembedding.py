@@ -20,6 +20,7 @@ from htm_core.models.embedders import resolve
 from htm_core.runtime.process import runtime
 from htm_core.store import indexes, model_change
 from htm_core.store.database import Database
+from tests.cli.conftest import Htm
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
 
@@ -234,3 +235,77 @@ def test_killed_in_the_midst_it_goes_on_where_it_was(
     assert (done.passages, done.owed) == (60, 0)
     assert done.embedded <= 40
     assert make(embedder=model, settings=IDLE).recall("Parcel p7 went to house h7.", mode="vector")[0].vector_rank == 1
+
+
+OWN_MODELS = """
+from tests.stand_ins import HashEmbedder
+
+made = 0
+
+def openai():
+    global made
+    made += 1
+    return HashEmbedder(dimension=1536, name="NAME")
+
+model = openai()
+number = 7
+
+def without_key():
+    raise ValueError("OPENAI_API_KEY is not set")
+"""
+
+
+@pytest.fixture
+def own_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a module of the user's own, in the folder where the command is called, and of the model in it."""
+    name = f"own_models_{uuid.uuid4().hex[:8]}"
+    (tmp_path / f"{name}.py").write_text(OWN_MODELS.replace("NAME", name))
+    monkeypatch.chdir(tmp_path)
+    return name
+
+
+def test_a_tenant_goes_to_a_model_that_a_module_of_ones_own_makes(
+    htm: Htm, filled: Memory, make: Make, own_models: str, tenant: str
+) -> None:
+    """As from the embedded model to one of OpenAI: another length of vectors, and no name that commands could know."""
+    with pytest.raises(DimensionMismatch, match="htm reembed --embedder MODULE:OBJECT"):
+        make(embedder=HashEmbedder(dimension=1536, name=own_models), settings=IDLE).recall("Parcel p7", mode="vector")
+    done = htm("reembed", "--embedder", f"{own_models}:openai", "--json").json
+    assert (done["before"], done["model"]) == ("HashEmbedder:hash", f"HashEmbedder:{own_models}")
+    assert (done["embedded"], done["owed"], done["dropped"]) == (60, 0, 60)
+    assert sys.modules[own_models].made == 2, "one of the module itself, and one of the command"
+    found = htm(
+        "recall", "Parcel p7 went to house h7.", "--mode", "vector", "--embedder", f"{own_models}:model", "--json"
+    )
+    assert found.json["hits"][0]["vector_rank"] == 1
+    renewed = make(embedder=HashEmbedder(dimension=1536, name=own_models), settings=IDLE)
+    assert renewed.recall("Parcel p7 went to house h7.", mode="vector")[0].vector_rank == 1
+    assert renewed.stats().vectors == 60
+
+
+@pytest.mark.parametrize(
+    ("object_name", "says"),
+    [
+        ("nothing", "to name an object of a module"),
+        ("number", "LlamaIndex's BaseEmbedding, or a function that makes one, got int"),
+        ("without_key", "to make a model without arguments, got ValueError: OPENAI_API_KEY is not set"),
+    ],
+)
+def test_an_object_that_is_no_model_is_an_error_that_says_what_it_is(
+    htm: Htm, own_models: str, object_name: str, says: str
+) -> None:
+    done = htm("reembed", "--embedder", f"{own_models}:{object_name}")
+    assert (done.code, done.out) == (2, "")
+    assert says in " ".join(done.err.split())
+
+
+def test_the_name_that_is_stored_with_vectors_is_imported_by_no_command(
+    htm: Htm, make: Make, own_models: str, tmp_path: Path
+) -> None:
+    (tmp_path / "trap.py").write_text("raise SystemExit('a module was run because a database named it')")
+    memory = make(embedder=type("trap", (HashEmbedder,), {})(name="model"), settings=IDLE)
+    memory.remember("Said with a model of a program.")
+    assert memory.flush()
+    assert memory.stats().embedder == "trap:model"
+    assert htm("stats").code in (0, 1)
+    assert "trap" not in sys.modules

@@ -1,0 +1,160 @@
+/* The worker of the search: the theme's own, asked in another way. docs/why/docs-site.md says why, and what it brings.
+ *
+ * The theme finds every word that begins as a typed one does, and everyday words count like others. Here everyday words of a
+ * question are left out, the others are compared by their stems, long sections count no more than short ones, and only the
+ * word that is being typed is completed. The theme loads this file instead of its worker (main.html). */
+"use strict";
+
+/* Words that say nothing about what is looked for. They are left out of a question, if others remain. */
+const EVERYDAY = new Set(
+  `a about after again all also am an and any anything are as at be because been before being both but by can cannot
+  could did do does doing down each else ever every everything few for from further get gets getting give go goes going
+  got had has have having he her here hers him his how i if in into is it its itself just know let like make makes many
+  may me might mine more most much must my need needs no nor not nothing now of off on once one only onto or other our
+  out over own per please put same shall she should so some something such take than that the their them then there
+  these they thing things this those through to too under until up us use used uses using very via want wants was way we
+  were what when where whether which while who whom whose why will with within without would yes yet you your
+  aren can't don don't doesn doesn't i'm isn isn't it's what's won won't wouldn't`.split(/\s+/)
+);
+const EXACT = 10; // how much a whole word counts, of a completed one's 1
+const LINES = 3; // of a block of code that a result shows
+
+const OPERATOR = /^[+-]|[*~^]|^(title|text|tags):/; // the search's own signs: such a word stays as it was typed
+const PHRASE = /("[^"]*")/;
+
+const SETUP = 0;
+const QUERY = 2;
+const RESULT = 3;
+
+let separator = /\s+/;
+let typed = new Map(); // what the search is asked for each word that was typed
+const words = new Set(); // those of the docs, as they are written
+
+/** The stem of a word: “changes” and “changing” have one. */
+function stemOf(word) {
+  return stem(new lunr.Token(withoutGenitive(word), {})).toString();
+}
+
+function withoutGenitive(word) {
+  return word.replace(/['’]s?$/, "");
+}
+
+/** What the theme's worker is asked instead of the words that were typed. */
+function asked(question) {
+  typed = new Map();
+  const parts = question.split(PHRASE);
+  return parts.map((part, place) => (place % 2 ? part : reworded(part, place === parts.length - 1))).join(" ");
+}
+
+/** The words of a question that count, each by its stem; the last one may go on, if it is `open`. */
+function reworded(part, open) {
+  const given = part.split(/\s+/).filter(Boolean);
+  const telling = given.filter(word => !EVERYDAY.has(trimmed(word).toLowerCase().replaceAll("’", "'")));
+  const kept = telling.length ? telling : given;
+  const begun = open && !/\s$/.test(part) ? kept.at(-1) : undefined;
+  return kept.map(word => (OPERATOR.test(word) ? word : terms(word, word === begun))).join(" ");
+}
+
+function trimmed(word) {
+  return word.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
+}
+
+/** One word, which may be of several (memory.recall), as terms that the theme completes with nothing. */
+function terms(word, begun) {
+  const pieces = word.split(separator).map(trimmed).filter(Boolean);
+  return pieces
+    .map((piece, place) => {
+      const lower = piece.toLowerCase();
+      const stem = stemOf(lower);
+      typed.set(stem, lower);
+      const whole = `${stem}^${EXACT}`;
+      return begun && place === pieces.length - 1 && lower.length > 1 ? `${whole} ${lower}*^1` : whole;
+    })
+    .join(" ");
+}
+
+/** What was found, as it is shown. */
+function shown({ items, suggest }) {
+  for (const item of items.flat()) {
+    item.terms = named(item.terms);
+    item.text = item.text.replace(/<pre>([\s\S]*?)<\/pre>/g, shortened);
+  }
+  return { items, ...(suggest && { suggest: suggest.filter(word => words.has(word)) }) };
+}
+
+/** The terms that were found or missed: the found ones as a page marks them, the missed as they were typed. */
+function named(found) {
+  const answer = {};
+  for (const [term, there] of Object.entries(found)) {
+    const word = typed.get(term);
+    if (word === undefined) continue; // the beginning of the last word: the word itself is there, too
+    answer[there ? beginning(word, term) : word] = there;
+  }
+  return answer;
+}
+
+function beginning(word, stem) {
+  let length = 0;
+  while (length < word.length && word[length] === stem[length]) length++;
+  return word.slice(0, length) || word;
+}
+
+/** The lines of a block of code that have a word of the question: a result is no page. */
+function shortened(block, code) {
+  const lines = code.replace(/<\/?code[^>]*>/g, "").split("\n");
+  const marked = lines.filter(line => line.includes("<mark>"));
+  const kept = (marked.length ? marked : lines).slice(0, LINES);
+  return `<pre><code>${kept.join("\n")}${kept.length < lines.length ? "\n…" : ""}</code></pre>`;
+}
+
+/** Change how lunr makes its index, and how it ranks. The theme's worker has brought lunr, and makes the index later. */
+function tune() {
+  lunr.Builder.prototype.b = () => {}; // the theme turns off that a word counts more in a short section than in a long one
+  lunr.Pipeline.registerFunction(wordAndStem, "wordAndStem");
+  lunr.stemmer = wordAndStem;
+  const build = lunr.Builder.prototype.build;
+  lunr.Builder.prototype.build = function () {
+    this.searchPipeline.reset(); // a question comes with its stems
+    return build.call(this);
+  };
+  const search = lunr.Index.prototype.search;
+  lunr.Index.prototype.search = function (question) {
+    return search.call(this, question).map(once);
+  };
+}
+
+/** What the index has of a word of the docs: its stem, and the word itself, by which it is completed while it is typed. */
+function wordAndStem(token) {
+  const word = token.toString();
+  words.add(word);
+  const stemmed = stem(token.clone(withoutGenitive));
+  return stemmed.toString() === word ? token : [token, stemmed];
+}
+
+/** A hit with each place once: a word and its stem stand at one place, which is marked once. */
+function once(hit) {
+  const seen = new Set();
+  for (const fields of Object.values(hit.matchData.metadata))
+    for (const [field, { position }] of Object.entries(fields))
+      fields[field].position = position.filter(place => {
+        const there = `${field} ${place}`;
+        return !seen.has(there) && seen.add(there);
+      });
+  return hit;
+}
+
+const listen = self.addEventListener;
+self.addEventListener = function (type, hear) {
+  listen.call(self, type, event => {
+    const message = event.data;
+    if (message.type === SETUP) separator = new RegExp(message.data.config.separator, "g");
+    hear(message.type === QUERY ? { data: { ...message, data: asked(message.data) } } : event);
+  });
+};
+const answer = self.postMessage.bind(self);
+self.postMessage = function (message) {
+  answer(message.type === RESULT ? { ...message, data: shown(message.data) } : message);
+};
+importScripts(new URL(new URL(self.location).searchParams.get("theme"), self.location));
+const stem = lunr.stemmer;
+tune();
