@@ -42,6 +42,8 @@ BOOSTS = (
     ("change.md", 2.0),
 )
 
+FEWEST_SECTIONS = 4  # of a page that gets a list of them on narrow screens
+
 _FENCE = re.compile(r"^ {0,3}(```|~~~)")
 _LINK = re.compile(r"(\[[^\]]*\])\(([^)\s#]+)(#[^)\s]*)?\)")
 _OTHER_SITE = re.compile(r"[a-z]+:|/")
@@ -71,6 +73,17 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         text = "\n".join(line for _, line in lines)
         parts.append(text if fenced else _LINK.sub(lambda link: moved(link, page.file.src_uri, origin, files), text))
     return "\n".join(parts)
+
+
+def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
+    """Put a list of the page's sections below its title, for narrow screens, which show the table of contents nowhere else."""
+    (title, *_) = page.toc.items or [None]
+    sections = title.children if title else []
+    if len(sections) < FEWEST_SECTIONS or "toc" in page.meta.get("hide", []):
+        return content
+    links = "".join(f'<li><a href="{section.url}">{section.title}</a></li>' for section in sections)
+    listed = f'<details class="sections" data-search-exclude><summary>On this page</summary><ul>{links}</ul></details>'
+    return content.replace("</h1>", f"</h1>\n{listed}", 1)
 
 
 def boost_of(uri: str) -> float:
