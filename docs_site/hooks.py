@@ -34,12 +34,14 @@ BOOSTS = (
     ("why/", 0.3),
     ("why-not/", 0.5),
     ("benchmarks.md", 0.3),
-    ("recipes/", 2.0),
+    ("recipes/", 1.5),
     ("production.md", 2.0),
     ("langchain.md", 2.0),
     ("llamaindex.md", 1.5),
     ("quickstart.md", 2.0),
     ("change.md", 2.0),
+    ("found-later.md", 2.0),
+    ("security.md", 1.5),
 )
 
 FEWEST_SECTIONS = 4  # of a page that gets a list of them on narrow screens
