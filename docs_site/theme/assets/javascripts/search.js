@@ -1,8 +1,8 @@
 /* The worker of the search: the theme's own, asked in another way. docs/why/docs-site.md says why, and what it brings.
  *
  * The theme finds every word that begins as a typed one does, and everyday words count like others. Here everyday words of a
- * question are left out, the others are compared by their stems, long sections count no more than short ones, and only the
- * word that is being typed is completed. The theme loads this file instead of its worker (main.html). */
+ * question are left out, the others are compared by their stems, a word counts less in a long section, and only the word that
+ * is being typed is completed. The theme loads this file instead of its worker (main.html). */
 "use strict";
 
 /* Words that say nothing about what is looked for. They are left out of a question, if others remain. */
@@ -19,7 +19,7 @@ const EVERYDAY = new Set(
 const EXACT = 10; // how much a whole word counts, of a completed one's 1
 const LINES = 3; // of a block of code that a result shows
 
-const OPERATOR = /^[+-]|[*~^]|^(title|text|tags):/; // the search's own signs: such a word stays as it was typed
+const OPERATOR = /^[+-]|[*~^]|^(title|text|tags):/; // the search's own signs: such a word stays as it was typed (and gets its * by the theme)
 const PHRASE = /("[^"]*")/;
 
 const SETUP = 0;
@@ -27,7 +27,8 @@ const QUERY = 2;
 const RESULT = 3;
 
 let separator = /\s+/;
-let typed = new Map(); // what the search is asked for each word that was typed
+let typed = new Map(); // each stem that the search is asked for, with the word that was typed
+let completed = ""; // the word that is being typed, of which the beginning is asked for as well
 const words = new Set(); // those of the docs, as they are written
 
 /** The stem of a word: “changes” and “changing” have one. */
@@ -42,6 +43,7 @@ function withoutGenitive(word) {
 /** What the theme's worker is asked instead of the words that were typed. */
 function asked(question) {
   typed = new Map();
+  completed = "";
   const parts = question.split(PHRASE);
   return parts.map((part, place) => (place % 2 ? part : reworded(part, place === parts.length - 1))).join(" ");
 }
@@ -52,7 +54,7 @@ function reworded(part, open) {
   const telling = given.filter(word => !EVERYDAY.has(trimmed(word).toLowerCase().replaceAll("’", "'")));
   const kept = telling.length ? telling : given;
   const begun = open && !/\s$/.test(part) ? kept.at(-1) : undefined;
-  return kept.map(word => (OPERATOR.test(word) ? word : terms(word, word === begun))).join(" ");
+  return kept.map(word => (OPERATOR.test(word) ? word.replace(/\*$/, "") : terms(word, word === begun))).join(" ");
 }
 
 function trimmed(word) {
@@ -68,7 +70,9 @@ function terms(word, begun) {
       const stem = stemOf(lower);
       typed.set(stem, lower);
       const whole = `${stem}^${EXACT}`;
-      return begun && place === pieces.length - 1 && lower.length > 1 ? `${whole} ${lower}*^1` : whole;
+      if (!begun || place < pieces.length - 1 || lower.length < 2) return whole;
+      completed = lower;
+      return `${whole} ${lower}*^1`;
     })
     .join(" ");
 }
@@ -86,8 +90,8 @@ function shown({ items, suggest }) {
 function named(found) {
   const answer = {};
   for (const [term, there] of Object.entries(found)) {
-    const word = typed.get(term);
-    if (word === undefined) continue; // the beginning of the last word: the word itself is there, too
+    const word = typed.get(term) ?? term; // a word of a phrase, or with a sign of the search, is asked for as it is
+    if (term === completed && !typed.has(term)) continue; // its stem is there
     answer[there ? beginning(word, term) : word] = there;
   }
   return answer;
