@@ -67,7 +67,7 @@ class Walled:
     key: bytes
 
     def memory(self, user: str | None, *, settings: Settings | None = None) -> Memory:
-        return Memory("atlas", url=self.database._url, tenant=TENANT, user=user, session="s", embedder=self.embedder,
+        return Memory("atlas", url=self.database.address.url, tenant=TENANT, user=user, session="s", embedder=self.embedder,
                       settings=settings or self.settings)  # fmt: skip
 
     @contextmanager
@@ -538,7 +538,7 @@ def test_the_wall_goes_up_on_an_existing_database_and_comes_down_again(url: str 
     def says() -> str:
         found = examine(
             database.dsn("htm_app"), worker=database.dsn("htm_worker"), schema=settings.schema_, tenant=TENANT,
-            model="HashEmbedder:switched", embedded=database.is_embedded, walls_key=database.walls_key,
+            model="HashEmbedder:switched", embedded=database.is_embedded, walls_key=database.user_wall.known_key,
         )  # fmt: skip
         assert not [each for each in found if each.state == "wrong" and each.about != "login"], found
         (finding,) = [each for each in found if each.about == "user walls"]
@@ -572,7 +572,7 @@ def test_the_wall_goes_up_on_an_existing_database_and_comes_down_again(url: str 
 def test_another_process_is_refused_once_and_then_signs(url: str | None, embedder: HashEmbedder) -> None:
     settings = SETTINGS.model_copy(update={"schema_": f"other_{uuid.uuid4().hex[:8]}", "worker": "off"})
     database, other = runtime(url, settings).database, Database(url=url, home=Path("/nowhere"), settings=settings)
-    other._home = database._home
+    other.address.home = database.address.home
     with Memory("atlas", url=url, tenant=TENANT, user="ann", embedder=embedder, settings=settings) as memory:
         memory.remember("The ferry leaves at nine.")
         other.set_user_walls(up=True)
