@@ -399,7 +399,7 @@ def _parts(conninfo: SecretStr) -> Mapping[str, Any] | None:
 
 def is_direct(connection: Connection) -> bool:
     """Whether this is the server's own session: a pooler tells its client another process than the one that answers."""
-    row = connection.execute(load("database")["backend"]).fetchone()
+    row = connection.execute(load("connection")["backend"]).fetchone()
     return row is not None and row["pid"] == connection.info.backend_pid
 
 
@@ -409,10 +409,10 @@ def refuse_spread(connection: Connection) -> None:
     There the settings of the transaction are missing. It is asked after a statement has found nothing where there should be
     something, on the same connection, since such a proxy chooses a server for each; and in the same way as transactions begin.
     """
-    begun = f"begin; {load('database')['leave_mark']}".encode()
+    begun = f"begin; {load('connection')['leave_mark']}".encode()
     try:
         check(connection, patience=PATIENCE, opening=begun)
-        row = connection.execute(load("database")["find_mark"]).fetchone()
+        row = connection.execute(load("connection")["find_mark"]).fetchone()
         connection.rollback()
     except psycopg.Error:  # what was refused before says more
         return

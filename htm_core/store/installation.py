@@ -96,12 +96,12 @@ class Installation:
         with connection.transaction():
             connection.execute(load("bootstrap")["pin"])
             self.address.enter(connection)
-            row = connection.execute(load("database")["vector_home"]).fetchone()
+            row = connection.execute(load("installation")["vector_home"]).fetchone()
             self.roles = choose(connection, self._settings.schema_, prefix=self._prefix)
             self.may_work = self.address.is_embedded or bool(rights(connection, self.roles)["worker"])
             if row is None:
                 raise SchemaOutdated("expected the extension pgvector, got none; run `htm migrate` as a superuser")
-            connection.execute(load("database")["look_in"], {"path": self.path})
+            connection.execute(load("installation")["look_in"], {"path": self.path})
             walls = self.has_user_walls(connection)
             self.refuse_cells(connection)
             self.extension = str(row["nspname"])
@@ -112,11 +112,11 @@ class Installation:
     def enter(self, connection: Connection) -> None:
         """Have a transaction that has begun find the tables, as the login and without a tenant."""
         self.address.enter(connection)
-        connection.execute(load("database")["look_in"], {"path": self.path})
+        connection.execute(load("installation")["look_in"], {"path": self.path})
 
     def has_user_walls(self, connection: Connection) -> bool:
         """Whether the wall between users is up, asked in a transaction that finds the tables."""
-        row = connection.execute(load("database")["user_walls"]).fetchone()
+        row = connection.execute(load("user_walls")["is_up"]).fetchone()
         return row is not None and bool(row["enabled"])
 
     def refuse_cells(self, connection: Connection) -> None:
@@ -126,7 +126,7 @@ class Installation:
         """
         if self._settings.cells or self._cell != HOME:
             return
-        row = connection.execute(load("database")["has_cells"]).fetchone()
+        row = connection.execute(load("installation")["has_cells"]).fetchone()
         if row is not None and row["found"]:
             self.is_refused = True  # later calls look before they ask the pool
             raise InvalidInput(
@@ -139,7 +139,7 @@ class Installation:
         if self._settings.cells:  # it serves all cells of its node, and is refused by none
             return
         nobody = {"path": self.path, "role": "none", "tenant": "", "now": "", "timeout": "0", "idle": "0"}
-        connection.execute(load("database")["enter"], nobody)
+        connection.execute(load("transactions")["enter"], nobody)
         self.address.enter(connection)
         self.refuse_cells(connection)
 
@@ -156,7 +156,7 @@ class Installation:
             connection.execute(self.roles.statements("bootstrap")["become_owner"].replace("local ", ""))
             placement = self.address.placement
             path = self.path if placement is None else placement.owner_path
-            connection.execute(load("database")["search_path"], {"path": path})
+            connection.execute(load("installation")["search_path"], {"path": path})
             if placement is not None:
                 citus.become_owner_of(connection, placement)
             register_types(connection, self.extension)
@@ -173,7 +173,7 @@ class Installation:
             self.address.enter(connection)
             connection.execute(self.roles.statements("bootstrap")["become_owner"])
             connection.execute(self.roles.statements("bootstrap")["enter"], {"schema": schema})
-            connection.execute(load("database")["look_in"], {"path": self.path})
+            connection.execute(load("installation")["look_in"], {"path": self.path})
             yield connection
 
 

@@ -127,7 +127,7 @@ class Transactions:
             "whole": _milliseconds(start.whole + GRACE),
         }
         literals = {name: Literal(value).as_string(connection) for name, value in settings.items()}
-        statements, opening = load("database"), "begin; "
+        statements, opening = load("transactions"), "begin; "
         if connection.info.server_version >= TRANSACTION_TIMEOUT_SINCE and math.isfinite(start.whole):
             opening += statements["transaction_timeout"] % literals + "; "
         opening += statements["enter"] % literals
@@ -143,7 +143,7 @@ class Transactions:
         """Set the signed claim of a transaction that has begun, by its own terms: one round trip more."""
         backend, started = ((terms.get_value(0, column) or b"").decode() for column in (0, 1))
         claim = sign(start.claim, key=key, tenant=start.tenant, backend=backend, started=started)
-        statement = load("database")["claim"] % {"claim": Literal(claim).as_string(connection)}
+        statement = load("transactions")["claim"] % {"claim": Literal(claim).as_string(connection)}
         check(connection, patience=self._settings.pool_timeout, opening=statement.encode())
 
     @contextlib.contextmanager
@@ -190,11 +190,11 @@ class Transactions:
             "timeout": _milliseconds(min(self._settings.statement_timeout, time_limit.patience(1.0))),
             "idle": "0",  # it never waits for this process
         }
-        enter: list[tuple[LiteralString, Mapping[str, Any]]] = [(load("database")["enter"], settings)]
+        enter: list[tuple[LiteralString, Mapping[str, Any]]] = [(load("transactions")["enter"], settings)]
         if self._address.placement is not None:
             enter.append((self._address.placement.enter, {}))
         if version is not None:
-            enter.append((load("database")["enter_cell"], {"version": version}))
+            enter.append((load("transactions")["enter_cell"], {"version": version}))
         return [*enter, (statement, parameters)]
 
     def read(self, message: Callable[[], Message]) -> list[Row]:
