@@ -38,6 +38,7 @@ class Address:
         self, *, url: SecretStr | None, home: Path, settings: Settings, when_moved: Callable[[], None]
     ) -> None:
         self.url = url
+        self.is_embedded = url is None  # whether this is the private server under `home`
         self.home = home
         self._settings = settings
         self._when_moved = when_moved
@@ -50,11 +51,6 @@ class Address:
         self.is_reached = False  # whether this process has found the server, and its schema current
         self.placement: citus.Placement | None = None  # where the tables live, when Citus distributes them
         self.moves = 0  # how often the tables were found on another node of a cluster
-
-    @property
-    def is_embedded(self) -> bool:
-        """Whether this is the private server under `HTM_HOME`."""
-        return self.url is None
 
     @property
     def node(self) -> str:
