@@ -112,7 +112,7 @@ def ruby_htm(memory: Memory, said: Mapping[str, Any]) -> list[float]:
     """The nodes of the Ruby gem htm, each of which has a text of its own."""
     ids = {node["content"]: node["id"] for node in said["memories"]}
     return share(
-        said["found"]["vector"],
+        said["found"],
         lambda query: [ids[hit.content] for hit in memory.recall(query, limit=LIMIT, mode="vector", hold=False)],
     )
 

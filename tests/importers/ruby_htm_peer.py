@@ -6,8 +6,10 @@
 the extensions `vector`, `pg_trgm` and `pg_search`, so it needs a server that has them. It uses nothing of the last: an empty extension of that name
 does. It writes times of its machine without an offset; those that are recorded are of the time zone in `ZONE`.
 
-What is recorded was made by the gem's own code as of commit 58c06ad, after its release 0.0.31: its migrations, models, verbs, jobs, searches and
-Markdown loader, on Ruby 3.1, Sequel 5.63 and PostgreSQL 18. Its configuration (the gem myway_config), its telemetry and pg_search were stand-ins.
+What is recorded was made by the gem's own code as of commit 58c06ad, after its release 0.0.31, on Ruby 3.1, Sequel 5.63 and PostgreSQL 18. The gem could not be
+installed, so its migrations, models, verbs, jobs, search by vector and Markdown loader were copied from its repository without their comments, and the anonymous
+arguments that Ruby 3.1 lacks were named. Its configuration (the gem myway_config), its telemetry and pg_search were stand-ins, and propositions came straight from the
+callable that makes them.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ GIVEN = {
 
 
 def fill(dsn: str, corpus: Corpus = CORPUS) -> dict[str, Any]:
-    """What the gem says of the database that it has filled, and what its own searches find."""
+    """What the gem says of the database that it has filled, and what its own search finds."""
     url = address(dsn, "psycopg").set(drivername="postgres").render_as_string(hide_password=False)
     environment = os.environ | {"HTM_DATABASE__URL": url, "TZ": ZONE}
     command = shlex.split(os.environ["RUBY_HTM"])

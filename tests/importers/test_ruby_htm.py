@@ -122,7 +122,7 @@ def test_vectors_of_the_memorys_own_model_are_kept_and_find_what_the_gems_own_se
         assert table.model == "Model:hash"
         assert memory.flush()
         shares = []
-        for query, ids in foreign.said["found"]["vector"].items():
+        for query, ids in foreign.said["found"].items():
             hits = memory.recall(query, limit=10, mode="vector", hold=False)
             shares.append(len({each.content for each in hits} & {contents[id] for id in ids}) / len(ids))
     assert len(shares) == 40
