@@ -67,7 +67,7 @@ class Walled:
     key: bytes
 
     def memory(self, user: str | None, *, settings: Settings | None = None) -> Memory:
-        return Memory("atlas", url=self.database._url, tenant=TENANT, user=user, session="s", embedder=self.embedder,
+        return Memory("atlas", url=self.database.address.url, tenant=TENANT, user=user, session="s", embedder=self.embedder,
                       settings=settings or self.settings)  # fmt: skip
 
     @contextmanager
@@ -80,8 +80,8 @@ class Walled:
         """Begin a transaction as our processes do, but without a claim; answers with its terms."""
         connection.execute("begin")
         values = {"role": self.database.roles.name(role), "path": search_path(self.settings.schema_), "tenant": tenant}
-        connection.execute(load("database")["enter"], values | {"now": "", "timeout": "30000", "idle": "30000"})
-        row = connection.execute(load("database")["claim_terms"]).fetchone()
+        connection.execute(load("transactions")["enter"], values | {"now": "", "timeout": "30000", "idle": "30000"})
+        row = connection.execute(load("transactions")["claim_terms"]).fetchone()
         assert row is not None
         return row[0], row[1]
 
@@ -513,10 +513,10 @@ def test_the_servers_signature_is_the_clients(walled: Walled, owner: str, key: b
     with walled.database.owner() as connection, connection.transaction(force_rollback=True):
         connection.execute("call set_user_walls_key(%b)", [key])
         connection.execute("select set_config('htm.tenant', %s, true)", [TENANT])
-        terms = connection.execute(load("database")["claim_terms"]).fetchone()
+        terms = connection.execute(load("transactions")["claim_terms"]).fetchone()
         assert terms is not None
         claim = sign(OwnerClaim(frozenset({owner})), key=key, tenant=TENANT, **terms)
-        connection.execute(load("database")["claim"], {"claim": claim})
+        connection.execute(load("transactions")["claim"], {"claim": claim})
         assert connection.execute("select claimed('owners') as owners").fetchone() == {"owners": [owner]}
 
 
@@ -538,7 +538,7 @@ def test_the_wall_goes_up_on_an_existing_database_and_comes_down_again(url: str 
     def says() -> str:
         found = examine(
             database.dsn("htm_app"), worker=database.dsn("htm_worker"), schema=settings.schema_, tenant=TENANT,
-            model="HashEmbedder:switched", embedded=database.is_embedded, walls_key=database.walls_key,
+            model="HashEmbedder:switched", embedded=database.is_embedded, walls_key=database.user_wall.known_key,
         )  # fmt: skip
         assert not [each for each in found if each.state == "wrong" and each.about != "login"], found
         (finding,) = [each for each in found if each.about == "user walls"]
@@ -572,7 +572,7 @@ def test_the_wall_goes_up_on_an_existing_database_and_comes_down_again(url: str 
 def test_another_process_is_refused_once_and_then_signs(url: str | None, embedder: HashEmbedder) -> None:
     settings = SETTINGS.model_copy(update={"schema_": f"other_{uuid.uuid4().hex[:8]}", "worker": "off"})
     database, other = runtime(url, settings).database, Database(url=url, home=Path("/nowhere"), settings=settings)
-    other._home = database._home
+    other.address.home = database.address.home
     with Memory("atlas", url=url, tenant=TENANT, user="ann", embedder=embedder, settings=settings) as memory:
         memory.remember("The ferry leaves at nine.")
         other.set_user_walls(up=True)
@@ -657,7 +657,7 @@ def test_behind_a_pooler_every_verb_is_served_and_no_claim_is_left(
                     "select set_config('role', 'htm_app', true), set_config('htm.tenant', %s, true)", ["x"]
                 )
                 connection.execute("set local search_path = htm")
-                row = connection.execute(load("database")["claim_terms"]).fetchone()
+                row = connection.execute(load("transactions")["claim_terms"]).fetchone()
                 assert row is not None
                 used.append(
                     sign(
