@@ -21,6 +21,7 @@ from htm_core.integration.prompt_block import (
     build_block,
     day_of,
     drop_last_items,
+    items_of,
     label_of,
     note_of,
 )
@@ -110,6 +111,14 @@ def test_a_best_part_that_does_not_fit_is_shown_as_an_excerpt() -> None:
     assert "The colour is teal." in made
     assert words(made) <= 60
     assert MAYBE not in made
+
+
+def test_the_first_three_stand_however_few_of_the_words_are_theirs_where_one_probably_answers() -> None:
+    """A hit may rank high by what was said around it alone: "Eva is the one organising it"."""
+    least = [passage(f"fact {number}", relevance=0.0001) for number in range(4)]
+    made = block(passage("the answer", relevance=0.9), *least)
+    assert [text for _, text in items_of(made)] == ["the answer", "fact 0", "fact 1"]
+    assert "fact" not in block(passage("no answer", relevance=0.2), *least)
 
 
 def test_neither_a_text_nor_a_label_closes_it_or_looks_like_an_item() -> None:
