@@ -250,8 +250,11 @@ def test_where_nothing_is_likely_a_line_that_finds_no_room_is_tried_shorter() ->
     assert words(shown) <= 30
 
 
-def test_what_is_far_less_relevant_than_the_best_is_left_out() -> None:
-    assert block(passage("one", relevance=0.9), passage("two", relevance=0.0005)).count(ITEM) == 1
+def test_what_is_far_less_relevant_than_the_best_and_not_among_the_first_is_left_out() -> None:
+    least = passage("the least", relevance=0.0005)
+    likely = [passage(text, relevance=0.9) for text in ("one", "two", "three")]
+    assert "the least" not in block(*likely, least)
+    assert "the least" in block(*likely[:2], least)
     assert block(passage("one", relevance=0.0001)) == ""
 
 
