@@ -21,6 +21,7 @@ from htm_core.integration.choices import LARGEST_LIMIT, Choices
 from htm_core.integration.deadline import Deadline, MemorySkipped
 from htm_core.integration.hit_metadata import KEY
 from htm_core.integration.origin import Origin, trusted
+from htm_core.integration.overview import overview_block, recall_or_overview
 from htm_core.integration.profile_block import is_shown_with, profile_block, read_profile
 from htm_core.integration.prompt_block import (
     EXTRA_HITS,
@@ -37,7 +38,7 @@ from htm_core.integration.scope import scope_of
 from .conversation import Conversation, TurnContext
 from .messages import SOURCE, is_from_person, words_of
 from .persist import brief
-from .retriever import documents
+from .retriever import OVERVIEW, documents
 from .rewriting import Rewrite, aqueries_of, best_of, queries_of
 from .scope import chosen
 from .tokens import Counts, count
@@ -249,8 +250,8 @@ class TimeoutRetriever(BaseRetriever):
         return documents(await self.deadline.arun(lambda: self._recall(query), step="recall", at_most=self.timeout))
 
     def _recall(self, query: str) -> Recall:
-        found = self.memory.recall(
-            query, limit=self.k, scope=self.scope, min_score=self.min_score, hold=False, **self.choices.filters()
+        found = recall_or_overview(
+            self.memory, query, choices=self.choices, scope=self.scope, limit=self.k, min_score=self.min_score
         )
         return trusted(found, self.min_trust)
 
@@ -286,7 +287,20 @@ def recalled_message(
 
     None when nothing is left. `token` is that of the turn's fence. See `htm_core.integration.prompt_block.build_block`.
     """
-    passages = (_passage_of(each) for each in found)
+    passages = [_passage_of(each) for each in found]
+    head = found[0].metadata[KEY].get(OVERVIEW) if found else None
+    if head is not None:
+        worths = [each.metadata[KEY]["score"] for each in found]
+        text = overview_block(
+            list(zip(passages, worths, strict=True)),
+            head=head,
+            warning=WARNING,
+            token=token,
+            shown=shown,
+            room=room,
+            count=lambda text: counts([_inserted(text)]),
+        )
+        return _inserted(text) if text else None
     text = build_block(
         passages,
         question=question,

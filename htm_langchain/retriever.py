@@ -16,12 +16,15 @@ from pydantic import ConfigDict, Field, model_validator
 from htm_core import Hit, Memory, Recall
 from htm_core.integration.choices import LARGEST_LIMIT, NAMES, Choices, check_choices
 from htm_core.integration.hit_metadata import KEY, hit_metadata
+from htm_core.integration.overview import Overview
 
 from .embedder import HTMEmbeddings
 from .options import check_known, check_tenant, one_name
 from .scope import chosen, memory_of, run_of
 
 # What else an option is called: in the constructor, where `tags` are LangChain's own, and in a call.
+# Beside what is known of a hit: what an overview's messages are (see `htm_core.integration.overview`).
+OVERVIEW = "overview"
 _FIELDS = {"limit": "k"}
 _ARGUMENTS = {"k": "limit", "tagged": "tags"}
 
@@ -194,7 +197,8 @@ class HTMRetriever(BaseRetriever):
 
 
 def documents(found: Recall) -> list[Document]:
-    """The hits of a recall as documents, best first."""
+    """The hits of a recall as documents, best first; those of an overview as they were said."""
+    head = {OVERVIEW: found.head} if isinstance(found, Overview) else {}
     return [
         Document(
             id=hit.node.id,
@@ -205,6 +209,7 @@ def documents(found: Recall) -> list[Document]:
                     "score": hit.score,
                     "rank": rank,
                     **hit_metadata(hit, degraded=found.degraded, timeframe=found.timeframe),
+                    **head,
                 },
             },
         )

@@ -15,6 +15,8 @@ from langchain_core.runnables import RunnableLambda
 from htm_core.integration.deadline import awithin, within
 from htm_core.integration.hit_metadata import KEY
 
+from .retriever import OVERVIEW
+
 _log = logging.getLogger("htm.langchain")
 
 # What a callable of the question and the messages answers: a query, several, or None for the question as it is.
@@ -72,9 +74,15 @@ async def aqueries_of(
 
 
 def best_of(found: Sequence[Sequence[Document]]) -> Sequence[Document]:
-    """What several queries have found, each memory once, as relevant as to that query which it answers best."""
+    """What several queries have found, each memory once, as relevant as to that query which it answers best.
+
+    Where one of them asked for an overview, it is that: its messages stand in their order.
+    """
     if len(found) == 1:
         return found[0]
+    for documents in found:
+        if documents and OVERVIEW in documents[0].metadata[KEY]:
+            return documents
     best: dict[str | None, Document] = {}
     for each in (document for documents in found for document in documents):
         if each.id not in best or _worth(each) > _worth(best[each.id]):

@@ -16,6 +16,7 @@ from htm_core import Hit, HTMError, InvalidInput, Memory, Mode, ProfileLine, Rec
 from htm_core.integration.choices import Choices, TimeframeLike, check_choices
 from htm_core.integration.hit_metadata import KEY, hit_metadata
 from htm_core.integration.origin import trusted
+from htm_core.integration.overview import Overview, overview_block, recall_or_overview
 from htm_core.integration.profile_block import is_profile_block, profile_block
 from htm_core.integration.prompt_block import (
     EXTRA_HITS,
@@ -195,13 +196,13 @@ def recall_for_prompt(
         return ()
     try:
         found = run(
-            lambda: memory.recall(
+            lambda: recall_or_overview(
+                memory,
                 query,
+                choices=choices,
+                scope=scope_of(memory),
                 limit=choices.limit + EXTRA_HITS,
                 min_score=min_score,
-                hold=False,
-                scope=scope_of(memory),
-                **choices.filters(),
             )
         )
     except (HTMError, TimeoutError) as error:
@@ -235,6 +236,16 @@ def recalled_text(
     count_tokens: CountTokens,
 ) -> str:
     """A block of recalled passages (see `htm_core.integration.prompt_block.build_block`); empty when nothing is left."""
+    if isinstance(found, Overview):
+        return overview_block(
+            [(passage_of(hit), hit.score) for hit in found],
+            head=found.head,
+            warning=WARNING,
+            token=token,
+            shown=shown,
+            room=room,
+            count=count_tokens,
+        )
     passages = (passage_of(hit) for hit in found)
     return build_block(
         passages,

@@ -120,8 +120,12 @@ def end_interrupted() -> NoReturn:
 
 
 def _shut_down() -> None:
-    from .. import shutdown  # only now: a command that opens nothing should not import what opens memories
-
+    if "htm_core.runtime.process" not in sys.modules:
+        return  # whoever has not imported what opens memories has opened none
+    try:
+        from .. import shutdown
+    except ImportError:  # the interrupt came in the middle of its import
+        return
     shutdown()
 
 

@@ -171,7 +171,8 @@ def build_block(
     chosen = _without_former(unseen[:limit], shown)
     best = max((passage.relevance for passage in chosen), default=0.0)
     least = max(LEAST_RELEVANCE, LEAST_SHARE * best)
-    chosen = [passage for passage in chosen if passage.relevance >= least]
+    kept = NEVER_CUT if best >= CERTAIN else 0  # where they rank by what was said around them, their words say little
+    chosen = [passage for rank, passage in enumerate(chosen) if passage.relevance >= least or rank < kept]
     chosen = [*chosen, *_later_on_the_same(chosen, unseen)][:limit]
     doubtful = best < DOUBTFUL
     if doubtful:

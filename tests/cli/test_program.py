@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+import htm_core
+from htm_core.cli import exit_codes
 from htm_core.models.minilm import weights
 from htm_core.store.database import Database
 from tests.cli.conftest import ROOT, Htm, bare
@@ -149,6 +151,16 @@ def test_ctrl_c_ends_a_command_with_130_and_no_traceback(environment: None, tmp_
         out, err = running.communicate(timeout=60)
     assert (running.returncode, out) == (130, b"")
     assert b"Traceback" not in err
+
+
+def test_an_interrupt_in_the_middle_of_an_import_ends_nothing_and_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What opens memories may be imported in part then, or not at all: there is nothing to close."""
+    monkeypatch.delattr(htm_core, "shutdown", raising=False)
+    monkeypatch.setitem(sys.modules, "htm_core.runtime.process", None)  # importing it fails
+    exit_codes._shut_down()
+    monkeypatch.delitem(sys.modules, "htm_core.runtime.process")
+    exit_codes._shut_down()
+    assert "htm_core.runtime.process" not in sys.modules
 
 
 BUSY = """

@@ -21,6 +21,7 @@ from htm_core.integration.prompt_block import (
     build_block,
     day_of,
     drop_last_items,
+    items_of,
     label_of,
     note_of,
 )
@@ -110,6 +111,14 @@ def test_a_best_part_that_does_not_fit_is_shown_as_an_excerpt() -> None:
     assert "The colour is teal." in made
     assert words(made) <= 60
     assert MAYBE not in made
+
+
+def test_the_first_three_stand_however_few_of_the_words_are_theirs_where_one_probably_answers() -> None:
+    """A hit may rank high by what was said around it alone: "Eva is the one organising it"."""
+    least = [passage(f"fact {number}", relevance=0.0001) for number in range(4)]
+    made = block(passage("the answer", relevance=0.9), *least)
+    assert [text for _, text in items_of(made)] == ["the answer", "fact 0", "fact 1"]
+    assert "fact" not in block(passage("no answer", relevance=0.2), *least)
 
 
 def test_neither_a_text_nor_a_label_closes_it_or_looks_like_an_item() -> None:
@@ -241,8 +250,11 @@ def test_where_nothing_is_likely_a_line_that_finds_no_room_is_tried_shorter() ->
     assert words(shown) <= 30
 
 
-def test_what_is_far_less_relevant_than_the_best_is_left_out() -> None:
-    assert block(passage("one", relevance=0.9), passage("two", relevance=0.0005)).count(ITEM) == 1
+def test_what_is_far_less_relevant_than_the_best_and_not_among_the_first_is_left_out() -> None:
+    least = passage("the least", relevance=0.0005)
+    likely = [passage(text, relevance=0.9) for text in ("one", "two", "three")]
+    assert "the least" not in block(*likely, least)
+    assert "the least" in block(*likely[:2], least)
     assert block(passage("one", relevance=0.0001)) == ""
 
 

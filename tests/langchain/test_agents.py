@@ -389,9 +389,9 @@ def test_a_recall_past_its_time_is_left_and_the_agent_answers(
     monkeypatch.setattr(recall, "answer", late)
     trace, model = Runs(), scripted("fine")
     agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), recall_timeout=0.05)])
-    done = runs(agent, colour)(said("hello"), config() | {"callbacks": [trace]})
+    done = runs(agent, colour)(said("Which boat?"), config() | {"callbacks": [trace]})
     answer.set()
-    assert texts(done["messages"]) == ["hello", "fine"]
+    assert texts(done["messages"]) == ["Which boat?", "fine"]
     assert trace.failed == ["htm_recall"]
     assert any("within 0.05 s" in record.message for record in caplog.records)
 

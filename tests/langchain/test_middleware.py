@@ -18,7 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from htm_core import InvalidInput, Log, Memory, Settings, StorageError
 from htm_core.integration.profile_block import is_profile_block
-from htm_core.integration.prompt_block import is_block
+from htm_core.integration.prompt_block import is_block, items_of
 from htm_langchain import HTMMemoryMiddleware
 from htm_langchain.messages import decode
 from htm_langchain.retrieval import WARNING
@@ -516,3 +516,38 @@ def test_who_asks_for_a_part_of_memory_is_shown_no_profile_of_all_of_it(make: Ma
     model = scripted()
     create_agent(model, middleware=[HTMMemoryMiddleware(make(), **options)]).invoke(said("Hello there"), config("t1"))
     assert profile_of(model.seen[-1]) == ""
+
+
+@pytest.mark.parametrize("colour", ["invoke", "ainvoke"])
+def test_the_last_conversation_and_what_is_known_of_the_user_are_shown_as_a_whole(make: Make, colour: str) -> None:
+    """A search finds nothing for such questions: they have no word in common with what was said."""
+    model = scripted("Noted.", "Fine.")
+    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), limit=1)])
+    runs(agent, colour)(said("I run a workshop in Leuven."), config("monday"))
+    runs(agent, colour)(said("The labels are due on Friday."), config("monday"))
+    for question, expected in (
+        ("What did we talk about last time?", ["I run a workshop in Leuven.", "The labels are due on Friday."]),
+        ("What do you know about me?", ["I run a workshop in Leuven."]),
+    ):
+        runs(agent, colour)(said(question), config(f"about {question}"))
+        block = next(text for text in texts(model.seen[-1]) if is_block(text, warning=WARNING))
+        assert [words for about, words in items_of(block) if about.endswith("user")] == expected
+
+
+def test_a_message_that_asks_nothing_gets_no_memories(make: Make) -> None:
+    model = scripted()
+    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), profile_budget=0)])
+    agent.invoke(said("ok, the labels are due on Friday."), config("monday"))
+    agent.invoke(said("ok"), config("friday"))
+    assert texts(model.seen[-1]) == ["ok"]
+
+
+def test_of_several_queries_the_one_for_a_whole_conversation_decides(make: Make) -> None:
+    model = scripted("Noted.")
+    agent = create_agent(
+        model, middleware=[HTMMemoryMiddleware(make(), rewrite=lambda question, _: [question, "labels"], limit=1)]
+    )
+    agent.invoke(said("The labels are due on Friday."), config("monday"))
+    agent.invoke(said("What did we talk about last time?"), config("friday"))
+    block = next(text for text in texts(model.seen[-1]) if is_block(text, warning=WARNING))
+    assert next(words for _, words in items_of(block)) == "The labels are due on Friday."

@@ -17,7 +17,7 @@ from workflows.events import StartEvent, StopEvent
 
 from htm_core import InvalidInput, Memory, Settings
 from htm_core.integration.profile_block import is_profile_block
-from htm_core.integration.prompt_block import is_block
+from htm_core.integration.prompt_block import is_block, items_of
 from htm_llamaindex import HTMMemory
 from htm_llamaindex.retriever import WARNING
 from tests.conftest import SETTINGS
@@ -324,9 +324,9 @@ def test_when_recall_fails_the_window_is_shown(
     def fail(*_: object, **__: object) -> None:
         raise InvalidInput("a secret question")
 
-    chat.put(said("hello", "user"))
+    chat.put(said("Which boat?", "user"))
     monkeypatch.setattr(chat.memory, "recall", fail)
-    assert texts(chat.get()) == ["hello"]
+    assert texts(chat.get()) == ["Which boat?"]
     assert "InvalidInput" in caplog.text
     assert "secret" not in caplog.text
 
@@ -482,3 +482,39 @@ def test_a_profile_takes_its_tokens_from_the_limit(make: Make) -> None:
     assert is_profile_block(shown[0].content or "")
     assert cost(shown[:1]) <= 100
     assert cost(shown) <= 1_000
+
+
+def test_the_last_conversation_is_shown_in_its_order_before_the_question(make: Make) -> None:
+    """A search finds nothing for it: the question has no word in common with what was said."""
+    memory = make(user="ilse")
+    monday = HTMMemory.from_defaults("monday", memory)
+    monday.put_messages([said("The labels are due on Friday.", "user"), said("Noted, Friday.")])
+    monday.put_messages([said("The rollers have arrived.", "user"), said("Good.")])
+    friday = HTMMemory.from_defaults("friday", memory, recall_limit=2)
+    friday.put(said("Hi! What did we talk about last time?", "user"))
+    block, question = texts(friday.get())
+    assert question == "Hi! What did we talk about last time?"
+    assert block is not None
+    assert is_block(block, warning=WARNING)
+    assert [words for _, words in items_of(block)] == [
+        "The labels are due on Friday.",
+        "Noted, Friday.",
+        "The rollers have arrived.",
+        "Good.",
+    ]
+    friday.set(friday.get())
+    assert len(friday.get_all()) == 1, "nobody said the block"
+
+
+def test_a_message_that_asks_nothing_gets_no_block(make: Make) -> None:
+    memory = make(user="ilse")
+    memory.of(session="monday").remember("ok, the labels are due on Friday.", role="user")
+    memory.flush()
+    chat = HTMMemory.from_defaults("friday", memory, profile_tokens=0)
+    for message in ("ok", "\U0001f44d", "?"):
+        chat.put(said(message, "user"))
+        assert texts(chat.get())[-1] == message
+        assert not any(is_block(text or "", warning=WARNING) for text in texts(chat.get()))
+    chat.rewrite = lambda _: "When are the labels due?"
+    chat.put(said("yes please", "user"))
+    assert any("Friday" in (text or "") for text in texts(chat.get())), "a rewritten question asks something"

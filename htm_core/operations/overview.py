@@ -1,0 +1,160 @@
+"""What was said in a conversation as a whole, and what a user said of themselves: by its time, and not found by a search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID
+
+from ..engine.engine import Engine
+from ..rules.grounding.questions import FIRST, only_asks
+from ..rules.summaries.extract import Spoken, by_worth
+from ..rules.text.memory_replies import is_memory_reply
+from ..rules.text.overview_questions import overview_question
+from ..rules.text.small_talk import is_small_talk
+from ..store import mentions, nodes
+from ..store.database import Connection
+from ..store.search import Filters, RecallQuery
+from ..types import Hit, Mention, ProfileLine, Recall, Window
+from .current import in_time
+from .supersession import present_first
+
+# A conversation ends where nothing is said for so long, also within a session.
+PAUSE = timedelta(hours=3)
+SESSIONS = 6  # that are looked at, until one in which a user has said something
+TURNS = 200  # messages that are read of a conversation, the last ones
+STATEMENTS = 400  # messages that are looked at for what a user says of themselves, the last ones
+SPEAKERS = ("user", "assistant")
+
+
+def last_conversation(engine: Engine, *, in_session: bool) -> list[Mention]:
+    """What was said in the last conversation before the present one, oldest first; empty where there was none.
+
+    The present one is what was said in this session without a pause of some hours until now. One in which a user has only
+    greeted, or has asked what was said before, is passed over. `in_session` looks at this session alone.
+    """
+
+    def work(connection: Connection) -> list[Mention]:
+        """Read it in one transaction."""
+        own = engine.session or ""
+        names = [own] if in_session else [name for name, _ in mentions.latest_sessions(
+            connection, owners=[engine.owner], limit=SESSIONS
+        )]  # fmt: skip
+        now = engine.clock()
+        for name in names:
+            sittings = _sittings(_read(engine, connection, session=name))
+            if name == own and sittings and now - sittings[-1][-1].at <= PAUSE:
+                del sittings[-1]
+            for sitting in reversed(sittings):
+                if turns := _turns(engine, sitting):
+                    return turns
+        return []
+
+    return engine.reading(work)
+
+
+def said_in(engine: Engine, windows: Sequence[Window], *, in_session: bool) -> list[Mention]:
+    """What was said in conversations at these times, oldest first: the last messages."""
+    session = (engine.session or "") if in_session else None
+    said = engine.reading(lambda connection: _read(engine, connection, session=session, windows=windows))
+    return _turns(engine, [each for each in said if each.session])
+
+
+def said_of_themselves(engine: Engine, lines: Iterable[ProfileLine]) -> list[Mention]:
+    """What a user said of themselves, oldest first: the sources of a profile's lines, and other statements in the first person."""
+    sources = [UUID(line.sources[0].mention_id) for line in lines]
+
+    def work(connection: Connection) -> list[Mention]:
+        """Read it in one transaction."""
+        known = mentions.by_id(connection, sources)
+        stated = [each for each in _read(engine, connection, limit=STATEMENTS) if _states(engine, each)]
+        found = {each.id: each for each in (*known.values(), *stated) if each.node_id is not None}
+        return sorted(found.values(), key=lambda each: (each.at, each.session or "", each.seq))
+
+    return engine.reading(work)
+
+
+def as_hits(
+    engine: Engine, said: Sequence[Mention], *, first: Callable[[Mention], bool] = lambda _: False
+) -> list[Hit]:
+    """Messages as hits in their order; the score says which tell most, from 1 down, those that are `first` before all others.
+
+    Of a message that was said several times it is the last. What was superseded is a hit that says so.
+    """
+    last = {each.node_id: each for each in said}
+    ids = [UUID(id) for id in last if id is not None]
+    known = engine.reading(lambda connection: nodes.read(connection, ids, owners=engine.owners))
+    turns = [each for each in said if each.node_id and last[each.node_id] is each and UUID(each.node_id) in known]
+    order = by_worth([Spoken(each.content, each.role == "assistant") for each in turns])
+    order.sort(key=lambda place: not first(turns[place]))
+    scores = {place: 1 - rank / len(turns) for rank, place in enumerate(order)}
+    hits = [
+        Hit(
+            node=known[UUID(each.node_id or "")], score=scores[place], relevance=1.0, vector_rank=None, text_rank=None,
+            passage=each.content, mentions=(each,),
+        )
+        for place, each in enumerate(turns)
+    ]  # fmt: skip
+    in_their_time = in_time(hits, at=engine.clock(), zone=engine.timezone, settings=engine.settings)
+    marked = {hit.node.id: hit for hit in in_their_time}
+    return [replace(marked[hit.node.id], score=hit.score, signals={}) for hit in hits]
+
+
+def without_superseded(engine: Engine, question: str, hits: Sequence[Hit]) -> list[Hit]:
+    """Hits without what another saying has superseded."""
+    query = RecallQuery(
+        query=question, text=question, filters=Filters(owners=engine.owners), model=engine.embedder.name
+    )
+    found = present_first(engine, query, Recall(query=question, hits=tuple(hits)))
+    superseded = {hit.node.id for hit in found if hit.superseded_by is not None}
+    return [hit for hit in hits if hit.node.id not in superseded]
+
+
+def _read(
+    engine: Engine,
+    connection: Connection,
+    *,
+    session: str | None = None,
+    windows: Sequence[Window] = (),
+    limit: int = TURNS,
+) -> list[Mention]:
+    """The last messages of this owner, of a session or of all, oldest first."""
+    return mentions.timeline(
+        connection, owners=[engine.owner], owner_prefix=None, session=session, robot=None, windows=windows, limit=limit,
+        before=None, after=None, forgotten=False,
+    )  # fmt: skip
+
+
+def _sittings(said: Sequence[Mention]) -> list[list[Mention]]:
+    """Messages in parts: a new one begins where nothing was said for a while."""
+    parts: list[list[Mention]] = []
+    for each in said:
+        if not parts or each.at - parts[-1][-1].at > PAUSE:
+            parts.append([])
+        parts[-1].append(each)
+    return parts
+
+
+def _turns(engine: Engine, said: Sequence[Mention]) -> list[Mention]:
+    """What of messages is talk that says something; empty where no user has said anything."""
+    talk = [each for each in said if each.role in SPEAKERS and _says_something(engine, each)]
+    return talk if any(each.role == "user" for each in talk) else []
+
+
+def _says_something(engine: Engine, said: Mention) -> bool:
+    if said.node_id is None or said.source in ("file", "web", "tool") or is_small_talk(said.content):
+        return False
+    if said.role == "user" and overview_question(said.content, now=engine.clock()) is not None:
+        return False
+    return not is_memory_reply(said.content, said.role)
+
+
+def _states(engine: Engine, said: Mention) -> bool:
+    """Whether a message is a user's statement in the first person."""
+    return (
+        said.role == "user"
+        and _says_something(engine, said)
+        and FIRST.search(said.content) is not None
+        and not only_asks(said.content)
+    )

@@ -1,0 +1,158 @@
+"""Recognise messages that no search answers: what was talked about, what is known of the user, or nothing. It reads English.
+
+"What did we talk about last time?" has no word in common with what was talked about, and "What do you know about me?" is like no
+memory more than like any other. A question that names anything else ("What did we say about the roof last time?") is a search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from typing import Literal
+
+from ...types import Window
+from ..lazy_pattern import LazyPattern
+from ..timeframes.calendar import WeekStart
+from ..timeframes.parse import extract
+from .small_talk import is_small_talk
+
+LONGEST = 160  # characters: who writes more asks for something of their own
+
+_SENTENCES = LazyPattern(r"(?<=[.!?])\s+|\n+")
+_MARKS = LazyPattern(r"[^\w'\s]+")
+
+# What may stand before and after such a question, any number of times.
+_LEAD = (
+    r"(?:hi|hey|hello|again|there|ok|okay|so|well|and|now|please|btw|actually|quickly|just|"
+    r"any idea|refresh my memory|"
+    r"(?:can|could|would|will|shall) (?:you|we)|do you (?:still )?(?:remember|recall|know)|"
+    r"(?:i )?(?:forgot|forget)|i(?: have|'ve) forgotten|"
+    r"(?:tell|remind|show|give) me|let me know|i(?:'d| would) like (?:to know|to hear|you to)|i want to know|i wonder) "
+)
+_TAIL = r"(?: (?:please|again|now|exactly|thanks|thank you|by the way|then))*"
+
+_CONVERSATION = r"(?:conversation|chat|session|talk|discussion|exchange|dialogue)s?"
+_LATEST = (
+    rf"(?:very )?(?:last|latest|previous|prior|most recent) {_CONVERSATION}(?: (?:that )?we had| with (?:you|me))?"
+)
+_TALKED = (
+    r"(?:(?:talk(?:ed|ing)?|sp(?:eak|oke|oken|eaking)|chat(?:ted|ting)?)(?: to each other)? about|discuss(?:ed|ing)?|"
+    r"cover(?:ed|ing)?|(?:go|went|gone) (?:over|through))"
+)
+_WE = r"(?:we(?: (?:just|last|end up|ended up))?|you and i|i and you|you and me)"
+_WHAT = (
+    r"(?:what|which (?:topics?|subjects?|things))"
+    r"(?: (?:all|else|exactly|precisely|topics?|subjects?|things|was it|it was|was it that|it was that|was the last thing))*"
+)
+_TOLD = r"(?:tell(?:ing)?|told|say(?:ing)?|said|ask(?:ed|ing)?|mention(?:ed|ing)?)(?: to)?(?: you)?(?: about)?"
+_SUMMARY = (
+    r"(?:(?:a |the |an |quick |short |brief )*(?:summary|recap|overview|rundown)(?: of| on)?|"
+    r"summari[sz]e|recap|sum up|go over|repeat|remind me of|of|about|tell me about|"
+    r"(?:catch|bring|get) me (?:back )?up(?: to (?:speed|date))?(?: on| with| about)?)"
+)
+_AT_LAST = (
+    r"(?:(?:the )?last time(?: (?:that )?(?:we|i) (?:spoke|talked|chatted|met|were here))?|"
+    r"last|before|previously|earlier|lately|recently|so far|last session|"
+    rf"(?:in|during|from) (?:our|the|my) {_LATEST})"
+)
+
+
+def _talk(when: str, conversation: str) -> str:
+    """The forms of a question about a talk, with the words that say which."""
+    asked = (
+        rf"{_WHAT} (?:did|have|had|were|was) {_WE}(?: been)? {_TALKED}{when}"
+        rf"|{_WHAT} {_WE}(?: have| had|'ve| were)?(?: been)? {_TALKED}{when}"
+    )
+    return (
+        rf"{asked}|(?:{_SUMMARY} )+(?:{asked}|(?:(?:our|the|my) )?{conversation})"
+        rf"|what (?:happened|came up) in (?:our|the|my) {conversation}"
+        rf"|what (?:was|were|is) (?:(?:our|the|my) )?{conversation} about|how did (?:our|the|my) {conversation} (?:end|go)"
+        rf"|what (?:was|were) the (?:main )?(?:topics?|subjects?|points?) of (?:our|the|my) {conversation}"
+        rf"|(?:our|the|my) {conversation}"
+    )
+
+
+_OF_LAST = (
+    rf"{_talk(f'(?: {_AT_LAST})?', _LATEST)}"
+    rf"|(?:{_SUMMARY} )+(?:the )?last time"
+    rf"|{_WHAT} (?:did|have|was) i {_TOLD} (?:the )?last time"
+    rf"|(?:let's |let us )?(?:continue|resume|go on with|carry on with) (?:our|the|my) {_LATEST}"
+    rf"|{_WHAT} (?:did|have) i {_TOLD} (?:in|during) (?:our|the|my) {_LATEST}"
+    r"|where (?:did we|were we|we|we were|had we)(?: last)?(?: (?:leave|left|leave it|left it|stop|stopped|break))?(?: off| at)?"
+    r"|(?:let's |let us )?(?:pick (?:it )?up|continue|resume|go on|carry on)(?: again)?(?: from)? "
+    r"where we (?:left|were|stopped)(?: it)?(?: off)?(?: last time)?"
+)
+_OF_A_TIME = rf"{_talk('', _CONVERSATION)}|{_WHAT} (?:did|have) i {_TOLD}"
+
+_ME = r"(?:me|myself)(?: from before| so far| by now| until now| already)?"
+_THINGS = r"(?:things?|facts?|information|info|data|details?|memories|notes)"
+_EVERYTHING = rf"(?:everything|anything|something|all|what|whatever|(?:all )?the {_THINGS}|{_THINGS})"
+_KNOW = (
+    r"(?:know|remember|recall|have(?: (?:stored|saved|noted|kept|written down|on file))?|"
+    r"(?:can )?tell me|(?:have |'ve )?(?:got|learned|learnt))"
+)
+_ABOUT = r"(?:(?:stored|saved|noted|kept) )?(?:about|of|on)"
+_ADVERBS = r"(?:(?:actually|really|currently|still|already|even|exactly) )*"
+_OF_ME = (
+    rf"(?:what|how much) (?:(?:all|else|exactly|(?:(?:kinds?|sorts?) of )?{_THINGS}) )?"
+    rf"(?:do|did|can|have|would you say) (?:you )?{_ADVERBS}{_KNOW} {_ABOUT} {_ME}"
+    rf"|(?:(?:{_SUMMARY}|list|write down|describe|say) )*(?:of )?{_EVERYTHING} (?:that )?you {_ADVERBS}{_KNOW} {_ABOUT} {_ME}"
+    rf"|{_EVERYTHING} {_ABOUT} {_ME}"
+    rf"|what (?:have|did) i (?:told|tell|said|say|shared|share|mentioned|mention)(?: (?:to|with))?(?: you)? about {_ME}"
+    r"|what have i told you so far"
+    rf"|what have you (?:learned|learnt|stored|saved|remembered|noted|kept|written down) (?:about|of|on) {_ME}"
+    r"|what(?:'s| is) (?:stored |saved )?in your memory(?: about me)?"
+    r"|who (?:am i|i am)|(?:do you )?(?:still )?(?:know|remember) me|(?:describe|summari[sz]e) me|(?:tell me )?about me"
+    r"|(?:what(?:'s| is) )?my profile|who do you think i am|how well do you know me"
+)
+_FORMS: dict[str, LazyPattern] = {
+    name: LazyPattern(rf"(?:{_LEAD})*(?:{form}){_TAIL}")
+    for name, form in {"last": _OF_LAST, "time": _OF_A_TIME, "me": _OF_ME}.items()
+}
+_MAY_BE_TALK = LazyPattern(rf"\b(?:{_CONVERSATION}|{_TALKED}|{_TOLD}|happened)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewQuestion:
+    """What a question without a topic asks about: "talk", what was said in a conversation, or "me", what is known of the user.
+
+    `windows` are the times whose conversations are meant; none means the last conversation.
+    """
+
+    about: Literal["talk", "me"]
+    windows: tuple[Window, ...] = ()
+
+
+def asks_nothing(message: str) -> bool:
+    """Whether a message has nothing that memory could be asked for: "ok", "thanks!", an emoji, a bare question mark."""
+    return is_small_talk(message)
+
+
+def overview_question(
+    message: str, *, now: datetime, week_start: WeekStart = "monday", timezone: tzinfo | None = None
+) -> OverviewQuestion | None:
+    """What a message asks for as a whole; None where it names what it is about, asks for more, or is no such question.
+
+    Takes some microseconds for most messages.
+    """
+    if len(message) > LONGEST:
+        return None
+    sentences = [each for each in _SENTENCES.split(message.strip()) if each.strip() and not is_small_talk(each)]
+    if len(sentences) != 1:
+        return None
+    words = _plain(sentences[0])
+    if _FORMS["me"].fullmatch(words):
+        return OverviewQuestion("me")
+    if _FORMS["last"].fullmatch(words):
+        return OverviewQuestion("talk")
+    if not _MAY_BE_TALK.search(words):
+        return None
+    rest, windows, _ = extract(sentences[0], now=now, week_start=week_start, timezone=timezone)
+    if windows and _FORMS["time"].fullmatch(_plain(rest)):
+        return OverviewQuestion("talk", windows)
+    return None
+
+
+def _plain(text: str) -> str:
+    """Words in lower case, with one space between them and without punctuation."""
+    return " ".join(_MARKS.sub(" ", text.lower().replace("\u2019", "'")).split())

@@ -1,0 +1,102 @@
+"""Which messages ask about a conversation as a whole or about the user, and which ask nothing."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.overview_questions import counted, kind, questions
+from htm_core.rules.summaries.extract import Spoken, by_worth
+from htm_core.rules.text.overview_questions import LONGEST, asks_nothing, overview_question
+
+NOW = datetime(2026, 11, 26, 9, tzinfo=UTC)
+
+
+def test_questions_about_a_whole_are_told_from_those_about_a_thing() -> None:
+    """Of at least 190 labelled questions, of which those of the first half were in view when the rule was written."""
+    rows = questions()
+    hits, false, missed = counted(rows)
+    assert len(rows) >= 190
+    assert hits / (hits + false) >= 0.98
+    assert hits / (hits + missed) >= 0.9
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What did we say about the roof last time?",
+        "What did we talk about with Anna?",
+        "Summarise our last conversation about the loan.",
+        "Summarise this conversation.",
+        "What do you know about me and Tom?",
+        "Who am I meeting?",
+        "What did I tell the plumber yesterday?",
+        "What happened?",
+        "What happened yesterday?",
+        "Where are we?",
+        "Continue.",
+        "What did we talk about last time? And what time is my flight?",
+        "What do you know about me? " * 10,
+    ],
+)
+def test_a_question_that_names_anything_else_is_a_search(question: str) -> None:
+    assert kind(question) == "none"
+
+
+def test_a_time_says_which_conversations_are_meant() -> None:
+    asked = overview_question("What did we discuss on November 16?", now=NOW)
+    assert asked is not None
+    assert [(window.start, window.stop) for window in asked.windows] == [
+        (datetime(2026, 11, 16, tzinfo=UTC), datetime(2026, 11, 17, tzinfo=UTC))
+    ]
+    last = overview_question("What did we discuss last time?", now=NOW)
+    assert last is not None
+    assert last.windows == ()
+
+
+@pytest.mark.parametrize("greeting", ["Hi! ", "Hello again, ", "ok so ", "Thanks!\n"])
+def test_a_greeting_before_the_question_changes_nothing(greeting: str) -> None:
+    assert kind(f"{greeting}what do you know about me?") == "me"
+
+
+@pytest.mark.parametrize("message", ["ok", "?", "\U0001f44d", "Thanks!", "sounds good", "haha", "go on"])
+def test_a_message_without_a_topic_asks_nothing(message: str) -> None:
+    assert asks_nothing(message)
+
+
+@pytest.mark.parametrize("message", ["yes", "no", "42", "the blue one", "why?", "and Tom?", "Lisbon", "\u4f60\u597d"])
+def test_an_answer_or_a_short_question_asks_something(message: str) -> None:
+    assert not asks_nothing(message)
+
+
+@pytest.mark.parametrize(
+    "part", ["so ", "tell me ", "tell me about ", "what all ", "of ", "do you know ", "what we ", "last time "]
+)
+def test_repeated_words_take_no_long_time(part: str) -> None:
+    """Twenty of the longest texts take less than a second of CPU time; milliseconds where nothing is tried twice."""
+    began = time.process_time()
+    for _ in range(20):
+        overview_question(f"{(part * LONGEST)[: LONGEST - 1]}x", now=NOW)
+    assert time.process_time() - began < 1.0
+
+
+@given(st.text(max_size=2 * LONGEST))
+def test_any_text_is_read_without_an_error(text: str) -> None:
+    found = overview_question(text, now=NOW)
+    assert found is None or len(text) <= LONGEST
+
+
+@given(
+    st.lists(
+        st.sampled_from(["I sold the red boat", "thanks", "the boat is red", "", "Oslo is cold in May"]), max_size=12
+    )
+)
+def test_every_message_has_one_place_by_worth_and_what_says_nothing_comes_last(said: list[str]) -> None:
+    order = by_worth([Spoken(each) for each in said])
+    assert sorted(order) == list(range(len(said)))
+    empty = [said[place] in ("thanks", "") for place in order]
+    assert empty == sorted(empty)
