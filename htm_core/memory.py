@@ -546,7 +546,7 @@ class Memory(Handle):
 
             memory.of(tenant="acme").erase_tenant(confirm="acme")
 
-        `confirm` must be the tenant's name. `progress` is called with the number of rows that are deleted so far. Some thousand rows
+        `confirm` must be the tenant's name. `progress` is called with the number of rows that are deleted so far. Some thousand
         are deleted at a time, so it may be interrupted at any point: then the same call goes on. What others write meanwhile goes,
         too; what they write later is a new tenant's first memory. The audit stays, and the receipt is an entry of it. Raises
         `InvalidInput`, `NotFound` for a tenant that never had anything, and `StorageError` while it moves to another cell.

@@ -220,7 +220,7 @@ class Engine:
 
     @contextmanager
     def looking(self, *, everybody: bool) -> Iterator[Connection]:
-        """A transaction that sees what `transaction` does and makes no rows of tenant, robot or model: they may have been erased."""
+        """A transaction that sees what `transaction` does and makes no rows of tenant, robot or model, which may be erased."""
         claim = EVERYBODY if everybody else claim_of(self.owner)
         with self.database.transaction(self.tenant, claim=claim, now=self.clock()) as connection:
             yield connection

@@ -130,8 +130,8 @@ def erase_tenant(engine: Engine, *, confirm: str, progress: Progress | None = No
     tenant, about = engine.tenant, {"tenant": engine.tenant}
     if confirm != tenant:
         raise InvalidInput(
-            f"expected confirm={tenant!r}, the name of the tenant that is erased with all its users, got {confirm!r:.80}; nothing "
-            "was erased"
+            f"expected confirm={tenant!r}, the name of the tenant that is erased with all its users, got {confirm!r:.80}; "
+            "nothing was erased"
         )
     receipts: list[Receipt] = []
 
@@ -146,9 +146,7 @@ def erase_tenant(engine: Engine, *, confirm: str, progress: Progress | None = No
     with time_limit.limited(limit):
         tenant_erasure.refuse_while_moving(engine.database, tenant)
         there = _begin(engine, about)
-        counts = tenant_erasure.erase(
-            engine.database, tenant, rows=there, record=record, progress=progress or (lambda rows: None)
-        )
+        counts = tenant_erasure.erase(engine.database, tenant, rows=there, record=record, progress=progress)
         _forget_tenant(engine)
         tenant_erasure.refuse_while_moving(engine.database, tenant)  # one that began meanwhile
     engine.emit("erase", rows=sum(counts.values()))
@@ -156,17 +154,14 @@ def erase_tenant(engine: Engine, *, confirm: str, progress: Progress | None = No
 
 
 def _begin(engine: Engine, about: dict[str, str]) -> int:
-    """Write into the audit that the erasure begins, and of how much, unless one that was interrupted has; raises `NotFound`.
-
-    Returns how many rows there are.
-    """
+    """Write into the audit that an erasure begins, unless it goes on, and return how many rows there are; raises `NotFound`."""
     for attempt in attempts():
         with attempt, engine.database.transaction(engine.tenant, claim=EVERYBODY, patient=True) as connection:
             there = tenant_erasure.count_rows(connection)
             if not there and not tenant_erasure.has_audit(connection):
                 raise NotFound(
-                    f"expected the name of a tenant that has something, got {engine.tenant!r}, which never had; names are exact. Nothing "
-                    "was erased"
+                    f"expected the name of a tenant that has something, got {engine.tenant!r}, which never had; names are "
+                    "exact. Nothing was erased"
                 )
             if there and not _is_under_way(connection, engine.tenant):
                 _record(engine, connection, BEGUN, there, about=about)

@@ -39,8 +39,12 @@ Record = Callable[
 Progress = Callable[[int], None]
 
 
+def silent(rows: int) -> None:
+    """Say nothing of how many rows are deleted."""
+
+
 def count_rows(connection: Connection, *, of_basis: bool = False) -> dict[str, int]:
-    """How many rows of the tenant the tables of its cell have, those without any are left out; or only what writers build on."""
+    """How many rows of the tenant the tables of its cell have, without those that have none; or only what writers build on."""
     row = connection.execute(load("tenant_erasure")["count"], {"of_basis": of_basis}).fetchone()
     assert row is not None  # a function that is no set has one row
     return dict(row["rows"])
@@ -59,24 +63,20 @@ def refuse_while_moving(database: Database, tenant: str) -> None:
         row = connection.execute(load("tenant_erasure")["unfinished_move"]).fetchone()
     if row is not None and row["target"] is not None:
         raise StorageError(
-            f"expected no move of the tenant {tenant!r}, of which a part would be left, but its move to the cell {row['target']!r} "
-            f"is not done; let it end, or run: htm cells move {tenant} {row['target']}. Then erase the tenant again"
+            f"expected no move of the tenant {tenant!r}, which would leave a part of it, but its move to the cell "
+            f"{row['target']!r} is not done; let it end, or run: htm cells move {tenant} {row['target']}. Then erase it again"
         )
 
 
-def erase(database: Database, tenant: str, *, rows: int, record: Record, progress: Progress) -> dict[str, int]:
+def erase(database: Database, tenant: str, *, rows: int, record: Record, progress: Progress | None) -> dict[str, int]:
     """Delete everything that a tenant has, and record it; returns the rows that this call deleted, by table.
 
-    The audit stays. `rows` is about how many there are: whoever writes all the time keeps this from its end no longer than that. `progress` gets the rows deleted so far. Whatever it is interrupted by, another call goes on. Raises
-    `StorageError` when the writers of other tenants could not be held for a moment: then little is left.
+    The audit stays. `rows` is about how many there are: whoever writes all the time keeps this from its end no longer than that.
+    `progress` gets the rows deleted so far. Whatever it is interrupted by, another call goes on. Raises `StorageError` when the
+    writers of other tenants could not be held for a moment: then little is left.
     """
-    counts = Counter[str]()
-    with database.transaction(
-        tenant, claim=EVERYBODY, patient=True, at_home=True
-    ) as connection:  # nobody comes in any more
-        row = connection.execute(load("tenant_erasure")["tokens"]).fetchone()
-        assert row is not None  # an aggregate has one row
-        counts["tokens"] += row["gone"]
+    counts, told = Counter[str](), progress or silent
+    counts["tokens"] = _drop_tokens(database, tenant)  # first, so that nobody comes in any more
     # What writers build on goes last, so that they are in nobody's way until then; of too much of it a part goes before.
     for with_basis in (False, True):
         for _ in range(rows // BATCH + 1):
@@ -84,12 +84,19 @@ def erase(database: Database, tenant: str, *, rows: int, record: Record, progres
                 break
             deleted = _batch(database, tenant, with_basis=with_basis)
             counts.update(deleted)
-            progress(counts.total())
+            told(counts.total())
             if sum(deleted.values()) < BATCH:
                 break
     counts.update(_rest(database, tenant, counts, record))
-    progress(counts.total())
+    told(counts.total())
     return {name: rows for name, rows in counts.items() if rows}
+
+
+def _drop_tokens(database: Database, tenant: str) -> int:
+    with database.transaction(tenant, claim=EVERYBODY, patient=True, at_home=True) as connection:
+        row = connection.execute(load("tenant_erasure")["tokens"]).fetchone()
+    assert row is not None  # an aggregate has one row
+    return int(row["gone"])
 
 
 def _basis(database: Database, tenant: str) -> int:
@@ -121,9 +128,9 @@ def _rest(database: Database, tenant: str, before: Mapping[str, int], record: Re
         return _last(database, tenant, before, record)
     except _Busy as busy:
         raise StorageError(
-            f"expected the writers of this schema to let a lock pass, but one has been in a transaction for minutes: {busy}. What the "
-            f"tenant {tenant!r} had is gone, but not what was written since, and there is no receipt yet; when that import or the like "
-            "has ended, run the same again"
+            f"expected the writers of this schema to let a lock pass, but one has been in a transaction for minutes: {busy}. "
+            f"What the tenant {tenant!r} had is gone, but not what was written since, and there is no receipt yet; when that "
+            "import, or whatever it is, has ended, run the same again"
         ) from busy.__cause__
 
 

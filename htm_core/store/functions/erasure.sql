@@ -1,11 +1,13 @@
 -- Erasing a whole tenant: every table with rows of tenants is read from the catalog, so none is left out (functions/cells.sql).
 
--- The tables that are emptied, children first, with the columns by which a row is the same row. The audit stays: it shows what was erased.
+-- The tables that are emptied, children first, each with its schema, and the columns by which a row is the same row. The audit stays: it shows what was erased.
 -- `is_basis` says of those that whoever writes takes to be there, or numbers what is written by.
-create or replace function htm.erased_tables() returns table (name text, key text, is_basis boolean)
+create or replace function htm.erased_tables() returns table (name text, place text, key text, is_basis boolean)
 language sql stable set search_path = pg_catalog, pg_temp
 begin atomic
-  select m.name, (select string_agg(quote_ident(k), ', ') from unnest(m.key) k),
+  select m.name,
+         (select format('%s.%I', t.typnamespace::regnamespace, m.name) from pg_type t where t.oid = pg_typeof(null::htm.tenants)),
+         (select string_agg(quote_ident(k), ', ') from unnest(m.key) k),
          m.name in ('tenants', 'robots', 'models', 'lexicon', 'sessions', 'working_sets', 'groups', 'collections')
   from htm.moved_tables() m where m.name not in ('audit', 'audit_chains') order by m.depth desc, m.name desc;
 end;
@@ -26,7 +28,7 @@ declare me constant text := htm.this_tenant(); found jsonb := '{}'; counted bigi
 begin
   perform htm.refuse_some_owners();
   for t in select * from htm.erased_tables() e where e.is_basis or not of_basis loop
-    execute format('select count(*) from htm.%I where tenant = $1', t.name) into counted using me;
+    execute format('select count(*) from %s where tenant = $1', t.place) into counted using me;
     if counted > 0 then found := found || jsonb_build_object(t.name, counted); end if;
   end loop;
   return found;
@@ -40,8 +42,8 @@ declare me constant text := htm.this_tenant(); deleted jsonb := '{}'; room integ
 begin
   perform htm.refuse_some_owners(), set_config('htm.moving', 'on', true);
   for t in select * from htm.erased_tables() e where with_basis or not e.is_basis loop
-    execute format('delete from htm.%1$I where tenant = $1 and (%2$s) in (select %2$s from htm.%1$I where tenant = $1 limit $2)',
-                   t.name, t.key) using me, room;
+    execute format('delete from %1$s where tenant = $1 and (%2$s) in (select %2$s from %1$s where tenant = $1 limit $2)',
+                   t.place, t.key) using me, room;
     get diagnostics gone = row_count;
     if gone > 0 then deleted := deleted || jsonb_build_object(t.name, gone); end if;
     room := room - gone;
@@ -58,7 +60,7 @@ declare t record;
 begin
   perform htm.refuse_some_owners();
   for t in select * from htm.erased_tables() loop
-    execute format('lock table htm.%I in share row exclusive mode', t.name);
+    execute format('lock table %s in share row exclusive mode', t.place);
   end loop;
 end $$;
 
