@@ -21,6 +21,7 @@ class Costs:
     recall_cpu_ms: float = 6.1  # of the server, hybrid, in a memory of 680 messages
     # docs/why/latency.md, "One message for what is written": python -m benchmarks.writing --nodes 20000 --blocks 3 --calls 50
     remember_cpu_ms: float = 3.47  # of the server, embedding queued
+    begin_cpu_ms: float = 3.47
     # The same page, `remember_many` with vectors, of the server: what storing a vector and its job's end cost, and a little more
     store_vector_cpu_ms: float = 1.78
     # docs/why/growth.md: python -m benchmarks.sizes --nodes 10000 100000 1000000 --shape one
