@@ -10,10 +10,10 @@ does falls on all.
     python -m benchmarks.citus --nodes 1 2 3 --clients 6 --seconds 8
     python -m benchmarks.citus --moves 20
 
-These start a cluster of three nodes on this machine, of what `.ci/servers` has obtained. The first compares it, directly and through a
-PgBouncer beside another node, with a plain server that it starts; the second puts three installations on one, two and three of the
-nodes, and counts what clients remember and recall a second; the third moves one installation while three threads use it, by
-`citus_schema_move` and by `citus_rebalance_start` in turns.
+These start a cluster of three nodes on this machine, of what `.ci/servers` has obtained. The first compares it, directly and
+through a PgBouncer beside another node, with a plain server that it starts; the second puts three installations on one, two and
+three of the nodes, and counts what clients remember and recall a second; the third moves one installation while three threads use
+it, by `citus_schema_move` and by `citus_rebalance_start` in turns.
 """
 
 from __future__ import annotations
