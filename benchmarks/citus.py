@@ -93,19 +93,26 @@ def compare_here(given: argparse.Namespace) -> None:
         pooler.start()
         try:
             # Another way to write the same url, so that the process keeps pools of its own for it.
-            through = citus.coordinator.dsn(application_name="through")
-            urls = [plain.dsn(), citus.coordinator.dsn(), through]
-            compare(given, urls, f"{HOST}:{citus.home().port}={HOST}:{pooler.port}")
+            urls = [plain.dsn(), citus.coordinator.dsn(), citus.coordinator.dsn(application_name="through")]
+            through = f"{HOST}:{citus.home().port}={HOST}:{pooler.port}"
+            compare(given, urls, through, servers=[plain, citus.home()])
         finally:
             shutdown()
             pooler.stop()
             plain.remove()
 
 
-def compare(given: argparse.Namespace, urls: Sequence[str], through: str) -> None:
-    """Measure verbs by each url, and print the medians with their ratios to the first; `through` are the third one's addresses."""
+def compare(given: argparse.Namespace, urls: Sequence[str], through: str, *, servers: Sequence[Cluster] = ()) -> None:
+    """Measure verbs by each url, and print the medians with their ratios to the first; `through` are the third one's addresses.
+
+    The `servers` get the statistics that autovacuum would make, sooner on one of them than on the other.
+    """
     addresses = ["", "", through]
     memories = [filled(url, given.memories, addresses[place]) for place, url in enumerate(urls)]
+    for server in servers:
+        with server.admin() as admin:
+            admin.autocommit = True
+            admin.execute("vacuum analyze")
     took: dict[str, list[list[float]]] = {}
     for turn in range(given.turns):
         for place in random.Random(turn).sample(range(len(memories)), len(memories)):
