@@ -17,11 +17,12 @@ import statistics
 import tempfile
 import threading
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from pathlib import Path
 
 import psycopg
 
+from benchmarks.moving_writers import MovingWriters
 from htm_core import Cells, Memory, Settings, shutdown
 from tests.servers import programs
 from tests.servers.authority import authority
@@ -58,14 +59,8 @@ class _Run:
         self.settings = Settings(cells=True, worker="off", supersession=None, pool_timeout=10.0)
         self.tenants = [f"tenant{number}" for number in range(chosen.tenants)]
         self.embedder = HashEmbedder(name="bench")
-        self.acknowledged: dict[str, list[str]] = defaultdict(list)
-        self.foreign: list[str] = []
-        self.failed: Counter[str] = Counter()
-        self.undisturbed_failures = 0
-        self.seconds: dict[str, list[float]] = defaultdict(list)
-        self.disturbed = threading.Event()
-        self.over = threading.Event()
         self.chance = random.Random(18)
+        self.writers = MovingWriters(self.memory, self.tenants)
 
     def memory(self, tenant: str) -> Memory:
         return Memory(
@@ -81,16 +76,10 @@ class _Run:
         cells.create("b", node=f"{HOST}:{self.cluster.elsewhere().port}")
         for tenant in self.tenants:
             cells.place(tenant, "b")
-            with self.memory(tenant) as memory:
-                texts = [f"{tenant} said number {number} at first." for number in range(self.chosen.memories)]
-                memory.remember_many([{"content": text} for text in texts])
-                self.acknowledged[tenant] += texts
-        writers = [threading.Thread(target=self._write, args=(number,)) for number in range(self.chosen.writers)]
-        for writer in writers:
-            writer.start()
+            self.writers.fill(tenant, self.chosen.memories)
         kinds: Counter[str] = Counter()
         attempts, times = 0, []
-        try:
+        with self.writers.running(self.chosen.writers):
             for number in range(self.chosen.moves):
                 kind = KINDS[0] if number % 3 == 0 else self.chance.choice(KINDS[1:])
                 kinds[kind] += 1
@@ -98,38 +87,9 @@ class _Run:
                 attempts += self._move(kind, usual=statistics.median(times) if times else 5.0)
                 if kind == KINDS[0]:
                     times.append(time.monotonic() - began)
-                said = sum(map(len, self.acknowledged.values()))
-                print(f"{number + 1}: {kind}, {time.monotonic() - began:.1f} s, {said:,} memories", flush=True)
-        finally:
-            self.over.set()
-            for writer in writers:
-                writer.join(120)
+                took = time.monotonic() - began
+                print(f"{number + 1}: {kind}, {took:.1f} s, {self.writers.said:,} memories", flush=True)
         self._report(cells, kinds, attempts, times)
-
-    def _write(self, number: int) -> None:
-        chance, count = random.Random(number), 0
-        memories = {tenant: self.memory(tenant) for tenant in self.tenants}
-        while not self.over.is_set():
-            tenant = chance.choice(self.tenants)
-            text = f"{tenant} said number {count} to writer {number}."
-            count += 1
-            began = time.monotonic()
-            disturbed = self.disturbed.is_set()
-            try:
-                memories[tenant].remember(text)
-                self.acknowledged[tenant].append(text)
-                found = memories[tenant].recall(text, mode="text", limit=5, hold=False)
-            except Exception as error:
-                self.failed[type(error).__name__] += 1
-                if not (disturbed or self.disturbed.is_set()):
-                    self.undisturbed_failures += 1
-                    print(f"not disturbed, and failed: {error}", flush=True)
-                time.sleep(0.2)
-                continue
-            self.seconds["while a node was down" if disturbed or self.disturbed.is_set() else "else"].append(
-                time.monotonic() - began
-            )
-            self.foreign += [hit.content for hit in found if not hit.content.startswith(f"{tenant} ")]
 
     def _move(self, kind: str, *, usual: float) -> int:
         """Move the cell to the other worker, disturbed once; give how often it was asked for."""
@@ -143,7 +103,7 @@ class _Run:
                 self._disturb(kind, source, target)
             asked.join()
             if self.cluster.home("htm_b") is target:
-                self.disturbed.clear()
+                self.writers.disturbed.clear()
                 return attempt
             time.sleep(1.0)
         raise SystemExit(f"the cell was not moved in {TRIES} attempts")
@@ -163,7 +123,7 @@ class _Run:
             self.cluster.ask("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mover'")
             return
         node = source if kind == KINDS[2] else target
-        self.disturbed.set()
+        self.writers.disturbed.set()
         node.kill()
         node.start()
         time.sleep(2.0)  # pools notice, and writers go on
@@ -182,31 +142,9 @@ class _Run:
             time.sleep(0.5)
 
     def _report(self, cells: Cells, kinds: Counter[str], attempts: int, times: list[float]) -> None:
-        lost = doubled = unsaid = 0
-        for tenant in self.tenants:
-            with self.memory(tenant) as memory:
-                here: list[str] = []
-                after = None
-                while page := memory.list(limit=1000, after=after):
-                    here += [node.content for node in page]
-                    after = page[-1].id
-            lost += len(set(self.acknowledged[tenant]) - set(here))
-            doubled += len(here) - len(set(here))
-            unsaid += len(set(here) - set(self.acknowledged[tenant]))
-            self.foreign += [text for text in here if not text.startswith(f"{tenant} ")]
         print(f"moves {sum(kinds.values())}, asked for {attempts} times; disturbed: {dict(kinds)}")
-        print(
-            f"acknowledged {sum(map(len, self.acknowledged.values())):,}, lost {lost}, doubled {doubled}, of another tenant "
-            f"{len(self.foreign)}, written though the call had failed {unsaid}"
-        )
-        print(f"calls that failed {dict(self.failed)}, of them while no node was down {self.undisturbed_failures}")
+        print(*self.writers.report(), sep="\n")
         print(f"an undisturbed move: p50 {statistics.median(times):.1f} s, most {max(times):.1f} s")
-        for what, each in self.seconds.items():
-            calls = sorted(each)
-            print(
-                f"remember and recall, {what}: {len(calls):,}, p50 {1000 * calls[len(calls) // 2]:.0f} ms, "
-                f"p99 {1000 * calls[int(len(calls) * 0.99)]:.0f} ms, longest {calls[-1]:.2f} s"
-            )
         print({each.name: (each.node, each.tenants, each.error) for each in cells.list()})
 
 

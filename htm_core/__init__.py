@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .settings import Settings, Signals
     from .types import (
         AppliedTimeframe,
+        Attachment,
         AuditEntry,
         AuditReport,
         CollectionHit,
@@ -99,6 +100,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AppliedTimeframe",
+    "Attachment",
     "AuditEntry",
     "AuditReport",
     "Cell",
@@ -201,6 +203,7 @@ _MODULES = {
     "TenantMove": "cells",
     "TenantRows": "cells",
     "AppliedTimeframe": "types",
+    "Attachment": "types",
     "AuditEntry": "types",
     "AuditReport": "types",
     "ChatExpander": "models.chat",

@@ -152,6 +152,12 @@ class Lock(Protocol):
         """Let go of the lock."""
 
 
+def patience(share: float) -> float:
+    """Seconds that one wait may take, of a share of the running verb's time; without end outside of verbs."""
+    limit = _limit.get()
+    return math.inf if limit is None else share * min(limit.left, limit.seconds)
+
+
 @contextlib.contextmanager
 def locked(lock: Lock, *, what: str) -> Iterator[None]:
     """Hold a lock for a block; raises `OutOfTime` when the running verb's time is over before it is free."""

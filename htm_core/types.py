@@ -55,7 +55,8 @@ class Draft:
     """Something to remember.
 
     The fields are the arguments of `Memory.remember`. `vector` is the content's embedding by the memory's own embedder, if
-    you have it already.
+    you have it already. `attached` are files that came with it, as with a message in a log: recall finds what they
+    say, cut as `Memory.load` cuts a file, and the log does not show it.
     """
 
     content: str
@@ -75,6 +76,20 @@ class Draft:
     source: Source | None = None
     trust: int | None = None
     vector: Sequence[float] | None = None
+    attached: Sequence[Attachment] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """The text of a file that came with a message. `media_type` tells Markdown where `name` does not, and of a PDF `pages` is where
+    each page begins, in characters.
+    """
+
+    text: str
+    name: str | None = None
+    media_type: str | None = None
+    pages: tuple[int, ...] = ()
+    source: Source = "file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

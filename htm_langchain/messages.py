@@ -20,6 +20,7 @@ from langchain_core.messages import (
 
 from htm_core import Draft, Mention
 from htm_core.integration import exact_json
+from htm_core.integration.attachments import readable_files
 from htm_core.integration.messages import (
     LANGCHAIN_MESSAGE,
     read_payload,
@@ -29,6 +30,8 @@ from htm_core.integration.messages import (
     write_payload,
 )
 from htm_core.integration.origin import EXTERNAL, quoted
+
+from .attachments import files_of
 
 FORMAT = LANGCHAIN_MESSAGE
 # LangChain's own mark of a message that no person typed. Its providers do not send the mark to the model.
@@ -97,7 +100,7 @@ def draft_of(
     thread: str | None = None,
     by_agent: bool = False,
 ) -> Draft:
-    """What is stored of a message under an id: its words, who said them, and the exact message, with its thread.
+    """What is stored of a message under an id: its words, who said them, the exact message with its thread, and what its files say.
 
     `by_agent` says that another agent speaks where a user does elsewhere. Neither the message's name nor its metadata decides
     where it comes from: its type does.
@@ -111,6 +114,9 @@ def draft_of(
         name=storable_name(message.name),
         payload=encode(message, thread=thread),
         metadata=metadata,
+        attached=()
+        if role == "system"
+        else readable_files(files_of(message), source="tool" if role == "tool" else "file"),
     )
 
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from htm_core import Draft, Mention
 from htm_core.integration import exact_json
+from htm_core.integration.attachments import readable_files
 from htm_core.integration.keep import keep_draft
 from htm_core.integration.messages import (
     LLAMAINDEX_MESSAGE,
@@ -22,6 +23,8 @@ from htm_core.integration.messages import (
     write_payload,
 )
 from htm_core.integration.origin import EXTERNAL, quoted
+
+from .attachments import files_of
 
 FORMAT = LLAMAINDEX_MESSAGE
 Kept = Callable[[Any], bool] | frozenset[str]
@@ -78,19 +81,23 @@ def message_of(mention: Mention) -> ChatMessage:
 
 
 def draft_of(message: ChatMessage, *, id: str, keep: Kept | None = None) -> Draft:
-    """What is stored of a message under an id: its words, who said them, and the exact message.
+    """What is stored of a message under an id: its words, who said them, the exact message, and what its files say.
 
     Where it comes from is its role's, whatever its name and its other arguments say; a ReAct agent's reasoning quotes what tools
     have answered, so it is a tool's. Who said it is `additional_kwargs["name"]`. `keep` says whether recall may find it (see
     `htm_core.integration.keep`).
     """
+    role = _ROLES.get(message.role)
     draft = Draft(
         content=words_of(message),
         id=id,
-        role=_ROLES.get(message.role),
+        role=role,
         source="tool" if _holds_results(message) else None,
         name=name_of(message),
         payload=encode(message),
+        attached=()
+        if role == "system"
+        else readable_files(files_of(message), source="tool" if role == "tool" else "file"),
     )
     return keep_draft(draft, message, keep)
 

@@ -232,3 +232,17 @@ def test_each_file_of_statements_names_them_once(file: Path) -> None:
     names = re.findall(r"^-- name: (\w+)", text, re.M)
     subject = file.relative_to(ROOT / "htm_core" / "store").with_suffix("")
     assert len(names) == len(set(names)) == len(load(str(subject)))
+
+
+def test_each_statement_that_is_named_is_in_its_file() -> None:
+    missing = []
+    for path in CORE:
+        for node in nodes(path):
+            # load("subject")["statement"], and the same of an installation's roles
+            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Call) and len(node.value.args) == 1:
+                called, subject, name = node.value.func, node.value.args[0], node.slice
+                how = getattr(called, "id", getattr(called, "attr", None))
+                literal = isinstance(subject, ast.Constant) and isinstance(name, ast.Constant)
+                if how in ("load", "statements") and literal and name.value not in load(subject.value):
+                    missing.append(f"{place(path, node.lineno)} asks {subject.value}.sql for {name.value}")
+    assert missing == []

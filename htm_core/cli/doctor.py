@@ -92,7 +92,7 @@ def _examined(common: CommonOptions, database: Database) -> list[Finding]:
         model=make_embedder(common.embedder).name,
         embedded=database.is_embedded,
         roles="htm" if database.is_embedded else database.settings.roles,
-        walls_key=database.walls_key,
+        walls_key=database.user_wall.known_key,
         read_url=database.settings.read_url,
         word_vectors=database.settings.word_vectors,
     )

@@ -16,10 +16,10 @@ from rich.progress import Progress
 
 from ..errors import HTMError, InvalidInput
 from ..memory import Memory
-from ..operations.files import MARKDOWN
 from ..rules.identity import node_id
 from ..rules.redaction.redactor import resolve_redactor
 from ..rules.redaction.values import redact_draft
+from ..rules.text.readable import MARKDOWN
 from ..rules.transcripts.turns import LINK_TO_NOTHING, NO_TAG, NOT_STORED, NOT_UNDERSTOOD, Omissions, Skip
 from ..store import mentions
 from ..store.owner_claims import claim_of

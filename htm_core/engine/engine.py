@@ -279,18 +279,21 @@ class Engine:
 
         Planning reserves tokens of working memory and picks who leaves; the commit runs without its lock; then the plan is
         applied, or released on an error. With `wordless` a message may have nothing to search in it, and gets no node.
-        Without `hold` nothing new comes into working memory. `before` and `after` run in the same transaction, once more
-        when it is tried again; an exception of theirs undoes everything.
+        Without `hold` nothing new comes into working memory. What is attached to drafts is written after them all; it is not in the
+        answer, and does not come into working memory. `before` and `after` run in the same transaction, once more when it is
+        tried again; an exception of theirs undoes everything.
         """
         now = self.clock()
         seconds = now.timestamp()
         time_limit.grow(len(drafts), each=WRITTEN_AT_ONCE)
         entries = self._preparer.entries(drafts, now=now, wordless=wordless)
+        answered = len(entries)
+        entries += self._preparer.attached(drafts, now=now)
         if self._embed_now:
             entries = self._with_vectors(entries)
         working = self.working  # the same to the end, even if the robot joins a group meanwhile
         memory = working.load(now=seconds)
-        held = [entry for entry in last_said(entries) if entry.node is not None] if hold else []
+        held = [entry for entry in last_said(entries[:answered]) if entry.node is not None] if hold else []
         plan = memory.plan(
             [_item_of_entry(memory, entry, seconds, place=place) for place, entry in enumerate(held)], now=seconds
         )
@@ -333,7 +336,7 @@ class Engine:
         self.emit("remember", count=len(entries), new=sum(each.is_new for each in commit.written))
         return [
             replace(commit.nodes[each.node], is_new=each.is_new) if each.node in commit.nodes else None
-            for each in commit.written
+            for each in commit.written[:answered]
         ]
 
     def _count_again(self, working: WorkingSet, written: Sequence[WrittenEntry], *, at: datetime) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,9 +15,10 @@ from ..rules.filters.json_values import json_bytes
 from ..rules.identity import node_id
 from ..rules.limits import CALL_BYTES, TAGS_PER_CALL
 from ..rules.redaction.redactor import Redactor
-from ..rules.redaction.values import redact_draft
+from ..rules.redaction.values import redact_draft, with_markers
 from ..rules.text import tags
 from ..rules.text.passages import lexical_text, split
+from ..rules.text.readable import Readable, is_markdown
 from ..rules.text.traits import traits, without_wishes
 from ..rules.timeframes.validity import find_validity, read_validity
 from ..rules.times import expiry_of, length_for, one_span
@@ -25,6 +27,9 @@ from ..settings import Settings
 from ..store.records import Entry, PassageDraft
 from ..types import Draft, TokenCounter, Window
 from .calendar import calendar_at, windows_at
+
+# In the metadata of a part of an attached file: the id of the message that it came with.
+ATTACHED_TO = "attached_to"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +62,11 @@ class Preparer:
                 raise InvalidInput(f"expected at most {TAGS_PER_CALL:,} tags in one call, got more; use batches")
             made.append(entry)
         return made
+
+    def attached(self, values: Iterable[Draft | Mapping[str, Any]], *, now: datetime) -> list[Entry]:
+        """The entries of the files that came with drafts, cut, each in the session and at the time of what it came with."""
+        drafts = map(validation.as_draft, values)
+        return self.entries([part for draft in drafts if draft.attached for part in self._parts(draft)], now=now)
 
     def entry(self, value: Draft | Mapping[str, Any], *, now: datetime, wordless: bool = False) -> Entry:
         """The entry of a draft; raises `InvalidInput`. With `wordless`, as in a log, it may have nothing to search in it."""
@@ -102,6 +112,35 @@ class Preparer:
             logged=wordless or draft.role is not None or draft.payload is not None,
         )
 
+    def _parts(self, draft: Draft) -> list[Draft]:
+        """The parts of the files that came with a draft, each with an id that follows from its place."""
+        parts: list[Draft] = []
+        for number, given in enumerate(draft.attached):
+            file = Readable(given.text, is_markdown=is_markdown(given.name, given.media_type), pages=given.pages)
+            if self.redactor is not None:  # as a whole: a secret that is cut in two is not known
+                file = file.without_secrets(self.redactor)
+            about = {
+                **({} if given.name is None else {"file": given.name}),
+                **({} if draft.id is None else {ATTACHED_TO: draft.id}),
+            }
+            parts += [
+                with_markers(
+                    Draft(
+                        content=file.text[chunk.start : chunk.stop],
+                        id=None if draft.id is None else attached_id(draft.id, number, at),
+                        session=draft.session,
+                        at=draft.at,
+                        metadata={**about, **file.place(chunk)},
+                        expires_at=draft.expires_at,
+                        ttl=draft.ttl,
+                        source=given.source,
+                    ),
+                    self.redactor,
+                )
+                for at, chunk in enumerate(file.chunks())
+            ]
+        return parts
+
     def _expiry(self, draft: Draft, *, tags: Sequence[str], at: datetime) -> datetime | None:
         """From when on a draft is hidden: as it says itself, else by the settings for its tags and its role."""
         ttl = draft.ttl
@@ -135,6 +174,11 @@ class Preparer:
             for span in split(content)
             for text in [content[span.start : span.stop]]
         )
+
+
+def attached_id(message: str, number: int, part: int) -> str:
+    """The id of a part of a message's attached file: the same however often the message is written."""
+    return f"attached:{hashlib.sha256(f'{number}:{part}:{message}'.encode()).hexdigest()}"
 
 
 def _blank(content: object) -> str:

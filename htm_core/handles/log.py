@@ -41,7 +41,8 @@ class Log(Handle):
         """Add messages; answers with their mentions, in order.
 
         Each is a `Draft` or a mapping of `remember`'s arguments. Here content may be empty: such a message has no node, and its
-        `payload` keeps it exactly. A message with an id that the session knows is the same message.
+        `payload` keeps it exactly. A message with an id that the session knows is the same message. What is `attached` to it is
+        written with it, found by recall, and in no answer of the log.
         """
         said: list[UUID] = []
         self._say(messages, said)
@@ -115,8 +116,10 @@ class Log(Handle):
             said[:] = [next(fresh).mention if isinstance(place, Draft) else place for place in places]
             mentions.place_in_log(connection, list(dict.fromkeys(said)))
             if forget:
-                forgetting.restore_mentions(connection, sorted(set(said)), owner=self._engine.owner)
+                back = [*said, *self._attached(connection, said)]
+                forgetting.restore_mentions(connection, sorted(set(back)), owner=self._engine.owner)
             gone[:] = self._forget(connection, before.difference(said)) if forget else ()
+            gone[:] += self._detach(connection, new, written)
 
         new = [place for place in places if isinstance(place, Draft)]
         self._engine.write(new, before=clear, wordless=True, after=place)
@@ -133,12 +136,16 @@ class Log(Handle):
         return validation.check_count(messages, what="messages", most=self._engine.settings.max_drafts)
 
     def _say(self, messages: Sequence[Message], said: list[UUID]) -> None:
-        def note(_: Connection, written: list[WrittenEntry]) -> None:
-            said[:] = [each.mention for each in written]
+        gone: list[UUID] = []
+
+        def note(connection: Connection, written: list[WrittenEntry]) -> None:
+            said[:] = [each.mention for each in written[: len(here)]]
+            gone[:] = self._detach(connection, here, written)
 
         if messages:
             here = [self._here(message) for message in self._checked(messages)]
             self._engine.write(here, wordless=True, after=note)
+            self._engine.drop(gone)
 
     def _here(self, message: Message) -> Draft:
         draft = validation.as_draft(message)
@@ -169,11 +176,24 @@ class Log(Handle):
         return [each for each in messages if UUID(each.id) in done]
 
     def _forget(self, connection: Connection, ids: Iterable[UUID]) -> list[UUID]:
-        """Forget these mentions; answers with the nodes that nobody mentions any more."""
-        engine = self._engine
+        """Forget these mentions and what came with them; answers with the nodes that nobody mentions any more."""
+        engine, given = self._engine, list(ids)
+        every = {*given, *self._attached(connection, given)}
         return forgetting.forget_mentions(
-            connection, sorted(ids), owner=engine.owner, by=engine.robot, at=engine.clock()
+            connection, sorted(every), owner=engine.owner, by=engine.robot, at=engine.clock()
         )
+
+    def _detach(self, connection: Connection, drafts: Sequence[Draft], written: Sequence[WrittenEntry]) -> list[UUID]:
+        """Forget what came with messages before they were changed under their ids, and does no longer."""
+        said, attached = written[: len(drafts)], written[len(drafts) :]
+        stale = self._attached(
+            connection, [each.mention for each in said if each.changed], kept=[each.mention for each in attached]
+        )
+        engine = self._engine
+        return forgetting.forget_mentions(connection, stale, owner=engine.owner, by=engine.robot, at=engine.clock())
+
+    def _attached(self, connection: Connection, ids: Sequence[UUID], *, kept: Sequence[UUID] = ()) -> list[UUID]:
+        return mentions.attached(connection, ids, owner=self._engine.owner, session=self.session, kept=kept)
 
     def _read(self, said: Sequence[UUID]) -> list[Mention]:
         with self._engine.transaction() as connection:

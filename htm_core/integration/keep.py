@@ -60,15 +60,15 @@ def check_keep(keep: Any) -> Callable[[Any], bool] | frozenset[str] | None:
 
 
 def keep_draft(draft: Draft, message: M, keep: Callable[[M], bool] | frozenset[str] | None) -> Draft:
-    """The draft of a message, without words to search when `keep` says that recall may not find it, or memory itself said it.
+    """The draft of a message, without words and files when `keep` says that recall may not find it, or memory itself said it.
 
     `keep` is what `check_keep` returned. A callable that fails, or answers neither True nor False, keeps its message out
     of recall, since a message may be out of it for a reason. That is logged; the log of the session has the message anyway.
     """
     words = draft.content
     is_own = isinstance(words, str) and is_memory_reply(words, draft.role)
-    if words and (is_own or not (keep is None or _is_kept(draft, message, keep))):
-        return replace(draft, content="")
+    if (words or draft.attached) and (is_own or not (keep is None or _is_kept(draft, message, keep))):
+        return replace(draft, content="", attached=())
     return draft
 
 

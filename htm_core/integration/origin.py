@@ -109,12 +109,14 @@ def check_min_trust(min_trust: Any) -> int:
 
 
 def place_of(source: Source | None, metadata: Mapping[str, Any]) -> str | None:
-    """The address of a page, without its query, or the name of a file; None where it is not known."""
+    """The address of a page, without its query, or the name of a file and the page in it; None where it is not known."""
     if source == "web":
         return next(filter(None, (_address(metadata.get(name)) for name in _URLS)), None)
     if source == "file":
         found = (metadata.get(name) for name in _PATHS)
-        return next((_file_name(each) for each in found if isinstance(each, str) and _file_name(each)), None)
+        name = next((_file_name(each) for each in found if isinstance(each, str) and _file_name(each)), None)
+        page = metadata.get("page")
+        return f"{name}, page {page}" if name and type(page) is int else name
     return None
 
 

@@ -20,16 +20,17 @@ from .. import time_limit
 from ..engine.engine import Engine
 from ..errors import HTMError, InvalidInput, NotFound
 from ..rules import validation
-from ..rules.limits import NAME_LENGTH, RESULTS, YAML_LEVELS, YAML_VALUES
-from ..rules.redaction.redactor import MARKER, Redactor
-from ..rules.redaction.values import Counted, redact_draft, with_counts
-from ..rules.text.markdown import Chunk, chunks, front_matter, plain_chunks
+from ..rules.limits import FILE_PAGES, NAME_LENGTH, RESULTS, YAML_LEVELS, YAML_VALUES
+from ..rules.redaction.redactor import Redactor
+from ..rules.redaction.values import Counted, redact_draft, with_markers
+from ..rules.text.markdown import Chunk
 from ..rules.text.tags import normalize_all
 from ..store import files
 from ..store.database import Connection
 from ..store.errors import attempts
 from ..store.records import WrittenEntry
 from ..types import Draft, Mention, Metadata
+from .file_bytes import read_bytes
 from .folders import Folder, Parts, checked_pattern, matches
 from .notes import Note, link_notes, tags_of
 from .read import timeline
@@ -37,7 +38,6 @@ from .read import timeline
 DIGESTS_AT_ONCE = 1_000
 AT_ONCE, BYTES_AT_ONCE = 20, 1_000_000  # files in one transaction
 VAULT = ".obsidian"  # the folder of its settings, which Obsidian makes at the top of a vault
-MARKDOWN = frozenset({".md", ".markdown", ".mdown", ".mdx", ".qmd", ".rmd"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,17 +233,14 @@ def _failed(place: str, error: OSError | HTMError) -> Loaded:
 
 
 def _read(place: str, said: bytes, digest: bytes, manner: _Manner, *, redactor: Redactor | None) -> _Reading:
-    try:
-        text = said.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"expected UTF-8, got another encoding at byte {error.start}; convert it first") from None
+    file = read_bytes(said, name=place, most_pages=FILE_PAGES)
     if redactor is not None:
-        text = redactor.redact(text).text  # as a whole: a secret that is cut in two is not known any more
-    is_markdown = Path(place).suffix.lower() in MARKDOWN
-    front, start = front_matter(text) if is_markdown else ({}, 0)
-    cut = chunks(text, start=start) if is_markdown else plain_chunks(text)
+        file = file.without_secrets(redactor)  # as a whole: a secret that is cut in two is not known any more
+    text = file.text
+    front, start = file.front()
+    cut = file.chunks(start)
     front = validation.check_metadata(_plain(front, [YAML_VALUES], depth=YAML_LEVELS + 1))
-    note = Note.read(place, text, start, front, cut) if manner.vault is not None and is_markdown else None
+    note = Note.read(place, text, start, front, cut) if manner.vault is not None and file.is_markdown else None
     wide = _labels(front.get("tags")) if note is None else note.tags
     properties = {name: value for name, value in front.items() if name != "tags"}
     about = {**({} if note is None else {"note": note.name}), **properties, **manner.metadata, "file": place}
@@ -253,9 +250,9 @@ def _read(place: str, said: bytes, digest: bytes, manner: _Manner, *, redactor: 
         own_tags, own_metadata = ([], {}) if note is None else note.of_chunk(number)
         draft = Draft(
             content=text[chunk.start : chunk.stop], tags=list(normalize_all([*manner.tags, *wide, *own_tags])),
-            metadata={**about, **own_metadata, "headings": list(chunk.headings)}, session=_session(place), source="file",
+            metadata={**about, **own_metadata, **file.place(chunk)}, session=_session(place), source="file",
         )  # fmt: skip
-        draft = _counted(redact_draft(draft, redactor), redactor)
+        draft = with_markers(redact_draft(draft, redactor), redactor)
         mark = hashlib.sha256(
             json.dumps([draft.content, draft.metadata, list(draft.tags)], sort_keys=True).encode()
         ).hexdigest()[:32]
@@ -263,12 +260,6 @@ def _read(place: str, said: bytes, digest: bytes, manner: _Manner, *, redactor: 
         said_as.append(replace(draft, id=f"{mark}:{seen[mark]}"))
     front = front if redactor is None else Counted(redactor).value(front)
     return _Reading(place, digest, len(said), front, cut, said_as, () if note is None else note.left_out)
-
-
-def _counted(draft: Draft, redactor: Redactor | None) -> Draft:
-    """A chunk of a redacted text, with how many markers of which kind are in it."""
-    found = Counter(MARKER.findall(draft.content)) if redactor is not None else Counter[str]()
-    return replace(draft, metadata=with_counts(draft.metadata, found)) if found else draft
 
 
 def _say_all(

@@ -47,6 +47,9 @@ ITEM_ID_LENGTH = 10_000  # characters of a collection item's id
 NAMESPACE_BYTES = 1_500  # of a collection item's labels; an index entry has no more room
 
 FILE_BYTES = 32 << 20
+FILE_PAGES = 2_000  # of a PDF that is loaded
+ATTACHED_PAGES = 200  # of a PDF that is attached to a message; the rest is not searched
+ATTACHED_LENGTH = 300_000  # characters of all files of one message; the rest is not searched
 ARCHIVE_FILES = 1_000  # that are read from one archive
 ARCHIVE_BYTES = 16 << 30  # of them all, unpacked
 ARCHIVE_RATIO = 200  # unpacked to packed, of a file of more than ARCHIVE_SMALL bytes; conversations have about 5 to 20

@@ -17,6 +17,7 @@ from .migrate import migrate
 from .queries import load
 from .tenant_copy import count_rows
 from .tenant_locations import HOME
+from .user_walls import copy_user_walls
 
 COLLECTIONS_EACH = 1 << 20  # numbers of collections that each cell has for its own
 MOST_CELLS = 2047
@@ -102,7 +103,7 @@ def create(
     if url is not None and home.is_embedded:
         raise InvalidInput("expected cells of the private server to be schemas of it, got a url; leave it out")
     cell = home.at(name, schema=schema, url=url)
-    dsn = cell._owner_dsn("htm_root")
+    dsn = cell.address.owner_dsn("htm_root")
     if node is not None:
         with translated(), connect(dsn, patience=home.settings.pool_timeout) as connection:
             citus_schema.refuse_node(connection, node)
@@ -131,7 +132,7 @@ def create(
                 citus_schema.settle(made, schema, again=True)
             # Notifications of one database: whoever listens to home's hears of all cells there.
             made.execute(load("cells")["set_channel"], channel)
-        cell.copy_user_walls(directory, made)
+        copy_user_walls(directory, made)
         values = {"name": name, "number": row["number"], "place": schema, "url": url, "takes_new": takes_new}
         with directory.transaction():
             directory.stay()
@@ -199,7 +200,7 @@ def _drop_schema(cell: Database) -> None:
         if cell.placement is None:
             owner.execute(sql.SQL(load("cells")["drop_schema"]).format(schema=sql.Identifier(schema)))
             return
-    dsn = cell._owner_dsn("htm_root")
+    dsn = cell.address.owner_dsn("htm_root")
     with translated(), connect(dsn, patience=cell.settings.pool_timeout) as connection:
         citus_schema.drop(connection, dsn, schema)
 

@@ -35,12 +35,6 @@ select name from notification_channel
 -- name: set_channel
 update notification_channel set name = %(name)s
 
--- name: walls
-select enabled, key from user_walls
-
--- name: set_walls_key
-call set_user_walls_key(%(key)s)
-
 -- name: next_number
 select coalesce(max(number), 0) + 1 as number from cells
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import os
 import re
 import selectors
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from functools import cache
 from typing import Any, LiteralString, Self, TypeVar
 
@@ -34,6 +35,7 @@ except ImportError:  # before 0.4
     from pgvector.psycopg import HalfVector, Vector  # type: ignore[attr-defined,no-redef]
 
 __all__ = [
+    "REFUSALS",
     "AnswerOverdue",
     "Connection",
     "HalfVector",
@@ -49,6 +51,7 @@ __all__ = [
     "readable",
     "refuse_pooler",
     "refuse_spread",
+    "refusing_spread",
 ]
 
 Row = dict[str, Any]
@@ -56,6 +59,11 @@ Row = dict[str, Any]
 PATIENCE = 10.0  # seconds to wait for a server that does not answer
 # A connection that is silent for about a minute has failed; with the system's defaults that takes hours.
 KEEPALIVES = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
+# Who may not take a role is told so, and who may not use a schema finds nothing in it.
+REFUSALS = (
+    psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidParameterValue, psycopg.errors.UndefinedFunction,
+    psycopg.errors.UndefinedTable,
+)  # fmt: skip
 _PORTS = re.compile(r"[\d,]*")
 _Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)  # epoll would need a file descriptor each time
 
@@ -391,7 +399,7 @@ def _parts(conninfo: SecretStr) -> Mapping[str, Any] | None:
 
 def is_direct(connection: Connection) -> bool:
     """Whether this is the server's own session: a pooler tells its client another process than the one that answers."""
-    row = connection.execute(load("database")["backend"]).fetchone()
+    row = connection.execute(load("connection")["backend"]).fetchone()
     return row is not None and row["pid"] == connection.info.backend_pid
 
 
@@ -401,15 +409,26 @@ def refuse_spread(connection: Connection) -> None:
     There the settings of the transaction are missing. It is asked after a statement has found nothing where there should be
     something, on the same connection, since such a proxy chooses a server for each; and in the same way as transactions begin.
     """
-    begun = f"begin; {load('database')['leave_mark']}".encode()
+    begun = f"begin; {load('connection')['leave_mark']}".encode()
     try:
         check(connection, patience=PATIENCE, opening=begun)
-        row = connection.execute(load("database")["find_mark"]).fetchone()
+        row = connection.execute(load("connection")["find_mark"]).fetchone()
         connection.rollback()
     except psycopg.Error:  # what was refused before says more
         return
     if row is not None and row["mark"] != "here":
         raise StatementsSpread("some statements of a transaction were answered by another server")
+
+
+@contextlib.contextmanager
+def refusing_spread(connection: Connection) -> Iterator[None]:
+    """After a refusal, which has ended its transaction, look whether a proxy had another server answer; then say so instead."""
+    try:
+        yield
+    except REFUSALS:
+        if not connection.closed:
+            refuse_spread(connection)
+        raise
 
 
 def refuse_pooler(connection: Connection, *, setting: str = "migrate_url") -> None:

@@ -129,8 +129,8 @@ def _walls_key(connection: Connection, path: str, roles: Roles, placement: Place
         with connection.transaction():
             enter(connection, placement)
             connection.execute(roles.statements("bootstrap")["become_owner"])
-            connection.execute(load("database")["look_in"], {"path": path})
-            row = connection.execute(load("database")["user_walls_key"]).fetchone()
+            connection.execute(load("installation")["look_in"], {"path": path})
+            row = connection.execute(load("user_walls")["key"]).fetchone()
     except psycopg.Error:  # other checks say what is wrong
         return None
     return None if row is None else bytes(row["key"])
@@ -156,12 +156,12 @@ def _stepping_in(
     try:
         with connection.transaction():
             values = {"role": role, "path": path, "tenant": tenant, "now": "", "timeout": "30000", "idle": "30000"}
-            connection.execute(load("database")["enter"], values)
+            connection.execute(load("transactions")["enter"], values)
             enter(connection, placement)
             if key is not None:
-                terms = _one(connection, "database", "claim_terms", {})
+                terms = _one(connection, "transactions", "claim_terms", {})
                 connection.execute(
-                    load("database")["claim"], {"claim": sign(EVERYBODY, key=key, tenant=tenant, **terms)}
+                    load("transactions")["claim"], {"claim": sign(EVERYBODY, key=key, tenant=tenant, **terms)}
                 )
             found.extend(look())
     except psycopg.Error as error:
@@ -190,7 +190,7 @@ def _inside(
     stored, pattern = (schema, "") if placement is None else (placement.tables, "_[0-9]+$")
     yield from _walls(connection, roles, stored, pattern)
     yield from _indexes(connection, roles, stored)
-    up = bool(_one(connection, "database", "user_walls", {})["enabled"])
+    up = bool(_one(connection, "user_walls", "is_up", {})["enabled"])
     if up and key is None:
         says = "up, and this login does not know the key that claims of users are signed with"
         yield Finding(

@@ -159,6 +159,14 @@ def drop_from_log(connection: Connection, ids: Sequence[UUID], *, owner: str, se
     return {row["id"] for row in connection.execute(load("mentions")["drop_from_log"], values)}
 
 
+def attached(
+    connection: Connection, ids: Sequence[UUID], *, owner: str, session: str, kept: Sequence[UUID] = ()
+) -> list[UUID]:
+    """The mentions that came with some messages of a session, as a file's texts do; without those in `kept`."""
+    values = {"owner": owner, "session": session, "ids": list(ids), "kept": list(kept)}
+    return [row["id"] for row in connection.execute(load("mentions")["attached"], values)] if ids else []
+
+
 def logged_sessions(connection: Connection, *, owner: str, owner_pattern: str | None) -> list[str]:
     """The sessions with a log of an owner, and of owners with names like `owner_pattern`, sorted."""
     rows = connection.execute(load("mentions")["logged_sessions"], {"owner": owner, "owner_pattern": owner_pattern})

@@ -148,6 +148,15 @@ select given.session,
    order by m.seq limit 1) as opening
 from unnest(%(sessions)s::text[]) as given(session)
 
+-- name: attached
+-- What came with some messages of a session, without those ids that it is to keep.
+select a.id from mentions m
+join mentions a on a.tenant = m.tenant and a.owner = m.owner and a.session = m.session
+  and a.metadata ->> 'attached_to' = m.external_id
+where m.tenant = this_tenant() and m.owner = %(owner)s and m.session = %(session)s and m.id = any(%(ids)s::uuid[])
+  and a.id <> all (%(kept)s::uuid[])
+order by a.id
+
 -- name: clear_log
 update mentions set log_position = null, archived = false
 where tenant = this_tenant() and owner = %(owner)s and session = %(session)s and log_position is not null

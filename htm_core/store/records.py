@@ -59,12 +59,15 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenEntry:
-    """The result of writing one entry. `said_again`: its node was known, and this is another mention of it."""
+    """The result of writing one entry. `said_again`: its node was known, and this is another mention of it. `changed`: its id
+    was known, for another text or payload.
+    """
 
     mention: UUID
     node: UUID | None
     is_new: bool
     said_again: bool
+    changed: bool = False
 
 
 def node_of(row: Mapping[str, Any]) -> Node:

@@ -96,6 +96,14 @@ class Written:
             self.position = max(self.position, position)
 
 
+_written: dict[SecretStr | None, Written] = {}  # by url, since its memories may have different settings
+
+
+def written_through(url: SecretStr | None) -> Written:
+    """How far the log of a url's primary was after the last commit of this process."""
+    return _written.setdefault(url, Written())
+
+
 class Replicas:
     """The replicas of a database, as this process reads from them."""
 
@@ -113,14 +121,23 @@ class Replicas:
         self._settings = settings
         self._make_pool = make_pool
         self._ask_primary = ask_primary
-        self._lock = threading.Lock()
         self._pool: ConnectionPool[Connection] | None = None
+        self._inherited: list[ConnectionPool[Connection]] = []
         self._positions: list[tuple[float, int]] = []  # of the primary, and when it was asked; the oldest first
         self._asked_at = float("-inf")
         self._is_silent = False  # whether the primary gave no position when it was last asked
         self._left_until = float("-inf")
         self._pause = FIRST_PAUSE
         self._waits = True  # whether the last wait for a replica was worth it
+        self.renew()
+        renewed_after_fork(self)
+
+    def renew(self) -> None:
+        """Start again in a forked child, which must neither use nor free the parent's pool: it is kept as it is."""
+        self._lock = threading.Lock()
+        if self._pool is not None:
+            self._inherited.append(self._pool)
+        self._pool = None
 
     def run(self, work: Callable[[Connection], T]) -> T:
         """The answer of `work` on a replica; raises `NoReplica` where none may answer, or it fails there.
@@ -157,12 +174,6 @@ class Replicas:
             pool, self._pool = self._pool, None
         if pool is not None:
             pool.close()
-
-    def inherited(self) -> ConnectionPool[Connection] | None:
-        """The pool, for a forked child that must neither use nor free it; from then on there is none."""
-        pool, self._pool = self._pool, None
-        self._lock = threading.Lock()
-        return pool
 
     # -- how far a replica has come ------------------------------------------------------------------------------------
 

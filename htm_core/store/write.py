@@ -63,7 +63,8 @@ def write(connection: Connection, entries: Sequence[Entry], *, owner: str, robot
     made = [entry for entry in first if entry.node in new]
     stale = _store_vectors(connection, made, model=model)
     by_id = {(entry.session, entry.external_id): entry for entry in said}
-    written = [_written(entry, by_id=by_id, known=known, new=new) for entry in entries]
+    edited = {entry.mention for entry in changed}
+    written = [_written(entry, by_id=by_id, known=known, new=new, edited=edited) for entry in entries]
     nodes_made = [
         new_node(entry, inserted.metadata.get(str(entry.node), {})) for entry in made if times[entry.node] == 1
     ]
@@ -213,7 +214,9 @@ def _store_vectors(connection: Connection, made: Sequence[Entry], *, model: str)
     return False
 
 
-def _written(entry: Entry, *, by_id: dict[tuple[str, str | None], Entry], known: Known, new: set[UUID]) -> WrittenEntry:
+def _written(
+    entry: Entry, *, by_id: dict[tuple[str, str | None], Entry], known: Known, new: set[UUID], edited: set[UUID]
+) -> WrittenEntry:
     found = None
     if entry.external_id is not None:
         found = known.get((entry.session, entry.external_id))
@@ -223,4 +226,5 @@ def _written(entry: Entry, *, by_id: dict[tuple[str, str | None], Entry], known:
         node=entry.node,
         is_new=entry.node in new,
         said_again=found is None and entry.node is not None and entry.node not in new,
+        changed=entry.mention in edited,
     )

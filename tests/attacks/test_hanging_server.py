@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import psutil
@@ -41,7 +42,7 @@ from htm_core.integration.deadline import Deadline, forget_failures
 from htm_core.operations.backup import Backup
 from htm_core.palace import DocumentsFetcher, Palace
 from htm_core.runtime import process
-from htm_core.store import database
+from htm_core.store import address, installation, transactions
 from htm_core.store.connection import Connection
 from tests.proxy import Proxy
 from tests.stand_ins import HashEmbedder
@@ -309,10 +310,10 @@ class Stops:
     """Servers that stop right after the next transaction has begun, each for one verb at a time."""
 
     def __init__(self, patch: pytest.MonkeyPatch, worlds: list[World]) -> None:
-        self._begun, self._stopping, self._worlds = database.check, threading.Lock(), worlds
+        self._begun, self._stopping, self._worlds = transactions.check, threading.Lock(), worlds
         self._due: set[World] = set()
         self._stopped: set[World] = set()
-        patch.setattr(database, "check", self._check)
+        patch.setattr(transactions, "check", self._check)
 
     def _check(self, connection: Connection, **options: Any) -> None:
         self._begun(connection, **options)
@@ -480,14 +481,14 @@ def test_a_stop_before_the_commit_says_that_nothing_was_written(frozen_in_the_mi
     frozen_in_the_middle.server.thaw()
 
 
-@pytest.mark.parametrize("step", ["connect", "choose"])
+@pytest.mark.parametrize(("module", "step"), [(address, "connect"), (installation, "choose")])
 @pytest.mark.timeout(60)
 def test_the_first_verb_of_a_process_ends_in_time_when_the_server_stops_while_it_looks_at_the_schema(
-    world: World, monkeypatch: pytest.MonkeyPatch, step: str
+    world: World, monkeypatch: pytest.MonkeyPatch, module: ModuleType, step: str
 ) -> None:
     """The start of a private server may take its time. What is asked of it afterwards may not: its version, and then its roles."""
     world.wait_until_well()
-    take, taken = getattr(database, step), 0
+    take, taken = getattr(module, step), 0
 
     def take_and_freeze(*args: Any, **options: Any) -> Any:
         nonlocal taken
@@ -500,7 +501,7 @@ def test_the_first_verb_of_a_process_ends_in_time_when_the_server_stops_while_it
     memory = Memory("first", embedder=HashEmbedder(), settings=settings)
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(database, step, take_and_freeze)
+            patch.setattr(module, step, take_and_freeze)
             began = time.monotonic()
             with pytest.raises(DeadlineExceeded):
                 memory.get("ferry")
@@ -622,19 +623,19 @@ def test_flush_without_a_timeout_waits_no_longer_than_a_verb_for_a_server_that_s
     """Jobs have the time of statements elsewhere, which is 30 seconds here."""
     world.wait_until_well()
     said(world, calmly=True)
-    begun, me, transactions = database.check, threading.get_ident(), 0
+    begun, me, count = transactions.check, threading.get_ident(), 0
 
     def check(connection: Connection, **options: Any) -> None:
-        nonlocal transactions
+        nonlocal count
         begun(connection, **options)
         if threading.get_ident() == me:
-            transactions += 1
-            if transactions == number:
+            count += 1
+            if count == number:
                 world.server.freeze()
 
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(database, "check", check)
+            patch.setattr(transactions, "check", check)
             began = time.monotonic()
             with pytest.raises(DeadlineExceeded):
                 world.memory.flush()

@@ -67,7 +67,7 @@ class Walled:
     key: bytes
 
     def memory(self, user: str | None, *, settings: Settings | None = None) -> Memory:
-        return Memory("atlas", url=self.database._url, tenant=TENANT, user=user, session="s", embedder=self.embedder,
+        return Memory("atlas", url=self.database.address.url, tenant=TENANT, user=user, session="s", embedder=self.embedder,
                       settings=settings or self.settings)  # fmt: skip
 
     @contextmanager
@@ -80,8 +80,8 @@ class Walled:
         """Begin a transaction as our processes do, but without a claim; answers with its terms."""
         connection.execute("begin")
         values = {"role": self.database.roles.name(role), "path": search_path(self.settings.schema_), "tenant": tenant}
-        connection.execute(load("database")["enter"], values | {"now": "", "timeout": "30000", "idle": "30000"})
-        row = connection.execute(load("database")["claim_terms"]).fetchone()
+        connection.execute(load("transactions")["enter"], values | {"now": "", "timeout": "30000", "idle": "30000"})
+        row = connection.execute(load("transactions")["claim_terms"]).fetchone()
         assert row is not None
         return row[0], row[1]
 
@@ -449,8 +449,11 @@ def test_every_function_that_runs_as_the_owner_is_accounted_for(walled: Walled) 
         "locate_tenant",
         "cell_size",
     }  # where a tenant is and how large a cell: nothing of owners
+    # Each but the last refuses whoever does not claim everybody; that one says where to the tenant moves.
+    erases_a_tenant = {"count_tenant_rows", "erase_tenant_rows", "hold_writers", "unfinished_move"}
     known = (
         knows_cells
+        | erases_a_tenant
         | signs_in
         | asks_the_claim
         | is_the_wall
@@ -460,6 +463,17 @@ def test_every_function_that_runs_as_the_owner_is_accounted_for(walled: Walled) 
         | keeps_the_audit
     )
     assert {row["proname"] for row in rows} == known | answers_workers_alone
+
+
+@pytest.mark.parametrize("call", ["count_tenant_rows(false)", "erase_tenant_rows(1000, true)", "hold_writers()"])
+def test_a_user_can_neither_count_nor_erase_what_the_tenant_has(walled: Walled, call: str) -> None:
+    before = walled.rows()
+    with walled.session() as connection:
+        terms = walled.begin(connection)
+        claims(connection, walled.signed(ANN, terms))
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="works for everybody"):
+            connection.execute(f"select {call}")  # type: ignore[arg-type]
+    assert walled.rows() == before
 
 
 def test_a_user_sees_no_entry_of_the_audit_of_another_and_writes_none(walled: Walled) -> None:
@@ -513,10 +527,10 @@ def test_the_servers_signature_is_the_clients(walled: Walled, owner: str, key: b
     with walled.database.owner() as connection, connection.transaction(force_rollback=True):
         connection.execute("call set_user_walls_key(%b)", [key])
         connection.execute("select set_config('htm.tenant', %s, true)", [TENANT])
-        terms = connection.execute(load("database")["claim_terms"]).fetchone()
+        terms = connection.execute(load("transactions")["claim_terms"]).fetchone()
         assert terms is not None
         claim = sign(OwnerClaim(frozenset({owner})), key=key, tenant=TENANT, **terms)
-        connection.execute(load("database")["claim"], {"claim": claim})
+        connection.execute(load("transactions")["claim"], {"claim": claim})
         assert connection.execute("select claimed('owners') as owners").fetchone() == {"owners": [owner]}
 
 
@@ -538,7 +552,7 @@ def test_the_wall_goes_up_on_an_existing_database_and_comes_down_again(url: str 
     def says() -> str:
         found = examine(
             database.dsn("htm_app"), worker=database.dsn("htm_worker"), schema=settings.schema_, tenant=TENANT,
-            model="HashEmbedder:switched", embedded=database.is_embedded, walls_key=database.walls_key,
+            model="HashEmbedder:switched", embedded=database.is_embedded, walls_key=database.user_wall.known_key,
         )  # fmt: skip
         assert not [each for each in found if each.state == "wrong" and each.about != "login"], found
         (finding,) = [each for each in found if each.about == "user walls"]
@@ -572,7 +586,7 @@ def test_the_wall_goes_up_on_an_existing_database_and_comes_down_again(url: str 
 def test_another_process_is_refused_once_and_then_signs(url: str | None, embedder: HashEmbedder) -> None:
     settings = SETTINGS.model_copy(update={"schema_": f"other_{uuid.uuid4().hex[:8]}", "worker": "off"})
     database, other = runtime(url, settings).database, Database(url=url, home=Path("/nowhere"), settings=settings)
-    other._home = database._home
+    other.address.home = database.address.home
     with Memory("atlas", url=url, tenant=TENANT, user="ann", embedder=embedder, settings=settings) as memory:
         memory.remember("The ferry leaves at nine.")
         other.set_user_walls(up=True)
@@ -657,7 +671,7 @@ def test_behind_a_pooler_every_verb_is_served_and_no_claim_is_left(
                     "select set_config('role', 'htm_app', true), set_config('htm.tenant', %s, true)", ["x"]
                 )
                 connection.execute("set local search_path = htm")
-                row = connection.execute(load("database")["claim_terms"]).fetchone()
+                row = connection.execute(load("transactions")["claim_terms"]).fetchone()
                 assert row is not None
                 used.append(
                     sign(

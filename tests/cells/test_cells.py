@@ -83,9 +83,7 @@ def test_the_first_cell_waits_for_processes_that_would_ask_nobody(url: str | Non
             connection.execute("select 1")
         with pytest.raises(SchemaOutdated, match=r"pid \d+ of .*Restart"):
             cells.create("b")
-        for pool in unaware._pools.values():
-            pool.close()
-        unaware._pools.clear()
+        unaware.pools.close()
         cells.create("b")
         with pytest.raises(InvalidInput, match="HTM_CELLS"), unaware.transaction("acme"):
             raise AssertionError("it was let in")

@@ -56,7 +56,7 @@ def test_cells_are_made_filled_listed_split_and_dropped(
         assert "HTM_CELLS=1" in refused.err
     finally:
         for each in list(_runtimes.values()):
-            if "htm_empty_" in str(each.database._url and each.database._url.get_secret_value()):
+            if "htm_empty_" in str(each.database.address.url and each.database.address.url.get_secret_value()):
                 each.database.close()
 
 

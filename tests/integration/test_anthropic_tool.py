@@ -149,7 +149,7 @@ def test_recall_finds_the_newest_version_as_the_assistants_word(tool: HTMMemoryT
 
 def test_tenants_and_users_have_files_of_their_own(make: Make) -> None:
     everyone, ann = HTMMemoryTool(make()), HTMMemoryTool(make(user="ann"))
-    ben, other = HTMMemoryTool(make(user="ben")), HTMMemoryTool(make(user="ann", tenant="another-tenant"))
+    ben, other = HTMMemoryTool(make(user="ben")), HTMMemoryTool(make(user="ann", tenant="a-tenant-of-tools"))
     for tool, text in ((everyone, "shared"), (ann, "ann's"), (ben, "ben's")):
         assert call(tool, "create", path="/memories/x.md", file_text=text).startswith("File created")
     assert call(ann, "str_replace", path="/memories/x.md", old_str="ann's", new_str="hers").startswith(

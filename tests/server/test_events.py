@@ -74,7 +74,7 @@ def test_nobody_hears_of_another_user_or_tenant(running: Running, issue: Issue) 
     ann, bob = issue(user="ann"), issue(user="bob")
     with listening(running, ann) as hers, listening(running, bob) as his:
         remember(running, ann, "Ann's own")
-        remember(running, issue(of="another-tenant"), "theirs")
+        remember(running, issue(of="a-tenant-of-events"), "theirs")
         remember(running, bob, "Bob's own")
         of_ann, of_bob = (next(event for event in events if event["event"] == "remember") for events in (hers, his))
     # Ids count all events of the server: what bob hears first came after what Ann was told.

@@ -67,7 +67,7 @@ def opened(memory_at: Open, primary: Cluster, replica: Cluster, **settings: obje
 def elsewhere(memory_at: Open, primary: Cluster) -> Memory:
     """A memory on the primary as in a process of its own: nothing here knows what it writes."""
     memory = memory_at(primary.dsn())
-    memory._engine.database._written = Written()
+    memory._engine.database.transactions.written = Written()
     return memory
 
 

@@ -136,7 +136,7 @@ def test_a_missing_database_is_named(database: Database) -> None:
 
 def test_a_schema_that_is_not_there_is_named_with_the_command(database: Database) -> None:
     settings = IMPATIENT.model_copy(update={"schema_": "not_here", "auto_migrate": False})
-    other = Database(url=database.dsn("htm_app").get_secret_value(), home=database._home, settings=settings)
+    other = Database(url=database.dsn("htm_app").get_secret_value(), home=database.address.home, settings=settings)
     with pytest.raises(SchemaOutdated, match=r"none in the schema not_here.*htm migrate"):
         other.open()
 
@@ -215,12 +215,11 @@ def test_a_tenant_is_the_same_whatever_encoding_the_environment_names(
 
 def test_a_closed_pool_wakes_no_server(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings(worker="off", pool_timeout=18.0, migrate_url=SETTINGS.migrate_url)
-    own = Database(url=database._url, home=database._home, settings=settings)
+    own = Database(url=database.address.url, home=database.address.home, settings=settings)
     with own.transaction("closed") as connection:
         connection.execute("select 1")
-    for pool in own._pools.values():
-        pool.close()
-    monkeypatch.setattr(own, "dsn", lambda role: pytest.fail("the server was looked for"))
+    own.pools.of("htm_app", own.address).close()
+    monkeypatch.setattr(own.address, "dsn", lambda role: pytest.fail("the server was looked for"))
     with pytest.raises(DatabaseUnavailable), own.transaction("closed"):
         pass
 
@@ -229,10 +228,10 @@ def test_a_connection_on_which_no_transaction_can_begin_goes_back_unharmed(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = Settings(worker="off", pool_min=1, pool_max=1, pool_timeout=17.0, migrate_url=SETTINGS.migrate_url)
-    own = Database(url=database._url, home=database._home, settings=settings)
+    own = Database(url=database.address.url, home=database.address.home, settings=settings)
     try:
         with monkeypatch.context() as broken:
-            broken.setattr(own, "_opening", lambda *_, **_options: b"begin; select 1 / 0")
+            broken.setattr(own.transactions, "opening", lambda *_, **_options: b"begin; select 1 / 0")
             for _ in range(3):
                 with pytest.raises(InvalidInput, match="division by zero"), own.transaction("any"):
                     pass
@@ -248,7 +247,8 @@ def test_a_server_that_is_back_is_used_before_its_pool_looks_for_it_again(
     """After a fail-over: the pool has failed to connect, and tries again at growing intervals."""
     memory = make()
     memory.remember("The heron nests by the river.", key="heron")
-    pool = memory._engine.database._pool("htm_app")
+    database = memory._engine.database
+    pool = database.pools.of("htm_app", database.address)
     failures, late, getconn, here = [3], [True], pool.getconn, threading.get_ident()
 
     def given(timeout: float | None = None) -> object:

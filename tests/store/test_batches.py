@@ -45,7 +45,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize(("mode", "messages"), [("vector", 1), ("hybrid", 2), ("text", 2)])
 def test_a_recall_takes_one_message_or_two(memory: Memory, sent: list[int], mode: Any, messages: int) -> None:
-    if memory._engine.database.walls_key is not None:
+    if memory._engine.database.user_wall.known_key is not None:
         pytest.skip("behind the wall between users a transaction is claimed before it reads")
     assert memory.recall("When does the ferry leave?", mode=mode, hold=False)
     steps = 2 if memory._engine.database.placement is None else 3
@@ -68,7 +68,7 @@ def test_a_session_that_was_ended_meanwhile_is_replaced_without_an_error(memory:
 def test_a_statement_that_is_no_longer_prepared_is_sent_as_it_is(memory: Memory) -> None:
     """As behind a pooler that hides itself: the next client's session has no such statement."""
     engine = memory._engine
-    pool = engine.database._pool("htm_app")
+    pool = engine.database.pools.of("htm_app", engine.database.address)
     with pool.connection() as connection:
         connection.execute("deallocate all")
     assert memory.recall("When does the ferry leave?", hold=False)

@@ -16,8 +16,7 @@ import pytest
 
 from htm_core import Memory, SchemaOutdated, Settings
 from htm_core.runtime.process import runtime
-from htm_core.store import database as databases
-from htm_core.store import migrate
+from htm_core.store import installation, migrate
 from htm_core.store.migrate import FunctionFile, Migration, SchemaFiles, schema_files
 from htm_core.store.schemas import EXTENSION_SCHEMA
 from tests.conftest import SETTINGS
@@ -250,7 +249,7 @@ def test_processes_of_both_versions_run_side_by_side_when_a_migration_allows_it(
         old.remember("said after it by a process that runs on")
         with monkeypatch.context() as patch:
             patch.setattr(migrate, "schema_files", lambda: version)
-            patch.setattr(databases, "schema_files", lambda: version)
+            patch.setattr(installation, "schema_files", lambda: version)
             with opened(url, in_schema(schema, pool_max=3))("new") as new:
                 new.remember("said by a newer process")
                 assert len(new.list()) == 3

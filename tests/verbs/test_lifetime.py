@@ -105,6 +105,8 @@ def test_erasing_a_session_empties_its_working_memory(make: Make) -> None:
 
 LOCKS: dict[str, Callable[[Memory], Any]] = {
     "the database's": lambda memory: memory._engine.database._lock,
+    "the address's": lambda memory: memory._engine.database.address._lock,
+    "the pools'": lambda memory: memory._engine.database.pools._lock,
     "the registry of databases": lambda memory: databases._registry,
     "the growth of tenants": lambda memory: memory._engine.database.growth._lock,
     "the reading of a working set": lambda memory: memory._engine.working._reading,

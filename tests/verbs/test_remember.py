@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from htm_core import Draft, InvalidInput, Memory, StorageError
-from htm_core.store import database, nodes
+from htm_core.store import nodes, transactions
 from htm_core.store.connection import Connection
 from tests.conftest import SETTINGS, Make
 
@@ -160,7 +160,7 @@ def sent(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What this thread sends to the server, by its kind."""
     memory.remember("the first, after which the tenant's rows are there")
     sent: list[str] = []
-    real_wait, real_check = Connection.wait, database.check
+    real_wait, real_check = Connection.wait, transactions.check
 
     def wait(self: Connection, *given: Any, **options: Any) -> Any:
         if threading.current_thread() is threading.main_thread():
@@ -173,7 +173,7 @@ def sent(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         real_check(*given, **options)
 
     monkeypatch.setattr(Connection, "wait", wait)
-    monkeypatch.setattr(database, "check", check)
+    monkeypatch.setattr(transactions, "check", check)
     return sent
 
 

@@ -15,7 +15,7 @@ from ...types import CollectionItem, Draft
 from ..lazy_pattern import LazyPattern
 from ..limits import NAME_LENGTH
 from .kinds import SECRET_NAMES, Kind
-from .redactor import Redactor, marker
+from .redactor import MARKER, Redactor, marker
 
 # The key of a mention's metadata that says how many of which kind were redacted.
 REDACTED = "htm_redacted"
@@ -143,6 +143,12 @@ def redact_draft(draft: Draft, redactor: Redactor | None) -> Draft:
         draft, content=content, name=name, tags=tags, payload=payload, metadata=with_counts(metadata, counts),
         vector=draft.vector if content == draft.content else None,
     )  # fmt: skip
+
+
+def with_markers(draft: Draft, redactor: Redactor | None) -> Draft:
+    """A part of a text that was redacted as a whole, with how many markers of which kind are in it."""
+    found = Counter(MARKER.findall(draft.content)) if redactor is not None else Counter[str]()
+    return replace(draft, metadata=with_counts(draft.metadata, found)) if found else draft
 
 
 def redact_item(item: CollectionItem, redactor: Redactor | None) -> CollectionItem:

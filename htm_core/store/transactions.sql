@@ -13,44 +13,11 @@ select pg_catalog.set_config('role', %(role)s, true), pg_catalog.set_config('sea
 -- name: enter_cell
 select enter_cell(%(version)s)
 
--- name: has_cells
-select exists (select from cells where number > 0) as found
-
 -- name: claim_terms
 select backend, started from claim_terms()
 
 -- name: claim
 select pg_catalog.set_config('htm.claim', %(claim)s, true)
 
--- name: user_walls
-select enabled from user_walls
-
--- name: user_walls_key
-select key from user_walls where enabled
-
--- name: set_user_walls
-call set_user_walls(%(up)s)
-
 -- name: transaction_timeout
 select pg_catalog.set_config('transaction_timeout', %(whole)s, true)
-
--- name: vector_home
-select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'
-
--- name: look_in
-select pg_catalog.set_config('search_path', %(path)s, true)
-
--- name: backend
-select pg_catalog.pg_backend_pid() as pid
-
--- name: leave_mark
-select pg_catalog.set_config('htm.mark', 'here', true)
-
--- name: find_mark
-select pg_catalog.current_setting('htm.mark', true) as mark
-
--- name: search_path
-select pg_catalog.set_config('search_path', %(path)s, false)
-
--- name: ping
-select 1

@@ -1,0 +1,106 @@
+"""Files in a framework's messages: what is to read in them, so that recall finds it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import unquote_to_bytes
+
+from ..errors import InvalidInput
+from ..operations.file_bytes import read_bytes
+from ..rules.limits import ATTACHED_LENGTH, ATTACHED_PAGES, NAME_LENGTH
+from ..rules.text.readable import Readable, of_pages
+from ..types import Attachment, Source
+from .messages import searchable
+
+_log = logging.getLogger("htm.integration")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileBlock:
+    """A file as a message has it: its text, its bytes, or these as base64 or a data URL; its name and type, where they are said."""
+
+    data: str | bytes
+    is_text: bool = False
+    name: str | None = None
+    media_type: str | None = None
+
+
+def readable_files(blocks: Iterable[FileBlock], *, source: Source = "file") -> tuple[Attachment, ...]:
+    """What is to read in a message's files: texts and PDFs, up to 300,000 characters in all, of each PDF 200 pages.
+
+    What is neither, or cannot be read, is left out and logged: the log has the message with all of its bytes.
+    """
+    found: list[Attachment] = []
+    room = ATTACHED_LENGTH
+    for block in blocks:
+        try:
+            read = _read(block, source=source)
+        except InvalidInput as error:
+            _log.info("a file in a message is in the log alone, where recall does not look: %s", error)
+            continue
+        kept = _shortened(read, room)
+        if len(kept.text) < len(read.text):
+            _log.warning(
+                "of the files in a message, recall finds the first %s characters alone; load the file to find all of it",
+                f"{ATTACHED_LENGTH:,}",
+            )
+        room -= len(kept.text)
+        if kept.text.strip():
+            found.append(kept)
+    return tuple(found)
+
+
+def _read(block: FileBlock, *, source: Source) -> Attachment:
+    name = _name(block.name)
+    if block.is_text and isinstance(block.data, str):
+        return Attachment(text=_clean(block.data), name=name, media_type=block.media_type, source=source)
+    data, media_type = _bytes_of(block)
+    file = read_bytes(data, name=name or "", media_type=media_type, most_pages=ATTACHED_PAGES)
+    if file.pages:
+        return Attachment(text=file.text, name=name, media_type=media_type, pages=file.pages, source=source)
+    return Attachment(text=_clean(file.text), name=name, media_type=media_type, source=source)
+
+
+def _bytes_of(block: FileBlock) -> tuple[bytes, str | None]:
+    """The bytes of a file, and its type, which a data URL says itself."""
+    data, media_type = block.data, block.media_type
+    if isinstance(data, bytes):
+        return data, media_type
+    if data.startswith("data:"):
+        head, _, body = data[5:].partition(",")
+        said = head.split(";")
+        media_type = said[0] or media_type
+        if "base64" not in said:
+            return unquote_to_bytes(body), media_type
+        data = body
+    try:
+        return base64.b64decode("".join(data.split()), validate=True), media_type
+    except (binascii.Error, ValueError):
+        raise InvalidInput("expected a file in base64, got other characters; encode its bytes by base64") from None
+
+
+def _shortened(file: Attachment, room: int) -> Attachment:
+    """As much of a file as there is room for."""
+    if len(file.text) <= room:
+        return file
+    if not file.pages:
+        return Attachment(text=file.text[:room], name=file.name, media_type=file.media_type, source=file.source)
+    whole = sum(start <= room for start in file.pages[1:])  # where the next page begins, a page has ended
+    kept = of_pages(Readable(file.text, pages=file.pages).each_page()[:whole])
+    return Attachment(text=kept.text, name=file.name, media_type=file.media_type, pages=kept.pages, source=file.source)
+
+
+def _name(name: str | None) -> str | None:
+    """A file's name as metadata: without what cannot be stored, and without the folders that it was in."""
+    if not isinstance(name, str):
+        return None
+    last = searchable(name.replace("\\", "/").rsplit("/", 1)[-1]).strip()
+    return last[-NAME_LENGTH:] or None
+
+
+def _clean(text: str) -> str:
+    return text.replace("\x00", " ").encode("utf-8", "replace").decode()

@@ -1,0 +1,110 @@
+"""The pools of connections that a process shares: one for each node, and on the private server one for each role."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Container, Iterator
+
+from psycopg_pool import ConnectionPool
+from pydantic import SecretStr
+
+from .. import time_limit
+from ..fork import renewed_after_fork
+from ..settings import Settings
+from .address import Address
+from .connection import Connection, check, is_direct, options
+from .installation import Installation
+from .migrate import client_name
+from .schemas import register_types
+
+# The share of a verb's time in which it must get a connection: enough must be left to find out why there is none.
+POOL_SHARE = 0.7
+
+
+class Pools:
+    """The pools of one url or one private server, opened on first use. All its cells there share them."""
+
+    def __init__(self, installation: Installation, *, settings: Settings) -> None:
+        self._installation = installation
+        self._settings = settings
+        self._open: dict[str, ConnectionPool[Connection]] = {}  # by role and node
+        self._inherited: list[ConnectionPool[Connection]] = []
+        self.renew()
+        renewed_after_fork(self)
+
+    def renew(self) -> None:
+        """Start again in a forked child, which must not use or close the parent's sockets: that would end its sessions.
+
+        The parent's pools are kept as they are: freeing them would need threads and locks that do not exist here.
+        """
+        self._lock = threading.RLock()
+        self._inherited += self._open.values()
+        self._open = {}
+        self.is_direct = True  # there is no pooler in between, as far as is known
+
+    def of(self, role: str, address: Address) -> ConnectionPool[Connection]:
+        """The pool of a role on the node of an address."""
+        place = f"{role if address.is_embedded else 'any'}@{address.node}"
+        pool = self._open.get(place)
+        if pool is None:
+            with self._lock:
+                pool = self._open.get(place) or self.make(address.dsn(role), name=f"htm-{place.rstrip('@')}")
+                self._open[place] = pool
+        return pool
+
+    def take(self, pool: ConnectionPool[Connection], *, longest: float | None = None) -> Connection:
+        """A connection of a pool within so many seconds, by default `Settings.pool_timeout`, and in time for the running verb."""
+        longest = self._settings.pool_timeout if longest is None else longest
+        return pool.getconn(timeout=min(longest, time_limit.patience(POOL_SHARE)))
+
+    @contextlib.contextmanager
+    def lent(self, pool: ConnectionPool[Connection]) -> Iterator[Connection]:
+        """A connection of a pool, which goes back at the end."""
+        connection = self.take(pool)
+        try:
+            yield connection
+        finally:
+            pool.putconn(connection)
+
+    def make(self, dsn: SecretStr, *, name: str, **besides: str) -> ConnectionPool[Connection]:
+        """A new pool for a connection string, with options of libpq `besides`; whoever asks for it closes it."""
+        return ConnectionPool(
+            connection_class=Connection,
+            kwargs=options(dsn, patience=self._settings.pool_timeout)
+            | {"fallback_application_name": client_name(self._settings.schema_, cells=self._settings.cells)}
+            | besides,
+            min_size=self._settings.pool_min,
+            max_size=max(self._settings.pool_max, self._settings.pool_min),
+            timeout=self._settings.pool_timeout,
+            # The pool retries at growing intervals. After this time it stops, and the next caller's attempt is immediate.
+            reconnect_timeout=self._settings.pool_timeout,
+            configure=self._configure,
+            name=name,
+            open=True,
+        )
+
+    def _configure(self, connection: Connection) -> None:
+        """Make a new connection ready, in a thread of the pool, which would open no other while it waits."""
+        with time_limit.limited(time_limit.TimeLimit(self._settings.pool_timeout)):
+            check(connection, patience=self._settings.pool_timeout)
+            with connection.transaction():
+                self._installation.admit(connection)
+                connection.is_direct = is_direct(connection)
+                self.is_direct = self.is_direct and connection.is_direct
+                register_types(connection, self._installation.extension)
+
+    def close_unused(self, used: Container[str]) -> None:
+        """Close the pools of all nodes but those that are used. Whoever has one of their connections returns it there."""
+        with self._lock:
+            unused = [place for place in self._open if place.partition("@")[2] not in used]
+            closed = [self._open.pop(place) for place in unused]
+        for pool in closed:
+            pool.close()
+
+    def close(self) -> None:
+        """Close every pool; a later use opens new ones."""
+        with self._lock:
+            for pool in self._open.values():
+                pool.close()
+            self._open.clear()

@@ -1,0 +1,304 @@
+"""Transactions on the primary: how they begin, as whom and for whom, and how they end; and reads that are one message."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, LiteralString
+
+import psycopg
+from psycopg.pq.abc import PGresult
+from psycopg.sql import Literal
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
+
+from .. import time_limit
+from ..settings import Settings
+from .address import Address
+from .connection import Connection, NoAnswer, Row, check, refusing_spread
+from .errors import detect_lost_session, translated
+from .installation import Installation
+from .owner_claims import OwnerClaim, sign
+from .pools import Pools
+from .queries import load
+from .replicas import UNPREPARED, Written
+from .user_walls import UserWall
+
+# From this version on the server bounds a whole transaction too.
+TRANSACTION_TIMEOUT_SINCE = 170000
+# The largest time-out that PostgreSQL takes, in milliseconds.
+LONGEST = 2**31 - 1
+# Seconds that the server waits longer than this process, whose error says more.
+GRACE = 1.0
+# Transactions that go with somebody else's pace, such as a backup's, may wait so many times longer for their client.
+PATIENT = 20
+
+# The statements of one message, each with its parameters.
+Message = Sequence[tuple[LiteralString, Mapping[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """How a transaction begins: as whom, for which owners, and the seconds that it has, in all and between two statements."""
+
+    role: str
+    tenant: str
+    claim: OwnerClaim
+    key: bytes | None  # that the claim is signed with; None: nobody asks for one
+    whole: float
+    idle: float
+    now: datetime | None = None  # the memory's time; None: the server's
+    version: int | None = None  # as of which the tenant is in this cell; None: there are no cells, or it is no tenant's
+    followed: bool = True  # whether this process's reads on a replica must see what it writes
+
+
+class Transactions:
+    """The transactions of one cell on its primary. The database must be open."""
+
+    def __init__(
+        self, installation: Installation, pools: Pools, wall: UserWall, *, settings: Settings, written: Written
+    ) -> None:
+        self._address: Address = installation.address
+        self._installation = installation
+        self._pools = pools
+        self._wall = wall
+        self._settings = settings
+        self.written = written  # how far the primary's log was after each commit that is followed
+        self._failures: dict[str, int] = {}  # of each pool to open a connection, as far as they were looked at
+
+    def limit(self, *, patient: bool) -> time_limit.TimeLimit:
+        """The limit of the verb that is running, or one for each answer alone."""
+        limit = time_limit.current()
+        if limit is not None:
+            return time_limit.TimeLimit(limit.seconds, total=math.inf) if patient else limit
+        longest = max(self._settings.verb_timeout, self._settings.statement_timeout + GRACE)
+        return time_limit.TimeLimit(longest, total=math.inf)
+
+    def start(
+        self, tenant: str, role: str, claim: OwnerClaim, *, patient: bool, now: datetime | None, followed: bool = True,
+        version: int | None = None,
+    ) -> Start:  # fmt: skip
+        """How a transaction begins now, in the time that the running verb has left."""
+        limit = time_limit.current()
+        return Start(
+            role=role,
+            tenant=tenant,
+            claim=claim,
+            key=self._wall.key if claim else None,
+            whole=math.inf if limit is None else limit.left,
+            idle=self._settings.verb_timeout * (PATIENT if patient else 1),
+            now=now,
+            version=version,
+            followed=followed,
+        )
+
+    @contextlib.contextmanager
+    def run(self, start: Start) -> Iterator[Connection]:
+        """A transaction that has begun; committed at the end, rolled back on any error."""
+        with (
+            translated(),
+            self._installation.looking_again_when_refused(),
+            self._begun(start) as connection,
+            detect_lost_session(connection, committing=True),
+            refusing_spread(connection),
+            self._concluded(connection, start),
+            detect_lost_session(connection, committing=False),
+        ):
+            yield connection
+
+    def begin(self, connection: Connection, start: Start) -> None:
+        """Begin a transaction, in one message, or in two where its claim is signed."""
+        opening = self.opening(connection, start)
+        answers = check(connection, patience=self._settings.pool_timeout, opening=opening)
+        if start.key is not None:
+            self._say_claim(connection, start, start.key, answers[-1])
+
+    def opening(self, connection: Connection, start: Start) -> bytes:
+        """The statements that begin a transaction, in one message, which takes literals but no parameters."""
+        settings = {
+            "role": self._installation.roles.name(start.role),
+            "path": self._installation.path,
+            "tenant": start.tenant,
+            "now": _moment(start.now),
+            "timeout": _milliseconds(min(self._settings.statement_timeout, time_limit.patience(1.0))),
+            "idle": _milliseconds(start.idle + GRACE),
+            "whole": _milliseconds(start.whole + GRACE),
+        }
+        literals = {name: Literal(value).as_string(connection) for name, value in settings.items()}
+        statements, opening = load("transactions"), "begin; "
+        if connection.info.server_version >= TRANSACTION_TIMEOUT_SINCE and math.isfinite(start.whole):
+            opening += statements["transaction_timeout"] % literals + "; "
+        opening += statements["enter"] % literals
+        if self._address.placement is not None:
+            opening += "; " + self._address.placement.enter
+        if start.version is not None:
+            opening += "; " + statements["enter_cell"] % {"version": start.version}
+        if start.key is not None:
+            opening += "; " + statements["claim_terms"]
+        return opening.encode()
+
+    def _say_claim(self, connection: Connection, start: Start, key: bytes, terms: PGresult) -> None:
+        """Set the signed claim of a transaction that has begun, by its own terms: one round trip more."""
+        backend, started = ((terms.get_value(0, column) or b"").decode() for column in (0, 1))
+        claim = sign(start.claim, key=key, tenant=start.tenant, backend=backend, started=started)
+        statement = load("transactions")["claim"] % {"claim": Literal(claim).as_string(connection)}
+        check(connection, patience=self._settings.pool_timeout, opening=statement.encode())
+
+    @contextlib.contextmanager
+    def _begun(self, start: Start) -> Iterator[Connection]:
+        """A pooled connection on which a transaction has begun."""
+        # The beginning has a verb's time, also where the transaction has more.
+        with time_limit.limited(_for_beginning(time_limit.current())):
+            pool, connection = self._address.on_its_node(lambda: self._begin_on(self._pool(start.role), start))
+        try:
+            yield connection
+        finally:
+            pool.putconn(connection)
+
+    def _begin_on(
+        self, pool: ConnectionPool[Connection], start: Start
+    ) -> tuple[ConnectionPool[Connection], Connection]:
+        return pool, self._alive(pool, start)
+
+    @contextlib.contextmanager
+    def _concluded(self, connection: Connection, start: Start) -> Iterator[None]:
+        """Commit at the end, or roll back after any error and raise that error even if the rollback fails."""
+        try:
+            yield
+        except BaseException:
+            with contextlib.suppress(psycopg.Error):
+                connection.rollback()
+            raise
+        if not (start.followed and self.written.is_asked_for):
+            connection.commit()
+        else:
+            self.written.note(_commit_position(connection, patience=time_limit.patience(1.0)))
+
+    # -- reads that are one message ------------------------------------------------------------------------------------
+
+    def message(
+        self, tenant: str, statement: LiteralString, parameters: Mapping[str, Any], *, now: datetime | None, version: int | None
+    ) -> Message:  # fmt: skip
+        """The message of one statement that only reads: the settings of its transaction, the fence of its cell, and itself."""
+        settings = {
+            "role": self._installation.roles.name("htm_app"),
+            "path": self._installation.path,
+            "tenant": tenant,
+            "now": _moment(now),
+            "timeout": _milliseconds(min(self._settings.statement_timeout, time_limit.patience(1.0))),
+            "idle": "0",  # it never waits for this process
+        }
+        enter: list[tuple[LiteralString, Mapping[str, Any]]] = [(load("transactions")["enter"], settings)]
+        if self._address.placement is not None:
+            enter.append((self._address.placement.enter, {}))
+        if version is not None:
+            enter.append((load("transactions")["enter_cell"], {"version": version}))
+        return [*enter, (statement, parameters)]
+
+    def read(self, message: Callable[[], Message]) -> list[Row]:
+        """The rows of a message, which is made by where the tables are now."""
+        with translated(), self._installation.looking_again_when_refused():
+            return self._address.on_its_node(lambda: self._read(message()))
+
+    def _read(self, statements: Message) -> list[Row]:
+        pools, pool = self._pools, self._pool("htm_app")
+        try:
+            with pools.lent(pool) as connection, refusing_spread(connection):
+                return connection.read(*statements, prepare=pools.is_direct)
+        except UNPREPARED:
+            pools.is_direct = False  # an upgrade, or a pooler that hides itself
+            return self._read_again(pool, statements)
+        except psycopg.OperationalError as error:
+            # As at the beginning of a transaction: see `_alive`.
+            if isinstance(error, PoolTimeout):
+                self._address.connect("htm_app").close()
+                if self._has_failed(pool):
+                    return self._read_again(pool, statements)
+            if isinstance(error, NoAnswer | PoolTimeout | PoolClosed | TooManyRequests) or not connection.closed:
+                raise
+            self._address.dsn("htm_app")
+            pool.check()
+            return self._read_again(pool, statements)
+
+    def _read_again(self, pool: ConnectionPool[Connection], statements: Message) -> list[Row]:
+        with self._pools.lent(pool) as connection, detect_lost_session(connection, committing=False):
+            return connection.read(*statements, prepare=self._pools.is_direct)
+
+    # -- connections that answer ---------------------------------------------------------------------------------------
+
+    def _pool(self, role: str) -> ConnectionPool[Connection]:
+        return self._pools.of(role, self._address)
+
+    def _alive(self, pool: ConnectionPool[Connection], start: Start) -> Connection:
+        """A connection that answers. When there is none in time, the error says why the pool cannot open one."""
+        try:
+            try:
+                return self._answering(pool, start)
+            except psycopg.OperationalError as error:
+                # If one connection gives no answer, no other will: trying each would only wait again.
+                if isinstance(error, NoAnswer | PoolTimeout | PoolClosed | TooManyRequests):
+                    raise
+                self._address.dsn(start.role)  # restarts a dead embedded server before the pool opens a new connection
+                pool.check()  # the same event has probably ended other sessions; finding them one by one takes longer
+                return self._answering(pool, start)
+        except PoolTimeout:
+            with self._address.connect(start.role) as connection, connection.transaction():
+                self._installation.enter(connection)
+                self._installation.refuse_cells(connection)
+            if not self._has_failed(pool):
+                raise
+            return self._answering(pool, start)  # the server is back; the pool only looks for it at growing intervals
+
+    def _has_failed(self, pool: ConnectionPool[Connection]) -> bool:
+        """Whether the pool has failed to open a connection since the last look: then it is no use to say that all are in use."""
+        failures = pool.get_stats().get("connections_errors", 0)
+        known, self._failures[pool.name] = self._failures.get(pool.name, 0), failures
+        return failures > known
+
+    def _answering(self, pool: ConnectionPool[Connection], start: Start) -> Connection:
+        """A connection on which a transaction has begun; on an error it goes back to the pool."""
+        connection = self._pools.take(pool)
+        try:
+            self.begin(connection, start)
+        except BaseException:
+            with contextlib.suppress(psycopg.Error):
+                connection.rollback()
+            pool.putconn(connection)
+            raise
+        return connection
+
+    # -- the primary's log ---------------------------------------------------------------------------------------------
+
+    def ask_position(self, *, patience: float) -> int:
+        """How far the primary's log is; raises psycopg's errors."""
+        pool = self._pool("htm_app")
+        connection = self._pools.take(pool, longest=patience)
+        try:
+            (found,) = check(connection, patience=patience, opening=load("replicas")["written"].encode())
+        finally:
+            pool.putconn(connection)
+        return int(found.get_value(0, 0) or 0)
+
+
+def _for_beginning(limit: time_limit.TimeLimit | None) -> time_limit.TimeLimit | None:
+    return time_limit.TimeLimit(limit.seconds) if limit is not None and math.isinf(limit.ends) else limit
+
+
+def _moment(now: datetime | None) -> str:
+    """A time as the server's settings have it; empty for the server's own."""
+    return "" if now is None else now.isoformat()
+
+
+def _milliseconds(seconds: float) -> str:
+    """Seconds as the server's settings have them, of which 0 would be no limit."""
+    return str(min(LONGEST, max(1, int(1000 * min(seconds, LONGEST)))))
+
+
+def _commit_position(connection: Connection, *, patience: float) -> int:
+    """Commit, and say how far the primary's log is then: in one message. 0 where nothing was written."""
+    replicas = load("replicas")
+    message = f"{replicas['has_written']}; commit; {replicas['written']}"
+    has_written, _, written = check(connection, patience=min(patience, LONGEST / 1000), opening=message.encode())
+    return int(written.get_value(0, 0) or 0) if has_written.get_value(0, 0) == b"t" else 0

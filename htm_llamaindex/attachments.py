@@ -1,0 +1,36 @@
+"""Files in LlamaIndex's messages: their document blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from llama_index.core.base.llms.types import ChatMessage, DocumentBlock
+
+from htm_core.integration.attachments import FileBlock
+
+_UNNAMED = "input_document"  # LlamaIndex's own title for a document without one
+
+
+def files_of(message: ChatMessage) -> Iterator[FileBlock]:
+    """The documents whose bytes a message has. What lies elsewhere, under a path or an address, is not opened."""
+    for block in message.blocks:
+        if isinstance(block, DocumentBlock):
+            data = block.data if isinstance(block.data, bytes) or block.data is None else _whole(block)
+            if data:
+                yield FileBlock(
+                    data=data.decode("ascii", "replace") if isinstance(block.data, bytes) else data,
+                    name=block.title if block.title != _UNNAMED else str(block.path) if block.path else None,
+                    media_type=block.document_mimetype,
+                )
+
+
+def _whole(block: DocumentBlock) -> bytes:
+    """The bytes of a file object, which is left where it was."""
+    stream = block.data
+    assert stream is not None
+    assert not isinstance(stream, bytes)
+    place = stream.tell()
+    stream.seek(0)
+    found = stream.read()
+    stream.seek(place)
+    return found if isinstance(found, bytes) else str(found).encode()

@@ -1,0 +1,67 @@
+"""A document in a message is found by recall, marked as a file; the conversation goes on with its own messages alone."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from llama_index.core.base.llms.types import ChatMessage, DocumentBlock, TextBlock
+
+from htm_core import Memory
+from htm_llamaindex import HTMMemory
+from htm_llamaindex.attachments import files_of
+from tests.conftest import Make
+from tests.pdfs import pdf_of
+
+PLAN = "Mrs Peeters takes calls during the trip: 0470 12 34 56."
+QUESTION = "Who takes calls during the trip?"
+
+
+def with_document(block: DocumentBlock) -> ChatMessage:
+    return ChatMessage(role="user", blocks=[TextBlock(text="Here you are."), block])
+
+
+def chat(memory: Memory, session: str) -> HTMMemory:
+    return HTMMemory.from_defaults(session_id=session, memory=memory, user="ann", token_limit=2_000)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        DocumentBlock(data=PLAN.encode(), title="plan.txt", document_mimetype="text/plain"),
+        DocumentBlock(data=io.BytesIO(PLAN.encode()), title="plan.txt", document_mimetype="text/plain"),
+    ],
+)
+def test_the_model_is_shown_what_a_document_of_another_conversation_says(make: Make, block: DocumentBlock) -> None:
+    memory = make()
+    first = chat(memory, "s1")
+    first.put(with_document(block))
+    first.put(ChatMessage(role="assistant", content="Thanks."))
+    memory.flush()
+    assert [str(each.content) for each in chat(memory, "s1").get_all()] == ["Here you are.", "Thanks."]
+    request = "\n".join(str(each.content) for each in chat(memory, "s2").get(QUESTION))
+    assert "from the file plan.txt" in request
+    assert PLAN in request
+
+
+def test_a_pdf_is_read(make: Make) -> None:
+    memory = make()
+    pdf = pdf_of("Herons nest in trees.", "Storks nest on chimneys.")
+    chat(memory, "s1").put(with_document(DocumentBlock(data=pdf, title="birds.pdf")))
+    memory.flush()
+    request = "\n".join(str(each.content) for each in chat(memory, "s2").get("Where do storks nest?"))
+    assert "from the file birds.pdf, page 2" in request
+
+
+def test_a_message_edited_away_takes_its_document_out_of_recall(make: Make) -> None:
+    memory = make()
+    talk = chat(memory, "s1")
+    talk.put(with_document(DocumentBlock(data=PLAN.encode(), title="plan.txt")))
+    talk.set([ChatMessage(role="user", content="Never mind.")], forget=True)
+    ann = make(user="ann")
+    assert [node.content for node in ann.list(limit=10)] == ["Never mind."]
+
+
+@pytest.mark.parametrize("block", [DocumentBlock(path="/etc/hostname"), DocumentBlock(url="https://example.org/a.pdf")])
+def test_what_lies_elsewhere_is_not_opened(block: DocumentBlock) -> None:
+    assert list(files_of(with_document(block))) == []

@@ -1,0 +1,118 @@
+"""What is attached to a message is written with it, found by recall, and in no answer of the log."""
+
+from __future__ import annotations
+
+import pytest
+
+from htm_core import Attachment, Draft, Memory, Redactor
+from tests.conftest import Make
+
+PLAN = (
+    "The bus leaves at 8:15 from the gate.\n\n" + "Bring a rain coat. " * 80 + "\n\nMrs Peeters answers 0470 12 34 56."
+)
+
+
+def told(id: str | None, *files: Attachment, content: str = "Here is the plan.", payload: bytes = b"1") -> Draft:
+    return Draft(content=content, id=id, role="user", payload=payload, attached=files)
+
+
+def found(memory: Memory) -> set[str]:
+    return {node.content for node in memory.list(limit=1000)}
+
+
+def test_a_file_is_found_with_its_name_and_source_and_the_log_has_its_message_alone(memory: Memory) -> None:
+    log = memory.log("s")
+    said = log.append(
+        [told("m1", Attachment(text=PLAN, name="plan.txt")), Draft(content="Thanks.", role="user", id="m2")]
+    )
+    assert [each.content for each in said] == ["Here is the plan.", "Thanks."]
+    assert [id for id, _ in log.entries()] == ["m1", "m2"]
+    hit = memory.recall("Who answers 0470 12 34 56?", hold=False, mode="text")[0]
+    assert "Mrs Peeters" in hit.content
+    [mention] = hit.mentions
+    assert (mention.source, mention.role, mention.trust, mention.session) == ("file", None, 2, "s")
+    assert (mention.metadata["file"], mention.metadata["attached_to"]) == ("plan.txt", "m1")
+
+
+def test_a_file_takes_no_place_in_working_memory(memory: Memory) -> None:
+    memory.log("s").append([told("m1", Attachment(text=PLAN))])
+    assert [item.content for item in memory.context().items] == ["Here is the plan."]
+
+
+def test_a_message_that_is_written_again_has_its_file_once(memory: Memory) -> None:
+    for _ in range(2):
+        memory.log("s").append([told("m1", Attachment(text=PLAN))])
+    assert len(memory.timeline(limit=100)) == len(found(memory))
+
+
+def test_a_message_changed_under_its_id_keeps_only_what_is_attached_to_it_now(memory: Memory) -> None:
+    log = memory.log("s")
+    log.append([told("m1", Attachment(text="The old price is 40."), Attachment(text="The hall is free."))])
+    log.append([told("m1", Attachment(text="The new price is 50."), payload=b"2")])
+    assert found(memory) == {"Here is the plan.", "The new price is 50."}
+    log.append([told("m1", content="There is none.", payload=b"3")])
+    assert found(memory) == {"There is none."}
+
+
+def test_a_file_is_forgotten_and_comes_back_with_its_message(memory: Memory) -> None:
+    log = memory.log("s")
+    message = told("m1", Attachment(text="The hall is free."))
+    log.append([message, Draft(content="Good.", role="user", id="m2")])
+    log.replace([Draft(content="Good.", role="user", id="m2")], forget=True)
+    assert found(memory) == {"Good."}
+    log.replace([message, Draft(content="Good.", role="user", id="m2")], forget=True)
+    assert found(memory) == {"Good.", "Here is the plan.", "The hall is free."}
+    log.remove([log.tail()[0]], forget=True)
+    assert found(memory) == {"Good."}
+
+
+def test_a_message_that_leaves_the_log_alone_leaves_its_file_in_recall(memory: Memory) -> None:
+    log = memory.log("s")
+    log.append([told("m1", Attachment(text="The hall is free."))])
+    log.clear()
+    assert found(memory) == {"Here is the plan.", "The hall is free."}
+
+
+def test_a_log_that_is_replaced_by_itself_keeps_its_files(memory: Memory) -> None:
+    log = memory.log("s")
+    log.append([told("m1", Attachment(text="The hall is free."))])
+    [(id, mention)] = log.entries()
+    log.replace([Draft(content=mention.content, id=id, role=mention.role, payload=mention.payload)], forget=True)
+    assert "The hall is free." in found(memory)
+
+
+def test_a_pdf_is_cut_at_its_pages_and_each_part_knows_its_page(memory: Memory) -> None:
+    pages = ("Page one is about herons. ", "Page two is about storks.")
+    memory.log("s").append([told("m1", Attachment(text="".join(pages), name="birds.pdf", pages=(0, len(pages[0]))))])
+    hit = memory.recall("storks", hold=False, mode="text")[0]
+    assert (hit.content, hit.mentions[0].metadata["page"]) == ("Page two is about storks.", 2)
+
+
+def test_markdown_is_cut_at_its_headings(memory: Memory) -> None:
+    text = "# Boiler\n\n" + "Aker repairs it. " * 30 + "\n\n# Roof\n\n" + "It leaks over the stairs. " * 30
+    memory.log("s").append([told("m1", Attachment(text=text, name="house.md"))])
+    headings = [each.metadata["headings"] for each in memory.timeline(limit=10) if each.source == "file"]
+    assert headings == [["Boiler"], ["Roof"]]
+
+
+def test_a_secret_is_taken_out_before_a_file_is_cut(make: Make) -> None:
+    key = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEowIBAAKCAQEAn5v3Q0t4\n" * 80 + "-----END RSA PRIVATE KEY-----"
+    memory = make(redactor=Redactor())
+    memory.log("s").append([told("m1", Attachment(text=f"The server's key.\n\n{key}\n\nKeep it safe."))])
+    everything = " ".join(found(memory))
+    assert "MIIE" not in everything
+    assert "Keep it safe." in everything
+    [part] = [each for each in memory.timeline(limit=10) if each.source == "file"]
+    assert part.metadata["htm_redacted"] == {"private_key": 1}
+
+
+def test_a_blank_file_is_nothing(memory: Memory) -> None:
+    memory.log("s").append([told("m1", Attachment(text=" \n ", name="empty.txt"))])
+    assert found(memory) == {"Here is the plan."}
+
+
+@pytest.mark.parametrize("id", [None, "m1"])
+def test_what_is_remembered_outside_of_a_log_may_have_files_too(memory: Memory, id: str | None) -> None:
+    [node] = memory.remember_many([told(id, Attachment(text="The hall is free."))])
+    assert node.content == "Here is the plan."
+    assert found(memory) == {"Here is the plan.", "The hall is free."}
