@@ -11,7 +11,7 @@ from .. import time_limit
 from ..engine.engine import Engine, new_id
 from ..errors import InvalidInput, NotFound
 from ..rules import validation
-from ..store import audit, forgetting, nodes, tenant_erasure, tidying, working
+from ..store import audit, forgetting, nodes, tenant_erasure, tidying, tokens, working
 from ..store.database import Connection
 from ..store.errors import attempts
 from ..store.owner_claims import EVERYBODY
@@ -140,10 +140,8 @@ def erase_tenant(engine: Engine, *, confirm: str, progress: Progress | None = No
         receipts.append(_record(engine, connection, "erase", dict(counts), about=about))
 
     engine.write_behind.write()  # what it would write later would be of nobody
-    limit = time_limit.TimeLimit(
-        engine.settings.verb_timeout, total=math.inf
-    )  # of each answer: a batch follows the other
-    with time_limit.limited(limit):
+    # Each answer has its limit, and the whole takes as long as it takes: one batch follows the other.
+    with time_limit.limited(time_limit.TimeLimit(engine.settings.verb_timeout, total=math.inf)):
         tenant_erasure.refuse_while_moving(engine.database, tenant)
         there = _begin(engine, about)
         counts = tenant_erasure.erase(engine.database, tenant, rows=there, record=record, progress=progress)
@@ -158,13 +156,14 @@ def _begin(engine: Engine, about: dict[str, str]) -> int:
     for attempt in attempts():
         with attempt, engine.database.transaction(engine.tenant, claim=EVERYBODY, patient=True) as connection:
             there = tenant_erasure.count_rows(connection)
-            if not there and not tenant_erasure.has_audit(connection):
-                raise NotFound(
-                    f"expected the name of a tenant that has something, got {engine.tenant!r}, which never had; names are "
-                    "exact. Nothing was erased"
-                )
+            is_known = bool(there) or tenant_erasure.has_audit(connection)
             if there and not _is_under_way(connection, engine.tenant):
                 _record(engine, connection, BEGUN, there, about=about)
+    if not is_known and not tokens.listed(engine.database, engine.tenant, revoked=True):
+        raise NotFound(
+            f"expected the name of a tenant that has something, got {engine.tenant!r}, which never had; names are exact. "
+            "Nothing was erased"
+        )
     return sum(there.values())
 
 

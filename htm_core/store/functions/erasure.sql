@@ -1,7 +1,7 @@
 -- Erasing a whole tenant: every table with rows of tenants is read from the catalog, so none is left out (functions/cells.sql).
 
--- The tables that are emptied, children first, each with its schema, and the columns by which a row is the same row. The audit stays: it shows what was erased.
--- `is_basis` says of those that whoever writes takes to be there, or numbers what is written by.
+-- The tables that are emptied, children first, each with its schema, and the columns by which a row is the same row. The audit stays: it
+-- shows what was erased. `is_basis` says of those that whoever writes takes to be there, or numbers what is written by.
 create or replace function htm.erased_tables() returns table (name text, place text, key text, is_basis boolean)
 language sql stable set search_path = pg_catalog, pg_temp
 begin atomic
