@@ -53,7 +53,7 @@ def of_documents(memory: Memory, collection: str, kind: str | None = None) -> Ca
     return lambda query: [each.item.id for each in found.query(query, mode="vector", limit=LIMIT)]
 
 
-def share(said: Mapping[str, Sequence[str]], find: Callable[[str], list[str]]) -> list[float]:
+def share(said: Mapping[str, Sequence[Any]], find: Callable[[str], Sequence[Any]]) -> list[float]:
     """Of each query the share of what was found there that is found here."""
     return [len(set(find(query)) & set(ids)) / len(ids) for query, ids in said.items()]
 
@@ -108,6 +108,15 @@ def mempalace(memory: Memory, said: Mapping[str, Any]) -> list[float]:
     )
 
 
+def ruby_htm(memory: Memory, said: Mapping[str, Any]) -> list[float]:
+    """The nodes of the Ruby gem htm, each of which has a text of its own."""
+    ids = {node["content"]: node["id"] for node in said["memories"]}
+    return share(
+        said["found"],
+        lambda query: [ids[hit.content] for hit in memory.recall(query, limit=LIMIT, mode="vector", hold=False)],
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Peer:
     """A package: the name that its databases are recorded under, the modules of an installation, and how each kind is searched."""
@@ -131,6 +140,7 @@ PEERS = (
     Peer("langgraph", ("langgraph.store.postgres",), {"langgraph-store": langgraph}),
     Peer("mem0", ("mem0",), {"mem0": mem0}),
     Peer("mempalace", ("mempalace",), {"mempalace": mempalace}),
+    Peer("ruby_htm", (), {"ruby-htm": ruby_htm}),
 )
 
 
@@ -148,6 +158,10 @@ def filled(peer: Peer, dsn: str, *, installed: bool) -> dict[str, Any] | None:
         return recorded(peer.name, dsn)
     if not all(map(is_installed, peer.modules)):
         return None
+    if peer.name == "ruby_htm":
+        from tests.importers import ruby_htm_peer
+
+        return ruby_htm_peer.fill(dsn) if "RUBY_HTM" in os.environ else None
     if peer.name == "mem0":
         os.environ["MEM0_TELEMETRY"] = "False"  # it would ask its makers' server
         from tests.importers import mem0_peer

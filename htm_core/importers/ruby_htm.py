@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from datetime import datetime
+from typing import Any
 
+from ..errors import InvalidInput
 from ..integration.documents import jsonb_metadata
 from ..integration.messages import storable_name
+from ..rules.text.tags import normalize
 from ..store.foreign.database import ForeignDatabase
 from ..types import Draft
-from .parts import ForeignMemory, ForeignPart, ForeignRow
+from .parts import ForeignMemory, ForeignPart, ForeignRow, NotUnderstood
 
 SQL = "foreign/ruby_htm"
 # The tables beside `nodes` that are read, and those that hold nothing to import, with columns to know them by.
 _READ = {
     "robots": ("id", "name"),
-    "robot_nodes": ("robot_id", "node_id", "last_remembered_at", "deleted_at"),
+    "robot_nodes": ("id", "robot_id", "node_id", "last_remembered_at", "remember_count", "created_at", "deleted_at"),
     "tags": ("id", "name", "deleted_at"),
     "node_tags": ("node_id", "tag_id", "deleted_at"),
 }
 _OTHERS = ("file_sources", "node_relationships", "schema_migrations")
-_NODE = ("id", "content", "content_hash", "metadata", "source_id", "deleted_at")
+_NODE = ("id", "content", "content_hash", "created_at", "embedding", "metadata", "source_id", "deleted_at")
+# Where a memory's tags are in its metadata, as far as they cannot be tags here.
+OTHER_TAGS = "other_tags"
 
 
 class RubyHTM:
@@ -47,21 +53,45 @@ class RubyHTM:
         return int(row["count"])
 
     def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
-        """The memories by robot, in the order in which they were remembered last.
-
-        Their vectors are left behind: the gem fills them up with zeros, and does not write down which model made them.
-        """
+        """The memories by robot, in the order in which they were remembered last, with their vectors as the model made them."""
         tables = {"table": part.table} | {name: part.tables[name] for name in _READ}
-        for row in database.read(SQL, "memories", tables=tables):
+        [first] = database.read(SQL, "dimension", tables={"table": part.table})
+        for row in database.read(SQL, "memories", tables=tables, dimension=first["dimension"] or 0):
+            id = f"htm:{row['id']}"
+            try:
+                at = _aware(row["at"])
+            except (OverflowError, ValueError, OSError):
+                yield NotUnderstood(id, f"a time that is none on this machine: {row['at']}")
+                continue
+            tags, others = _sorted_out(row["tags"])
             yield ForeignMemory(
                 None,
                 Draft(
                     content=row["content"],
-                    id=f"htm:{row['id']}",
-                    at=row["at"],
-                    tags=tuple(row["tags"]),
-                    metadata=jsonb_metadata(row["metadata"] or {}),
+                    id=id,
+                    at=at,
+                    tags=tags,
+                    metadata=jsonb_metadata(({OTHER_TAGS: others} if others else {}) | (row["metadata"] or {})),
                     source="file" if row["from_file"] else "import",
+                    vector=row["embedding"] or None,
                 ),
                 robot=storable_name(row["robot"]),
             )
+
+
+def _aware(at: datetime | None) -> datetime | None:
+    """A time with its offset. The gem's own tables have none since it uses Sequel: it writes the time of its machine."""
+    return at if at is None or at.utcoffset() is not None else at.astimezone()
+
+
+def _sorted_out(tags: Sequence[Any]) -> tuple[tuple[str, ...], list[str]]:
+    """The tags that can be tags here, and the others: those of more than eight levels, or of hyphens alone."""
+    kept, others = [], []
+    for tag in tags:
+        try:
+            normalize(tag)
+        except InvalidInput:
+            others.append(tag)
+        else:
+            kept.append(tag)
+    return tuple(kept), others

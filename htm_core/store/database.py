@@ -498,13 +498,10 @@ def database(*, url: SecretStr | None, home: Path, settings: Settings) -> Databa
 def close_all() -> None:
     """Close every database of this process and release the embedded servers; a later use opens them again."""
     with _registry:
-        known, homes = (
-            list(_databases.values()),
-            {each.address.home for each in _databases.values() if each.is_embedded},
-        )
+        known = list(_databases.values())
     for each in known:
         each.close()
-    for home in homes:
+    for home in {each.address.home for each in known if each.is_embedded}:
         server.release(home)
 
 

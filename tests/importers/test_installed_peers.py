@@ -2,8 +2,8 @@
 
 The packages are in an environment of their own, which `.ci/peers` makes; without it these tests are skipped. The tables of all of
 them are in one database, as they may be for somebody who has tried several. The gem `htm` is not among them, since no Ruby is
-there: its tables are filled here as its last migration leaves them, with the vectors of the same model, filled up with zeros as the
-gem does, and its search is its statement.
+there: the tables that it left when it was recorded are filled here with the vectors of the same model, filled up with zeros as the
+gem does, and its search is its statement. `test_ruby_htm` has rows that the gem itself wrote.
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ from htm_llamaindex import HTMChatStore
 from htm_llamaindex import HTMVectorStore as LlamaIndexStore
 from tests.conftest import SETTINGS
 from tests.importers import fill
-from tests.importers.conftest import address_of, drop_database, new_database
-from tests.importers.test_ruby_htm import SCHEMA
+from tests.importers.conftest import address_of, drop_database, new_database, recorded
 
 pytestmark = pytest.mark.timeout(600)
 ROOT = Path(__file__).parent.parent.parent
@@ -126,18 +125,19 @@ def filled(database_url: str, url: str | None, model_dir: Path) -> Iterator[Fill
 
 
 def fill_ruby_htm(dsn: str, model: MiniLM) -> dict[str, list[str]]:
-    """What the gem's search finds, by a statement that was written from what is known of it."""
+    """What the gem's search finds, by its statement, after its tables have been filled with the same texts."""
     found = {}
+    recorded("ruby_htm", dsn)
 
     def padded(vector: Any) -> str:
         return str([*map(float, vector), *([0.0] * (2000 - fill.DIMENSION))])
 
     with psycopg.connect(dsn, autocommit=True) as connection:
-        connection.execute(SCHEMA)
+        connection.execute("truncate robots, nodes, tags, file_sources cascade")
         connection.execute("insert into robots (id, name) values (1, 'Ruby')")
         for at, (text, vector) in enumerate(zip(fill.TEXTS, model.embed_documents(fill.TEXTS), strict=True)):
             connection.execute(
-                "insert into nodes (id, content, content_hash, embedding, embedding_dimension, metadata) values (%s, %s, %s, %s, 384, %s)",
+                "insert into nodes (id, content, content_hash, embedding, metadata) values (%s, %s, %s, %s, %s)",
                 (at, text, hashlib.sha256(text.encode()).hexdigest(), padded(vector), json.dumps({"at": at})),
             )
             connection.execute("insert into robot_nodes (id, robot_id, node_id) values (%s, 1, %s)", (at, at))
@@ -296,7 +296,8 @@ def test_mempalaces_drawers_are_in_their_rooms_and_found_by_the_same_searches(mo
 
 
 def test_the_gems_memories_are_the_same_and_found_by_the_same_searches(moved: Moved) -> None:
-    """Their vectors were made again."""
+    [table] = [each for each in moved.report["tables"] if each["kind"] == "ruby-htm"]
+    assert table["model"] == moved.memory._engine.embedder.name  # so that its vectors were kept
     found = {each.content: each.metadata["at"] for each in moved.memory.timeline(robot="Ruby", limit=999)}
     assert found == {text: at for at, text in enumerate(fill.TEXTS)}
     assert share(moved.said["ruby_htm"], recalled(moved.memory, fill.TEXTS)) >= LEAST

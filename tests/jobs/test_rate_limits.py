@@ -310,7 +310,8 @@ def test_flush_tries_a_model_that_was_away_at_once_and_ends_while_it_is_away(mak
         assert not memory.flush(timeout=60)
         assert only(memory) == "open"
         calls = embedder.calls
-        assert memory._runtime.worker.drain() == 0, "an open breaker lets nothing through"
+        memory._runtime.worker.drain()  # also what other tests have left
+        assert embedder.calls == calls, "an open breaker lets nothing through"
         assert not memory.flush(timeout=60)
         assert embedder.calls == calls + 2, "one probe, and the question whether it is the model"
         embedder.down = False
