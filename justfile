@@ -29,7 +29,7 @@ test-servers *arguments:
 test-citus *arguments:
     bash .ci/servers
     HTM_TEST_MATRIX=whole HTM_TEST_SERVERS="${HTM_TEST_SERVERS:-$(if [ "$(id -u)" = 0 ]; then echo /var/cache; else echo "${XDG_CACHE_HOME:-$HOME/.cache}"; fi)/htm-memory-servers}" \
-        python -m pytest -n 2 tests/servers/test_matrix.py tests/servers/test_citus.py tests/servers/test_citus_path.py -k citus {{ arguments }}
+        python -m pytest -n 2 tests/servers/test_matrix.py tests/servers/test_citus.py tests/servers/test_citus_cells.py tests/servers/test_citus_path.py -k citus {{ arguments }}
 
 # Install the packages that people move in from, in an environment of their own, and move in what they fill.
 test-peers *arguments:

@@ -6,12 +6,14 @@ The urls are of logins that may serve verbs; `htm migrate` has run. THROUGH_URL 
 between, such as a PgBouncer beside another node, with HTM_NODE_ADDRESSES for it. Turns alternate, so that what else the machine
 does falls on all.
 
+    python -m benchmarks.citus --here --memories 1000 --turns 120
     python -m benchmarks.citus --nodes 1 2 3 --clients 6 --seconds 8
     python -m benchmarks.citus --moves 20
 
-These start a cluster of three nodes on this machine, of what `.ci/servers` has obtained. The first puts three installations on
-one, two and three of the nodes, and counts what clients remember and recall a second; the second moves one installation while three
-threads use it, by `citus_schema_move` and by `citus_rebalance_start` in turns.
+These start a cluster of three nodes on this machine, of what `.ci/servers` has obtained. The first compares it, directly and
+through a PgBouncer beside another node, with a plain server that it starts; the second puts three installations on one, two and
+three of the nodes, and counts what clients remember and recall a second; the third moves one installation while three threads use
+it, by `citus_schema_move` and by `citus_rebalance_start` in turns.
 """
 
 from __future__ import annotations
@@ -31,12 +33,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from htm_core import Memory, Settings
+from htm_core import Memory, Settings, shutdown
 from htm_core.store.migrate import migrate
 from tests.servers import programs
 from tests.servers.authority import authority
-from tests.servers.citus_cluster import CitusCluster
-from tests.servers.cluster import ADMIN, Cluster
+from tests.servers.citus_cluster import SETTINGS, CitusCluster
+from tests.servers.cluster import ADMIN, HOST, Cluster
+from tests.servers.pooler import Pooler
 from tests.servers.talk import KEPT, talking
 from tests.stand_ins import HashEmbedder
 
@@ -75,10 +78,41 @@ def verbs(memory: Memory, number: int) -> dict[str, Callable[[], object]]:
     }
 
 
-def compare(given: argparse.Namespace) -> None:
-    """Measure verbs by each url, and print the medians with their ratios to the first."""
-    addresses = ["", "", os.environ.get("HTM_NODE_ADDRESSES", "")]
-    memories = [filled(url, given.memories, addresses[place]) for place, url in enumerate(given.urls)]
+def compare_here(given: argparse.Namespace) -> None:
+    """Compare with a plain server of the same version and settings, and through a PgBouncer, all of them on this machine."""
+    with cluster() as citus, tempfile.TemporaryDirectory(prefix="htm-bench-plain-") as folder:
+        premises = Path(folder)
+        premises.chmod(0o755)
+        trusted = citus.coordinator.authority
+        settings = {name: value for name, value in SETTINGS.items() if "citus" not in f"{name} {value}"}
+        plain = Cluster(programs.oldest(), Path(tempfile.mkdtemp(dir=premises)), trusted, settings)
+        plain.build()
+        plain.start()
+        plain.prepare()
+        pooler = Pooler(programs.pgbouncer(), citus.home(), Path(tempfile.mkdtemp(dir=premises)), sessions=8)
+        pooler.start()
+        try:
+            # Another way to write the same url, so that the process keeps pools of its own for it.
+            urls = [plain.dsn(), citus.coordinator.dsn(), citus.coordinator.dsn(application_name="through")]
+            through = f"{HOST}:{citus.home().port}={HOST}:{pooler.port}"
+            compare(given, urls, through, servers=[plain, citus.home()])
+        finally:
+            shutdown()
+            pooler.stop()
+            plain.remove()
+
+
+def compare(given: argparse.Namespace, urls: Sequence[str], through: str, *, servers: Sequence[Cluster] = ()) -> None:
+    """Measure verbs by each url, and print the medians with their ratios to the first; `through` are the third one's addresses.
+
+    The `servers` get the statistics that autovacuum would make, sooner on one of them than on the other.
+    """
+    addresses = ["", "", through]
+    memories = [filled(url, given.memories, addresses[place]) for place, url in enumerate(urls)]
+    for server in servers:
+        with server.admin() as admin:
+            admin.autocommit = True
+            admin.execute("vacuum analyze")
     took: dict[str, list[list[float]]] = {}
     for turn in range(given.turns):
         for place in random.Random(turn).sample(range(len(memories)), len(memories)):
@@ -263,15 +297,18 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=8.0)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--moves", type=int)
+    parser.add_argument("--here", action="store_true", help="compare servers that are started here")
     given = parser.parse_args()
     if given.nodes:
         throughput(given)
     elif given.moves:
         moves(given)
+    elif given.here:
+        compare_here(given)
     elif given.urls:
-        compare(given)
+        compare(given, given.urls, os.environ.get("HTM_NODE_ADDRESSES", ""))
     else:
-        parser.error("expected urls, --nodes or --moves")
+        parser.error("expected urls, --here, --nodes or --moves")
 
 
 if __name__ == "__main__":

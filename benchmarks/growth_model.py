@@ -20,8 +20,13 @@ class Costs:
     # docs/why/latency.md, "What a recall in one conversation costs": python -m benchmarks.conversation --locomo locomo10.json
     recall_cpu_ms: float = 6.1  # of the server, hybrid, in a memory of 680 messages
     # docs/why/latency.md, "One message for what is written": python -m benchmarks.writing --nodes 20000 --blocks 3 --calls 50
-    remember_cpu_ms: float = 3.47  # of the server, embedding queued
-    # The same page, `remember_many` with vectors, of the server: what storing a vector and its job's end cost, and a little more
+    # Of the server, embedding queued, by a process that has the user's working memory. The check of docs/why/growth.md found 2.6.
+    remember_cpu_ms: float = 3.47
+    # docs/why/growth.md, "Checked": python -m benchmarks.growth --check 100000. More, where the process reads the user's working
+    # memory first: it is new to the user, or begins a conversation.
+    meet_cpu_ms: float = 1.4
+    # docs/why/latency.md, the same section, `remember_many` with vectors, of the server: what storing a vector and its job's end
+    # cost, and a little more
     store_vector_cpu_ms: float = 1.78
     # docs/why/growth.md: python -m benchmarks.sizes --nodes 10000 100000 1000000 --shape one
     bytes_a_memory: float = 4_991.0  # on the disk, with all indexes
@@ -43,6 +48,9 @@ class Use:
     turns_a_day: float = 20.0  # of each active user
     recalls_a_turn: float = 1.0
     remembers_a_turn: float = 2.0  # what was asked, and what was answered
+    elsewhere: float = (
+        0.5  # of what is remembered, by a process that has not had the user: of two, the first, where turns go anywhere
+    )
     peak: float = 3.0  # the busiest hour, as a multiple of the mean
     warm_hours: float = 4.0  # for so long what somebody has used should stay in memory
     index_share: float = (
@@ -104,7 +112,7 @@ class Plan:
     def step(self) -> str:
         """The largest step of docs/scaling.md that it needs."""
         if self.cells > 1:
-            return "7 several installations"
+            return "7 cells"
         if self.replicas:
             return "6 fail-over" if self.replicas == 1 else "5 replicas"
         return "4 workers" if self.workers > 1 else "2 your own PostgreSQL"
@@ -124,7 +132,9 @@ def plan(users: float, *, use: Use | None = None, costs: Costs | None = None, ma
     remembers = use.turns_a_second(users) * use.remembers_a_turn
     load = Load(
         reading=recalls * costs.recall_cpu_ms / 1_000,
-        writing=remembers * (costs.remember_cpu_ms + costs.store_vector_cpu_ms) / 1_000,
+        writing=remembers
+        * (costs.remember_cpu_ms + use.elsewhere * costs.meet_cpu_ms + costs.store_vector_cpu_ms)
+        / 1_000,
     )
     disk, hot = memories * costs.bytes_a_memory / GB, _hot_gb(memories, use, costs)
     needs = {
@@ -254,6 +264,7 @@ def _check(users: float, use: Use, machines: Machines) -> None:
     for name, share in (
         ("active_a_day", use.active_a_day),
         ("index_share", use.index_share),
+        ("elsewhere", use.elsewhere),
         ("replay", machines.replay),
     ):
         if share > 1:

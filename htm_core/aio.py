@@ -193,6 +193,7 @@ class AsyncMemory(_Twin[Memory]):
     purge = awaited(Memory.purge)
     sweep = awaited(Memory.sweep)
     erase = awaited(Memory.erase)
+    erase_tenant = awaited(Memory.erase_tenant)
     audit = awaited(Memory.audit)
     verify_audit = awaited(Memory.verify_audit)
     profile = awaited(Memory.profile)

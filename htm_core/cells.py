@@ -211,16 +211,22 @@ class Cells:
     ) -> builtins.list[TenantRows]:
         """Move the largest tenants of a cell into another until both have about as many rows; give those that moved, or would.
 
-        With `dry_run` none moves. Raises as `move` does; tenants that have moved by then stay where they are.
+        With `dry_run` none moves. Raises as `move` does; tenants that have moved by then stay where they are. One whose move
+        between the two was interrupted goes first: so a split that was interrupted goes on when it is called again.
         """
         if cell == into:
             raise InvalidInput(f"expected two cells, got {cell!r} twice")
+        ended: builtins.list[TenantRows] = []
+        for each in [] if dry_run else self.pending_moves():
+            if (each.source, each.target) == (cell, into):
+                rows = self.move(each.tenant, into, progress=progress).rows
+                ended.append(TenantRows(each.tenant, rows.get("mentions", 0) + rows.get("documents", 0)))
         sizes = {each.tenant: each.rows for each in self.tenants(cell)}
         planned = plan_split(sizes, target_rows=sum(each.rows for each in self.tenants(into)))
         if not dry_run:
             for tenant in planned:
                 self.move(tenant, into, progress=progress)
-        return [TenantRows(tenant, sizes[tenant]) for tenant in planned]
+        return ended + [TenantRows(tenant, sizes[tenant]) for tenant in planned]
 
     def drop(self, cell: str) -> None:
         """Take a cell without tenants out of the directory and drop its schema.

@@ -541,6 +541,18 @@ class Memory(Handle):
         """
         return forget_module.erase(self._engine, user=user, session=session, key=key, confirm=confirm)
 
+    def erase_tenant(self, *, confirm: str = "", progress: Callable[[int], None] | None = None) -> Receipt:
+        """Delete at once and for good everything that the tenant has: of all its users, and with its collections, jobs and tokens.
+
+            memory.of(tenant="acme").erase_tenant(confirm="acme")
+
+        `confirm` must be the tenant's name. `progress` is called with the number of rows that are deleted so far. Some thousand
+        are deleted at a time, so it may be interrupted at any point: then the same call goes on. What others write meanwhile goes,
+        too; what they write later is a new tenant's first memory. The audit stays, and the receipt is an entry of it. Raises
+        `InvalidInput`, `NotFound` for a tenant that never had anything, and `StorageError` while it moves to another cell.
+        """
+        return forget_module.erase_tenant(self._engine, confirm=confirm, progress=progress)
+
     def audit(
         self, *, kind: str | None = None, user: str | None = None, session: str | None = None, key: str | None = None,
         scope: Scope | None = None, limit: int = 100, before: str | None = None,

@@ -130,6 +130,7 @@ NOT_SERVED: Mapping[str, str] = {
     "of": "the token says whose memories are served",
     "log": "its verbs are served",
     "collection": "vector stores open the database themselves",
+    "erase_tenant": "a token belongs to the tenant, and would go with it; htm erase --whole-tenant does it",
     "close": "the client has its own",
     "log.entries": "it is for adapters that keep the log of a framework",
     "log.archive": "it is for adapters that keep the log of a framework",

@@ -146,10 +146,11 @@ COMMANDS = {
             'htm sweep',
         )),
     "erase": CommandInfo(MEMORY, "forget.erase", "memory",
-        "Erase everything of a --key, a --session or a --user, at once and for good.",
+        "Erase everything of a --key, a --session, a --user or a whole tenant, at once and for good.",
         examples=(
             'htm erase --user ann --yes',
             'htm erase --session t1 --yes',
+            'htm erase --whole-tenant acme --yes',
         )),
     "audit": CommandInfo(MEMORY, "audit.audit", "memory",
         "Show what was erased in the tenant, when and by whom, or verify that no entry was changed or taken away.", lists=True,

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Annotated
 
 import typer
 
 from ..errors import InvalidInput
+from ..types import Receipt
 from . import completion
 from .ids import memory_id, short
 from .json_output import print_json, to_json
-from .options import CommonOptions
-from .rendering import printable, stdout_console
+from .options import DEFAULT_TENANT, CommonOptions
+from .rendering import printable, progress_bar, stdout_console
 
 Key = Annotated[
     str, typer.Argument(metavar="ID_OR_KEY", help="A memory's id, or its key.", autocompletion=completion.memories)
@@ -71,15 +73,24 @@ def erase(
     key: Annotated[
         str | None, typer.Option("--key", help="A key with all its values.", autocompletion=completion.keys)
     ] = None,
+    whole_tenant: Annotated[
+        str | None,
+        typer.Option("--whole-tenant", metavar="TENANT", help="A tenant with all its users, collections and tokens."),
+    ] = None,
     yes: Yes = False,
 ) -> None:
-    """Erase everything of a --key, a --session or a --user, at once and for good."""
+    """Erase everything of a --key, a --session, a --user or a whole tenant, at once and for good."""
     confirmed(yes)
-    if key is None and common.session is None and common.user is None:
-        raise typer.BadParameter("expected --user, --session or --key (the last two of that --user, if one is given)")
-    with common.memory() as memory:
-        of_user = common.user if key is None and common.session is None else None
-        receipt = memory.erase(user=of_user, session=common.session, key=key, confirm="confirmed")
+    if whole_tenant is not None:
+        receipt = _erase_tenant(common, whole_tenant, key)
+    elif key is None and common.session is None and common.user is None:
+        raise typer.BadParameter(
+            "expected --user, --session or --key (the last two of that --user, if one is given), or --whole-tenant TENANT"
+        )
+    else:
+        with common.memory() as memory:
+            of_user = common.user if key is None and common.session is None else None
+            receipt = memory.erase(user=of_user, session=common.session, key=key, confirm="confirmed")
     erased = ", ".join(f"{count:,} {name}" for name, count in receipt.counts.items() if count) or "nothing"
     value = {
         "erased": to_json(receipt.counts),
@@ -88,6 +99,18 @@ def erase(
         "at": to_json(receipt.at),
     }
     done(common, value, f"Erased for good: {erased}. Receipt {receipt.id}, digest {receipt.digest}.")
+
+
+def _erase_tenant(common: CommonOptions, tenant: str, key: str | None) -> Receipt:
+    if not (key is common.session is common.user is None):
+        raise typer.BadParameter(
+            "expected --whole-tenant without --user, --session and --key, which are parts of a tenant"
+        )
+    if common.tenant not in (DEFAULT_TENANT, tenant):
+        raise typer.BadParameter(f"expected one tenant, got --tenant {common.tenant} and --whole-tenant {tenant}")
+    with replace(common, tenant=tenant).memory() as memory, progress_bar() as progress:
+        task = progress.add_task(f"erasing {tenant}", total=None)
+        return memory.erase_tenant(confirm=tenant, progress=lambda rows: progress.update(task, completed=rows))
 
 
 def done(common: CommonOptions, value: object, words: str) -> None:

@@ -22,7 +22,7 @@ from ..rules.working_memory.memory import Plan, WorkingMemory
 from ..settings import Settings
 from ..store import jobs, nodes, tenants
 from ..store.database import Connection, Database, Row
-from ..store.errors import retry_transaction
+from ..store.errors import RowsMissing, retry_transaction
 from ..store.owner_claims import EVERYBODY, claim_of
 from ..store.records import Entry, WrittenEntry
 from ..store.working import SetChange
@@ -191,9 +191,10 @@ class Engine:
         name = self.embedder.name
         key = (self.tenant, self.robot, name)
         claim = EVERYBODY if everybody else claim_of(self.owner, *also)
-        with self.database.transaction(
-            self.tenant, claim=claim, patient=patient, now=now or self.clock()
-        ) as connection:
+        with (
+            self._unsettled_when_rows_are_missing(),
+            self.database.transaction(self.tenant, claim=claim, patient=patient, now=now or self.clock()) as connection,
+        ):
             if key not in self.database.settled:
                 state = tenants.ensure_rows(connection, robot=self.robot, model=name, language=self.settings.language)
                 if state.model not in (None, name):
@@ -203,6 +204,26 @@ class Engine:
                     )
             yield connection
         self.database.settled.add(key)
+
+    @contextmanager
+    def _unsettled_when_rows_are_missing(self) -> Iterator[None]:
+        """Make the rows of the tenant again in the next transaction, when another process has erased them with all the rest."""
+        try:
+            yield
+        except RowsMissing:
+            self.unsettle()
+            raise
+
+    def unsettle(self) -> None:
+        """Forget that the rows of this tenant, its robots and its model are there."""
+        self.database.settled.difference_update([key for key in list(self.database.settled) if key[0] == self.tenant])
+
+    @contextmanager
+    def looking(self, *, everybody: bool) -> Iterator[Connection]:
+        """A transaction that sees what `transaction` does and makes no rows of tenant, robot or model, which may be erased."""
+        claim = EVERYBODY if everybody else claim_of(self.owner)
+        with self.database.transaction(self.tenant, claim=claim, now=self.clock()) as connection:
+            yield connection
 
     @property
     def _is_settled(self) -> bool:
@@ -429,10 +450,13 @@ class Engine:
         for each in open_sets(self.database, self.tenant):
             each.drop([str(id) for id in ids])
 
-    def empty(self, *, owner: str, session: str | None) -> None:
-        """Empty this process's working memories of an owner, or of one of its sessions, after their rows were erased."""
+    def empty(self, *, owner: str | None, session: str | None) -> None:
+        """Empty this process's working memories of an owner, or of one of its sessions, after their rows were erased.
+
+        None for both is everybody's in the tenant.
+        """
         for each in open_sets(self.database, self.tenant):
-            if each.key.owner == owner and session in (None, each.key.session):
+            if owner in (None, each.key.owner) and session in (None, each.key.session):
                 each.drop([item.id for item in each.memory.items])
 
     def catch_up_everywhere(self) -> None:

@@ -22,7 +22,8 @@ SEARCH, CREATE, UPDATE, UPSERT, DELETE = (
 OPERATIONS: Mapping[str, str] = {
     "htm.remember": CREATE, "htm.remember_many": CREATE, "htm.revise": UPSERT, "htm.recall": SEARCH, "htm.context": SEARCH,
     "htm.get": SEARCH, "htm.history": SEARCH, "htm.list": SEARCH, "htm.timeline": SEARCH, "htm.who_said": SEARCH,
-    "htm.related": SEARCH, "htm.forget": DELETE, "htm.restore": UPDATE, "htm.erase": DELETE, "htm.load": UPSERT,
+    "htm.related": SEARCH, "htm.forget": DELETE, "htm.restore": UPDATE, "htm.erase": DELETE,
+    "htm.erase_tenant": DELETE, "htm.load": UPSERT,
     "htm.log.append": CREATE, "htm.log.tail": SEARCH, "htm.log.entries": SEARCH, "htm.log.archive": CREATE,
     "htm.tags.add": UPDATE, "htm.tags.remove": UPDATE,
     "htm.collection.put": UPSERT, "htm.collection.get": SEARCH, "htm.collection.query": SEARCH,

@@ -42,7 +42,7 @@ def entries(
     everybody = scope == "tenant"
     after = None if before is None else validation.check_id(before, what="before")
     most = validation.check_limit(limit)
-    with engine.transaction(everybody=everybody) as connection:
+    with engine.looking(everybody=everybody) as connection:
         if after is not None and not store.exists(connection, after):
             raise NotFound(f"expected the id of an entry of the audit, got {before!r:.80}", advice="audit")
         rows = store.entries(
@@ -62,7 +62,7 @@ def verify(engine: Engine, digests: Sequence[str]) -> AuditReport:
         raise InvalidInput(
             "expected digests to be a list of texts of 64 hexadecimal digits, as Receipt.digest has them"
         )
-    with engine.transaction(everybody=True) as connection:
+    with engine.looking(everybody=True) as connection:
         problems = store.problems(connection)
         found = store.found(connection, digests)
         count = store.size(connection)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 
+from .. import time_limit
 from ..engine.engine import Engine, new_id
 from ..errors import InvalidInput, NotFound
 from ..rules import validation
-from ..store import audit, forgetting, nodes, tidying, working
+from ..store import audit, forgetting, nodes, tenant_erasure, tidying, tokens, working
 from ..store.database import Connection
 from ..store.errors import attempts
+from ..store.owner_claims import EVERYBODY
+from ..store.tenant_erasure import Progress
 from ..types import Node, Receipt
 from .read import find, get
 
 CONFIRMED = "confirmed"
+BEGUN = "erase_begun"  # the kind of the entry that says that a whole tenant is about to be erased
 Note = Callable[[Connection], object]  # what is written last in the transaction of a change
 
 
@@ -118,6 +123,61 @@ def erase(engine: Engine, *, user: str | None, session: str | None, key: str | N
     engine.wake()
     engine.emit("erase", rows=sum(counts.values()))
     return receipt
+
+
+def erase_tenant(engine: Engine, *, confirm: str, progress: Progress | None = None) -> Receipt:
+    """Erase everything that the tenant has, of all its users, with a receipt of what went; goes on where it was interrupted."""
+    tenant, about = engine.tenant, {"tenant": engine.tenant}
+    if confirm != tenant:
+        raise InvalidInput(
+            f"expected confirm={tenant!r}, the name of the tenant that is erased with all its users, got {confirm!r:.80}; "
+            "nothing was erased"
+        )
+    receipts: list[Receipt] = []
+
+    def record(connection: Connection, counts: Mapping[str, int]) -> None:
+        """Write the receipt; when its transaction is tried again, the last one counts."""
+        receipts.append(_record(engine, connection, "erase", dict(counts), about=about))
+
+    engine.write_behind.write()  # what it would write later would be of nobody
+    # Each answer has its limit, and the whole takes as long as it takes: one batch follows the other.
+    with time_limit.limited(time_limit.TimeLimit(engine.settings.verb_timeout, total=math.inf)):
+        tenant_erasure.refuse_while_moving(engine.database, tenant)
+        there = _begin(engine, about)
+        counts = tenant_erasure.erase(engine.database, tenant, rows=there, record=record, progress=progress)
+        _forget_tenant(engine)
+        tenant_erasure.refuse_while_moving(engine.database, tenant)  # one that began meanwhile
+    engine.emit("erase", rows=sum(counts.values()))
+    return receipts[-1]
+
+
+def _begin(engine: Engine, about: dict[str, str]) -> int:
+    """Write into the audit that an erasure begins, unless it goes on, and return how many rows there are; raises `NotFound`."""
+    for attempt in attempts():
+        with attempt, engine.database.transaction(engine.tenant, claim=EVERYBODY, patient=True) as connection:
+            there = tenant_erasure.count_rows(connection)
+            is_known = bool(there) or tenant_erasure.has_audit(connection)
+            if there and not _is_under_way(connection, engine.tenant):
+                _record(engine, connection, BEGUN, there, about=about)
+    if not is_known and not tokens.listed(engine.database, engine.tenant, revoked=True):
+        raise NotFound(
+            f"expected the name of a tenant that has something, got {engine.tenant!r}, which never had; names are exact. "
+            "Nothing was erased"
+        )
+    return sum(there.values())
+
+
+def _is_under_way(connection: Connection, tenant: str) -> bool:
+    """Whether an erasure of the tenant has begun that has no receipt yet."""
+    last = audit.entries(connection, owners=None, kind=None, about=("tenant", tenant), before=None, limit=1)
+    return bool(last) and last[0]["kind"] == BEGUN
+
+
+def _forget_tenant(engine: Engine) -> None:
+    """Let this process know nothing of the tenant any more."""
+    engine.unsettle()
+    engine.database.merged_owners.changed(engine.tenant)
+    engine.empty(owner=None, session=None)
 
 
 def _record(

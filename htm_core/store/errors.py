@@ -34,6 +34,10 @@ _PASSWORD = re.compile(r"(password\s*=\s*)('(?:[^'\\]|\\.)*'|\S+)|(://[^:@/\s]*:
 RETRYABLE = ("40P01", "40001", "23503")
 
 
+class RowsMissing(StorageError):
+    """Rows that a process took to be there are gone, since the whole tenant was erased: they are made again at the next attempt."""
+
+
 class SessionLost(psycopg.OperationalError):
     """The session ended during a transaction. While `committing` the outcome is unknown; otherwise nothing was written."""
 
@@ -58,6 +62,8 @@ def detect_lost_session(connection: psycopg.Connection[Any], *, committing: bool
 
 def is_retryable(error: BaseException) -> bool:
     """Whether a failed transaction has written nothing and may succeed at another attempt."""
+    if isinstance(error, RowsMissing):
+        return True
     cause = error.__cause__
     if isinstance(cause, SessionLost):
         return not cause.committing and not cause.overdue

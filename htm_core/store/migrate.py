@@ -45,7 +45,7 @@ RELEASE = "0.1.0"  # the version of htm-memory whose files these are
 FUNCTION_FILES = (
     "dropped", "tenants", "user_walls", "audit", "metadata_filter", "views", "lexemes", "nodes", "models", "filters", "word_counts",
     "jobs", "writing", "search", "signals", "recall", "supersession", "working_memory", "groups", "relations", "tidying", "tokens",
-    "places", "collections", "cells", "triggers",
+    "places", "collections", "cells", "erasure", "triggers",
 )  # fmt: skip
 
 WAY_OUT = (

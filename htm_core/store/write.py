@@ -10,11 +10,11 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from ..errors import StorageError
 from ..rules.text.traits import WISHES
 from ..types import DEFAULT_IMPORTANCE, Node
 from . import forgetting, jobs, keys, mentions, nodes, tags, tenants
 from .database import Connection
+from .errors import RowsMissing
 from .queries import load
 from .records import Entry, PassageDraft, WrittenEntry, new_node
 
@@ -166,7 +166,7 @@ def _insert(
     ).fetchone()
     assert row is not None  # a function that is no set has one row
     if row["unwritten"]:
-        raise StorageError(
+        raise RowsMissing(
             f"expected {len(pieces)} passages to be written, but {row['unwritten']} of them were not; nothing was written"
         )
     return _Inserted(set(row["new_nodes"]), row["new_metadata"] or {}, set(row["waiting"]))

@@ -204,6 +204,7 @@ VERBS: dict[str, Verb] = {
     "Memory.restore": lambda w: w.memory.restore(w.other.id),
     "Memory.purge": lambda w: w.memory.purge(timedelta(0), confirm="confirmed"),
     "Memory.erase": lambda w: w.memory.erase(session="nowhere", confirm="confirmed"),
+    "Memory.erase_tenant": lambda w: unknown(lambda: w.memory.of(tenant="nowhere").erase_tenant(confirm="nowhere")),
     "Memory.sweep": lambda w: w.memory.sweep(),
     "Memory.audit": lambda w: w.memory.audit(),
     "Memory.verify_audit": lambda w: w.memory.verify_audit(),

@@ -449,8 +449,11 @@ def test_every_function_that_runs_as_the_owner_is_accounted_for(walled: Walled) 
         "locate_tenant",
         "cell_size",
     }  # where a tenant is and how large a cell: nothing of owners
+    # Each but the last refuses whoever does not claim everybody; that one says where to the tenant moves.
+    erases_a_tenant = {"count_tenant_rows", "erase_tenant_rows", "hold_writers", "unfinished_move"}
     known = (
         knows_cells
+        | erases_a_tenant
         | signs_in
         | asks_the_claim
         | is_the_wall
@@ -460,6 +463,17 @@ def test_every_function_that_runs_as_the_owner_is_accounted_for(walled: Walled) 
         | keeps_the_audit
     )
     assert {row["proname"] for row in rows} == known | answers_workers_alone
+
+
+@pytest.mark.parametrize("call", ["count_tenant_rows(false)", "erase_tenant_rows(1000, true)", "hold_writers()"])
+def test_a_user_can_neither_count_nor_erase_what_the_tenant_has(walled: Walled, call: str) -> None:
+    before = walled.rows()
+    with walled.session() as connection:
+        terms = walled.begin(connection)
+        claims(connection, walled.signed(ANN, terms))
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="works for everybody"):
+            connection.execute(f"select {call}")  # type: ignore[arg-type]
+    assert walled.rows() == before
 
 
 def test_a_user_sees_no_entry_of_the_audit_of_another_and_writes_none(walled: Walled) -> None:

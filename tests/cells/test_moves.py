@@ -140,6 +140,28 @@ def test_a_move_that_was_interrupted_loses_nothing_and_goes_on(two: Installation
     assert two.cells.where(tenant) == "b"
 
 
+def test_a_split_that_was_interrupted_goes_on_with_the_tenant_that_was_under_way(two: Installation) -> None:
+    """Whatever the sizes are by then: the copy of that tenant is in the other cell already."""
+    two.cells.create("hot")
+    for number, count in enumerate((30, 20, 10, 5)):
+        two.cells.place(f"large{number}", "hot")
+        with two.memory(f"large{number}") as memory:
+            memory.remember_many([{"content": f"Said as number {turn} by {number}."} for turn in range(count)])
+    two.cells.create("cool")
+    [first, *_] = two.cells.split("hot", "cool", dry_run=True)
+    with pytest.raises(Stopped):
+        two.cells.split("hot", "cool", progress=killed_at("kept"))
+    with two.memory("large3") as memory:  # now another one is the largest
+        memory.remember_many([{"content": f"Said later as number {turn}."} for turn in range(60)])
+    moved = [each.tenant for each in two.cells.split("hot", "cool")]
+    assert moved[0] == first.tenant
+    assert two.cells.pending_moves() == []
+    there = {each.tenant: each.rows for cell in ("hot", "cool") for each in two.cells.tenants(cell)}
+    assert there == {"large0": 30, "large1": 20, "large2": 10, "large3": 65}
+    sizes = [sum(each.rows for each in two.cells.tenants(cell)) for cell in ("hot", "cool")]
+    assert max(sizes) < 100
+
+
 def test_a_move_elsewhere_gives_up_the_copy_of_one_that_was_interrupted(two: Installation) -> None:
     two.cells.create("c")
     with two.memory("elsewhere") as memory:

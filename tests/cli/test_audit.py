@@ -45,3 +45,15 @@ def test_commands_redact_where_the_environment_says_so(htm: Htm, monkeypatch: py
     refused = htm("remember", "x", "--no-wait")
     assert refused.code != 0
     assert "HTM_REDACTOR" in refused.err
+
+
+def test_a_whole_tenant_is_erased_by_its_name_alone(htm: Htm, database: Database, tenant: str) -> None:
+    assert htm("remember", "The door code is 4711.", "--user", "ann").code == 0
+    for refused in (("--whole-tenant", tenant), ("--whole-tenant", tenant, "--user", "ann", "--yes"),
+                    ("--whole-tenant", "another", "--yes"), ("--yes",)):  # fmt: skip
+        assert htm("erase", *refused).code == 2
+    assert len(htm("list", "--user", "ann", "--json").json) == 1
+    erased = htm("erase", "--whole-tenant", tenant, "--yes", "--json").json
+    assert erased["erased"]["nodes"] == 1
+    assert htm("list", "--user", "ann", "--json").json == []
+    assert "All 2 entries" in htm("audit", "verify", erased["digest"]).out

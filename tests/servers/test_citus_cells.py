@@ -197,6 +197,25 @@ def test_collections_go_on_with_the_numbers_of_their_cell_when_citus_moves_it(ce
         assert all(FIRST_NUMBER <= row["id"] < 2 * FIRST_NUMBER for row in rows)
 
 
+def test_a_whole_tenant_is_erased_on_its_node_while_others_write(celled: CelledCluster) -> None:
+    celled.cells.place("leaving", "b")
+    celled.cells.place("staying", "b")
+    with celled.memory("leaving") as leaving:  # before others write: it makes the vectors of all tenants
+        every_verb(leaving)
+        leaving.collection("pages").put([{"id": "one", "content": "A page about harbours."}])
+    with celled.memory("leaving") as leaving, celled.memory("staying") as staying, Writers([staying]) as writers:
+        writers.await_more()
+        receipt = leaving.erase_tenant(confirm="leaving")
+        writers.await_more()
+        assert receipt.counts["nodes"] > 0
+        assert [celled.rows("b", table, "leaving") for table in ("nodes", "mentions", "documents")] == [[], [], []]
+        assert leaving.verify_audit([receipt.digest]).ok
+        leaving.remember("A new beginning.")
+        assert celled.rows("b", "nodes", "leaving") == ["A new beginning."]
+    assert writers.failed == []
+    assert celled.rows("b", "nodes", "staying") == sorted(writers.said)
+
+
 def test_a_cell_without_tenants_is_dropped_on_all_nodes(celled: CelledCluster) -> None:
     celled.cells.create("short")
     celled.cells.place("brief", "short")

@@ -136,6 +136,7 @@ def call_every_verb(memory: Memory, folder: Path) -> None:
     with suppress(HTMError):
         memory.backup.read(copied.getvalue().splitlines(keepends=True))
     memory.erase(user="ann", confirm="confirmed")
+    memory.erase_tenant(confirm=memory.tenant)
 
 
 def call_the_palace(palace: Palace, folder: Path) -> None:
