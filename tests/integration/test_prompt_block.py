@@ -196,10 +196,12 @@ def test_what_was_said_later_of_the_best_ones_names_comes_along() -> None:
     told = replace(passage("I have two cats, Miso and Tofu.", relevance=0.8), at=old)
     died = replace(passage("Tofu died on Sunday.", relevance=0.0001), at=new)
     film = replace(passage("I saw a film about Penguins.", relevance=0.0001), at=new)
-    made = block(told, film, died, question="How many cats do I have?")
+    others = [replace(passage(f"The cat sleeps in box {number}.", relevance=0.4), at=old) for number in range(2)]
+    made = block(told, *others, film, died, question="How many cats do I have?")
     assert "Tofu died on Sunday." in made
     assert "film" not in made
-    assert "died" not in block(replace(told, at=new), replace(died, at=old), question="How many cats do I have?")
+    later = [replace(told, at=new), *others, replace(died, at=old)]
+    assert "died" not in block(*later, question="How many cats do I have?")
     assert "died" not in block(replace(told, relevance=0.2), died, question="How many cats do I have?")
 
 
