@@ -49,24 +49,24 @@ def present_answer_first(query: RecallQuery, found: Recall) -> Recall:
     passes get the scores of the places to which they move. What has ended is never moved, nor what is trusted less than the first:
     no page and no assistant comes before what a user said.
     """
-    hits = found.hits[:CONSIDERED]
+    places = [at for at, hit in enumerate(found.hits[:CONSIDERED]) if not _says_the_same(hit.content, query.query)]
+    hits = [found.hits[at] for at in places]
     if len(hits) < 2 or not is_about_a_user(query.text, hits):
         return found
     from ..rules.present import model  # brings numpy, which nobody needs who never recalls
 
     likelier = model.likelier(query.text, hits)
-    place = model.present_answer(likelier, share=query.signal_weights.present)
-    if not _may_come_first(hits[place], hits[0]):
-        place = 0
-    said = said_when(hits, likelier, place)
-    order = [*_moved_places(place, len(hits)), *range(len(hits), len(found.hits))]
-    moved = moved_to_first(found.hits, place) if place else found.hits
-    marked = [replace(hit, said_when=said[at]) if at in said else hit for at, hit in zip(order, moved, strict=True)]
-    return replace(found, hits=tuple(marked))
+    chosen = model.present_answer(likelier, share=query.signal_weights.present)
+    if not _may_come_first(hits[chosen], hits[0]):
+        chosen = 0
+    said = {places[at]: said for at, said in said_when(hits, likelier, chosen).items()}
+    marked = [replace(hit, said_when=said[at]) if at in said else hit for at, hit in enumerate(found.hits)]
+    return replace(found, hits=tuple(moved_to_first(marked, places[chosen]) if chosen else marked))
 
 
-def _moved_places(place: int, count: int) -> list[int]:
-    return [place, *(at for at in range(count) if at != place)]
+def _says_the_same(text: str, question: str) -> bool:
+    """Whether a text is the question itself, as where an agent has logged it before it recalls."""
+    return _WORD.findall(text.lower()) == _WORD.findall(question.lower())
 
 
 def said_when(hits: Sequence[Hit], likelier: Sequence[float], first: int) -> dict[int, SaidWhen]:

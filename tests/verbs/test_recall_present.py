@@ -194,3 +194,16 @@ def test_a_first_hit_that_is_the_newest_of_several_answers_was_said_last_if_noth
         for other, wanted in ((-0.6, "last"), (-0.1, None)):
             monkeypatch.setattr(model, "likelier", lambda question, hits, other=other: [0.0, other])
             assert marks(memory) == {said[0]: None, said[1]: wanted}
+
+
+def test_a_question_that_was_logged_before_it_is_asked_is_none_of_what_is_compared(
+    make: Make, asked: list[int]
+) -> None:
+    with make() as memory:
+        talk(memory)
+        memory.remember("which car do I drive", role="user", session="s9", at=BEGIN + timedelta(days=90))
+        memory.flush()
+        hits = memory.recall(QUESTION, hold=False)
+        assert asked == [len(SAID)]
+        assert hits[0].content == SAID[2]
+        assert "which car do I drive" in [hit.content for hit in hits]
