@@ -73,7 +73,7 @@ def said_when(hits: Sequence[Hit], likelier: Sequence[float], first: int) -> dic
     """When some hits were said beside the others, by their places; `first` is that of the one that comes first.
 
     What was said later than the first may have changed it: the likeliest of that says so, and another one that is likelier than
-    what the search had first. Where there is none, and the first one is sure, it was said last, if a user has said something older
+    the first. Where there is none, and the first one is sure, it was said last, if a user has said something older
     that probably answers; what it has taken the place of was said earlier.
     """
     stated = {
@@ -83,8 +83,9 @@ def said_when(hits: Sequence[Hit], likelier: Sequence[float], first: int) -> dic
     }
     if first not in stated:
         return {}
-    newer = sorted((at for at in stated if stated[at] > stated[first]), key=lambda at: -likelier[at])
-    later = [at for rank, at in enumerate(newer[:LATER]) if likelier[at] >= (MAY_HAVE_CHANGED if rank == 0 else 0)]
+    beside = [each - likelier[first] for each in likelier]
+    newer = sorted((at for at in stated if stated[at] > stated[first]), key=lambda at: -beside[at])
+    later = [at for rank, at in enumerate(newer[:LATER]) if beside[at] >= (MAY_HAVE_CHANGED if rank == 0 else 0)]
     if later:
         return dict.fromkeys(later, "later")
     older = [at for at in stated if stated[at].date() < stated[first].date()]
