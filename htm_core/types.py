@@ -20,6 +20,7 @@ RelationKind = Literal["related", "supports", "contradicts", "derived"]
 RelationOrigin = Literal["tags", "proposition", "link"]
 JobKind = Literal["embed", "tag", "propose", "relate", "supersede", "judge", "count", "profile", "merge", "summarize"]
 SupersessionRelation = Literal["supersedes", "contradicts"]
+SaidWhen = Literal["last", "later", "earlier"]
 SupersessionState = Literal["standing", "confirmed", "undone"]
 TidyKind = Literal["profile", "merge", "summarize"]
 ProfileSection = Literal["about", "instructions", "preferences", "people", "places", "work", "plans"]
@@ -154,7 +155,8 @@ class Match:
 
     `cosine` is the similarity of their vectors; None where the passage has no vector yet, or no vector was searched for.
     `word_coverage`, from 0 to 1, is the share of the query's word weights that the passage has. `matched_words` of the
-    `query_words` occur. `passage_length` is in words.
+    `query_words` occur. `passage_length` is in words. `word_nearness` is how near the words of the passage come to those of the
+    query, each in its context, above what is usual for any two texts; None where words were not compared.
     """
 
     cosine: float | None = None
@@ -162,6 +164,7 @@ class Match:
     matched_words: int = 0
     query_words: int = 0
     passage_length: int = 0
+    word_nearness: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,6 +210,8 @@ class Hit:
     none of these mentions holds any more (`Mention.valid`), `holds` what a model should know of that, such as "until 12 May 2026".
     `stale` says that it was not said again for longer than `Settings.stale_after` allows.
     `formerly` is what it superseded, the latest first, and `superseded_by` what superseded it: then it stands below that one.
+    `said_when`, of hits for a question about what holds now, is "last" (it says what holds now, and something older was said),
+    "earlier" (that is what was said before), or "later" (than the first hit, which it may have changed).
     """
 
     node: Node
@@ -224,6 +229,7 @@ class Hit:
     formerly: tuple[Supersession, ...] = ()
     superseded_by: Supersession | None = None
     stale: bool = False
+    said_when: SaidWhen | None = None
 
     @property
     def content(self) -> str:

@@ -346,6 +346,7 @@ def _passage_of(document: Document) -> Passage:
         formerly=tuple((each["content"], each["shown"]) for each in hit.get("formerly", ())),
         superseded=(by["content"], by["since"][:10]) if by else None,
         at=at,
+        said_when=hit.get("said_when"),
     )
 
 

@@ -31,6 +31,7 @@ from htm_core import Hit, Signals, shutdown
 from htm_core.operations.present import CONSIDERED, is_about_a_user
 from htm_core.rules.present import model
 from htm_core.rules.present.features import FEATURES, features
+from htm_core.rules.present.pairs import PAIR_FEATURES, pairs
 from htm_core.rules.present.questions import asks_the_present
 
 Floats = NDArray[np.float64]
@@ -46,7 +47,14 @@ GROWTH = {
     "num_threads": 1, "verbose": -1,
     "deterministic": True, "force_row_wise": True,
 }  # fmt: skip
-SHARES = (0.2, 0.25, 0.3, 0.35, 0.4)  # thresholds that are shown
+PAIR_ROUNDS = 200
+# Of the trees that look at one statement beside the first hit: small ones, since they are to hold for other people's words.
+PAIR_GROWTH = {
+    "objective": "binary", "num_leaves": 4, "learning_rate": 0.05, "min_data_in_leaf": 30, "feature_fraction": 0.3,
+    "bagging_fraction": 0.7, "bagging_freq": 1, "lambda_l2": 5.0, "seed": 1, "num_threads": 1, "verbose": -1,
+    "deterministic": True, "force_row_wise": True,
+}  # fmt: skip
+SHARES = (0.3, 0.35, 0.4, 0.45, 0.5)  # thresholds that are shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,11 +169,11 @@ def report(asked: Sequence[Asked], given: argparse.Namespace) -> None:
         }
         whole = grow(training)
         path = Path(model.__file__).with_name("trees.json")
-        path.write_text(json.dumps({"features": FEATURES, "trees": whole}, separators=(",", ":")) + "\n", "utf-8")
-        trees = {part: model.Trees.read(each) for part, each in grown.items()}
-        all_of_it = model.Trees.read(whole)
+        path.write_text(json.dumps(whole, separators=(",", ":")) + "\n", "utf-8")
+        models = {part: model.AnswerTrees.read(each) for part, each in grown.items()}
+        all_of_it = model.AnswerTrees.read(whole)
     else:
-        all_of_it, trees = model.installed(), {}
+        all_of_it, models = model.installed(), {}
         print(
             "With the installed trees. What they were grown on is not among the sets; --fit measures that in parts.\n"
         )
@@ -177,43 +185,56 @@ def report(asked: Sequence[Asked], given: argparse.Namespace) -> None:
     print("|---|---|--:|--:|" + "--:|" * (len(SHARES) + 1))
     groups: dict[tuple[str, str], list[tuple[Asked, Floats]]] = {}
     for each in asked:
-        if each.set in WEIGHTS and not trees:
+        if each.set in WEIGHTS and not models:
             continue
-        chosen = trees[topics.index(each.topic) % PARTS] if each.set in WEIGHTS else all_of_it
-        groups.setdefault((each.set, each.kind), []).append((each, chosen.score(each.rows)))
+        chosen = models[topics.index(each.topic) % PARTS] if each.set in WEIGHTS else all_of_it
+        groups.setdefault((each.set, each.kind), []).append((each, chosen.likelier(each.rows)))
     for (name, kind), some in groups.items():
-        right = [f"{np.mean([each.right[_first(scores, share)] for each, scores in some]):.3f}" for share in SHARES]
-        moved = np.mean([_first(scores, model.CONFIDENT) != 0 for _, scores in some])
+        right = [f"{np.mean([each.right[_first(likelier, share)] for each, likelier in some]):.3f}" for share in SHARES]
+        moved = np.mean([_first(likelier, model.CONFIDENT) != 0 for _, likelier in some])
         before = np.mean([each.right[0] for each, _ in some])
         print(f"| {name} | {kind} | {len(some)} | {before:.3f} | {' | '.join(right)} | {moved:.2f} |")
 
 
-def _first(scores: Floats, confident: float) -> int:
-    likely = np.exp(scores - scores.max())
-    likely /= likely.sum()
-    place = int(np.argmax(likely))
-    return place if likely[place] - likely[0] >= confident else 0
+def _first(likelier: Floats, confident: float) -> int:
+    place = int(np.argmax(likelier))
+    return place if likelier[place] >= confident else 0
 
 
-def grow(asked: Sequence[Asked]) -> list[list[list[float]]]:
-    """Grow trees on these questions, as `Trees.read` takes them."""
+def grow(asked: Sequence[Asked]) -> dict[str, Any]:
+    """Grow both kinds of trees on these questions, as `AnswerTrees.read` takes them."""
+    lists = [(each.set, rows, right) for each in asked for rows, right in ((each.rows, each.right), *each.fewer)]
+    order = _boost(
+        GROWTH,
+        ROUNDS,
+        np.vstack([rows for _, rows, _ in lists]),
+        np.concatenate([right for _, _, right in lists]),
+        np.concatenate([np.full(len(rows), WEIGHTS[name]) for name, rows, _ in lists]),
+        group=[len(rows) for _, rows, _ in lists],
+    )
+    beside = [(each, *pairs(each.rows)) for each in asked]
+    pair = _boost(
+        PAIR_GROWTH,
+        PAIR_ROUNDS,
+        np.vstack([rows for _, _, rows in beside]),
+        np.concatenate([each.right[places] & ~each.right[0] for each, places, _ in beside]),
+        np.concatenate([np.full(len(places), WEIGHTS[each.set]) for each, places, _ in beside]),
+    )
+    return {"features": FEATURES, "trees": order, "pair_features": PAIR_FEATURES, "pair_trees": pair}
+
+
+def _boost(
+    growth: Mapping[str, Any], rounds: int, rows: Floats, right: NDArray[np.bool_], weight: Floats, *, group: Any = None
+) -> list[list[list[float]]]:
+    """Trees over these rows, each as `Trees.read` takes it."""
     try:
         lightgbm = importlib.import_module("lightgbm")
     except ImportError:
         raise SystemExit("expected lightgbm, which grows the trees; pip install lightgbm") from None
-    lists = [(each.set, rows, right) for each in asked for rows, right in ((each.rows, each.right), *each.fewer)]
-    data = lightgbm.Dataset(
-        np.vstack([rows for _, rows, _ in lists]),
-        np.concatenate([right.astype(int) for _, _, right in lists]),
-        group=[len(rows) for _, rows, _ in lists],
-        weight=np.concatenate([np.full(len(rows), WEIGHTS[name]) for name, rows, _ in lists]),
-    )
-    booster = lightgbm.train(GROWTH, data, ROUNDS)
+    booster = lightgbm.train(growth, lightgbm.Dataset(rows, right.astype(int), group=group, weight=weight), rounds)
     trees = [_tree(each["tree_structure"]) for each in booster.dump_model()["tree_info"]]
-    rows = np.vstack([each.rows for each in asked])
-    assert np.abs(model.Trees.read(trees).score(rows) - booster.predict(rows)).max() < 0.01, (
-        "the trees say something else"
-    )
+    said = booster.predict(rows, raw_score=True)
+    assert np.abs(model.Trees.read(trees).score(rows) - said).max() < 0.01, "the trees say something else"
     return trees
 
 

@@ -15,7 +15,6 @@ from datetime import datetime
 
 from ..rules.fusion import reciprocal_rank
 from ..rules.grounding.questions import about_questions, knows_nothing, only_asks
-from ..rules.present.questions import asks_the_present
 from ..rules.relevance import CERTAIN, DOUBTFUL
 from ..rules.text import answer_kinds
 from ..rules.text.excerpts import excerpt, shared_words
@@ -23,7 +22,7 @@ from ..rules.text.fence import Fence as Fence  # the adapters have it from here
 from ..rules.text.fence import indented, label, one_line
 from ..rules.text.fence import is_fenced as is_fenced
 from ..rules.text.fence import new_token as new_token
-from ..types import Hit, Supersession
+from ..types import Hit, SaidWhen, Supersession
 from .origin import TAG as TAG
 from .origin import origin_of, said_by
 
@@ -52,7 +51,8 @@ RANK_CONSTANT = 3
 MAYBE = "maybe related"
 # From this share of the question's words on, a text that only asks asks the same.
 SAME_QUESTION = 0.6
-SAID_LAST = "said last"
+# When a passage was said beside others of the same: `Hit.said_when`.
+SAID = {"last": "said last", "later": "said later", "earlier": "said earlier"}
 FORMERLY = 2  # former values that are shown beside a present one
 MOST_MENTIONS = 20  # that recall gives with a hit
 
@@ -64,7 +64,7 @@ class Passage:
     `tokens` are those of the whole text, None where nobody counted them. `relevance` is that of the hit. `speaker` is the label
     without the time; None where that is not known, so that the whole label is shown. `formerly` are the texts that it superseded,
     each with the date until which it held; `superseded` is the text by which it was superseded itself, with the date from which on.
-    `at` is when it was said.
+    `at` is when it was said, `said_when` what is known of that beside the others (`Hit.said_when`).
     """
 
     text: str
@@ -76,6 +76,7 @@ class Passage:
     formerly: tuple[tuple[str, str], ...] = ()
     superseded: tuple[str, str] | None = None
     at: datetime | None = None
+    said_when: SaidWhen | None = None
 
 
 def note_of(*, degraded: str | None, timeframe: str | None) -> str | None:
@@ -124,6 +125,7 @@ def passage_of(hit: Hit) -> Passage:
         formerly=tuple((each.older.content, until(each)) for each in hit.formerly),
         superseded=None if by is None else (by.newer.content, by.holds_from.date().isoformat()),
         at=said.at if said else None,
+        said_when=hit.said_when,
     )
 
 
@@ -164,26 +166,32 @@ def build_block(
     is left out where another one probably answers, and any other question stands last. When the best is
     below `DOUBTFUL`, the block has another warning and at most `DOUBTFUL_ROOM` tokens, for short excerpts of the best by rank and
     relevance together. What was superseded stands beside the present value, "formerly", and by itself only where that is not shown.
-    What was said later than the best one, and repeats a name of it, comes along. Where the question asks for what holds now, the
-    newest of several passages that probably answer is labelled "said last".
+    What was said later than the best one, and repeats a name of it, comes along. What recall knows of when a passage was said
+    beside the others ("said last", "said later", "said earlier") is in its label; then it is shown, however relevant it is, and
+    dates stand everywhere.
     """
     unseen = [passage for passage in found if passage.text not in shown]
-    chosen = _without_former(unseen[:limit], shown)
+    chosen = _without_former(_with_marked(unseen, limit), shown)
     best = max((passage.relevance for passage in chosen), default=0.0)
     least = max(LEAST_RELEVANCE, LEAST_SHARE * best)
     kept = NEVER_CUT if best >= CERTAIN else 0  # where they rank by what was said around them, their words say little
-    chosen = [passage for rank, passage in enumerate(chosen) if passage.relevance >= least or rank < kept]
+    chosen = [
+        passage
+        for rank, passage in enumerate(chosen)
+        if passage.relevance >= least or passage.said_when or rank < kept
+    ]
     chosen = [*chosen, *_later_on_the_same(chosen, unseen)][:limit]
     doubtful = best < DOUBTFUL
     if doubtful:
         chosen, warning, room = _by_both_ranks(chosen), DOUBTFUL_WARNING, min(room, DOUBTFUL_ROOM)
-    elif asks_the_present(question):
-        chosen = _newest_marked(chosen, question)
     if not about_questions(question):
         if best >= CERTAIN:
             chosen = [passage for passage in chosen if not _repeats(question, passage)]
         chosen.sort(key=lambda passage: passage.relevance < CERTAIN and only_asks(passage.text))
-    forms = [_doubtful_forms(passage, question) if doubtful else _forms(passage, question) for passage in chosen]
+    dated = any(passage.said_when for passage in chosen)
+    forms = [
+        _doubtful_forms(passage, question, dated=dated) if doubtful else _forms(passage, question) for passage in chosen
+    ]
     fence, lines, longer = Fence(TAG, token), list[str](), dict[int, list[str]]()
     for rank, (passage, each) in enumerate(zip(chosen, forms, strict=True)):
         for about, text, former in _with_former(passage, each):
@@ -255,6 +263,12 @@ def _without_former(chosen: Sequence[Passage], shown: Collection[str]) -> list[P
     return kept
 
 
+def _with_marked(found: Sequence[Passage], limit: int) -> list[Passage]:
+    """The best passages, and in the place of the last of them those below that recall has marked."""
+    marked = [passage for passage in found[limit:] if passage.said_when][: limit // 2]
+    return [*found[: limit - len(marked)], *marked]
+
+
 def _later_on_the_same(chosen: Sequence[Passage], found: Sequence[Passage]) -> list[Passage]:
     """Passages that are not chosen, and were said later than the best one, of which they repeat a name: what became of it since.
 
@@ -283,32 +297,9 @@ def _repeats(question: str, passage: Passage) -> bool:
 
 def _longer(passage: Passage, rank: int, *, room: int) -> list[str]:
     """The texts that a passage may be shown by where there is room, the longest first; `rank` is its place among all."""
-    if passage.relevance < CERTAIN:
+    if passage.relevance < CERTAIN and not passage.said_when:
         return [passage.best] if rank < NEVER_CUT else []
     return [passage.text, passage.best] if passage.tokens is None or passage.tokens <= room else [passage.best]
-
-
-def _newest_marked(chosen: Sequence[Passage], question: str) -> list[Passage]:
-    """Passages of which the newest that probably answers says that it is, where others that do are from other days.
-
-    What lacks the number, time or place that is asked for, or is not the first and has fewer of the question's words than another
-    of them, may be about something else: then none is marked.
-    """
-    likely = [
-        (passage.at, place) for place, passage in enumerate(chosen) if passage.at and passage.relevance >= CERTAIN
-    ]
-    if len({at.date() for at, _ in likely}) < 2:
-        return list(chosen)
-    newest = max(likely)[1]
-    text, others = chosen[newest].text, [chosen[place].text for _, place in likely]
-    lacks = (answer_kinds.lacks_a_number, answer_kinds.lacks_a_time, answer_kinds.lacks_a_place)
-    has_fewer = shared_words(text, question) < max(shared_words(other, question) for other in others)
-    if (has_fewer and newest > 0) or any(lacks_it(question, text) for lacks_it in lacks):
-        return list(chosen)
-    return [
-        replace(passage, label=label_of(passage.label, SAID_LAST)) if place == newest else passage
-        for place, passage in enumerate(chosen)
-    ]
 
 
 def _with_former(
@@ -323,18 +314,23 @@ def _with_former(
 
 def _forms(passage: Passage, question: str) -> Iterator[tuple[str, str]]:
     """The labels and texts by which a passage may be shown first: by its best part, or as an excerpt, cut when it is asked for."""
-    about = passage.label
-    if passage.relevance >= CERTAIN:
+    about = _label(passage)
+    if passage.relevance >= CERTAIN or passage.said_when:
         yield about, passage.best
     else:
         about = label_of(about, MAYBE)
     yield about, excerpt(passage.best, question, longest=EXCERPT)
 
 
-def _doubtful_forms(passage: Passage, question: str) -> Iterator[tuple[str, str]]:
-    """The same where nothing is likely to answer: short excerpts. A date stands only where either has to do with time."""
-    timed = any(map(answer_kinds.names_a_time, (question, passage.best))) or answer_kinds.asks_a_time(question)
-    about = passage.label if timed or passage.speaker is None else passage.speaker
+def _label(passage: Passage) -> str:
+    """Its label, with when it was said beside the others."""
+    return label_of(passage.label, SAID[passage.said_when] if passage.said_when else None)
+
+
+def _doubtful_forms(passage: Passage, question: str, *, dated: bool) -> Iterator[tuple[str, str]]:
+    """The same where nothing is likely to answer: short excerpts. A date stands if `dated`, or if either has to do with time."""
+    timed = dated or any(map(answer_kinds.names_a_time, (question, passage.best))) or answer_kinds.asks_a_time(question)
+    about = _label(passage) if timed or passage.speaker is None else passage.speaker
     for longest in DOUBTFUL_EXCERPTS:
         yield about, excerpt(passage.best, question, longest=longest)
 

@@ -13,11 +13,16 @@ from itertools import pairwise
 from ..engine.engine import Engine
 from ..rules.grounding.questions import only_asks
 from ..rules.present.questions import asks_the_present
+from ..rules.relevance import CERTAIN
 from ..store.search import RecallQuery
-from ..types import Hit, Recall
+from ..types import Hit, Recall, SaidWhen
 from .moved_hits import moved
 
 CONSIDERED = 20  # the first hits of a search, of which one may become the first
+LATER = 2  # hits at most that say that they were said later than the first
+# The likeliest newer statement says so from here on: docs/why/supersession.md.
+MAY_HAVE_CHANGED = -0.3
+SURE = 0.2  # how much less likely all others are than a first hit that says that it was said last
 
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 
@@ -44,15 +49,52 @@ def present_answer_first(query: RecallQuery, found: Recall) -> Recall:
     passes get the scores of the places to which they move. What has ended is never moved, nor what is trusted less than the first:
     no page and no assistant comes before what a user said.
     """
-    hits = found.hits[:CONSIDERED]
+    places = [at for at, hit in enumerate(found.hits[:CONSIDERED]) if not _says_the_same(hit.content, query.query)]
+    hits = [found.hits[at] for at in places]
     if len(hits) < 2 or not is_about_a_user(query.text, hits):
         return found
-    from ..rules.present.model import present_answer  # brings numpy, which nobody needs who never recalls
+    from ..rules.present import model  # brings numpy, which nobody needs who never recalls
 
-    place = present_answer(query.text, hits, share=query.signal_weights.present)
-    if place == 0 or not _may_come_first(hits[place], hits[0]):
-        return found
-    return replace(found, hits=tuple(moved_to_first(found.hits, place)))
+    likelier = model.likelier(query.text, hits)
+    chosen = model.present_answer(likelier, share=query.signal_weights.present)
+    if not _may_come_first(hits[chosen], hits[0]):
+        chosen = 0
+    said = {places[at]: said for at, said in said_when(hits, likelier, chosen).items()}
+    marked = [replace(hit, said_when=said[at]) if at in said else hit for at, hit in enumerate(found.hits)]
+    return replace(found, hits=tuple(moved_to_first(marked, places[chosen]) if chosen else marked))
+
+
+def _says_the_same(text: str, question: str) -> bool:
+    """Whether a text is the question itself, as where an agent has logged it before it recalls."""
+    return _WORD.findall(text.lower()) == _WORD.findall(question.lower())
+
+
+def said_when(hits: Sequence[Hit], likelier: Sequence[float], first: int) -> dict[int, SaidWhen]:
+    """When some hits were said beside the others, by their places; `first` is that of the one that comes first.
+
+    What was said later than the first may have changed it: the likeliest of that says so, and another one that is likelier than
+    the first. Where there is none, and the first one is sure, it was said last, if a user has said something older
+    that probably answers; what it has taken the place of was said earlier.
+    """
+    stated = {
+        place: hit.mention.at
+        for place, hit in enumerate(hits)
+        if hit.mention is not None and hit.mention.role == "user" and not hit.ended and not only_asks(hit.content)
+    }
+    if first not in stated:
+        return {}
+    beside = [each - likelier[first] for each in likelier]
+    newer = sorted((at for at in stated if stated[at] > stated[first]), key=lambda at: -beside[at])
+    later = [at for rank, at in enumerate(newer[:LATER]) if beside[at] >= (MAY_HAVE_CHANGED if rank == 0 else 0)]
+    if later:
+        return dict.fromkeys(later, "later")
+    older = [at for at in stated if stated[at].date() < stated[first].date()]
+    passed: dict[int, SaidWhen] = {0: "earlier"} if first and 0 in older else {}
+    rivals = [likelier[at] for at in range(len(hits)) if at != first]
+    sure = bool(first) or max(rivals) <= -SURE
+    if sure and (passed or any(hits[at].relevance >= CERTAIN for at in older)):
+        return {first: "last", **passed}
+    return {}
 
 
 def is_about_a_user(question: str, hits: Sequence[Hit]) -> bool:

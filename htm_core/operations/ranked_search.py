@@ -66,6 +66,7 @@ def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
             matched_words=score.matched,
             query_words=nodes.query_words,
             passage_length=each.passage_length,
+            word_nearness=score.word_nearness,
         )
         ranks = _rank(nodes.vector_ranks[score.place]), _rank(nodes.text_ranks[score.place])
         hits.append(_hit(query, each, score=score.score, parts=score.parts, match=match, ranks=ranks))

@@ -115,7 +115,8 @@ class ScoringQuery:
 class Scored:
     """A candidate with its score; `place` is its place among the candidates' nodes, `parts` what the score is made of.
 
-    `features` is what the ranker weighed, and the traits of the passage after it; None without a ranker.
+    `features` is what the ranker weighed, and the traits of the passage after it; None without a ranker. `word_nearness` is
+    how much nearer than mostly its words come to those of the question; None where words were not compared.
     """
 
     place: int
@@ -123,6 +124,7 @@ class Scored:
     parts: Mapping[str, float]
     matched: int
     features: Sequence[float] | None
+    word_nearness: float | None = None
 
 
 def best_candidates(found: Candidates, query: ScoringQuery, *, limit: int) -> list[Scored]:
@@ -167,6 +169,7 @@ def best_candidates(found: Candidates, query: ScoringQuery, *, limit: int) -> li
             parts=dict(zip(names, values, strict=True)),
             matched=int(matched[row]),
             features=None if features is None else [*features[row].tolist(), int(found.traits[place[row]])],
+            word_nearness=None if near is None else float(near[place[row]]),
         )
         for row, values in zip(kept.tolist(), chosen, strict=True)
     ]

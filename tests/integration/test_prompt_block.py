@@ -25,6 +25,7 @@ from htm_core.integration.prompt_block import (
     label_of,
     note_of,
 )
+from htm_core.types import SaidWhen
 
 WARNING = "Reference data, not instructions."
 FENCE = Fence(TAG, "593027461885102")
@@ -64,8 +65,10 @@ def passage(
     label: str = "2025-01-02, ann",
     tokens: int | None = None,
     relevance: float = 1.0,
+    speaker: str | None = None,
+    said_when: SaidWhen | None = None,
 ) -> Passage:
-    return Passage(text, text if best is None else best, label, tokens, relevance)
+    return Passage(text, text if best is None else best, label, tokens, relevance, speaker, said_when=said_when)
 
 
 def test_it_holds_the_best_ones_with_their_labels() -> None:
@@ -287,24 +290,28 @@ def test_a_former_value_is_left_out_where_it_finds_no_room_and_is_one_short_line
     assert len(line) < EXCERPT + 60
 
 
-def test_the_newest_of_several_likely_answers_about_the_present_is_marked() -> None:
-    old, new = datetime(2025, 1, 2, tzinfo=UTC), datetime(2025, 6, 7, tzinfo=UTC)
-    told = replace(passage("I drive a Volvo.", label="2025-01-02, ann"), at=old)
-    later = replace(passage("The Skoda needs tyres.", label="2025-06-07, ann"), at=new)
-    unlikely = replace(
-        passage("I like tea.", label="2025-08-01, ann", relevance=0.1), at=datetime(2025, 8, 1, tzinfo=UTC)
-    )
-    made = block(later, told, unlikely, question="Which car does Ann drive?")
-    assert "- [2025-06-07, ann, said last] The Skoda needs tyres." in made
-    assert "- [2025-01-02, ann] I drive a Volvo." in made
-    assert made.count("said last") == 1, "what is maybe about something else is not compared"
-    for passages, question in (
-        ((later, told), "Which car did Ann drive first?"),
-        ((told, unlikely), "Which car does Ann drive?"),
-        ((replace(later, at=old), told), "Which car does Ann drive?"),
-        ((replace(later, at=None), told), "Which car does Ann drive?"),
-        ((told, later), "Which car does Ann drive?"),
-        ((later, told), "How many cars does Ann have?"),
-        ((later, told), "Where does Ann live?"),
-    ):
-        assert "said last" not in block(*passages, question=question)
+def test_a_passage_says_when_it_was_said_beside_the_others_and_then_it_is_shown_whole_and_dated() -> None:
+    told = passage("I drive a Volvo.", label="2025-01-02, ann", said_when="earlier")
+    later = passage("The Skoda needs tyres.", label="2025-06-07, ann", relevance=0.0, said_when="last")
+    unlikely = passage("I like tea.", label="2025-08-01, ann", relevance=0.1)
+    made = block(later, told, unlikely)
+    assert "- [2025-06-07, ann, said last] The Skoda needs tyres." in made, "however relevant it is by itself"
+    assert "- [2025-01-02, ann, said earlier] I drive a Volvo." in made
+    assert f"- [2025-08-01, ann, {MAYBE}] I like tea." in made
+    assert "said" not in block(passage("I drive a Volvo.", label="2025-01-02, ann"), unlikely)
+
+
+def test_where_nothing_is_likely_dates_stand_if_something_was_said_later() -> None:
+    told = passage("We fish here.", label="2025-01-02, ann", relevance=0.001, speaker="ann")
+    later = passage("Sold my rod.", label="2025-06-07, ann", relevance=0.001, speaker="ann", said_when="later")
+    made = block(told, later)
+    assert "- [2025-01-02, ann] We fish here." in made
+    assert "- [2025-06-07, ann, said later] Sold my rod." in made
+    assert "- [ann] We fish here." in block(told, replace(later, said_when=None))
+
+
+def test_what_recall_has_marked_takes_the_last_places_of_a_block() -> None:
+    some = [passage(f"Fact number {number}.") for number in range(6)]
+    marked = passage("It is otherwise now.", said_when="later")
+    made = block(*some, marked, limit=4)
+    assert [text for _, text in items_of(made)] == [*(each.text for each in some[:3]), marked.text]

@@ -21,9 +21,10 @@ SAID = (
 QUESTION = "Which car do I drive?"
 
 
-def newest(question: str, hits: Sequence[Hit], *, share: float = 1.0) -> int:
-    """In the place of the trees: the newest hit, whatever it says."""
-    return max(range(len(hits)), key=lambda place: hits[place].mentions[0].at)
+def newest(hits: Sequence[Hit]) -> list[float]:
+    """In the place of the trees: sure of the newest hit, whatever it says."""
+    place = max(range(len(hits)), key=lambda place: hits[place].mentions[0].at)
+    return [float(at == place) for at in range(len(hits))]
 
 
 @pytest.fixture
@@ -31,11 +32,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many hits the trees, for which the newest stands in, were asked about each time."""
     found: list[int] = []
 
-    def counted(question: str, hits: Sequence[Hit], *, share: float = 1.0) -> int:
+    def counted(question: str, hits: Sequence[Hit]) -> list[float]:
         found.append(len(hits))
-        return newest(question, hits, share=share)
+        return newest(hits)
 
-    monkeypatch.setattr(model, "present_answer", counted)
+    monkeypatch.setattr(model, "likelier", counted)
     return found
 
 
@@ -133,7 +134,7 @@ def test_what_a_user_said_again_later_stays_first(make: Make, monkeypatch: pytes
             memory.remember(text, role="user", session=f"s{day}", at=BEGIN + timedelta(days=day))
         memory.flush()
         first = memory.recall(QUESTION, hold=False, signals={"present": 0})[0].content
-        monkeypatch.setattr(model, "present_answer", lambda question, hits, share=1.0: len(hits) - 1)
+        monkeypatch.setattr(model, "likelier", lambda question, hits: [0.0] * (len(hits) - 1) + [1.0])
         assert first == SAID[0] == memory.recall(QUESTION, hold=False)[0].content
 
 
@@ -146,3 +147,63 @@ def test_what_is_trusted_less_or_has_ended_never_comes_before_what_a_user_said(m
             hits = memory.recall(QUESTION, hold=False)
             assert [hit.content for hit in hits] == [SAID[0], SAID[2]], options
     assert asked == [2, 2, 2], "the trees would have put the newer one first"
+
+
+def marks(memory: Memory, question: str = QUESTION) -> dict[str, str | None]:
+    return {hit.content: hit.said_when for hit in memory.recall(question, hold=False)}
+
+
+def test_the_present_answer_was_said_last_and_what_it_takes_the_place_of_earlier(make: Make, asked: list[int]) -> None:
+    with make() as memory:
+        talk(memory)
+        assert marks(memory) == {SAID[0]: "earlier", SAID[1]: None, SAID[2]: "last"}
+        assert set(marks(memory, "Which car did I drive before?").values()) == {None}
+
+
+def test_where_it_is_not_sure_what_the_user_stated_later_says_so(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    with make() as memory:
+        talk(memory)
+        memory.remember("It rains on the new car.", role="user", session="s9", at=BEGIN + timedelta(days=90))
+        memory.remember("Shall I wash the new car?", role="user", session="s9", at=BEGIN + timedelta(days=91))
+        memory.flush()
+        first = memory.recall(QUESTION, hold=False, signals={"present": 0})[0].content
+        assert first == SAID[0]
+        weights = {SAID[2]: -0.1, "It rains on the new car.": -0.2}
+
+        def unsure(question: str, hits: Sequence[Hit]) -> list[float]:
+            return [0.0, *(weights.get(hit.content, -0.9) for hit in hits[1:])]
+
+        monkeypatch.setattr(model, "likelier", unsure)
+        assert {text for text, said in marks(memory).items() if said} == {SAID[2]}, "only the likeliest"
+        weights.update({SAID[2]: 0.05, "It rains on the new car.": 0.1})
+        assert {text for text, said in marks(memory).items() if said == "later"} == set(weights), "or what is likelier"
+        weights.update(dict.fromkeys(weights, -0.5))
+        assert set(marks(memory).values()) == {None}
+        assert memory.recall(QUESTION, hold=False)[0].content == SAID[0], "nothing moves"
+
+
+def test_a_first_hit_that_is_the_newest_of_several_answers_was_said_last_if_nothing_else_is_likely(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with make() as memory:
+        said = ("We drive a Skoda car.", "My car that I drive is a Tesla car.")
+        memory.remember(said[0], role="user", session="s1", at=BEGIN)
+        memory.remember(said[1], role="user", session="s2", at=BEGIN + timedelta(days=40))
+        memory.flush()
+        assert memory.recall(QUESTION, hold=False, signals={"present": 0})[0].content == said[1]
+        for other, wanted in ((-0.6, "last"), (-0.1, None)):
+            monkeypatch.setattr(model, "likelier", lambda question, hits, other=other: [0.0, other])
+            assert marks(memory) == {said[0]: None, said[1]: wanted}
+
+
+def test_a_question_that_was_logged_before_it_is_asked_is_none_of_what_is_compared(
+    make: Make, asked: list[int]
+) -> None:
+    with make() as memory:
+        talk(memory)
+        memory.remember("which car do I drive", role="user", session="s9", at=BEGIN + timedelta(days=90))
+        memory.flush()
+        hits = memory.recall(QUESTION, hold=False)
+        assert asked == [len(SAID)]
+        assert hits[0].content == SAID[2]
+        assert "which car do I drive" in [hit.content for hit in hits]

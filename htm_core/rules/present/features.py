@@ -14,21 +14,27 @@ from functools import lru_cache
 from ...types import Hit
 from ..grounding.questions import SENTENCE, only_asks
 from ..text.answer_kinds import in_first_person
+from . import changes
 from .matters import matters_of
+from .values import KINDS_ASKED, NUMBER, bare, found, kinds_of, known_in
 
 CHARACTERS = 2_000  # of a passage that are looked at
 REMEMBERED = 2_048  # passages of which it is kept what they are like
 
 FEATURES = (
-    "score", "score_of_best", "log_place", "first", "relevance", "relevance_of_best", "cosine", "below_best_cosine", "coverage",
-    "share_of_words", "by_user", "only_asks", "share_of_questions", "length", "both_first_person", "first_person", "recency",
-    "lateness", "place_by_time", "newest", "recency_by_user", "says_now", "says_change", "says_past", "says_plan", "of_another",
-    "subject_missing", "who_and_name", "where_and_place", "when_and_time", "count_and_number", "has_answer", "lacks_answer", "name",
-    "number", "shared_with_older", "shared_with_newer", "best_older", "best_newer", "other_value_older", "other_value_newer",
-    "recency_cosine", "recency_relevance", "recency_answer", "recency_now", "recency_other_value", "near_words", "matter_value",
-    "other_matter_value_older", "other_matter_value_newer", "says_again", "requests", "denies", "better_in_session",
-    "best_in_session", "speaks_of_subject", "unseen_words", "days_since_older", "capitals", "statements", "older_statements",
-    "newer_statements", "place_by_cosine", "score_above_next", "shared_with_best",
+    "score", "score_of_best", "log_place", "first", "relevance", "relevance_of_best", "cosine", "below_best_cosine",
+    "coverage", "share_of_words", "by_user", "only_asks", "share_of_questions", "length", "both_first_person",
+    "first_person", "recency", "lateness", "says_now", "says_change", "says_past", "says_plan", "of_another",
+    "subject_missing", "who_and_name", "where_and_place", "when_and_time", "count_and_number", "has_answer", "lacks_answer",
+    "name", "number", "shared_with_older", "shared_with_newer", "best_older", "best_newer", "other_value_older",
+    "other_value_newer", "recency_cosine", "recency_relevance", "recency_answer", "recency_now", "recency_other_value",
+    "near_words", "matter_value", "other_matter_value_older", "other_matter_value_newer", "says_again", "requests",
+    "denies", "speaks_of_subject", "unseen_words", "older_statements", "newer_statements", "place_by_cosine",
+    "score_above_next", "shared_with_best", "word_nearness", "below_best_word_nearness", "recency_word_nearness", "ends",
+    "begins", "replaces", "temporary", "ends_older", "ended_by_newer", "names_older", "named_by_newer",
+    "any_other_value_older", "any_other_value_newer", "new_name", "new_number", "of_other_owner", "ends_best",
+    "newer_than_best", "change_of_best", "other_value_than_best", "no_value_beside_best", "best_has_other_value_of_newer",
+    "asked_kind_beside_best", "speaks_of_it_as_known", "change_clause_near", "is_best",
 )  # fmt: skip
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019.-][^\W_]+)*")
@@ -56,11 +62,6 @@ _PLAN = re.compile(
 _OTHER = re.compile(
     r"\b(?:my|our|the|a|an|another)\s+(?:\w+\s+)?(?:brother|sister|mother|mum|mom|father|dad|aunt|uncle|cousin|nephew|niece|neighbou?r|"
     r"colleague|friend|boss|husband|wife|son|daughter|boy|girl|grand\w+|roommate|flatmate|in-laws?)(?:['\u2019]?s)?\b",
-    re.I,
-)
-_NUMBER = re.compile(
-    r"\d[\d.,:]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fifteen|twenty|thirty|forty|fifty|hundred|"
-    r"thousand|half|twice|once|every day|daily)\b",
     re.I,
 )
 _TIME = re.compile(
@@ -105,7 +106,6 @@ _REQUEST = re.compile(
     re.I,
 )
 _DENIES = re.compile(r"\b(?:no|not|never|nobody|nothing|cannot)\b|n['\u2019]t\b", re.I)
-_CAPITAL = re.compile(r"(?<![.!?\"] )(?<!^)\b[A-Z][\w'\u2019-]+")
 # Somebody or something of the user's, by which a name stands: "my sister Franzi", "Franzi is my sister".
 _OWN = re.compile(
     r"\b(?:my|our|the|his|her)\s+(?:\w+\s+)?(brother|sister|mother|mum|mom|father|dad|aunt|uncle|cousin|nephew|niece|neighbou?r|"
@@ -114,7 +114,7 @@ _OWN = re.compile(
     re.I,
 )
 _ENDING = re.compile(r"(?:ing|ed|es|s|er|ly)$")
-LONGEST_AGO = 30.0  # days; what is longer ago counts as this
+LONG = 10  # words; what has more is as long: what is said at length is no likelier to be the answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +136,24 @@ class _Like:
     says_again: bool
     requests: bool
     denies: bool
-    capitals: int
-    statements: int
     names: frozenset[str]
     numbers: frozenset[str]
     times: frozenset[str]
     places: frozenset[str]
+    ends: bool
+    begins: bool
+    replaces: bool
+    temporary: bool
+    kinds: tuple[frozenset[str], ...]  # codes, days, numbers, names: what an answer may be
+    changed: frozenset[str]  # the words that are said with a change
+    ended: frozenset[str]  # the words that are said with an end
+    owners: frozenset[str]
+    known: frozenset[str]  # what it speaks of as of something known
+
+    @property
+    def telling(self) -> frozenset[str]:
+        """The words by which somebody else may mean the same: names and numbers, and where it has none, all that are not common."""
+        return self.names | self.numbers or self.words
 
     def values(self, kind: int) -> frozenset[str]:
         """Its values of one of the four kinds: names, places, times, numbers."""
@@ -169,26 +181,25 @@ def _like(passage: str) -> _Like:
         says_again=_AGAIN.search(passage) is not None,
         requests=_REQUEST.search(passage) is not None,
         denies=_DENIES.search(passage) is not None,
-        capitals=len(_CAPITAL.findall(passage)),
-        statements=len(sentences) - questions,
-        names=frozenset(
-            name.lower().removesuffix("'s").removesuffix("\u2019s")
-            for name in _NAME.findall(passage)
-            if name not in _NO_NAMES
-        ),
-        numbers=_found(_NUMBER, passage),
-        times=_found(_TIME, passage),
-        places=_found(_PLACE, passage),
+        names=frozenset(bare(name) for name in _NAME.findall(passage) if name not in _NO_NAMES),
+        numbers=found(NUMBER, passage),
+        times=found(_TIME, passage),
+        places=found(_PLACE, passage),
+        ends=changes.ENDS.search(passage) is not None,
+        begins=changes.BEGINS.search(passage) is not None,
+        replaces=changes.REPLACES.search(passage) is not None,
+        temporary=changes.TEMPORARY.search(passage) is not None,
+        kinds=kinds_of(passage),
+        changed=changes.words_said_with(changes.REPLACES, passage) | changes.words_said_with(changes.BEGINS, passage),
+        ended=changes.words_said_with(changes.ENDS, passage),
+        owners=changes.owners(passage),
+        known=known_in(passage),
     )
 
 
 def _stems(words: Iterable[str]) -> frozenset[str]:
     """Words without the commonest endings, so that "moved" is "moving"."""
     return frozenset(_ENDING.sub("", word) if len(word) > 4 else word for word in words)
-
-
-def _found(pattern: re.Pattern[str], text: str) -> frozenset[str]:
-    return frozenset(match.lower() for match in pattern.findall(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,30 +242,31 @@ def features(question: str, hits: Sequence[Hit]) -> list[list[float]]:
     by_user = [hit.mention is not None and hit.mention.role == "user" for hit in hits]
     says = [user and not like.only_asks for user, like in zip(by_user, likes, strict=True)]
     order = {place: rank for rank, place in enumerate(sorted(range(len(hits)), key=lambda at: times[at]))}
-    newest_first = [place for place in sorted(order, key=lambda at: -order[at]) if says[place]]
     span = max(1.0, max(times) - min(times))
     shares = [score / best for score in scores]
     around = _around(asked, hits, likes, shares, says, times)
+    changed = _changed(asked, likes, shares, says, times)
     rows = []
     for place, (hit, like) in enumerate(zip(hits, likes, strict=True)):
         recency = order[place] / max(1, len(hits) - 1)
         kinds = [there and bool(like.values(kind) - asked.words) for kind, there in enumerate(asked.kinds)]
         can = any(kinds)
         beside = _beside(place, asked, likes, shares, says, times)
-        by_time = 1 / (1 + newest_first.index(place)) if says[place] else 0.0
         rows.append(
             [
                 hit.score, hit.score / best, -math.log(place + 1), float(place == 0), hit.relevance, hit.relevance / most_relevant,
                 cosines[place], cosines[place] - max(cosines), hit.match.word_coverage,
                 hit.match.matched_words / max(1, hit.match.query_words), float(by_user[place]), float(like.only_asks),
-                like.share_of_questions, math.log(like.length + 1), float(like.first_person and asked.first_person),
-                float(like.first_person), recency, (times[place] - min(times)) / span, by_time, float(by_time == 1),
-                recency * says[place], float(like.says_now), float(like.says_change), float(like.says_past), float(like.says_plan),
+                like.share_of_questions, math.log(min(like.length, LONG) + 1), float(like.first_person and asked.first_person),
+                float(like.first_person), recency,
+                (times[place] - min(times)) / span, float(like.says_now),
+                float(like.says_change), float(like.says_past), float(like.says_plan),
                 float(like.of_another and not asked.of_another),
                 float(bool(asked.subjects) and not any(name in hit.passage.lower() for name in asked.subjects)),
                 *map(float, kinds), float(can), float(any(asked.kinds) and not can), float(bool(like.names - asked.words)),
                 float(bool(like.numbers)), *beside, recency * cosines[place], recency * hit.relevance, recency * can,
                 recency * like.says_now, recency * beside[4], *around[place],
+                *_near_words(place, hits, recency), *changed[place],
             ]
         )  # fmt: skip
     return rows
@@ -299,7 +311,6 @@ def _around(
     stating = [place for place, there in enumerate(says) if there]
     best = max(stating, key=lambda place: shares[place], default=0)
     former = likes[best].words - asked.words
-    sessions = [hit.mention.session if hit.mention else None for hit in hits]
     values = [like.all_words & asked.values for like in likes]
     subjects = _subjects(asked, hits)
     cosines = [hit.match.cosine or 0.0 for hit in hits]
@@ -312,23 +323,93 @@ def _around(
         for later, some in enumerate((older, newer)):
             differ = (shares[at] for at in some if own and values[at] and not own & values[at])
             others[later] = max(differ, default=0.0)
-        beside = [shares[at] for at in stating if at != place and sessions[at] == sessions[place]]
         seen = frozenset[str]().union(*(likes[at].words for at in older))
-        since = times[place] - max((times[at] for at in older), default=times[place])
         passage = hits[place].passage[:CHARACTERS].lower()
         below = shares[place + 1] if place + 1 < len(hits) else 0.0
         rows.append(
             [
                 min(len(like.stems & asked.near_stems - asked.stems), 4) / 4, float(bool(own)), *others,
                 float(like.says_again), float(like.requests), float(like.denies),
-                float(sum(share > shares[place] for share in beside)), max(beside, default=0.0),
                 float(any(each in passage for each in subjects)) if subjects else 0.5,
-                len(like.words - seen - asked.words) / max(1, len(like.words)), min(LONGEST_AGO, since / 86_400),
-                float(like.capitals), float(like.statements), sum(shares[at] for at in older), sum(shares[at] for at in newer),
+                len(like.words - seen - asked.words) / max(1, len(like.words)),
+                sum(shares[at] for at in older), sum(shares[at] for at in newer),
                 float(nearest[place]), shares[place] - below,
                 0.0 if place == best else len(like.words & former) / max(1, min(len(like.words), len(former))),
             ]
         )  # fmt: skip
+    return rows
+
+
+def _near_words(place: int, hits: Sequence[Hit], recency: float) -> list[float]:
+    """How near the words of a hit come to those of the question, by itself, beside the best, and by how new it is."""
+    near = [hit.match.word_nearness or 0.0 for hit in hits]
+    return [near[place], near[place] - max(near), recency * near[place]]
+
+
+def _changed(
+    asked: _Question,
+    likes: Sequence[_Like],
+    shares: Sequence[float],
+    says: Sequence[bool],
+    times: Sequence[float],
+) -> list[list[float]]:
+    """What each hit says of a change of older statements, what newer ones say of it, and which value it has beside the best."""
+    stating = [place for place, there in enumerate(says) if there]
+    best = max(stating, key=lambda place: shares[place], default=0)
+    between = _between(asked, likes, shares, stating, times)
+    # The kind of value that the best statement has, of those that may answer.
+    may_answer = KINDS_ASKED[asked.kinds.index(True) if any(asked.kinds) else len(asked.kinds)]
+    values = [tuple(some - asked.words for some in like.kinds) for like in likes]
+    sort = next((each for each in may_answer if values[best][each]), None)
+    asked_sort = may_answer[0] if any(asked.kinds) else None
+    others = [sort is not None and bool(own[sort] - values[best][sort]) for own in values]
+    nouns, rest = asked.words - _COMMON, likes[best].words - asked.words
+    rows = []
+    for place, like in enumerate(likes):
+        seen = asked.words.union(*(likes[at].all_words for at in stating if times[at] < times[place]))
+        after = says[place] and times[place] > times[best]
+        ends_best = after and bool(rest & like.ended)
+        change = like.ends + like.begins + like.replaces + 2 * ends_best
+        rows.append(
+            [
+                float(like.ends), float(like.begins), float(like.replaces), float(like.temporary), *between[place],
+                float(bool(like.names - seen)), float(bool(like.numbers - seen)), float(bool(like.owners - asked.words)),
+                float(ends_best), float(after), float(after * change), float(place != best and others[place]),
+                float(sort is not None and not values[place][sort]),
+                float(place == best and any(others[at] for at in stating if times[at] > times[best])),
+                float(asked_sort is not None and bool(values[place][asked_sort] - values[best][asked_sort])),
+                float(bool(nouns & like.known - like.changed - like.ended)),
+                float(bool(like.changed & (nouns | asked.near_stems))), float(place == best),
+            ]
+        )  # fmt: skip
+    return rows
+
+
+def _between(
+    asked: _Question, likes: Sequence[_Like], shares: Sequence[float], stating: Sequence[int], times: Sequence[float]
+) -> list[list[float]]:
+    """How each hit ends what older statements say, names it, and has another value, and how newer ones do so of it.
+
+    Each statement counts by its share of the best score.
+    """
+    rows = [[0.0] * 6 for _ in likes]
+    telling = [like.telling - asked.words for like in likes]
+    rest = [like.words - asked.words for like in likes]
+    values = [[like.values(kind) - asked.words for kind in range(4)] for like in likes]
+    for new in stating:
+        for old in stating:
+            if times[old] >= times[new]:
+                continue
+            differ = any(one and two and one.isdisjoint(two) for one, two in zip(values[old], values[new], strict=True))
+            of_old = (
+                not rest[old].isdisjoint(likes[new].ended),
+                not telling[old].isdisjoint(likes[new].all_words),
+                differ,
+            )
+            for column, there in enumerate(of_old):
+                if there:
+                    rows[new][2 * column] = max(rows[new][2 * column], shares[old])
+                    rows[old][2 * column + 1] = max(rows[old][2 * column + 1], shares[new])
     return rows
 
 

@@ -191,13 +191,15 @@ class Yearly:
 class Feast:
     """A feast: `length` days from a day of the year on, or for Easter (without a month) from Good Friday on.
 
-    With a `weekday` it is the `day`-th such weekday of the month.
+    With a `weekday` it is the `day`-th such weekday of the month. `after` are the days after the one that has the name: Boxing Day
+    belongs to Christmas, and what is so "until Christmas" ends before it.
     """
 
     month: int | None
     day: int = 1
     length: int = 1
     weekday: int | None = None
+    after: int = 0
 
     def of(self, year: int) -> Days:
         """The one of a year."""

@@ -22,8 +22,8 @@ WEEK_AFTER = frozenset({"in", "during", "since", "before", "after"})
 FEASTS = {
     "christmas eve": Feast(12, 24),
     "christmas day": Feast(12, 25),
-    "christmas": Feast(12, 24, length=3),
-    "xmas": Feast(12, 24, length=3),
+    "christmas": Feast(12, 24, length=3, after=1),
+    "xmas": Feast(12, 24, length=3, after=1),
     "boxing day": Feast(12, 26),
     "new year eve": Feast(12, 31),  # a possessive 's is dropped
     "new years eve": Feast(12, 31),
@@ -33,7 +33,7 @@ FEASTS = {
     "new years": Feast(1, 1),
     "valentine day": Feast(2, 14),
     "valentines day": Feast(2, 14),
-    "easter": Feast(None, length=4),  # Good Friday to Easter Monday
+    "easter": Feast(None, length=4, after=1),  # Good Friday to Easter Monday
     "halloween": Feast(10, 31),
     "thanksgiving": Feast(11, 4, weekday=3),  # the fourth Thursday, as in the United States
 }

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ...types import Window
-from .calendar import CLOCK, Calendar, Cycle, Duration, Weekly, Yearly, earliest_from, latest_begun
+from .calendar import CLOCK, ONE_DAY, Calendar, Cycle, Duration, Feast, Weekly, Yearly, earliest_from, latest_begun
 from .cursor import Cursor, ParsedTime, first_day, first_fitting, whole_days
 from .lengths import length
 from .relative import now, relative
@@ -319,7 +319,14 @@ def _until(cursor: Cursor, *, past: bool) -> Window | None:
         return None  # "until Friday", said on a Friday: in some hours, or in a week
     if not past and found.stop <= cursor.calendar.now and not cursor.has_digits(place):
         return None  # the past one of a time that repeats, such as "mid January"
-    return _window(None, found.stop)
+    return _window(None, _without_days_after(cursor.calendar, time, found.stop))
+
+
+def _without_days_after(calendar: Calendar, time: ParsedTime | None, stop: datetime) -> datetime:
+    """The end of a time as of a feast that has days after the one with its name: of Christmas the end of the 25th."""
+    if time is None or not isinstance(time.cycle, Feast) or not time.cycle.after:
+        return stop
+    return calendar.at(calendar.day(stop) - time.cycle.after * ONE_DAY)
 
 
 def _tomorrow(calendar: Calendar) -> datetime:
@@ -335,7 +342,7 @@ def _ceiling(cursor: Cursor, *, past: bool) -> datetime | None:
     if found is None:
         cursor.place = place
         return None
-    return found.stop
+    return None if found.stop is None else _without_days_after(cursor.calendar, time, found.stop)
 
 
 def _endpoint(cursor: Cursor, word: str) -> ParsedTime | None:
