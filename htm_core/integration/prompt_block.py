@@ -176,9 +176,7 @@ def build_block(
     least = max(LEAST_RELEVANCE, LEAST_SHARE * best)
     kept = NEVER_CUT if best >= CERTAIN else 0  # where they rank by what was said around them, their words say little
     chosen = [
-        passage
-        for rank, passage in enumerate(chosen)
-        if passage.relevance >= least or passage.said_when or rank < kept
+        passage for rank, passage in enumerate(chosen) if passage.relevance >= least or passage.said_when or rank < kept
     ]
     chosen = [*chosen, *_later_on_the_same(chosen, unseen)][:limit]
     doubtful = best < DOUBTFUL
