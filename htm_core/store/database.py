@@ -98,6 +98,8 @@ class Database:
         self.merged_owners = MergedOwners()
 
     def __repr__(self) -> str:
+        if not hasattr(self, "address"):  # in a traceback with variables, of one that could not be made
+            return "<Database>"
         return f"<Database {'embedded' if self.is_embedded else 'by url'}>"
 
     @property
