@@ -275,7 +275,10 @@ class Conversation:
                 try:
                     log.append(self._drafts([each]))
                 except InvalidInput:
-                    log.append([replace(draft, content="", role=None, name=None) for draft in self._drafts([each])])
+                    bare = [
+                        replace(draft, content="", role=None, name=None, attached=()) for draft in self._drafts([each])
+                    ]
+                    log.append(bare)
         self._note_saved(messages)
 
     def _note_saved(self, messages: Sequence[BaseMessage]) -> None:

@@ -29,8 +29,11 @@ def _whole(block: DocumentBlock) -> bytes:
     stream = block.data
     assert stream is not None
     assert not isinstance(stream, bytes)
-    place = stream.tell()
-    stream.seek(0)
-    found = stream.read()
-    stream.seek(place)
+    try:
+        place = stream.tell()
+        stream.seek(0)
+        found = stream.read()
+        stream.seek(place)
+    except (OSError, ValueError):  # closed, or one that cannot go back
+        return b""
     return found if isinstance(found, bytes) else str(found).encode()

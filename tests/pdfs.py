@@ -18,6 +18,33 @@ def pdf_of(*pages: str) -> bytes:
             f"<< /Type /Page {about} /Resources << /Font << /F1 3 0 R >> >> >>".encode(),
             b"<< /Length %d >>\nstream\n%b\nendstream" % (len(shown), shown),
         ]
+    return _written(objects)
+
+
+def nested_pdf(*, levels: int, times: int) -> bytes:
+    """A small PDF that draws a text `times` to the power of `levels` times: each form draws the next one so often."""
+    last = 4 + levels
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R /Resources << /XObject << /X 6 0 R >> >> >>",
+        _stream(b"/X Do ", b""),
+    ]
+    for level in range(levels):
+        draws = b"/X Do " * times if level < levels - 1 else b"BT /F1 12 Tf (herons) Tj ET"
+        inner = b"/XObject << /X %d 0 R >> " % (7 + level) if level < levels - 1 else b"/Font << /F1 3 0 R >>"
+        about = b"/Type /XObject /Subtype /Form /BBox [0 0 612 792] /Resources << %b >>" % inner
+        objects.append(_stream(draws, about))
+    assert len(objects) == last + 1
+    return _written(objects)
+
+
+def _stream(shown: bytes, about: bytes) -> bytes:
+    return b"<< %b /Length %d >>\nstream\n%b\nendstream" % (about, len(shown), shown)
+
+
+def _written(objects: list[bytes]) -> bytes:
     body, places = b"%PDF-1.4\n", []
     for number, each in enumerate(objects, 1):
         places.append(len(body))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,6 +17,7 @@ from ..rules.limits import CALL_BYTES, TAGS_PER_CALL
 from ..rules.redaction.redactor import Redactor
 from ..rules.redaction.values import redact_draft, with_markers
 from ..rules.text import tags
+from ..rules.text.markdown import Chunk
 from ..rules.text.passages import lexical_text, split
 from ..rules.text.readable import Readable, is_markdown
 from ..rules.text.traits import traits, without_wishes
@@ -30,6 +31,7 @@ from .calendar import calendar_at, windows_at
 
 # In the metadata of a part of an attached file: the id of the message that it came with.
 ATTACHED_TO = "attached_to"
+HEADING, HEADINGS = 200, 6  # characters of a heading in it, and how many of them: each part has them again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +68,9 @@ class Preparer:
     def attached(self, values: Iterable[Draft | Mapping[str, Any]], *, now: datetime) -> list[Entry]:
         """The entries of the files that came with drafts, cut, each in the session and at the time of what it came with."""
         drafts = map(validation.as_draft, values)
-        return self.entries([part for draft in drafts if draft.attached for part in self._parts(draft)], now=now)
+        return self.entries(
+            [part for draft in drafts if draft.attached for part in self._parts(draft, now=now)], now=now
+        )
 
     def entry(self, value: Draft | Mapping[str, Any], *, now: datetime, wordless: bool = False) -> Entry:
         """The entry of a draft; raises `InvalidInput`. With `wordless`, as in a log, it may have nothing to search in it."""
@@ -112,9 +116,12 @@ class Preparer:
             logged=wordless or draft.role is not None or draft.payload is not None,
         )
 
-    def _parts(self, draft: Draft) -> list[Draft]:
-        """The parts of the files that came with a draft, each with an id that follows from its place."""
+    def _parts(self, draft: Draft, *, now: datetime) -> list[Draft]:
+        """The parts of the files that came with a draft, each with an id that follows from its place, and as long-lived as it."""
         parts: list[Draft] = []
+        expires_at = self._expiry(
+            draft, tags=tags.normalize_all(draft.tags), at=now if draft.at is None else validation.check_time(draft.at)
+        )
         for number, given in enumerate(draft.attached):
             file = Readable(given.text, is_markdown=is_markdown(given.name, given.media_type), pages=given.pages)
             if self.redactor is not None:  # as a whole: a secret that is cut in two is not known
@@ -123,23 +130,34 @@ class Preparer:
                 **({} if given.name is None else {"file": given.name}),
                 **({} if draft.id is None else {ATTACHED_TO: draft.id}),
             }
-            parts += [
-                with_markers(
-                    Draft(
-                        content=file.text[chunk.start : chunk.stop],
-                        id=None if draft.id is None else attached_id(draft.id, number, at),
-                        session=draft.session,
-                        at=draft.at,
-                        metadata={**about, **file.place(chunk)},
-                        expires_at=draft.expires_at,
-                        ttl=draft.ttl,
-                        source=given.source,
-                    ),
-                    self.redactor,
+            for at, (chunk, content) in enumerate(self._cut(file)):
+                place = file.place(chunk)
+                part = Draft(
+                    content=content,
+                    id=None if draft.id is None else attached_id(draft.id, number, at),
+                    session=draft.session,
+                    at=draft.at,
+                    metadata={**about, **place, "headings": [each[:HEADING] for each in place["headings"][-HEADINGS:]]},
+                    expires_at=expires_at,
+                    source=given.source,
                 )
-                for at, chunk in enumerate(file.chunks())
-            ]
+                parts.append(with_markers(part, self.redactor))
         return parts
+
+    def _cut(self, file: Readable) -> Iterator[tuple[Chunk, str]]:
+        """The chunks of a file with their texts; a table or a block of code that is too long for one memory is cut."""
+        for chunk in file.chunks():
+            text = file.text[chunk.start : chunk.stop]
+            if len(text) <= self.settings.max_content:
+                yield chunk, text
+            else:
+                longest = self.settings.max_content
+                yield from (
+                    (chunk, piece)
+                    for start in range(0, len(text), longest)
+                    for piece in [text[start : start + longest]]
+                    if piece.strip()
+                )
 
     def _expiry(self, draft: Draft, *, tags: Sequence[str], at: datetime) -> datetime | None:
         """From when on a draft is hidden: as it says itself, else by the settings for its tags and its role."""
@@ -178,7 +196,7 @@ class Preparer:
 
 def attached_id(message: str, number: int, part: int) -> str:
     """The id of a part of a message's attached file: the same however often the message is written."""
-    return f"attached:{hashlib.sha256(f'{number}:{part}:{message}'.encode()).hexdigest()}"
+    return f"attached:{hashlib.sha256(message.encode()).hexdigest()}:{number}:{part}"  # store/mentions.sql reads it
 
 
 def _blank(content: object) -> str:

@@ -190,7 +190,9 @@ class Log(Handle):
             connection, [each.mention for each in said if each.changed], kept=[each.mention for each in attached]
         )
         engine = self._engine
-        return forgetting.forget_mentions(connection, stale, owner=engine.owner, by=engine.robot, at=engine.clock())
+        gone = forgetting.forget_mentions(connection, stale, owner=engine.owner, by=engine.robot, at=engine.clock())
+        mentions.detach(connection, stale)
+        return gone
 
     def _attached(self, connection: Connection, ids: Sequence[UUID], *, kept: Sequence[UUID] = ()) -> list[UUID]:
         return mentions.attached(connection, ids, owner=self._engine.owner, session=self.session, kept=kept)

@@ -280,7 +280,8 @@ def _later_on_the_same(chosen: Sequence[Passage], found: Sequence[Passage]) -> l
     later = [
         (passage.at, passage)
         for passage in found
-        if passage not in chosen and best.at is not None and passage.at is not None and passage.at > best.at
+        if passage not in chosen and passage.superseded is None
+        and best.at is not None and passage.at is not None and passage.at > best.at
         and names & {word.lower() for word in _WORDS.findall(passage.text)} and not only_asks(passage.text)
     ]  # fmt: skip
     return [passage for _, passage in sorted(later, key=lambda each: each[0], reverse=True)[:LATER]]

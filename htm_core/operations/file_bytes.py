@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-import threading
-from typing import Any
+import importlib.util
+import json
+import logging
+import subprocess
+import sys
+from pathlib import PurePath
 
 from ..errors import InvalidInput
+from ..rules.limits import FILE_BYTES
 from ..rules.text.readable import Readable, is_markdown, of_pages
+from . import pdf_pages
+
+_log = logging.getLogger("htm.files")
 
 _PDF, _PDF_TYPE = b"%PDF-", "application/pdf"
 _HEAD = 1_024  # bytes in which a PDF says that it is one
-# PDFium is not safe for threads.
-_one_at_a_time = threading.Lock()
+_PATIENCE = 4 * pdf_pages.SECONDS  # for its process, on a busy machine
 
 
 def read_bytes(data: bytes, *, name: str, most_pages: int, media_type: str | None = None) -> Readable:
     """The text of a file that has this name, of a PDF that of its first `most_pages` pages.
 
-    Raises `InvalidInput` for what is neither UTF-8 nor a PDF, for a PDF that is broken, locked or has no text, and for any
-    where the extra `pdf` is not installed.
+    A PDF is read in a process of its own, with 5 s of CPU time and 1 GB of memory at most. Raises `InvalidInput` for what is
+    neither UTF-8 nor a PDF or has more than 32 MB, for a PDF that is broken, locked, has no text or takes more than that, and for
+    any where the extra `pdf` is not installed.
     """
-    if media_type == _PDF_TYPE or _PDF in data[:_HEAD]:
+    if len(data) > FILE_BYTES:
+        raise InvalidInput(f"expected a file of at most {FILE_BYTES:,} bytes, got {len(data):,}; divide it")
+    if _is_pdf(data, name, media_type):
         return of_pages(_pages(data, most_pages))
     try:
         text = data.decode("utf-8-sig")
@@ -31,29 +41,36 @@ def read_bytes(data: bytes, *, name: str, most_pages: int, media_type: str | Non
     return Readable(text, is_markdown=is_markdown(name, media_type))
 
 
+def _is_pdf(data: bytes, name: str, media_type: str | None) -> bool:
+    is_called_one = media_type == _PDF_TYPE or PurePath(name).suffix.lower() == ".pdf"
+    return data.startswith(_PDF) or (is_called_one and _PDF in data[:_HEAD])
+
+
 def _pages(data: bytes, most_pages: int) -> list[str]:
+    if importlib.util.find_spec("pypdfium2") is None:
+        raise InvalidInput('expected a text, got a PDF, which needs PDFium: pip install "htm-memory[pdf]"')
+    command = [sys.executable, "-I", "-B", pdf_pages.__file__, str(most_pages), json.dumps(sys.path)]
     try:
-        import pypdfium2 as pdfium
-    except ImportError:
-        raise InvalidInput('expected a text, got a PDF, which needs PDFium: pip install "htm-memory[pdf]"') from None
-    try:
-        with _one_at_a_time, pdfium.PdfDocument(data) as document:
-            pages = [_page(document, at) for at in range(min(len(document), most_pages))]
-    except pdfium.PdfiumError as error:
-        raise InvalidInput(
-            f"expected a PDF that can be opened, got one that cannot ({error}); save it anew, without a password"
-        ) from None
+        done = subprocess.run(command, input=data, capture_output=True, timeout=_PATIENCE, check=False)
+    except subprocess.TimeoutExpired:
+        raise _refused("takes too long to read; print it anew, or divide it") from None
+    if done.returncode == pdf_pages.FAILED:
+        why = done.stdout.decode("utf-8", "replace")
+        raise _refused(f"cannot be opened ({why:.200}); save it anew, without a password")
+    if done.returncode != 0:
+        raise _refused("takes too much time or memory to read; print it anew, or divide it")
+    found = json.loads(done.stdout)
+    if found["of"] > most_pages:
+        _log.warning(
+            "of a PDF of %d pages, the first %d alone are read; divide it to have all of it", found["of"], most_pages
+        )
+    pages = [
+        each.replace("\r\n", "\n").replace("\x00", " ").encode("utf-8", "replace").decode() for each in found["pages"]
+    ]
     if not any(each.strip() for each in pages):
         raise InvalidInput("expected a PDF with text, got one without, as a scan is; recognise its text first")
     return pages
 
 
-def _page(document: Any, at: int) -> str:
-    page = document[at]
-    words = page.get_textpage()
-    try:
-        found = str(words.get_text_bounded())
-    finally:
-        words.close()
-        page.close()
-    return found.replace("\r\n", "\n").replace("\x00", " ").encode("utf-8", "replace").decode()
+def _refused(why: str) -> InvalidInput:
+    return InvalidInput(f"expected a PDF that can be read, got one that {why}")

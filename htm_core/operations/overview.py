@@ -13,6 +13,7 @@ from ..rules.summaries.extract import Spoken, by_worth
 from ..rules.text.memory_replies import is_memory_reply
 from ..rules.text.overview_questions import overview_question
 from ..rules.text.small_talk import is_small_talk
+from ..rules.trust import MOST_TRUSTED, is_trusted_speaker
 from ..store import mentions, nodes
 from ..store.database import Connection
 from ..store.search import Filters, RecallQuery
@@ -25,6 +26,7 @@ PAUSE = timedelta(hours=3)
 SESSIONS = 6  # that are looked at, until one in which a user has said something
 TURNS = 200  # messages that are read of a conversation, the last ones
 STATEMENTS = 400  # messages that are looked at for what a user says of themselves, the last ones
+PAGES = 10  # that are read at most, where files lie between the messages
 SPEAKERS = ("user", "assistant")
 
 
@@ -119,11 +121,19 @@ def _read(
     windows: Sequence[Window] = (),
     limit: int = TURNS,
 ) -> list[Mention]:
-    """The last messages of this owner, of a session or of all, oldest first."""
-    return mentions.timeline(
-        connection, owners=[engine.owner], owner_prefix=None, session=session, robot=None, windows=windows, limit=limit,
-        before=None, after=None, forgotten=False,
-    )  # fmt: skip
+    """The last messages of this owner, of a session or of all, oldest first; what files say is none of them."""
+    found: list[Mention] = []
+    before: UUID | None = None
+    for _ in range(PAGES):
+        page = mentions.timeline(
+            connection, owners=[engine.owner], owner_prefix=None, session=session, robot=None, windows=windows, limit=limit,
+            before=before, after=None, forgotten=False,
+        )  # fmt: skip
+        found = [each for each in page if each.source != "file"] + found
+        if len(page) < limit or len(found) >= limit:
+            break
+        before = UUID(page[0].id)
+    return found[-limit:]
 
 
 def _sittings(said: Sequence[Mention]) -> list[list[Mention]]:
@@ -153,7 +163,9 @@ def _says_something(engine: Engine, said: Mention) -> bool:
 def _states(engine: Engine, said: Mention) -> bool:
     """Whether a message is a user's statement in the first person."""
     return (
-        said.role == "user"
+        is_trusted_speaker(said.source, said.role)
+        and said.role == "user"
+        and said.trust == MOST_TRUSTED
         and _says_something(engine, said)
         and FIRST.search(said.content) is not None
         and not only_asks(said.content)

@@ -167,6 +167,12 @@ def attached(
     return [row["id"] for row in connection.execute(load("mentions")["attached"], values)] if ids else []
 
 
+def detach(connection: Connection, ids: Sequence[UUID]) -> None:
+    """Part what came with messages from them."""
+    if ids:
+        connection.execute(load("mentions")["detach"], {"ids": list(ids)})
+
+
 def logged_sessions(connection: Connection, *, owner: str, owner_pattern: str | None) -> list[str]:
     """The sessions with a log of an owner, and of owners with names like `owner_pattern`, sorted."""
     rows = connection.execute(load("mentions")["logged_sessions"], {"owner": owner, "owner_pattern": owner_pattern})

@@ -152,10 +152,15 @@ from unnest(%(sessions)s::text[]) as given(session)
 -- What came with some messages of a session, without those ids that it is to keep.
 select a.id from mentions m
 join mentions a on a.tenant = m.tenant and a.owner = m.owner and a.session = m.session
-  and a.metadata ->> 'attached_to' = m.external_id
+  and starts_with(a.external_id, 'attached:' || encode(sha256(convert_to(m.external_id, 'UTF8')), 'hex') || ':')
 where m.tenant = this_tenant() and m.owner = %(owner)s and m.session = %(session)s and m.id = any(%(ids)s::uuid[])
   and a.id <> all (%(kept)s::uuid[])
 order by a.id
+
+-- name: detach
+-- Gives them up for good: neither do they come back with the message, nor does a file with the same words become them.
+update mentions set external_id = null, metadata = metadata - 'attached_to'
+where tenant = this_tenant() and id = any(%(ids)s::uuid[])
 
 -- name: clear_log
 update mentions set log_position = null, archived = false

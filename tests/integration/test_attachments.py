@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import base64
-import builtins
+import importlib.util
 import logging
-from typing import Any
 
 import pytest
 
 from htm_core.integration.attachments import FileBlock, readable_files
 from htm_core.rules.limits import ATTACHED_LENGTH, ATTACHED_PAGES
-from tests.pdfs import pdf_of
+from tests.pdfs import nested_pdf, pdf_of
 
 PDF = pdf_of("Herons nest in trees.", "Storks nest on chimneys.")
 
@@ -54,7 +53,7 @@ def test_a_pdf_is_read_page_by_page(block: FileBlock) -> None:
     [
         (b"\x89PNG\r\n\x1a\n\x00\xff\xfe", "expected UTF-8 or a PDF"),
         ("no base64!", "expected a file in base64"),
-        (b"%PDF-1.7 and then nothing", "expected a PDF that can be opened"),
+        (b"%PDF-1.7 and then nothing", "expected a PDF that can be read, got one that cannot be opened"),
         (pdf_of(""), "expected a PDF with text"),
     ],
 )
@@ -69,14 +68,7 @@ def test_what_cannot_be_read_is_left_out_and_logged(
 def test_without_pdfium_a_pdf_is_left_out_and_the_log_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *others: Any, **named: Any) -> Any:
-        if name == "pypdfium2":
-            raise ImportError(name)
-        return real(name, *others, **named)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     caplog.set_level(logging.INFO, logger="htm.integration")
     assert readable_files([FileBlock(data=PDF)]) == ()
     assert "htm-memory[pdf]" in caplog.text
@@ -101,3 +93,14 @@ def test_of_a_long_pdf_whole_pages_are_read(caplog: pytest.LogCaptureFixture) ->
     first = FileBlock(data="word " * (ATTACHED_LENGTH // 5 - 5), is_text=True)
     [_, short] = readable_files([first, FileBlock(data=PDF)])
     assert (short.text, short.pages) == ("Herons nest in trees.\n\n", (0,))
+
+
+def test_a_pdf_that_takes_too_much_ends_its_own_process_alone(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="htm.integration")
+    assert readable_files([FileBlock(data=nested_pdf(levels=7, times=10)), FileBlock(data=PDF)])[0].pages == (0, 23)
+    assert "takes too much time or memory" in caplog.text
+
+
+def test_a_text_about_pdfs_is_a_text() -> None:
+    [file] = readable_files([FileBlock(data=b"A PDF begins with %PDF-1.4.", name="notes.md")])
+    assert file.text.startswith("A PDF")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
-from htm_core import Attachment, Draft, Memory, Redactor
-from tests.conftest import Make
+from htm_core import Attachment, Draft, Memory, Redactor, Settings
+from tests.conftest import SETTINGS, Make
 
 PLAN = (
     "The bus leaves at 8:15 from the gate.\n\n" + "Bring a rain coat. " * 80 + "\n\nMrs Peeters answers 0470 12 34 56."
@@ -116,3 +118,54 @@ def test_what_is_remembered_outside_of_a_log_may_have_files_too(memory: Memory, 
     [node] = memory.remember_many([told(id, Attachment(text="The hall is free."))])
     assert node.content == "Here is the plan."
     assert found(memory) == {"Here is the plan.", "The hall is free."}
+
+
+def test_what_an_edit_took_away_does_not_come_back_with_the_message(memory: Memory) -> None:
+    log = memory.log("s")
+    log.append([told("m1", Attachment(text="The old price is 40."), Attachment(text="The hall is free."))])
+    now = told("m1", Attachment(text="The new price is 50."), payload=b"2")
+    log.append([now])
+    log.replace([now], forget=True)
+    assert found(memory) == {"Here is the plan.", "The new price is 50."}
+
+
+def test_a_file_comes_back_where_an_edit_is_undone(memory: Memory) -> None:
+    log = memory.log("s")
+    both = (Attachment(text="The price is 40."), Attachment(text="The hall is free."))
+    log.append([told("m1", *both)])
+    log.append([told("m1", both[0], payload=b"2")])
+    assert "The hall is free." not in found(memory)
+    log.append([told("m1", *both, payload=b"3")])
+    assert found(memory) == {"Here is the plan.", "The price is 40.", "The hall is free."}
+
+
+def test_a_file_expires_with_its_message(make: Make) -> None:
+    memory = make(settings=Settings(**{**SETTINGS.model_dump(by_alias=True), "expiry": {"user": timedelta(days=1)}}))
+    memory.log("s").append([told("m1", Attachment(text="The hall is free."))])
+    [said, part] = sorted(memory.timeline(limit=2), key=lambda each: each.role is None)
+    assert said.expires_at == part.expires_at is not None
+
+
+def test_an_id_that_looks_like_a_secret_still_ties_a_file_to_its_message(make: Make) -> None:
+    memory = make(redactor="default")
+    log = memory.log("s")
+    log.append([told("<ab12@mail.example.com>", Attachment(text="The hall is free."))])
+    log.remove(log.tail(), forget=True)
+    assert found(memory) == set()
+
+
+def test_somebodys_own_metadata_ties_nothing_to_a_message(memory: Memory) -> None:
+    log = memory.log("s")
+    log.append([told("m1")])
+    memory.remember("The door is blue.", session="s", metadata={"attached_to": "m1"})
+    log.remove(log.tail(), forget=True)
+    assert found(memory) == {"The door is blue."}
+
+
+def test_a_table_that_is_too_long_for_one_memory_is_cut_and_headings_are_short(make: Make) -> None:
+    memory = make(settings=SETTINGS.model_copy(update={"max_content": 500}))
+    table = "| a | b |\n|---|---|\n" + "| heron | stork |\n" * 100
+    memory.log("s").append([told("m1", Attachment(text=f"# {'x' * 400}\n\n{table}", name="t.md"))])
+    parts = [each for each in memory.timeline(limit=50) if each.source == "file"]
+    assert "".join(each.content for each in reversed(parts)).count("heron") >= 95
+    assert all(len(heading) <= 200 for each in parts for heading in each.metadata["headings"])

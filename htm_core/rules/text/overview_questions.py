@@ -32,6 +32,7 @@ _LEAD = (
 _TAIL = r"(?: (?:please|again|now|exactly|thanks|thank you|by the way|then))*"
 
 _CONVERSATION = r"(?:conversation|chat|session|talk|discussion|exchange|dialogue)s?"
+_CHAT = r"(?:conversation|chat|dialogue)s?"
 _LATEST = (
     rf"(?:very )?(?:last|latest|previous|prior|most recent) {_CONVERSATION}(?: (?:that )?we had| with (?:you|me))?"
 )
@@ -58,17 +59,22 @@ _AT_LAST = (
 
 
 def _talk(when: str, conversation: str) -> str:
-    """The forms of a question about a talk, with the words that say which."""
+    """The forms of a question about a talk, with the words that say which.
+
+    "My last talk" may be one that somebody gave, and "the session" one of a meeting: these are ours only where it says "our".
+    """
+    chat = conversation.replace(_CONVERSATION, _CHAT)
+    ours = rf"(?:our {conversation}|(?:the|my) {chat})"
     asked = (
         rf"{_WHAT} (?:did|have|had|were|was) {_WE}(?: been)? {_TALKED}{when}"
         rf"|{_WHAT} {_WE}(?: have| had|'ve| were)?(?: been)? {_TALKED}{when}"
     )
     return (
-        rf"{asked}|(?:{_SUMMARY} )+(?:{asked}|(?:(?:our|the|my) )?{conversation})"
-        rf"|what (?:happened|came up) in (?:our|the|my) {conversation}"
-        rf"|what (?:was|were|is) (?:(?:our|the|my) )?{conversation} about|how did (?:our|the|my) {conversation} (?:end|go)"
-        rf"|what (?:was|were) the (?:main )?(?:topics?|subjects?|points?) of (?:our|the|my) {conversation}"
-        rf"|(?:our|the|my) {conversation}"
+        rf"{asked}|(?:{_SUMMARY} ){{1,3}}(?:{asked}|(?:{ours}|{chat}))"
+        rf"|what (?:happened|came up) in {ours}"
+        rf"|what (?:was|were|is) (?:{ours}|{chat}) about|how did {ours} (?:end|go)"
+        rf"|what (?:was|were) the (?:main )?(?:topics?|subjects?|points?) of {ours}"
+        rf"|{ours}"
     )
 
 
