@@ -100,3 +100,15 @@ def test_every_message_has_one_place_by_worth_and_what_says_nothing_comes_last(s
     assert sorted(order) == list(range(len(said)))
     empty = [said[place] in ("thanks", "") for place in order]
     assert empty == sorted(empty)
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("words", ["recap of ", "please again ", "tell me about ", "what all else ", "so well now "])
+def test_words_that_are_repeated_without_end_are_read_at_once(words: str) -> None:
+    """Patterns that try each way to read a repetition took half a minute for these."""
+    assert overview_question((words * 40)[:159] + "?", now=datetime(2026, 11, 26, tzinfo=UTC)) is None
+
+
+@pytest.mark.parametrize("question", ["How did my last talk go?", "What was my talk about on Friday?", "The last session."])
+def test_a_talk_or_a_session_that_is_not_ours_is_no_conversation(question: str) -> None:
+    assert overview_question(question, now=datetime(2026, 11, 26, tzinfo=UTC)) is None

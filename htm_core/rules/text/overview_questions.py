@@ -80,7 +80,7 @@ def _talk(when: str, conversation: str) -> str:
 
 _OF_LAST = (
     rf"{_talk(f'(?: {_AT_LAST})?', _LATEST)}"
-    rf"|(?:{_SUMMARY} )+(?:the )?last time"
+    rf"|(?:{_SUMMARY} ){{1,3}}(?:the )?last time"
     rf"|{_WHAT} (?:did|have|was) i {_TOLD} (?:the )?last time"
     rf"|(?:let's |let us )?(?:continue|resume|go on with|carry on with) (?:our|the|my) {_LATEST}"
     rf"|{_WHAT} (?:did|have) i {_TOLD} (?:in|during) (?:our|the|my) {_LATEST}"
@@ -102,7 +102,7 @@ _ADVERBS = r"(?:(?:actually|really|currently|still|already|even|exactly) )*"
 _OF_ME = (
     rf"(?:what|how much) (?:(?:all|else|exactly|(?:(?:kinds?|sorts?) of )?{_THINGS}) )?"
     rf"(?:do|did|can|have|would you say) (?:you )?{_ADVERBS}{_KNOW} {_ABOUT} {_ME}"
-    rf"|(?:(?:{_SUMMARY}|list|write down|describe|say) )*(?:of )?{_EVERYTHING} (?:that )?you {_ADVERBS}{_KNOW} {_ABOUT} {_ME}"
+    rf"|(?:(?:{_SUMMARY}|list|write down|describe|say) ){{0,3}}(?:of )?{_EVERYTHING} (?:that )?you {_ADVERBS}{_KNOW} {_ABOUT} {_ME}"
     rf"|{_EVERYTHING} {_ABOUT} {_ME}"
     rf"|what (?:have|did) i (?:told|tell|said|say|shared|share|mentioned|mention)(?: (?:to|with))?(?: you)? about {_ME}"
     r"|what have i told you so far"
