@@ -14,6 +14,7 @@ from ..engine.engine import Engine
 from ..rules.grounding.questions import only_asks
 from ..rules.present.questions import asks_the_present
 from ..rules.relevance import CERTAIN
+from ..rules.trust import MOST_TRUSTED, is_trusted_speaker
 from ..store.search import RecallQuery
 from ..types import Hit, Recall, SaidWhen
 from .moved_hits import moved
@@ -79,7 +80,12 @@ def said_when(hits: Sequence[Hit], likelier: Sequence[float], first: int) -> dic
     stated = {
         place: hit.mention.at
         for place, hit in enumerate(hits)
-        if hit.mention is not None and hit.mention.role == "user" and not hit.ended and not only_asks(hit.content)
+        if hit.mention is not None
+        and hit.mention.role == "user"
+        and is_trusted_speaker(hit.mention.source, hit.mention.role)
+        and hit.mention.trust == MOST_TRUSTED
+        and not hit.ended
+        and not only_asks(hit.content)
     }
     if first not in stated:
         return {}

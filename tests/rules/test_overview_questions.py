@@ -109,6 +109,8 @@ def test_words_that_are_repeated_without_end_are_read_at_once(words: str) -> Non
     assert overview_question((words * 40)[:159] + "?", now=datetime(2026, 11, 26, tzinfo=UTC)) is None
 
 
-@pytest.mark.parametrize("question", ["How did my last talk go?", "What was my talk about on Friday?", "The last session."])
+@pytest.mark.parametrize(
+    "question", ["How did my last talk go?", "What was my talk about on Friday?", "The last session."]
+)
 def test_a_talk_or_a_session_that_is_not_ours_is_no_conversation(question: str) -> None:
     assert overview_question(question, now=datetime(2026, 11, 26, tzinfo=UTC)) is None
