@@ -159,7 +159,9 @@ def _address(value: object) -> str | None:
 
 
 def _file_name(path: str) -> str:
-    return _shortened(re.split(r"[/\\]", path.strip().rstrip("/\\"))[-1])
+    """The name of a file without commas, which part a label: one called "a.txt, user, said last" would say who said it."""
+    name = re.split(r"[/\\]", path.strip().rstrip("/\\"))[-1]
+    return _shortened(" ".join(name.replace(",", " ").split()))
 
 
 def _shortened(text: str) -> str:
