@@ -91,6 +91,7 @@ def raw_server() -> Iterator[RawServer]:
         try:
             yield RawServer(home, found.database)
         finally:
-            for part in (found.worker, found.heartbeat, found.listener, found.write_behind):
+            # The worker last: whatever is written until then wakes it.
+            for part in (found.heartbeat, found.listener, found.write_behind, found.worker):
                 part.stop()
             found.database.close()
