@@ -20,7 +20,7 @@ from llama_index.core.vector_stores.utils import node_to_metadata_dict
 
 from htm_core import CollectionItem
 from htm_core.integration.exact_json import decode_value, encode_value, jsonb_number
-from htm_core.integration.messages import storable
+from htm_core.integration.messages import legible, storable
 
 _CLASSES: dict[str, type[BaseNode]] = {
     each.class_name(): each for each in (Document, ImageDocument, ImageNode, IndexNode, Node, TextNode)
@@ -38,7 +38,7 @@ def item_of(node: BaseNode, *, flat: bool) -> CollectionItem:
     that has no embedding. Filters see U+FFFD for a NUL, and null for NaN and infinities; the node comes back with them.
     """
     text = node.get_content(metadata_mode=MetadataMode.NONE)
-    content = text.replace("\x00", " ").encode("utf-8", "replace").decode()
+    content = legible(text)
     metadata = node_to_metadata_dict(node, remove_text=content == text, flat_metadata=flat)
     exact = json.loads(metadata.pop(_CONTENT))
     if not _is_finite(node.metadata):  # LlamaIndex writes null

@@ -1,4 +1,4 @@
-"""Stand-ins for outside models: deterministic, offline, and able to fail on request."""
+"""Stand-ins for outside models, and for time: deterministic, offline, and able to fail on request."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import re
 import threading
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Literal
 
 import numpy as np
@@ -103,3 +104,13 @@ class WordEmbedder(HashEmbedder):
         seeds = [hashlib.sha256(self.means.get(word, word).encode("utf-8", "replace")).digest()[:8] for word in words]
         drawn = [np.random.default_rng(int.from_bytes(seed, "big")).standard_normal(NUMBERS) for seed in seeds]
         return np.array([each / np.linalg.norm(each) for each in drawn], np.float32)
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now

@@ -19,7 +19,7 @@ from ..memory import Memory
 from ..rules.identity import node_id
 from ..rules.redaction.redactor import resolve_redactor
 from ..rules.redaction.values import redact_draft
-from ..rules.text.readable import MARKDOWN
+from ..rules.text.readable import is_markdown
 from ..rules.transcripts.turns import LINK_TO_NOTHING, NO_TAG, NOT_STORED, NOT_UNDERSTOOD, Omissions, Skip
 from ..store import mentions
 from ..store.owner_claims import claim_of
@@ -216,7 +216,7 @@ def is_own_palace(path: Path) -> bool:
 
 def is_notes(path: Path) -> bool:
     """Whether a path is a folder of Markdown files, such as a vault of Obsidian, or one such file."""
-    if path.suffix.lower() in MARKDOWN:
+    if is_markdown(path.name):
         return path.is_file()
     return (
         path.is_dir()

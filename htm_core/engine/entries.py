@@ -146,18 +146,12 @@ class Preparer:
 
     def _cut(self, file: Readable) -> Iterator[tuple[Chunk, str]]:
         """The chunks of a file with their texts; a table or a block of code that is too long for one memory is cut."""
+        longest = self.settings.max_content
         for chunk in file.chunks():
-            text = file.text[chunk.start : chunk.stop]
-            if len(text) <= self.settings.max_content:
-                yield chunk, text
-            else:
-                longest = self.settings.max_content
-                yield from (
-                    (chunk, piece)
-                    for start in range(0, len(text), longest)
-                    for piece in [text[start : start + longest]]
-                    if piece.strip()
-                )
+            for start in range(chunk.start, chunk.stop, longest):
+                text = file.text[start : min(start + longest, chunk.stop)]
+                if text.strip():
+                    yield chunk, text
 
     def _expiry(self, draft: Draft, *, tags: Sequence[str], at: datetime) -> datetime | None:
         """From when on a draft is hidden: as it says itself, else by the settings for its tags and its role."""

@@ -6,7 +6,7 @@ import base64
 import binascii
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import unquote_to_bytes
 
 from ..errors import InvalidInput
@@ -14,7 +14,7 @@ from ..operations.file_bytes import read_bytes
 from ..rules.limits import ATTACHED_LENGTH, ATTACHED_PAGES, NAME_LENGTH
 from ..rules.text.readable import Readable, of_pages
 from ..types import Attachment, Source
-from .messages import searchable
+from .messages import legible, searchable
 
 _log = logging.getLogger("htm.integration")
 
@@ -57,12 +57,10 @@ def readable_files(blocks: Iterable[FileBlock], *, source: Source = "file") -> t
 def _read(block: FileBlock, *, source: Source) -> Attachment:
     name = _name(block.name)
     if block.is_text and isinstance(block.data, str):
-        return Attachment(text=_clean(block.data), name=name, media_type=block.media_type, source=source)
+        return Attachment(text=legible(block.data), name=name, media_type=block.media_type, source=source)
     data, media_type = _bytes_of(block)
     file = read_bytes(data, name=name or "", media_type=media_type, most_pages=ATTACHED_PAGES)
-    if file.pages:
-        return Attachment(text=file.text, name=name, media_type=media_type, pages=file.pages, source=source)
-    return Attachment(text=_clean(file.text), name=name, media_type=media_type, source=source)
+    return Attachment(text=legible(file.text), name=name, media_type=media_type, pages=file.pages, source=source)
 
 
 def _bytes_of(block: FileBlock) -> tuple[bytes, str | None]:
@@ -88,10 +86,10 @@ def _shortened(file: Attachment, room: int) -> Attachment:
     if len(file.text) <= room:
         return file
     if not file.pages:
-        return Attachment(text=file.text[:room], name=file.name, media_type=file.media_type, source=file.source)
+        return replace(file, text=file.text[:room])
     whole = sum(start <= room for start in file.pages[1:])  # where the next page begins, a page has ended
     kept = of_pages(Readable(file.text, pages=file.pages).each_page()[:whole])
-    return Attachment(text=kept.text, name=file.name, media_type=file.media_type, pages=kept.pages, source=file.source)
+    return replace(file, text=kept.text, pages=kept.pages)
 
 
 def _name(name: str | None) -> str | None:
@@ -100,7 +98,3 @@ def _name(name: str | None) -> str | None:
         return None
     last = searchable(name.replace("\\", "/").rsplit("/", 1)[-1]).strip()
     return last[-NAME_LENGTH:] or None
-
-
-def _clean(text: str) -> str:
-    return text.replace("\x00", " ").encode("utf-8", "replace").decode()

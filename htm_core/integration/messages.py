@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 from ..handles.log import Log
 from ..memory import Memory
 from ..rules.redaction.values import Counted
-from ..rules.text.storable import storable as storable  # the adapters have it from here
+from ..rules.text.storable import legible as legible  # the adapters have both from here
+from ..rules.text.storable import storable as storable
 
 T = TypeVar("T")
 
@@ -25,7 +26,7 @@ MAX_NAME = 255
 
 def searchable(text: str) -> str:
     """As much of a text as is searched, without characters that PostgreSQL cannot store; empty for white space alone."""
-    clean = text[:MAX_SEARCHED].replace("\x00", " ").encode("utf-8", "replace").decode()
+    clean = legible(text[:MAX_SEARCHED])
     return clean if clean.strip() else ""
 
 

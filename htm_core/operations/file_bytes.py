@@ -12,6 +12,7 @@ from pathlib import PurePath
 from ..errors import InvalidInput
 from ..rules.limits import FILE_BYTES
 from ..rules.text.readable import Readable, is_markdown, of_pages
+from ..rules.text.storable import legible
 from . import pdf_pages
 
 _log = logging.getLogger("htm.files")
@@ -64,9 +65,7 @@ def _pages(data: bytes, most_pages: int) -> list[str]:
         _log.warning(
             "of a PDF of %d pages, the first %d alone are read; divide it to have all of it", found["of"], most_pages
         )
-    pages = [
-        each.replace("\r\n", "\n").replace("\x00", " ").encode("utf-8", "replace").decode() for each in found["pages"]
-    ]
+    pages = [legible(each.replace("\r\n", "\n")) for each in found["pages"]]
     if not any(each.strip() for each in pages):
         raise InvalidInput("expected a PDF with text, got one without, as a scan is; recognise its text first")
     return pages

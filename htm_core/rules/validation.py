@@ -24,6 +24,7 @@ from .limits import (
     RESULTS,
     ROBOTS_PER_QUERY,
 )
+from .text.storable import legible
 
 T = TypeVar("T")
 
@@ -165,7 +166,7 @@ def check_query(query: object, *, instead: str | None = None) -> str:
         problem = f"expected a question with some text, got {query!r:.80}"
         raise InvalidInput(problem, advice="listing") if instead is None else InvalidInput(f"{problem}; {instead}")
     beginning = query.lstrip()[:QUERY_LENGTH]  # cut first: a query may be of any length
-    return beginning.replace("\x00", " ").encode("utf-8", "replace").decode().strip()
+    return legible(beginning).strip()
 
 
 def check_id(value: object, *, what: str) -> UUID:

@@ -10,6 +10,7 @@ import pytest
 from htm_core import Memory, Settings
 from htm_core.integration.tool_replies import line_of
 from tests.conftest import SETTINGS, Make
+from tests.stand_ins import Clock
 
 OLD, NEW = "I live in Berlin.", "I moved to Paris, I live in Paris now."
 START = datetime.now(UTC)  # jobs go by the server's time
@@ -17,19 +18,9 @@ DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
 
 
-class Clock:
-    """The memory's time, which the test sets."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(START)
 
 
 @pytest.fixture

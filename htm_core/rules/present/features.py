@@ -299,6 +299,12 @@ def _beside(
     return [*shared, *others, *value]
 
 
+def _stating(says: Sequence[bool], shares: Sequence[float]) -> tuple[list[int], int]:
+    """The places of the hits that state something, and of the best of them by its share; 0 where there is none."""
+    stating = [place for place, there in enumerate(says) if there]
+    return stating, max(stating, key=lambda place: shares[place], default=0)
+
+
 def _around(
     asked: _Question,
     hits: Sequence[Hit],
@@ -308,8 +314,7 @@ def _around(
     times: Sequence[float],
 ) -> list[list[float]]:
     """How each hit stands to the matter of the question, and to what else was said in its session, before and after it."""
-    stating = [place for place, there in enumerate(says) if there]
-    best = max(stating, key=lambda place: shares[place], default=0)
+    stating, best = _stating(says, shares)
     former = likes[best].words - asked.words
     values = [like.all_words & asked.values for like in likes]
     subjects = _subjects(asked, hits)
@@ -354,8 +359,7 @@ def _changed(
     times: Sequence[float],
 ) -> list[list[float]]:
     """What each hit says of a change of older statements, what newer ones say of it, and which value it has beside the best."""
-    stating = [place for place, there in enumerate(says) if there]
-    best = max(stating, key=lambda place: shares[place], default=0)
+    stating, best = _stating(says, shares)
     between = _between(asked, likes, shares, stating, times)
     # The kind of value that the best statement has, of those that may answer.
     may_answer = KINDS_ASKED[asked.kinds.index(True) if any(asked.kinds) else len(asked.kinds)]

@@ -10,3 +10,8 @@ UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 def storable(text: str) -> str:
     """A text with U+FFFD, the replacement character, for each NUL and each lone surrogate; the same object when it has none."""
     return UNSTORABLE.sub("\ufffd", text) if UNSTORABLE.search(text) else text
+
+
+def legible(text: str) -> str:
+    """A text with a space for each NUL and a question mark for each lone surrogate, where nobody has to see that there was one."""
+    return text.replace("\x00", " ").encode("utf-8", "replace").decode()
