@@ -281,7 +281,7 @@ def test_without_a_vocabulary_no_network_is_asked(bare_machine: Path, monkeypatc
 
 
 @needs_vocabulary
-@pytest.mark.parametrize("path", ["htm_core/types.py", "htm_core/errors.py", "pyproject.toml"])
+@pytest.mark.parametrize("path", ["htm_core/types/activity.py", "htm_core/errors.py", "pyproject.toml"])
 def test_the_estimate_is_rather_too_high_than_too_low(path: str) -> None:
     text = (Path(__file__).parents[2] / path).read_text("utf-8")
     assert 1.0 <= estimate(text) / default_tokens()(text) <= 1.5

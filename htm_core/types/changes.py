@@ -1,0 +1,41 @@
+"""What a newer saying does to an older one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from .memories import Mention
+from .options import SupersessionRelation, SupersessionState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Supersession:
+    """What a newer saying does to an older one: it "supersedes" it, or it "contradicts" it and nothing says which holds.
+
+    `newer` and `older` are the latest mentions of both. `confidence` is from 0 to 1, `reason` says why in words, and `judge` who
+    said so: "rules" or the name of a model. It holds from `holds_from` on, when the newer one was said. `state` is "standing",
+    "confirmed", or "undone"; what is undone has no effect and is not made again. Of what is forgotten there is none.
+    """
+
+    id: str
+    relation: SupersessionRelation
+    newer: Mention
+    older: Mention
+    confidence: float
+    reason: str
+    judge: str
+    state: SupersessionState
+    holds_from: datetime
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupersessionChange:
+    """A row of the audit of a supersession: it was "made", "confirmed" or "undone", `by` whom, why and when."""
+
+    action: Literal["made", "confirmed", "undone"]
+    by: str
+    reason: str
+    at: datetime

@@ -1,0 +1,146 @@
+"""What is recalled: hits, best first, and why each was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import overload
+
+from .changes import Supersession
+from .memories import Mention, Node
+from .options import SaidWhen
+from .timeframes import Window
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """What a query and the best passage of a hit have in common, before anything around the hit counts.
+
+    `cosine` is the similarity of their vectors; None where the passage has no vector yet, or no vector was searched for.
+    `word_coverage`, from 0 to 1, is the share of the query's word weights that the passage has. `matched_words` of the
+    `query_words` occur. `passage_length` is in words. `word_nearness` is how near the words of the passage come to those of the
+    query, each in its context, above what is usual for any two texts; None where words were not compared.
+    """
+
+    cosine: float | None = None
+    word_coverage: float = 0.0
+    matched_words: int = 0
+    query_words: int = 0
+    passage_length: int = 0
+    word_nearness: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A node that answers a query, and why.
+
+    `score` ranks: it is from 0 to 1, and what was said around a hit counts. `relevance`, from 0 to 1, is the estimated
+    probability that the hit answers the query, from `match` alone: it does not depend on other hits or sessions. Ranks count
+    from 1; None means that this arm did not find the node. `passage` is the part of the content that matched best.
+    `mentions` are those that satisfy the filters, newest first. `signals`, with `explain`, is what each signal added to the
+    score. `before`, with a `budget` that has room for it, is the message right before `mention` in its session. `ended` says that
+    none of these mentions holds any more (`Mention.valid`), `holds` what a model should know of that, such as "until 12 May 2026".
+    `stale` says that it was not said again for longer than `Settings.stale_after` allows.
+    `formerly` is what it superseded, the latest first, and `superseded_by` what superseded it: then it stands below that one.
+    `said_when`, of hits for a question about what holds now, is "last" (it says what holds now, and something older was said),
+    "earlier" (that is what was said before), or "later" (than the first hit, which it may have changed).
+    """
+
+    node: Node
+    score: float
+    relevance: float = 0.0
+    vector_rank: int | None
+    text_rank: int | None
+    passage: str
+    match: Match = field(default_factory=Match)
+    mentions: tuple[Mention, ...] = ()
+    signals: Mapping[str, float] = field(default_factory=dict)
+    before: Mention | None = None
+    ended: bool = False
+    holds: str | None = None
+    formerly: tuple[Supersession, ...] = ()
+    superseded_by: Supersession | None = None
+    stale: bool = False
+    said_when: SaidWhen | None = None
+
+    @property
+    def content(self) -> str:
+        """The node's exact text."""
+        return self.node.content
+
+    @property
+    def mention(self) -> Mention | None:
+        """The newest of the mentions that satisfy the filters."""
+        return self.mentions[0] if self.mentions else None
+
+    @property
+    def times_said(self) -> int:
+        """How often it was said: the number of `mentions`."""
+        return len(self.mentions)
+
+    @property
+    def last_said(self) -> datetime | None:
+        """When it was said last; None without a mention."""
+        return self.mentions[0].at if self.mentions else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timings:
+    """How long the parts of a recall took, in milliseconds; the expander and the reranker where there is one."""
+
+    embedding: float = 0.0
+    sql: float = 0.0
+    expander: float = 0.0
+    reranker: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppliedTimeframe:
+    """The times to which a recall was limited.
+
+    `windows` ascend and do not overlap. `words` are those that they were read from, as written: a part of the query under
+    timeframe="auto", else the timeframe itself; None if it was no text. `outside`, only under "auto", says that nothing from
+    these times answers the query, so that the hits are from all times.
+    """
+
+    windows: tuple[Window, ...]
+    words: str | None = None
+    outside: bool = False
+
+    @property
+    def note(self) -> str | None:
+        """A sentence that says that the hits are from other times than the query names; None if they are not."""
+        if not self.outside:
+            return None
+        return f"Nothing from \u201c{self.words}\u201d answers this; these memories are from all times."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall(Sequence[Hit]):
+    """The hits of one query, best first.
+
+    `degraded` says in a sentence which arm was missing, and why, or how many hits had no vector yet; else it is None.
+    `fallback` says in a sentence why the reranker or the expander was left out; None where nothing was.
+    `timeframe` says which times were searched; None if all of them were.
+    """
+
+    query: str
+    hits: tuple[Hit, ...] = ()
+    degraded: str | None = None
+    fallback: str | None = None
+    timeframe: AppliedTimeframe | None = None
+    timings: Timings = field(default_factory=Timings)
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Hit]: ...
+    def __getitem__(self, index: int | slice) -> Hit | Sequence[Hit]:
+        return self.hits[index]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
