@@ -75,7 +75,7 @@ def test_the_examples_of_a_guide_run_as_they_stand(page: Path, outcomes: dict[st
 
 
 # Pages about a program or a file format: nobody has lines of its code.
-WITHOUT_CODE = {"index", "zep", "chatgpt-claude", "obsidian"}
+WITHOUT_CODE = {"index", "chatgpt-claude", "obsidian"}
 
 
 def test_each_guide_to_move_has_lines_of_before_and_after() -> None:
