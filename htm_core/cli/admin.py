@@ -27,7 +27,7 @@ from ..runtime.process import Runtime, runtime, url_or_environment
 from ..settings import Settings
 from ..store import indexes
 from ..store.database import Database
-from ..store.migrate import script
+from ..store.migration_script import script
 from ..store.partitions import MOST, partition
 from ..store.quantization import Quantized, quantize
 from ..store.role_change import move

@@ -17,20 +17,12 @@ from .citus_doctor import look_at_cluster
 from .connection import Connection, connect
 from .errors import redact, translated
 from .findings import Finding
-from .migrate import (
-    check_server,
-    check_vector,
-    extension_command,
-    pending_steps,
-    read_applied,
-    read_state,
-    roles_command,
-    schema_files,
-)
 from .owner_claims import EVERYBODY, sign
+from .prerequisites import check_server, check_vector, extension_command, read_state, roles_command
 from .queries import load
 from .replicas import replica_state
 from .roles import Roles, choose, rights
+from .schema_files import pending_steps, read_applied, schema_files
 from .schemas import Names, open_schemas, search_path
 from .sizing import advise, read_sizes
 

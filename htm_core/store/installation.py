@@ -15,9 +15,10 @@ from . import citus
 from .address import Address
 from .connection import REFUSALS, Connection, connect, refuse_pooler
 from .errors import translated
-from .migrate import migrate, pending_steps, read_applied, schema_files
+from .migrate import migrate
 from .queries import load
 from .roles import EMBEDDED, choose, find, rights
+from .schema_files import pending_steps, read_applied, schema_files
 from .schemas import register_types, search_path
 from .tenant_locations import HOME
 

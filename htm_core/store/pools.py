@@ -15,7 +15,7 @@ from ..settings import Settings
 from .address import Address
 from .connection import Connection, check, is_direct, options
 from .installation import Installation
-from .migrate import client_name
+from .schema_files import client_name
 from .schemas import register_types
 
 # The share of a verb's time in which it must get a connection: enough must be left to find out why there is none.

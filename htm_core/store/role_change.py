@@ -12,7 +12,7 @@ from ..settings import as_secret
 from .citus import find_placement
 from .connection import connect
 from .errors import translated
-from .migrate import make_roles
+from .prerequisites import make_roles
 from .queries import load
 from .roles import Roles, find, own_prefix
 

@@ -20,6 +20,7 @@ from htm_core.store.citus import find_placement, is_moved
 from htm_core.store.connection import connect
 from htm_core.store.doctor import examine
 from htm_core.store.partitions import partition
+from htm_core.store.schema_files import FunctionFile, Migration, SchemaFiles, schema_files
 from tests.servers import programs
 from tests.servers.authority import Certificate
 from tests.servers.citus_cluster import CitusCluster
@@ -238,12 +239,12 @@ def test_users_are_kept_apart_by_the_database_there_too(citus: CitusCluster, mem
 def test_changed_functions_are_applied_where_the_tables_live_and_go_with_them(
     citus: CitusCluster, memory_at: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted = steps.schema_files()
+    wanted = schema_files()
     text = "\ncreate or replace function htm.newer_than_before() returns integer language sql immutable begin atomic select 1; end;\n"
     changed = [
-        steps.FunctionFile(file.name, file.text + text) if file.name == "tokens" else file for file in wanted.functions
+        FunctionFile(file.name, file.text + text) if file.name == "tokens" else file for file in wanted.functions
     ]
-    monkeypatch.setattr(steps, "schema_files", lambda: steps.SchemaFiles(wanted.migrations, changed))
+    monkeypatch.setattr(steps, "schema_files", lambda: SchemaFiles(wanted.migrations, changed))
     assert steps.migrate(citus.coordinator.dsn(ADMIN)).names == ["functions"]
     for _ in range(2):
         with citus.home().admin() as admin:
@@ -336,13 +337,13 @@ def test_an_upgrade_brings_the_tables_to_the_coordinator_and_back_and_keeps_what
         memory.remember(
             "The bridge opens at noon.", key="bridge", tags=["harbour:bridge"], metadata={"pier": 2}, session="s"
         )
-    wanted = steps.schema_files()
-    newer = steps.Migration(
+    wanted = schema_files()
+    newer = Migration(
         wanted.version + 1,
         "one_more",
         "-- oldest client: 9\ncreate table one_more (tenant text primary key);\ncall add_tenant_policy('one_more');\nalter table tenants add column one_more integer;",
     )
-    monkeypatch.setattr(steps, "schema_files", lambda: steps.SchemaFiles([*wanted.migrations, newer], wanted.functions))
+    monkeypatch.setattr(steps, "schema_files", lambda: SchemaFiles([*wanted.migrations, newer], wanted.functions))
     assert steps.migrate(citus.nodes[1].dsn(ADMIN)).names == ["one_more", "functions"]
     assert steps.migrate(citus.nodes[2].dsn(ADMIN)).names == []
     with memory_at(citus.coordinator.dsn(), auto_migrate=False, pool_timeout=11.0) as memory:

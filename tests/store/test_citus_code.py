@@ -13,8 +13,8 @@ from htm_core import SchemaOutdated, Settings
 from htm_core.store import citus_code
 from htm_core.store.citus import ClusterNode
 from htm_core.store.citus_code import RULES, distributed_text
-from htm_core.store.migrate import migrations, schema_files
 from htm_core.store.queries import load
+from htm_core.store.schema_files import migrations, schema_files
 
 TABLES = {
     table

@@ -14,7 +14,9 @@ import pytest
 
 from htm_core import SchemaOutdated
 from htm_core.store import migrate
-from htm_core.store.migrate import (
+from htm_core.store.migration_script import script
+from htm_core.store.roles import EMBEDDED
+from htm_core.store.schema_files import (
     Applied,
     AppliedMigration,
     Migration,
@@ -22,9 +24,7 @@ from htm_core.store.migrate import (
     migrations,
     pending_steps,
     schema_files,
-    script,
 )
-from htm_core.store.roles import EMBEDDED
 
 pytestmark = pytest.mark.not_on_citus(
     "makes ordinary installations; tests/servers/test_citus.py migrates distributed ones", run=False

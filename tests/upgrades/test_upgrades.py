@@ -17,7 +17,7 @@ import pytest
 from htm_core import Memory, SchemaOutdated, Settings
 from htm_core.runtime.process import runtime
 from htm_core.store import installation, migrate
-from htm_core.store.migrate import FunctionFile, Migration, SchemaFiles, schema_files
+from htm_core.store.schema_files import FunctionFile, Migration, SchemaFiles, schema_files
 from htm_core.store.schemas import EXTENSION_SCHEMA
 from tests.conftest import SETTINGS
 from tests.store.test_migrations import catalogue
