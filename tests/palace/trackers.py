@@ -46,6 +46,7 @@ class StandIn(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         self.asked: list[Request] = []
+        self.was_asked = threading.Event()
         self.answer: Answer = lambda request: Reply(status=404)
         self.hung = threading.Event()
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -53,6 +54,11 @@ class StandIn(ThreadingHTTPServer):
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def first_asked(self) -> Request:
+        """The first request; where whoever asked has given it up, this server may read it later."""
+        assert self.was_asked.wait(30)
+        return self.asked[0]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -64,6 +70,7 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         request = Request(parts.path, dict(parse_qsl(parts.query)), headers)
         self.server.asked.append(request)
+        self.server.was_asked.set()
         reply = self.server.answer(request)
         body = json.dumps(reply.data).encode() if reply.raw is None else reply.raw
         tag = f'W/"{hashlib.sha256(body).hexdigest()[:16]}"'

@@ -22,7 +22,7 @@ from htm_core.store.connection import Connection, NoAnswer
 from htm_core.store.database import Database
 from tests.conftest import SETTINGS
 
-pytestmark = pytest.mark.not_on_citus("plays a cluster itself, on an ordinary server")
+pytestmark = pytest.mark.not_on_citus("plays a cluster itself, on an ordinary server", run=False)
 PATIENCE = 40.0  # seconds of pool_timeout: whoever waits for a pool takes as long
 AT_ONCE = 15.0  # far less than that, and far more than it takes
 
