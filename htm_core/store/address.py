@@ -149,8 +149,9 @@ class Address:
         Of a cluster, the node may have been taken out of it, for which its tables have left it; then this finds where they are.
         """
         self.dsn(role)
-        if self.placement is not None:
-            self._has_left(self.placement)
+        placement = self.placement
+        if placement is not None:
+            self._has_left(placement)
 
     def _has_left(self, silent: citus.Placement) -> bool:
         """Whether the tables have left a node that does not answer, as the server of the url says, if that is another one."""
@@ -161,7 +162,7 @@ class Address:
 
     def _follow(self, before: citus.Placement) -> None:
         """Find the node where the tables live now, unless another thread has done so; its transactions begin there from then on."""
-        with self._lock:
+        with time_limit.locked(self._lock, what="looking on which node the tables are"):
             if self.placement == before:
                 with connect(self.given_dsn("htm_root"), patience=self._settings.pool_timeout) as connection:
                     self._find_node(connection)
