@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -46,7 +47,6 @@ class StandIn(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         self.asked: list[Request] = []
-        self.was_asked = threading.Event()
         self.answer: Answer = lambda request: Reply(status=404)
         self.hung = threading.Event()
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -57,7 +57,9 @@ class StandIn(ThreadingHTTPServer):
 
     def first_asked(self) -> Request:
         """The first request; where whoever asked has given it up, this server may read it later."""
-        assert self.was_asked.wait(30)
+        deadline = time.monotonic() + 30
+        while not self.asked and time.monotonic() < deadline:
+            time.sleep(0.01)
         return self.asked[0]
 
 
@@ -70,7 +72,6 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         request = Request(parts.path, dict(parse_qsl(parts.query)), headers)
         self.server.asked.append(request)
-        self.server.was_asked.set()
         reply = self.server.answer(request)
         body = json.dumps(reply.data).encode() if reply.raw is None else reply.raw
         tag = f'W/"{hashlib.sha256(body).hexdigest()[:16]}"'
