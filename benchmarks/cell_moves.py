@@ -4,7 +4,8 @@
 
 The folder is the one that `.ci/servers` fills. A coordinator and two workers are started, and removed again. Two moves of three are
 disturbed: the backend that runs `citus_schema_move` is ended, or the node that the cell leaves or goes to is killed (SIGKILL) and
-started again. Each move is asked for until it is done.
+started again. Each move is asked for until it is done. One tenant has something of every kind, and nobody uses it: after each move
+all of its tables are compared by count and digest.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import psycopg
+from psycopg import sql
 
 from benchmarks.moving_writers import MovingWriters
 from htm_core import Cells, Memory, Settings, shutdown
@@ -28,8 +31,17 @@ from tests.servers import programs
 from tests.servers.authority import authority
 from tests.servers.citus_cluster import CitusCluster
 from tests.servers.cluster import ADMIN, APP, HOST, Cluster
+from tests.servers.verbs import every_verb
 from tests.stand_ins import HashEmbedder
 
+STILL = "still"  # a tenant that nobody uses
+CELL = "htm_b"
+# The views of a cell that have rows of tenants.
+TABLES = """
+select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant'
+where c.relnamespace = %s::regnamespace and c.relkind = 'v' order by 1
+"""
+DIGEST = "select count(*), md5(string_agg(t::text, e'\\n' order by t::text)) from {} t where tenant = %s"
 KINDS = ("nothing", "the backend", "the node that it leaves", "the node that it goes to")
 TRIES = 20
 
@@ -61,6 +73,7 @@ class _Run:
         self.embedder = HashEmbedder(name="bench")
         self.chance = random.Random(18)
         self.writers = MovingWriters(self.memory, self.tenants)
+        self.differing: list[str] = []
 
     def memory(self, tenant: str) -> Memory:
         return Memory(
@@ -77,8 +90,14 @@ class _Run:
         for tenant in self.tenants:
             cells.place(tenant, "b")
             self.writers.fill(tenant, self.chosen.memories)
+        cells.place(STILL, "b")
+        with self.memory(STILL) as memory:
+            every_verb(memory)
+            memory.collection("pages").put([{"id": "one", "content": "A page about harbours."}])
+        before = self._digests()
         kinds: Counter[str] = Counter()
-        attempts, times = 0, []
+        attempts = 0
+        times: list[float] = []
         with self.writers.running(self.chosen.writers):
             for number in range(self.chosen.moves):
                 kind = KINDS[0] if number % 3 == 0 else self.chance.choice(KINDS[1:])
@@ -87,9 +106,28 @@ class _Run:
                 attempts += self._move(kind, usual=statistics.median(times) if times else 5.0)
                 if kind == KINDS[0]:
                     times.append(time.monotonic() - began)
+                now = self._digests()
+                self.differing += [name for name in before if now[name] != before[name]]
                 took = time.monotonic() - began
                 print(f"{number + 1}: {kind}, {took:.1f} s, {self.writers.said:,} memories", flush=True)
         self._report(cells, kinds, attempts, times)
+        rows = sum(count for count, _ in before.values())
+        there = sum(count > 0 for count, _ in before.values())
+        print(
+            f"tables of a tenant that nobody used: {there} with {rows} rows; differing after a move: {self.differing}"
+        )
+
+    def _digests(self) -> dict[str, tuple[Any, ...]]:
+        """How many rows the tenant that nobody uses has in each table, and a digest of them, on the node where the cell is."""
+        with self.cluster.home(CELL).admin() as admin, admin.transaction():
+            admin.execute(f"select {CELL}.enter_node()")
+            names = [str(name) for (name,) in admin.execute(TABLES, [CELL]).fetchall()]
+            found: dict[str, tuple[Any, ...]] = {}
+            for name in names:
+                row = admin.execute(sql.SQL(DIGEST).format(sql.Identifier(CELL, name)), [STILL]).fetchone()
+                assert row is not None  # an aggregate has one row
+                found[name] = row
+        return found
 
     def _move(self, kind: str, *, usual: float) -> int:
         """Move the cell to the other worker, disturbed once; give how often it was asked for."""

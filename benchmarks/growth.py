@@ -4,18 +4,21 @@
     python -m benchmarks.growth --users 250000 --memories-a-user 2000 --node-cores 32 --node-price 1100
     python -m benchmarks.growth --check 1000 10000 100000 --load 20
     python -m benchmarks.growth --check 1000 100000 --home FOLDER
-    python -m benchmarks.growth --check 100000 --home FOLDER --load 20
+    python -m benchmarks.growth --check 100000 --home FOLDER --load 20 --clients 2 8
+    HTM_TEST_SERVERS=FOLDER python -m benchmarks.growth --check 1000 10000 --cluster
 
 A simulation: arithmetic on measured costs, each of which `benchmarks/growth_model.py` names with its measurement. Every number of
 its classes `Use` and `Machines` is an option. `--check` fills a private server with so many users of five memories each and
 prints what was measured beside what was predicted: bytes, CPU time of the server, and with `--load` for so many seconds each how
-long recalls take while as many come as keep the processor busy for a part of its time.
+long recalls take while as many come as keep the processor busy for a part of its time. With `--cluster` it is a cell on a node of a
+Citus cluster of three that is started here, of what `.ci/servers` has put into the folder.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import multiprocessing
 import os
 import random
@@ -23,18 +26,21 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import psutil
+from pydantic import SecretStr
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from benchmarks import citus
 from benchmarks.corpus import Corpus, RandomEmbedder
 from benchmarks.growth_model import Costs, Machines, Plan, Use, plan, waiting_ms
 from benchmarks.sizes import BYTES
@@ -44,6 +50,7 @@ from htm_core.runtime.process import runtime
 from htm_core.store import indexes, search
 from htm_core.store.database import Database
 from htm_core.store.owner_claims import EVERYBODY
+from tests.servers.cluster import ADMIN
 
 USERS = (1e4, 1e5, 1e6, 1e7, 1e8)
 TENANT = "company"
@@ -53,15 +60,19 @@ CALLS = 300
 BUSY = (0.2, 0.4, 0.6, 0.8)  # how busy the processor should be
 ALL_BUSY = 0.99  # of which the formula says something still
 CLIENTS, THREADS = 2, 16  # processes, and threads of each, from which recalls come
+WINDOW = 5.0  # seconds, of which each has a p95 of its own: one interruption of a second makes a fifth of a minute late
 SETTINGS = Settings(worker="off", pool_max=16, verb_timeout=300.0, statement_timeout=290.0)
 
+# What follows is no change of a cluster. To any other server this is a setting of nobody's.
+ON_THIS_NODE = "set citus.enable_ddl_propagation = off"
 # So many vectors are copied sooner without their index, which is built again afterwards.
 WITHOUT_INDEX = """
 do $$
 declare graph regclass;
 begin
   for graph in select i.indexrelid from pg_index i join pg_class c on c.oid = i.indexrelid join pg_am a on a.oid = c.relam
-               where a.amname = 'hnsw' and c.relnamespace = current_schema()::regnamespace loop
+               where a.amname = 'hnsw'
+                 and c.relnamespace in (current_schema()::regnamespace, to_regnamespace(current_schema() || '_tables')) loop
     execute format('drop index %s', graph);
   end loop;
   update vector_spaces set indexed = false;
@@ -92,6 +103,28 @@ drop table copies; drop function pg_temp.other(uuid, integer)
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The server that is filled: the private one, or the node of a cluster that the url leads to."""
+
+    url: str | None = None
+    settings: Settings = SETTINGS
+
+    @property
+    def database(self) -> Database:
+        """The database of this process there."""
+        return runtime(self.url, self.settings).database
+
+
+@contextlib.contextmanager
+def _cluster() -> Iterator[Server]:
+    """A cell on a node of a Citus cluster."""
+    with citus.cluster() as made:
+        owner = SecretStr(made.coordinator.dsn(ADMIN))
+        yield Server(made.coordinator.dsn(), SETTINGS.model_copy(update={"migrate_url": owner}))
+        shutdown()
+
+
 def main() -> None:
     """Print the table, or what was measured beside it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -103,7 +136,13 @@ def main() -> None:
         "--load", type=float, default=0.0, help="with --check: seconds for each load of the largest size"
     )
     parser.add_argument(
+        "--clients", type=int, nargs="+", default=[CLIENTS], help="with --load: the processes that recall, in turns"
+    )
+    parser.add_argument(
         "--home", type=Path, help="with --check: a folder in which the server stays, filled, for the next time"
+    )
+    parser.add_argument(
+        "--cluster", action="store_true", help="with --check: on a node of a Citus cluster that is started here"
     )
     for given in (Use(), Machines()):
         group = parser.add_argument_group(type(given).__name__)
@@ -118,11 +157,14 @@ def main() -> None:
             parser.error(
                 f"expected --check to name multiples of {WRITTEN:,} users, or one number below, got {chosen.check}"
             )
+        if chosen.cluster and (chosen.load or chosen.home):
+            parser.error("expected --cluster without --load and --home, which are of the private server")
         with contextlib.ExitStack() as held:
             home = chosen.home or Path(
                 held.enter_context(tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True))
             )
-            _check(sorted(chosen.check), load=chosen.load, home=home)
+            server = held.enter_context(_cluster()) if chosen.cluster else Server()
+            _check(server, sorted(chosen.check), load=chosen.load, clients=chosen.clients, home=home)
     else:
         try:
             plans = [plan(users, use=use, machines=machines) for users in chosen.users]
@@ -162,17 +204,17 @@ def _short(number: float) -> str:
 # -- the check ----------------------------------------------------------------------------------------------------------
 
 
-def _check(sizes: list[int], *, load: float, home: Path) -> None:
+def _check(server: Server, sizes: list[int], *, load: float, clients: Sequence[int], home: Path) -> None:
     costs, console = Costs(), Console(width=180)
     home.mkdir(exist_ok=True, parents=True)
     home.chmod(0o755)
     os.environ["HTM_HOME"] = str(home)
-    database = runtime(None, SETTINGS).database
+    database = server.database
     corpus, filled = Corpus(WRITTEN * EACH), home / "users"
     there = int(filled.read_text()) if filled.exists() else 0
     if not there:
         there = min(WRITTEN, sizes[0])
-        _write(corpus, there)
+        _write(server, corpus, there)
     if there > sizes[0]:
         raise SystemExit(f"expected --home with at most {sizes[0]:,} users, got one with {there:,}")
     found = Table(title=f"measured, and in brackets predicted; {EACH} memories a user, {os.cpu_count()} cores")
@@ -194,8 +236,8 @@ def _check(sizes: list[int], *, load: float, home: Path) -> None:
         there = size
         filled.write_text(str(there))
         bytes_each = _bytes(database) / (size * EACH)
-        recall, recall_times, here = _measured(database, partial(_recall, corpus, users=size))
-        begins, goes_on, comes_back = _remembered(database, corpus, users=size)
+        recall, recall_times, here = _measured(database, partial(_recall, server, corpus, users=size))
+        begins, goes_on, comes_back = _remembered(server, corpus, users=size)
         both, late = recall + here, _late(recall_times)
         found.add_row(
             f"{size:,}", f"{size * EACH:,}", f"{bytes_each:,.0f} ({costs.bytes_a_memory:,.0f})",
@@ -205,14 +247,14 @@ def _check(sizes: list[int], *, load: float, home: Path) -> None:
         )  # fmt: skip
     console.print(found)
     if load:
-        console.print(_curve(sizes[-1], seconds=load, service_ms=both, alone_ms=late))
+        console.print(_curve(sizes[-1], clients=clients, seconds=load, service_ms=both, alone_ms=late))
     shutdown()
 
 
-def _write(corpus: Corpus, users: int) -> None:
+def _write(server: Server, corpus: Corpus, users: int) -> None:
     documents = corpus.documents()
     for number in track(range(users), description="remember", console=Console(stderr=True)):
-        with _memory(corpus, f"user{number}") as memory:
+        with _memory(server, corpus, f"user{number}") as memory:
             drafts = [
                 Draft(content=each.content, vector=each.vector, at=each.at, role="user")
                 for each, _ in zip(documents, range(EACH), strict=False)
@@ -223,6 +265,7 @@ def _write(corpus: Corpus, users: int) -> None:
 def _copy(database: Database, there: int, users: int) -> None:
     """Copy the first users until there are so many, and give the tables the statistics and indexes of so many rows."""
     with database.owner() as connection:
+        connection.execute(ON_THIS_NODE)
         connection.execute("delete from jobs")
         if users > there:
             connection.execute(WITHOUT_INDEX)
@@ -233,14 +276,15 @@ def _copy(database: Database, there: int, users: int) -> None:
         search.count_words(connection)
     indexes.build_due(database)
     with database.owner() as connection:
+        connection.execute(ON_THIS_NODE)
         connection.execute("vacuum analyze")
 
 
-def _memory(corpus: Corpus, user: str, *, session: str | None = None) -> Memory:
-    embedder = _embedder(corpus)
+def _memory(server: Server, corpus: Corpus, user: str, *, session: str | None = None) -> Memory:
     return Memory(
-        "bench", tenant=TENANT, user=user, session=session, embedder=embedder, settings=SETTINGS, budget=20_000
-    )
+        "bench", url=server.url, tenant=TENANT, user=user, session=session, embedder=_embedder(corpus), settings=server.settings,
+        budget=20_000,
+    )  # fmt: skip
 
 
 @cache
@@ -255,20 +299,21 @@ def _user(number: int, users: int) -> str:
     return f"user{chosen % WRITTEN}" + (f"-{chosen // WRITTEN}" if chosen >= WRITTEN else "")
 
 
-def _recall(corpus: Corpus, number: int, *, users: int) -> None:
-    with _memory(corpus, _user(number, users)) as memory:
+def _recall(server: Server, corpus: Corpus, number: int, *, users: int) -> None:
+    with _memory(server, corpus, _user(number, users)) as memory:
         memory.recall(corpus.sentence(6), hold=False)
 
 
-def _remembered(database: Database, corpus: Corpus, *, users: int) -> tuple[float, float, float]:
+def _remembered(server: Server, corpus: Corpus, *, users: int) -> tuple[float, float, float]:
     """CPU time of the server for a `remember` that begins a conversation, for the next one, and for one by another process."""
+    database = server.database
     session = f"conversation {random.random()}"
     open_memories: dict[int, Memory] = {}
 
     def known(number: int) -> Memory:
         """The memory of a user's conversation, which this process keeps open."""
         if number not in open_memories:
-            open_memories[number] = _memory(corpus, _user(number, users), session=session)
+            open_memories[number] = _memory(server, corpus, _user(number, users), session=session)
         return open_memories[number]
 
     def say(memory: Memory) -> None:
@@ -280,7 +325,9 @@ def _remembered(database: Database, corpus: Corpus, *, users: int) -> tuple[floa
     for memory in open_memories.values():
         memory.close()
     working_sets.forget_sets()
-    comes_back, _, _ = _measured(database, lambda number: say(_memory(corpus, _user(number, users), session=session)))
+    comes_back, _, _ = _measured(
+        database, lambda number: say(_memory(server, corpus, _user(number, users), session=session))
+    )
     return begins, goes_on, comes_back
 
 
@@ -330,32 +377,58 @@ def _late(times: list[float]) -> float:
     return sorted(times)[int(0.95 * len(times))]
 
 
-def _curve(users: int, *, seconds: float, service_ms: float, alone_ms: float) -> Table:
+def _curve(users: int, *, clients: Sequence[int], seconds: float, service_ms: float, alone_ms: float) -> Table:
     """Recalls that come at random, as many as keep all cores busy for a part of the time: measured beside predicted."""
     cores = os.cpu_count() or 1
     made = Table(
         title=f"{users:,} users, {service_ms:.1f} ms of processor a recall, server and clients on {cores} cores"
     )
-    for name in ("busy by recalls", "by all", "recalls/s", "answered/s", "p50", "p95", "predicted", "predicted of all"):
+    for name in (
+        "busy by recalls",
+        "by all",
+        "processes",
+        "recalls/s",
+        "answered/s",
+        "p50",
+        "p95",
+        f"of the middle {WINDOW:g} s",
+        "predicted",
+        "predicted of all",
+    ):
         made.add_column(name, justify="right")
-    with ProcessPoolExecutor(CLIENTS, multiprocessing.get_context("spawn")) as pool:
-        list(pool.map(_load, [users] * CLIENTS, [20.0] * CLIENTS, [3.0] * CLIENTS))  # plans and connections
-        for busy in BUSY:
+    with contextlib.ExitStack() as held:
+        pools = {
+            number: held.enter_context(ProcessPoolExecutor(number, multiprocessing.get_context("spawn")))
+            for number in clients
+        }
+        for number, pool in pools.items():  # plans and connections
+            list(pool.map(_load, [users] * number, [20.0] * number, [3.0] * number))
+        for busy, (number, pool) in itertools.product(BUSY, pools.items()):
             rate = busy * cores / (service_ms / 1_000)
             began, before = time.perf_counter(), psutil.cpu_times()
-            parts = pool.map(_load, [users] * CLIENTS, [rate / CLIENTS] * CLIENTS, [seconds] * CLIENTS)
-            times = [each for part in parts for each in part]
+            parts = pool.map(_load, [users] * number, [rate / number] * number, [seconds] * number)
+            calls = [each for part in parts for each in part]
             took, real = time.perf_counter() - began, _busy_share(before, psutil.cpu_times())
+            times = [milliseconds for _, milliseconds in calls]
             # Others who work on this machine are waited for, too.
             predicted, of_all = (
                 alone_ms + waiting_ms(min(each, ALL_BUSY), servers=cores, service_ms=service_ms)
                 for each in (busy, real)
             )
             made.add_row(
-                f"{busy:.0%}", f"{real:.0%}", f"{rate:,.0f}", f"{len(times) / took:,.0f}", f"{statistics.median(times):.1f} ms",
-                f"{_late(times):.1f} ms", f"{predicted:.1f} ms", f"{of_all:.1f} ms",
+                f"{busy:.0%}", f"{real:.0%}", str(number), f"{rate:,.0f}", f"{len(times) / took:,.0f}",
+                f"{statistics.median(times):.1f} ms", f"{_late(times):.1f} ms", f"{_middle_late(calls):.1f} ms",
+                f"{predicted:.1f} ms", f"{of_all:.1f} ms",
             )  # fmt: skip
     return made
+
+
+def _middle_late(calls: Sequence[tuple[float, float]]) -> float:
+    """The p95 of the middle one of all windows, each with the calls that were due in it."""
+    windows: dict[int, list[float]] = defaultdict(list)
+    for due, milliseconds in calls:
+        windows[int(due // WINDOW)].append(milliseconds)
+    return statistics.median(_late(each) for each in windows.values())
 
 
 def _busy_share(before: Any, after: Any) -> float:
@@ -366,20 +439,20 @@ def _busy_share(before: Any, after: Any) -> float:
     return float(1 - (spent["idle"] + spent.get("iowait", 0.0)) / sum(spent.values()))
 
 
-def _load(users: int, rate: float, seconds: float) -> list[float]:
-    """Recall at random moments, so many a second; gives how long each took, from when it was due, in milliseconds."""
+def _load(users: int, rate: float, seconds: float) -> list[tuple[float, float]]:
+    """Recall at random moments, so many a second; gives when each was due, in seconds, and how long it took from then, in ms."""
     corpus, chance, times, noting = (
         Corpus(WRITTEN * EACH, seed=os.getpid()),
         random.Random(os.getpid()),
-        [],
+        list[tuple[float, float]](),
         threading.Lock(),
     )
 
     def call(due: float, number: int) -> None:
         """One recall."""
-        _recall(corpus, number, users=users)
+        _recall(Server(), corpus, number, users=users)
         with noting:
-            times.append(1_000 * (time.perf_counter() - due))
+            times.append((due - began, 1_000 * (time.perf_counter() - due)))
 
     with ThreadPoolExecutor(THREADS) as threads:
         due = began = time.perf_counter()

@@ -212,7 +212,7 @@ BYTES = """
 select sum(pg_table_size(c.oid)) filter (where c.relkind = 'r')
        + sum(pg_relation_size(c.oid)) filter (where c.relkind = 'i') as disk,
        coalesce(sum(pg_relation_size(c.oid)) filter (where c.relkind = 'i' and c.relname like '%hnsw%'), 0) as hnsw
-from pg_class c where c.relnamespace = 'htm'::regnamespace
+from pg_class c where c.relnamespace in ('htm'::regnamespace, to_regnamespace('htm_tables'))  -- the shards of a cluster's node
 """
 
 

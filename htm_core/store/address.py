@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -17,14 +18,15 @@ from .. import time_limit
 from ..fork import renewed_after_fork
 from ..settings import Settings
 from . import citus
-from .connection import AnswerOverdue, Connection, connect
+from .connection import AnswerOverdue, Connection, NoAnswer, connect
 from .embedded import server
 
 _log = logging.getLogger("htm.database")
 T = TypeVar("T")
 
-# So often the tables may move to another node while one transaction begins.
-MOST_NODES = 3
+# So often one transaction that begins looks where the tables are, since they may move on meanwhile. Where the same node is named
+# again, it waits so many seconds each time: the server that it asks may hear of a move a moment after the node that refuses.
+PAUSES = (0.01, 0.1, 0.5)
 
 
 class Address:
@@ -55,7 +57,12 @@ class Address:
     @property
     def node(self) -> str:
         """The node where the tables live, as HOST:PORT; empty for the server of the url."""
-        return "" if self.placement is None or self.placement.node.is_here else self.placement.node_name
+        return self.node_at(self.placement)
+
+    @staticmethod
+    def node_at(placement: citus.Placement | None) -> str:
+        """The same for a placement that was looked at before."""
+        return "" if placement is None or placement.node.is_here else placement.node_name
 
     def start(self) -> None:
         """Start the private server, or find it running."""
@@ -63,11 +70,15 @@ class Address:
 
     def dsn(self, role: str) -> SecretStr:
         """The connection string for a role, to the node where the tables live; the private server is found or started."""
-        return self._on_the_node(self.given_dsn(role))
+        return self.dsn_at(self.placement, role)
+
+    def dsn_at(self, placement: citus.Placement | None, role: str) -> SecretStr:
+        """The same for a placement that was looked at before."""
+        return _on_node(placement, self.given_dsn(role))
 
     def owner_dsn(self, role: str) -> SecretStr:
-        """The same for the owner, who may have a login of its own."""
-        return self._on_the_node(self._settings.migrate_url or self.given_dsn(role))
+        """The connection string of the owner, who may have a login of its own, to the node where the tables live."""
+        return _on_node(self.placement, self._settings.migrate_url or self.given_dsn(role))
 
     def given_dsn(self, role: str) -> SecretStr:
         """The connection string for a role, to the server of the url or the private one, wherever the tables are."""
@@ -80,19 +91,17 @@ class Address:
         except time_limit.OutOfTime as error:
             raise AnswerOverdue("the private server gave no answer in time") from error
 
-    def _on_the_node(self, dsn: SecretStr) -> SecretStr:
-        return dsn if self.placement is None else self.placement.node.dsn(dsn)
-
     def connect(self, role: str) -> Connection:
         """A new connection to the server where the tables live, as far as this process knows."""
+        placement = self.placement
         try:
-            return connect(self.dsn(role), patience=self._settings.pool_timeout)
+            return connect(self.dsn_at(placement, role), patience=self._settings.pool_timeout)
         except AnswerOverdue:
             raise
         except psycopg.OperationalError as error:
-            if self.placement is None or self.placement.node.is_here:
+            if placement is None or placement.node.is_here:
                 raise
-            raise citus.unreachable(self.placement.node, error) from error
+            raise citus.unreachable(placement.node, error) from error
 
     @contextlib.contextmanager
     def found(self) -> Iterator[Connection]:
@@ -113,24 +122,47 @@ class Address:
     def on_its_node(self, work: Callable[[], T]) -> T:
         """The answer of `work`, which begins on the node where the tables live: where they have moved to another one, there.
 
-        The node that they have left may be gone meanwhile.
+        The node that they have left refuses it; then this looks where they are, and begins there at once. It may also be gone
+        meanwhile, and give no answer. `work` must have done nothing when it raises.
         """
-        for _ in range(MOST_NODES):
+        for pause in PAUSES:
             placement = self.placement
             try:
                 return work()
             except (psycopg.Error, PoolClosed) as error:
-                gone = isinstance(error, citus.NodeUnreachable)
-                if placement is None or not (gone or citus.is_moved(error) or isinstance(error, PoolClosed)):
+                if placement is None or isinstance(error, AnswerOverdue):
                     raise
-                self._follow_move(placement)
-                if gone and self.placement == placement:
+                if isinstance(error, citus.NodeUnreachable | NoAnswer):
+                    if not self._has_left(placement):
+                        raise
+                elif citus.is_moved(error) or isinstance(error, PoolClosed):
+                    self._follow(placement)
+                    if self.placement == placement:
+                        time.sleep(min(pause, time_limit.patience(1.0)))
+                else:
                     raise
         return work()
 
-    def _follow_move(self, before: citus.Placement | None) -> None:
-        """Go to the node where the tables live now, unless another thread has done so."""
-        with self._lock:
+    def after_lost_session(self, role: str) -> None:
+        """Make ready for another connection, where one has ended: a private server that is down is started again.
+
+        Of a cluster, the node may have been taken out of it, for which its tables have left it; then this finds where they are.
+        """
+        self.dsn(role)
+        placement = self.placement
+        if placement is not None:
+            self._has_left(placement)
+
+    def _has_left(self, silent: citus.Placement) -> bool:
+        """Whether the tables have left a node that does not answer, as the server of the url says, if that is another one."""
+        if not silent.node.is_here:
+            with contextlib.suppress(psycopg.Error):
+                self._follow(silent)
+        return self.placement != silent
+
+    def _follow(self, before: citus.Placement) -> None:
+        """Find the node where the tables live now, unless another thread has done so; its transactions begin there from then on."""
+        with time_limit.locked(self._lock, what="looking on which node the tables are"):
             if self.placement == before:
                 with connect(self.given_dsn("htm_root"), patience=self._settings.pool_timeout) as connection:
                     self._find_node(connection)
@@ -145,3 +177,8 @@ class Address:
             _log.info("the memories live on %s", self.placement.node if self.placement else "the server of the url")
             self._when_moved()
             self.moves += 1
+
+
+def _on_node(placement: citus.Placement | None, dsn: SecretStr) -> SecretStr:
+    """A connection string to the node of a placement; as it is where there is none."""
+    return dsn if placement is None else placement.node.dsn(dsn)

@@ -45,6 +45,7 @@ __all__ = [
     "Vector",
     "check",
     "connect",
+    "ends_session",
     "is_direct",
     "merged",
     "options",
@@ -121,6 +122,7 @@ class Connection(psycopg.Connection[Row]):
         self._adapted: TransformerProtocol | None = None  # knows how to write and read each type that it has met
         self._waiter: selectors.BaseSelector | None = None
         self.is_direct = True  # as far as is known, there is no pooler in between
+        self.is_admitted = True  # of a pool: whether it may serve verbs, as it was told when it was new
         self.replayed = 0  # on a replica: how much of the primary's log it is known to have replayed, in bytes
         # Of an owner's connection to a node of a cluster: which one, how a transaction keeps the tables there, and the shards.
         self.node = ""
@@ -311,9 +313,14 @@ def check(connection: Connection, *, patience: float, opening: bytes = b"") -> l
             connection.pgconn, min(patience, left), opening, AnswerOverdue if left < patience else NoAnswer
         )
     except psycopg.OperationalError as error:
-        if error.diag.severity_nonlocalized != "ERROR":  # which ends a transaction, but no session
+        if ends_session(error):
             connection.close()
         raise
+
+
+def ends_session(error: psycopg.Error) -> bool:
+    """Whether an error has ended the session that it came from: what the server calls an error has ended the transaction alone."""
+    return error.diag.severity_nonlocalized != "ERROR"
 
 
 def _await_answer(connection: PGconn, patience: float, query: bytes, overdue: type[NoAnswer]) -> list[PGresult]:

@@ -169,13 +169,22 @@ class Installation:
     @contextlib.contextmanager
     def as_owner(self) -> Iterator[Connection]:
         """A transaction of the schema's owner, on a connection of its own."""
-        dsn, schema = self.address.owner_dsn("htm_owner"), self._settings.schema_
-        with connect(dsn, patience=self._settings.pool_timeout) as connection, connection.transaction():
-            self.address.enter(connection)
-            connection.execute(self.roles.statements("bootstrap")["become_owner"])
-            connection.execute(self.roles.statements("bootstrap")["enter"], {"schema": schema})
-            connection.execute(load("installation")["look_in"], {"path": self.path})
-            yield connection
+        with contextlib.ExitStack() as held:
+
+            def begun() -> Connection:
+                """One that has begun on the node where the tables live."""
+                dsn, schema = self.address.owner_dsn("htm_owner"), self._settings.schema_
+                with contextlib.ExitStack() as ended:
+                    connection = ended.enter_context(connect(dsn, patience=self._settings.pool_timeout))
+                    ended.enter_context(connection.transaction())
+                    self.address.enter(connection)
+                    connection.execute(self.roles.statements("bootstrap")["become_owner"])
+                    connection.execute(self.roles.statements("bootstrap")["enter"], {"schema": schema})
+                    connection.execute(load("installation")["look_in"], {"path": self.path})
+                    held.enter_context(ended.pop_all())
+                return connection
+
+            yield self.address.on_its_node(begun)
 
 
 def _refuse_outsider(connection: Connection, schema: str) -> None:

@@ -17,7 +17,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequest
 from .. import time_limit
 from ..settings import Settings
 from .address import Address
-from .connection import Connection, NoAnswer, Row, check, refusing_spread
+from .connection import Connection, NoAnswer, Row, check, ends_session, refusing_spread
 from .errors import detect_lost_session, translated
 from .installation import Installation
 from .owner_claims import OwnerClaim, sign
@@ -216,9 +216,9 @@ class Transactions:
                 self._address.connect("htm_app").close()
                 if self._has_failed(pool):
                     return self._read_again(pool, statements)
-            if isinstance(error, NoAnswer | PoolTimeout | PoolClosed | TooManyRequests) or not connection.closed:
+            if not _has_ended_session(error):
                 raise
-            self._address.dsn("htm_app")
+            self._address.after_lost_session("htm_app")
             pool.check()
             return self._read_again(pool, statements)
 
@@ -237,10 +237,9 @@ class Transactions:
             try:
                 return self._answering(pool, start)
             except psycopg.OperationalError as error:
-                # If one connection gives no answer, no other will: trying each would only wait again.
-                if isinstance(error, NoAnswer | PoolTimeout | PoolClosed | TooManyRequests):
+                if not _has_ended_session(error):
                     raise
-                self._address.dsn(start.role)  # restarts a dead embedded server before the pool opens a new connection
+                self._address.after_lost_session(start.role)
                 pool.check()  # the same event has probably ended other sessions; finding them one by one takes longer
                 return self._answering(pool, start)
         except PoolTimeout:
@@ -280,6 +279,14 @@ class Transactions:
         finally:
             pool.putconn(connection)
         return int(found.get_value(0, 0) or 0)
+
+
+def _has_ended_session(error: psycopg.OperationalError) -> bool:
+    """Whether an error says that a session has ended, so that another one may answer.
+
+    If one gives no answer, no other will: trying each would only wait again. And what the server refuses it refuses there, too.
+    """
+    return ends_session(error) and not isinstance(error, NoAnswer | PoolTimeout | PoolClosed | TooManyRequests)
 
 
 def _for_beginning(limit: time_limit.TimeLimit | None) -> time_limit.TimeLimit | None:

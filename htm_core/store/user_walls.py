@@ -29,9 +29,8 @@ class UserWall:
 
     def renew(self) -> None:
         """Start again in a forked child, which has looked at nothing yet."""
-        self.key: bytes | None = (
-            None  # that claims are signed with; None: there is no wall, as far as this process knows
-        )
+        # What claims are signed with; None: there is no wall, as far as this process knows.
+        self.key: bytes | None = None
 
     @property
     def known_key(self) -> bytes | None:
@@ -84,9 +83,14 @@ class UserWall:
 
         Raises `SchemaOutdated` for a login without the owner's rights.
         """
-        with self._installation.address.connect("htm_app") as connection, connection.transaction():
-            self._installation.enter(connection)
-            up = self._installation.has_user_walls(connection)
+
+        def is_up() -> bool:
+            """As the application's login sees it."""
+            with self._installation.address.connect("htm_app") as connection, connection.transaction():
+                self._installation.enter(connection)
+                return self._installation.has_user_walls(connection)
+
+        up = self._installation.address.on_its_node(is_up)
         return SecretStr(self._read_key().hex()) if up else None
 
     def _read_key(self) -> bytes:

@@ -118,7 +118,7 @@ def test_a_model_that_is_down_costs_no_job_its_tries(
             worker.drain()
         assert memory.stats().parked_jobs == 0
         embedder.down = False
-        assert memory.flush(timeout=20)
+        assert memory.flush(timeout=60)
         assert memory.stats().vectors == 1
 
 
@@ -331,7 +331,7 @@ def test_the_thread_outlives_any_error(make: Make, model: str, monkeypatch: pyte
     with make(embedder=HashEmbedder(name=model)) as memory:
         memory.remember("still embedded")
         assert failed.wait(10)
-        assert memory.flush(timeout=20)
+        assert memory.flush(timeout=60)
 
 
 def test_flush_works_after_a_shutdown_and_ends_when_nobody_here_knows_the_model(make: Make, model: str) -> None:
@@ -354,7 +354,7 @@ def test_jobs_of_another_tenant_are_out_of_reach(make: Make, idle_database: Data
             jobs.finish(connection, mine)
             jobs.park(connection, mine, error="not yours")
             jobs.postpone(connection, mine, error="not yours", seconds=1e6, tried=True)
-        assert memory.flush(timeout=20)
+        assert memory.flush(timeout=60)
         assert memory.stats().vectors == 1
 
 

@@ -292,7 +292,7 @@ def test_a_server_that_does_not_answer_as_it_should_is_a_failure_with_its_reason
     server.hung.set()
     told = "".join(traceback.TracebackException.from_exception(failed.value, capture_locals=True).format())
     assert TOKEN not in told + str(failed.value) + caplog.text + repr(made) + repr(vars(made)) + made.name
-    assert server.asked[0].headers["authorization"].endswith(TOKEN)
+    assert server.first_asked().headers["authorization"].endswith(TOKEN)
 
 
 def test_a_server_that_is_not_there_is_a_failure() -> None:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -53,6 +54,13 @@ class StandIn(ThreadingHTTPServer):
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def first_asked(self) -> Request:
+        """The first request; where whoever asked has given it up, this server may read it later."""
+        deadline = time.monotonic() + 30
+        while not self.asked and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return self.asked[0]
 
 
 class _Handler(BaseHTTPRequestHandler):

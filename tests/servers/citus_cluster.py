@@ -14,7 +14,7 @@ from tests.crash_safety import OFF
 from tests.servers.authority import Certificate
 from tests.servers.cluster import ADMIN, APP, HOST, MIGRATOR, OUTSIDER, PASSWORD, PATIENCE, Cluster, htm
 from tests.servers.programs import Programs
-from tests.servers.suite import run_suite
+from tests.servers.suite import LONGEST, run_suite
 
 SETTINGS = OFF | {
     "shared_preload_libraries": "citus",
@@ -152,10 +152,10 @@ class CitusCluster:
             admin.execute("select htm.enter_node()")
             return admin.execute(statement, values).fetchall()  # type: ignore[call-overload,no-any-return]
 
-    def run_suite(self, paths: Sequence[str]) -> str:
+    def run_suite(self, paths: Sequence[str], *, longest: float = LONGEST) -> str:
         """Run files or folders below tests/ by the coordinator's url, but for what is marked as failing there."""
-        coordinator = self.coordinator
-        return run_suite(paths, coordinator.dsn(APP), self.home(), owner=coordinator.dsn(MIGRATOR), HTM_TEST_CITUS="1")
+        url, owner = self.coordinator.dsn(APP), self.coordinator.dsn(MIGRATOR)
+        return run_suite(paths, url, self.home(), owner=owner, longest=longest, HTM_TEST_CITUS="1")
 
     def remove(self) -> None:
         """Stop the nodes and leave nothing of them."""

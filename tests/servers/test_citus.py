@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -15,8 +16,9 @@ import pytest
 from pydantic import SecretStr
 
 from htm_core import DatabaseUnavailable, Group, InvalidInput, Memory, SchemaOutdated, Settings, shutdown
+from htm_core.store import address
 from htm_core.store import migrate as steps
-from htm_core.store.citus import find_placement, is_moved
+from htm_core.store.citus import Placement, find_placement, is_moved
 from htm_core.store.connection import connect
 from htm_core.store.doctor import examine
 from htm_core.store.partitions import partition
@@ -76,6 +78,36 @@ def test_a_process_follows_the_tables_to_another_node_and_its_caller_sees_no_err
         assert is_moved(refused.value)
     with memory_at(before.dsn()) as memory:  # and one that asks there finds them
         assert memory.get("lighthouse").content == "The lighthouse was painted in June."
+
+
+@pytest.mark.parametrize("first", ["read", pytest.param("write", marks=whole)])
+def test_a_verb_right_after_a_move_goes_to_the_new_node_at_the_first_refusal(
+    citus: CitusCluster, memory_at: Open, first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where its process has no connection open: a new one is refused, and nobody waits for the pool."""
+    lookups: list[str] = []
+    find = address.citus.find_placement
+
+    def counted(*given: Any, **named: Any) -> Placement | None:
+        """Where the tables are, noted."""
+        found = find(*given, **named)
+        lookups.append("" if found is None else found.node_name)
+        return found
+
+    patience = 60.0
+    with memory_at(citus.elsewhere().dsn(), pool_timeout=patience) as memory:
+        memory.remember("The ferry leaves at nine.", key="ferry", session="s")
+        target = citus.move()
+        memory._engine.database.pools.close()  # as after a while of rest: its next verb needs a new connection
+        monkeypatch.setattr(address.citus, "find_placement", counted)
+        begun = time.monotonic()
+        if first == "write":
+            memory.revise("ferry", "The ferry leaves at ten.")
+        assert memory.get("ferry").content == f"The ferry leaves at {'ten' if first == 'write' else 'nine'}."
+        took = time.monotonic() - begun
+    assert lookups[-1] == f"{HOST}:{target.port}"
+    assert len(lookups) <= len(address.PAUSES)  # one, unless the server of the url has heard of the move later
+    assert took < patience / 2, "it waited for the pool"
 
 
 @whole
@@ -163,15 +195,18 @@ def test_who_cannot_reach_the_node_of_the_tables_is_told_how_to_say_where_it_is(
 def test_a_process_that_was_idle_finds_tables_that_have_left_a_node_which_is_gone(
     citus: CitusCluster, memory_at: Open
 ) -> None:
-    with memory_at(citus.coordinator.dsn(), pool_timeout=3.0) as memory:
+    patience = 60.0
+    with memory_at(citus.coordinator.dsn(), pool_timeout=patience) as memory:
         memory.remember("The crane was oiled on Monday.", key="crane", session="s")
         left = citus.home()
         citus.move()
         left.stop()
+        begun = time.monotonic()
         try:
             assert memory.get("crane").content == "The crane was oiled on Monday."
         finally:
             left.start()
+        assert time.monotonic() - begun < patience / 2, "it waited for the pool of the node that is gone"
 
 
 @whole

@@ -18,7 +18,7 @@ from tests.servers.authority import Certificate
 from tests.servers.citus_cluster import CitusCluster
 from tests.servers.cluster import APP, ROOT, Cluster
 from tests.servers.pooler import Pooler
-from tests.servers.suite import LONGEST, run_suite
+from tests.servers.suite import LONGEST, LONGEST_WHOLE, run_suite
 
 PARTS = ("store", "verbs")
 STRAIGHT = PARTS if os.environ.get("HTM_TEST_MATRIX") == "whole" else ("store/test_migrations.py",)
@@ -71,7 +71,7 @@ def citus(premises: Path, trusted: Certificate) -> Iterator[CitusCluster]:
 @pytest.mark.skipif(
     os.environ.get("HTM_TEST_MATRIX") != "whole", reason="HTM_TEST_MATRIX is not whole: it takes half an hour"
 )
-@pytest.mark.timeout(LONGEST + 60)
+@pytest.mark.timeout(LONGEST_WHOLE + 60)
 @pytest.mark.parametrize("part", CITUS_PARTS)
 def test_a_part_passes_on_a_citus_cluster(part: str, citus: CitusCluster) -> None:
-    citus.run_suite([part])
+    citus.run_suite([part], longest=LONGEST_WHOLE)

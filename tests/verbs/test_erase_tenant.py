@@ -54,7 +54,9 @@ def rows_of(database: Database, tenant: str) -> dict[str, int]:
     with database.owner() as connection:
         tables = connection.execute(
             "select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant' "
-            "where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition"
+            "where c.relnamespace = current_schema()::regnamespace and not c.relispartition "
+            "and (c.relkind in ('r', 'p') or c.relname = any(%s))",
+            [list(connection.shards)],  # where Citus distributes the schema, its tables are views of these names
         ).fetchall()
         for table in tables:
             row = connection.execute(

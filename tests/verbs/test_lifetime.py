@@ -53,7 +53,7 @@ def test_a_memory_is_used_on_after_a_shutdown(make: Make) -> None:
     shutdown()
     memory.remember("after")
     assert {h.content for h in memory.recall("before after", mode="text")} == {"before", "after"}
-    assert memory.flush(timeout=20)
+    assert memory.flush(timeout=60)
     shutdown()
     assert not memory._engine.database.opened
     assert len(memory.timeline()) == 2
@@ -75,7 +75,7 @@ def test_flush_ends_after_a_shutdown_without_a_worker(make: Make) -> None:
     memory.remember("before")
     shutdown()
     memory.remember("after")
-    assert memory.flush(timeout=20)
+    assert memory.flush(timeout=60)
     assert memory.stats().vectors == 2
 
 
@@ -89,8 +89,8 @@ def test_a_fork_counts_no_access_twice(make: Make) -> None:
     memory = make(settings=IDLE)
     node = memory.remember("counted")
     memory.recall("counted", mode="text")
-    assert in_child(lambda: memory.flush(timeout=20)) == 0
-    memory.flush(timeout=20)
+    assert in_child(lambda: memory.flush(timeout=60)) == 0
+    memory.flush(timeout=60)
     assert memory.get(node.id).access_count == 1
 
 
@@ -157,7 +157,7 @@ def test_a_fork_while_another_thread_holds_a_lock_leaves_the_child_free(make: Ma
         done.set()
         thread.join()
     assert len(memory.working) == 0
-    assert memory.flush(timeout=20)
+    assert memory.flush(timeout=60)
 
 
 def test_no_transaction_compiles_its_statements(memory: Memory) -> None:

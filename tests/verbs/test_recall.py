@@ -82,7 +82,7 @@ def test_vectors_arrive_by_themselves_when_the_model_is_back(make: Make, embedde
         memory.remember("Nothing is lost.")
         assert memory.flush(timeout=5) is False
         embedder.down = False
-        assert memory.flush(timeout=20) is True
+        assert memory.flush(timeout=60) is True
         assert memory.recall("lost nothing", mode="vector")[0].content == "Nothing is lost."
         assert memory.recall("lost nothing").degraded is None
 
@@ -99,7 +99,7 @@ def test_an_invalid_answer_of_the_model_costs_a_vector_and_never_a_memory(
         memory.flush(timeout=3)
         assert memory.recall("second", mode="text")[0].content == "second"
         embedder.invalid_answer = None
-        assert memory.flush(timeout=20)
+        assert memory.flush(timeout=60)
         assert memory.recall("second", mode="vector")[0].content == "second"
 
 
@@ -161,7 +161,7 @@ def test_a_recall_whose_turn_it_was_to_embed_and_that_failed_keeps_no_other_wait
         assert time.monotonic() - began < 10
         assert all(answer[0].content == "The spare key is under the flower pot." for answer in answers)
         embedder.stores = True
-        assert memory.flush(timeout=20)
+        assert memory.flush(timeout=60)
         assert memory.recall("spare key", mode="vector")[0].content == "The spare key is under the flower pot."
 
 
