@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -15,10 +16,11 @@ from llama_index.core.utils import get_tokenizer
 from pydantic import Field, PrivateAttr, SecretStr, field_serializer, field_validator
 
 from htm_core import Draft, Hit, HTMError, InvalidInput, Memory, Mention, ProfileLine, Ungrounded
-from htm_core.integration.choices import Choices, TimeframeLike, check_choices
+from htm_core.integration.choices import NAMES, Choices, TimeframeLike, check_choices
 from htm_core.integration.deadline import MemorySkipped
 from htm_core.integration.keep import Keep
 from htm_core.integration.messages import searchable
+from htm_core.integration.option_names import check_known
 from htm_core.integration.origin import check_min_trust
 from htm_core.integration.profile_block import SHARE as PROFILE_PART
 from htm_core.integration.profile_block import is_shown_with, read_profile
@@ -49,7 +51,7 @@ _logger = logging.getLogger("htm.llamaindex")
 class HTMMemory(BaseMemory):
     """Remember a conversation for good, and show the model what fits: for chat engines, agents and workflows.
 
-    Made by `from_defaults`. Its fields, with their defaults:
+    Made by `from_defaults`, or by the class itself, which takes the same arguments by their names. Its fields, with their defaults:
 
     `token_limit` (30,000): tokens of all that `get` returns. A message that is longer loses its middle there, never in the log.
     `recall_limit` (8), `recall_tokens` (1,000), `min_score` (0), `min_trust` (0): how many passages are recalled at most, in
@@ -110,6 +112,74 @@ class HTMMemory(BaseMemory):
     _asked: tuple[str, str | None] | None = PrivateAttr(default=None)
     _begun: str | None = PrivateAttr(default=None)
 
+    def __init__(
+        self,
+        session_id: str | None = None,
+        memory: Memory | None = None,
+        *,
+        robot: str = "default",
+        tenant: str = "default",
+        user: str | None = None,
+        url: str | SecretStr | None = None,
+        chat_history: Sequence[ChatMessage] | None = None,
+        token_limit: int = 30_000,
+        tokenizer_fn: Callable[[str], Any] | None = None,
+        palace: Palace | None = None,
+        enforce: Enforce = "advise",
+        where: Mapping[str, Any] | None = None,
+        tags: Sequence[str] | None = None,
+        timeframe: TimeframeLike = None,
+        recall_limit: int = 8,
+        recall_tokens: int = 1_000,
+        min_score: float = 0.0,
+        min_trust: int = 0,
+        profile_tokens: int = 300,
+        palace_tokens: int = 2_000,
+        keep: Keep[ChatMessage] | None = None,
+        rewrite: Callable[[str], str] | None = None,
+        timeout: float | None = 10.0,
+        handle: str | None = None,
+        palace_handle: str | None = None,
+        **unknown: Any,
+    ) -> None:
+        check_known(unknown.keys() - {"class_name"}, _known_arguments(), what="arguments of HTMMemory")
+        if palace is not None:
+            memory = memory or evidence.check_palace(palace, memory).memory
+        url = as_secret(url)
+        check_alone(memory, robot=robot, tenant=tenant, url=url)
+        check_user(user)
+        check_session(session_id)
+        check_choices(limit=recall_limit, where=where, tags=tags, timeframe=timeframe)
+        _warn_once(session=session_id, user=known_user(memory, user))
+        super().__init__(
+            session_id=session_id or str(uuid4()),
+            robot=robot if memory is None else memory.robot,
+            tenant=tenant if memory is None else memory.tenant,
+            user=known_user(memory, user),
+            token_limit=token_limit,
+            handle=handle or handles.handle_of(memory, url),
+            tokenizer_fn=tokenizer_fn or get_tokenizer(),
+            enforce=checked_enforce(enforce),
+            palace_handle=palace_handle
+            if palace is None
+            else evidence.handle_of(evidence.check_palace(palace, memory)),
+            where=None if where is None else dict(where),
+            tags=None if tags is None else list(tags),
+            timeframe=timeframe,
+            recall_limit=recall_limit,
+            recall_tokens=recall_tokens,
+            min_score=min_score,
+            min_trust=check_min_trust(min_trust),
+            profile_tokens=profile_tokens,
+            palace_tokens=palace_tokens,
+            keep=keep,
+            rewrite=rewrite,
+            timeout=timeout,
+        )  # type: ignore[call-arg]  # fields of this class
+        self._given, self._given_palace = memory, palace
+        if chat_history:
+            self.set(list(chat_history))
+
     @field_validator("user")
     @classmethod
     def _own_name(cls, user: str | None) -> str | None:
@@ -144,6 +214,7 @@ class HTMMemory(BaseMemory):
         timeframe: TimeframeLike = None,
         recall_limit: int = 8,
         recall_tokens: int = 1_000,
+        min_score: float = 0.0,
         min_trust: int = 0,
         profile_tokens: int = 300,
         keep: Keep[ChatMessage] | None = None,
@@ -172,6 +243,7 @@ class HTMMemory(BaseMemory):
             timeframe: When a recalled memory must have been said, such as "last week".
             recall_limit: Passages to recall at most; 0 recalls none.
             recall_tokens: Tokens of these at most; never more than a third of the room.
+            min_score: The lowest score, from 0 (the default) to 1, of a passage that is shown.
             min_trust: The lowest trust, from 0 (the default) to 4, of what is shown: 1 leaves out pages of the web, 2 results of
                 tools, too, 3 files and imports, 4 all but the user's own words. What comes from outside is marked in any case.
             profile_tokens: Tokens at most of what is known of the user from other conversations, which `get` returns first;
@@ -185,39 +257,30 @@ class HTMMemory(BaseMemory):
 
             memory = HTMMemory.from_defaults("s1", Memory("atlas"), user="ann", keep=["user", "assistant"])
         """
-        if palace is not None:
-            memory = memory or evidence.check_palace(palace, memory).memory
-        url = as_secret(url)
-        check_alone(memory, robot=robot, tenant=tenant, url=url)
-        check_user(user)
-        check_session(session_id)
-        check_choices(limit=recall_limit, where=where, tags=tags, timeframe=timeframe)
-        _warn_once(session=session_id, user=known_user(memory, user))
-        made = cls(
-            session_id=session_id or str(uuid4()),
-            robot=robot if memory is None else memory.robot,
-            tenant=tenant if memory is None else memory.tenant,
-            user=known_user(memory, user),
+        return cls(
+            session_id,
+            memory,
+            robot=robot,
+            tenant=tenant,
+            user=user,
+            url=url,
+            chat_history=chat_history,
             token_limit=token_limit,
-            handle=handles.handle_of(memory, url),
-            tokenizer_fn=tokenizer_fn or get_tokenizer(),
-            enforce=checked_enforce(enforce),
-            palace_handle=None if palace is None else evidence.handle_of(evidence.check_palace(palace, memory)),
-            where=None if where is None else dict(where),
-            tags=None if tags is None else list(tags),
+            tokenizer_fn=tokenizer_fn,
+            palace=palace,
+            enforce=enforce,
+            where=where,
+            tags=tags,
             timeframe=timeframe,
             recall_limit=recall_limit,
             recall_tokens=recall_tokens,
-            min_trust=check_min_trust(min_trust),
+            min_score=min_score,
+            min_trust=min_trust,
             profile_tokens=profile_tokens,
             keep=keep,
             rewrite=rewrite,
             timeout=timeout,
         )
-        made._given, made._given_palace = memory, palace
-        if chat_history:
-            made.set(list(chat_history))
-        return made
 
     @property
     def memory(self) -> Memory:
@@ -256,7 +319,7 @@ class HTMMemory(BaseMemory):
             input: The question; by default the user's last message.
             initial_token_count: Tokens of what else the model is given.
             kwargs: `where`, `tags`, `timeframe`, `as_of`, `valid_at`, `sources`, `min_trust` and `limit` of this call. Filters
-                hold beside the memory's own; times and a limit replace its own.
+                hold beside the memory's own; times and a limit replace its own. Any other is an `InvalidInput`.
 
         The messages are fresh objects each time. Recall and the palace are consulted once for each question, however often
         this is called. Raises `InvalidInput` when nothing of the limit is left, and `Ungrounded` when a strict palace could
@@ -415,7 +478,8 @@ class HTMMemory(BaseMemory):
         return entries, *asked
 
     def _choices(self, given: Mapping[str, Any]) -> Choices:
-        """What recall is narrowed to in a call. LlamaIndex may pass more arguments, which are not for recall."""
+        """What recall is narrowed to in a call. What has no effect is refused."""
+        check_known(given, NAMES, what="arguments of get")
         own = check_choices(limit=self.recall_limit, where=self.where, tags=self.tags, timeframe=self.timeframe)
         return own.narrowed(given)
 
@@ -519,6 +583,11 @@ class HTMMemory(BaseMemory):
 
     def _count_tokens(self, text: str) -> int:
         return len(self.tokenizer_fn(text))
+
+
+def _known_arguments() -> tuple[str, ...]:
+    """The names that the class takes."""
+    return tuple(inspect.signature(HTMMemory.__init__).parameters)[1:-1]
 
 
 def _last_question(entries: Entries, given: str | ChatMessage | None) -> tuple[str, str | None]:
