@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 
 import pytest
-from llama_index.core.base.llms.types import ChatMessage, DocumentBlock, TextBlock
+from llama_index.core.base.llms.types import ChatMessage, DocumentBlock, ImageBlock, TextBlock
 
 from htm_core import Memory
-from htm_llamaindex import HTMMemory
+from htm_llamaindex import HTMMemory, HTMMemoryBlock
 from htm_llamaindex.attachments import files_of
 from tests.conftest import Make
 from tests.pdfs import pdf_of
@@ -65,3 +66,21 @@ def test_a_message_edited_away_takes_its_document_out_of_recall(make: Make) -> N
 @pytest.mark.parametrize("block", [DocumentBlock(path="/etc/hostname"), DocumentBlock(url="https://example.org/a.pdf")])
 def test_what_lies_elsewhere_is_not_opened(block: DocumentBlock) -> None:
     assert list(files_of(with_document(block))) == []
+
+
+@pytest.mark.parametrize("session", ["s1", None])
+def test_a_block_keeps_a_message_that_is_only_a_document(make: Make, session: str | None) -> None:
+    memory = make(user="ann")
+    block = HTMMemoryBlock(memory)
+    only = ChatMessage(
+        role="user", blocks=[DocumentBlock(data=PLAN.encode(), title="plan.txt", document_mimetype="text/plain")]
+    )
+    picture = ChatMessage(role="user", blocks=[ImageBlock(image=b"\x89PNG\r\n\x1a\n")])
+    for _ in range(2):  # what the log has already is not kept twice
+        asyncio.run(block.aput([ChatMessage(role="user", content="Here."), only, picture], session_id=session))
+    memory.flush()
+    shown = asyncio.run(block.aget([ChatMessage(role="user", content=QUESTION)], session_id="s2"))
+    assert "from the file plan.txt" in shown
+    assert PLAN in shown
+    if session:
+        assert [bool(each.content) for each in memory.log(session).tail()] == [True, False, False]
