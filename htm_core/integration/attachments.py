@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from urllib.parse import unquote_to_bytes
 
+from ..engine.file_bytes import read_bytes
 from ..errors import InvalidInput
-from ..operations.file_bytes import read_bytes
 from ..rules.limits import ATTACHED_LENGTH, ATTACHED_PAGES, NAME_LENGTH
+from ..rules.text.base64_text import decode_base64
 from ..rules.text.readable import Readable, of_pages
 from ..types import Attachment, Source
 from .messages import legible, searchable
@@ -75,10 +74,10 @@ def _bytes_of(block: FileBlock) -> tuple[bytes, str | None]:
         if "base64" not in said:
             return unquote_to_bytes(body), media_type
         data = body
-    try:
-        return base64.b64decode("".join(data.split()), validate=True), media_type
-    except (binascii.Error, ValueError):
-        raise InvalidInput("expected a file in base64, got other characters; encode its bytes by base64") from None
+    found = decode_base64(data)
+    if found is None:
+        raise InvalidInput("expected a file in base64, got other characters; encode its bytes by base64")
+    return found, media_type
 
 
 def _shortened(file: Attachment, room: int) -> Attachment:

@@ -84,3 +84,17 @@ def test_a_block_keeps_a_message_that_is_only_a_document(make: Make, session: st
     assert PLAN in shown
     if session:
         assert [bool(each.content) for each in memory.log(session).tail()] == [True, False, False]
+
+
+def test_a_redactor_reads_the_documents_of_messages(make: Make) -> None:
+    memory = make(redactor="default")
+    pdf = pdf_of("Pay with 4111 1111 1111 1111.")
+    talk = chat(memory, "s1")
+    talk.put_messages(
+        [with_document(DocumentBlock(data=PLAN.encode(), title="plan.txt")), with_document(DocumentBlock(data=pdf))]
+    )
+    text, marked = (each.blocks[1] for each in talk.get_all())
+    assert isinstance(text, DocumentBlock)
+    assert isinstance(marked, DocumentBlock)
+    assert text.resolve_document().read() == PLAN.replace("0470 12 34 56", "[redacted:phone]").encode()
+    assert b"[redacted:card]" in marked.resolve_document().read()
