@@ -15,6 +15,7 @@ from llama_index.core.utils import get_tokenizer
 from pydantic import Field, PrivateAttr, SecretStr, field_serializer
 
 from htm_core import Draft, HTMError, InvalidInput, Memory
+from htm_core.integration.attachments import without_shown_files
 from htm_core.integration.choices import TimeframeLike, check_choices
 from htm_core.integration.keep import Keep
 from htm_core.integration.origin import check_min_trust
@@ -22,8 +23,9 @@ from htm_core.integration.prompt_block import drop_last_items, new_token
 from htm_core.integration.scope import as_secret, check_alone, check_user
 
 from . import handles, keep_rules
-from .log import TurnLog, drafts_of, put_again
-from .messages import words_of
+from .attachments import files_of
+from .log import FIRST_MORE, TurnLog, drafts_of, put_again
+from .messages import encode, words_of
 from .retriever import recall_for_prompt, recalled_text
 from .scope import known_user, memory_for
 
@@ -200,7 +202,7 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
             rewrite=self.rewrite,
         )
         return recalled_text(
-            found,
+            without_shown_files(found, session=memory.session, shown=_with_files(turn, messages)),
             question,
             token=self._token_of((question, session, len(messages))),
             shown={words_of(each) for each in messages},
@@ -267,6 +269,15 @@ def _by_its_file(draft: Draft) -> Draft:
 def _says_something(message: ChatMessage) -> bool:
     """Whether a message has words, or a file, picture or recording."""
     return bool(words_of(message)) or any(block.block_type in _MEDIA for block in message.blocks)
+
+
+def _with_files(turn: TurnLog, messages: Sequence[ChatMessage]) -> set[str]:
+    """The ids under which a chat store has put those of the messages that have documents into the session's log."""
+    shown = [each for said in _by_session(messages, None).values() for each in said]
+    payloads = {encode(each) for each in shown if any(True for _ in files_of(each))}
+    if not payloads:
+        return set()
+    return {id for id, mention in turn.entries(2 * len(messages) + FIRST_MORE) if id and mention.payload in payloads}
 
 
 def _by_session(messages: Sequence[ChatMessage], session: str | None) -> dict[str | None, list[ChatMessage]]:

@@ -16,6 +16,7 @@ from llama_index.core.utils import get_tokenizer
 from pydantic import Field, PrivateAttr, SecretStr, field_serializer, field_validator
 
 from htm_core import Draft, Hit, HTMError, InvalidInput, Memory, Mention, ProfileLine, Ungrounded
+from htm_core.integration.attachments import without_shown_files
 from htm_core.integration.choices import NAMES, Choices, TimeframeLike, check_choices
 from htm_core.integration.deadline import MemorySkipped
 from htm_core.integration.keep import Keep
@@ -30,6 +31,7 @@ from htm_core.palace import WAKE, Consulted, Enforce, checked_enforce
 
 from . import grounding as evidence
 from . import handles, keep_rules
+from .attachments import with_shown_files
 from .log import Entries, TurnLog, drafts_of, set_log, tell_degraded, unsaid
 from .messages import message_of, words_of
 from .retriever import before_question, is_recalled, profile_message, recall_for_prompt, recalled_message
@@ -346,10 +348,10 @@ class HTMMemory(BaseMemory):
         # Where the answer is to be that there is no evidence, nothing else may look like evidence.
         hits = () if consulted and consulted.refusal else self._recall(question, turn, choices)
         reserve = min(self.recall_tokens, int(max(0, room) * RECALL_SHARE)) if hits else 0
-        window = self._window(entries, room - reserve)
+        window, files = self._window(entries, room - reserve)
         quoted = {each.content for each in consulted.grounding.evidence} if consulted else set()
         from_memory = recalled_message(
-            hits,
+            without_shown_files(hits, session=self.session_id, shown=files),
             question,
             token=self._token,
             shown={words_of(each) for each in window} | {question} | quoted,
@@ -548,15 +550,15 @@ class HTMMemory(BaseMemory):
                 tell_degraded("reading the profile", error, instead="no profile")
         return self._profile or ()
 
-    def _window(self, entries: Entries, room: int) -> list[ChatMessage]:
-        """The newest turns that fit, reading as far back as that needs."""
+    def _window(self, entries: Entries, room: int) -> tuple[list[ChatMessage], frozenset[str]]:
+        """The newest turns that fit, reading as far back as that needs; and the ids of the messages whose files they show."""
         read, reach = FIRST_READ, room
         while True:
             part = self._newest(entries, reach, largest(room))
             window = fit(part, room=room, is_all=len(part) == len(entries) < read, count_tokens=self._count_tokens)
             if window is not None:
                 self._outgrown = not len(window) == len(part) == len(entries) < read
-                return window
+                return window, with_shown_files(entries, [each.message for each in part], window)
             if len(part) < len(entries):  # much of it was calls without results, or one long turn
                 reach = 2 * max(1, reach)
             else:

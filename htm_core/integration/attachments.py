@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import unquote_to_bytes
 
+from ..engine.entries import ATTACHED_TO
 from ..engine.file_bytes import read_bytes
 from ..errors import InvalidInput
 from ..rules.limits import ATTACHED_LENGTH, ATTACHED_PAGES, NAME_LENGTH
 from ..rules.text.base64_text import decode_base64
 from ..rules.text.readable import Readable, of_pages
-from ..types import Attachment, Source
+from ..types import Attachment, Hit, Recall, Source
 from .messages import legible, searchable
 
 _log = logging.getLogger("htm.integration")
@@ -51,6 +52,20 @@ def readable_files(blocks: Iterable[FileBlock], *, source: Source = "file") -> t
         if kept.text.strip():
             found.append(kept)
     return tuple(found)
+
+
+def attached_to(hit: Hit) -> list[tuple[str, str]]:
+    """The session and the id of each message with whose files a hit came; none for what is no part of such a file."""
+    ids = ((said.session or "", said.metadata.get(ATTACHED_TO)) for said in hit.mentions if said.role is None)
+    return [(session, id) for session, id in ids if isinstance(id, str)]
+
+
+def without_shown_files(found: Sequence[Hit], *, session: str | None, shown: Collection[str]) -> Sequence[Hit]:
+    """Hits without the parts of files that a model sees anyway: those of the messages with these ids in a session."""
+    kept = tuple(hit for hit in found if not any(at == session and id in shown for at, id in attached_to(hit)))
+    if len(kept) == len(found):
+        return found
+    return replace(found, hits=kept) if isinstance(found, Recall) else kept
 
 
 def _read(block: FileBlock, *, source: Source) -> Attachment:

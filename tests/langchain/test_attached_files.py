@@ -174,3 +174,24 @@ def test_a_message_with_a_redacted_pdf_that_comes_again_is_known(make: Make) -> 
     answer = ann.log("t1").tail()[-1].content
     agent.invoke({"messages": [first, AIMessage(answer), HumanMessage("Thanks for this.")]}, config("t1"))
     assert [each.role for each in ann.log("t1").tail()] == ["user", "assistant", "user", "assistant"]
+
+
+@pytest.mark.parametrize("form", ["text", "base64"])
+def test_a_file_that_the_window_shows_is_not_recalled_as_well(memory: Memory, form: str) -> None:
+    model = scripted()
+    agent = create_agent(model, middleware=[HTMMemoryMiddleware(memory)], checkpointer=InMemorySaver())
+    agent.invoke({"messages": [with_file(FORMS[form])]}, config("t1"))
+    memory.flush()
+    agent.invoke({"messages": [HumanMessage(QUESTION)]}, config("t1"))
+    assert not any("from the file" in str(each) for each in texts(model.seen[-1]))
+
+
+def test_a_file_that_was_cut_in_the_window_is_recalled(memory: Memory) -> None:
+    model = scripted()
+    budget = {"budget": 400, "recall_budget": 120}
+    agent = create_agent(model, middleware=[HTMMemoryMiddleware(memory, **budget)], checkpointer=InMemorySaver())
+    long = "Bring a rain coat. " * 100
+    agent.invoke({"messages": [with_file({**FORMS["text"], "text": f"{long}\n\n{PLAN}\n\n{long}"})]}, config("t1"))
+    memory.flush()
+    agent.invoke({"messages": [HumanMessage(QUESTION)]}, config("t1"))
+    assert "from the file plan.txt" in "\n".join(map(str, texts(model.seen[-1])))

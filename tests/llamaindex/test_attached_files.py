@@ -9,7 +9,7 @@ import pytest
 from llama_index.core.base.llms.types import ChatMessage, DocumentBlock, ImageBlock, TextBlock
 
 from htm_core import Memory
-from htm_llamaindex import HTMMemory, HTMMemoryBlock
+from htm_llamaindex import HTMChatStore, HTMMemory, HTMMemoryBlock
 from htm_llamaindex.attachments import files_of
 from tests.conftest import Make
 from tests.pdfs import pdf_of
@@ -98,3 +98,25 @@ def test_a_redactor_reads_the_documents_of_messages(make: Make) -> None:
     assert isinstance(marked, DocumentBlock)
     assert text.resolve_document().read() == PLAN.replace("0470 12 34 56", "[redacted:phone]").encode()
     assert b"[redacted:card]" in marked.resolve_document().read()
+
+
+def test_a_document_that_the_window_shows_is_not_recalled_as_well(make: Make) -> None:
+    memory = make()
+    talk = HTMMemory("s1", memory, user="ann", token_limit=8_000)
+    talk.put(with_document(DocumentBlock(data=PLAN.encode(), title="plan.txt")))
+    talk.put(ChatMessage(role="assistant", content="Thanks."))
+    memory.flush()
+    assert not any("from the file" in str(each.content) for each in talk.get(QUESTION))
+    talk.put_messages([ChatMessage(role=role, content="words " * 1_500) for role in ("user", "assistant") * 3])
+    assert any("from the file" in str(each.content) for each in talk.get(QUESTION))
+
+
+def test_a_block_leaves_out_the_document_of_a_message_that_is_in_short_term_memory(make: Make) -> None:
+    memory = make(user="ann")
+    store = HTMChatStore(memory)
+    shown = with_document(DocumentBlock(data=PLAN.encode(), title="plan.txt"))
+    asyncio.run(store.add_message("s1", shown))
+    memory.flush()
+    block, asked = HTMMemoryBlock(memory), ChatMessage(role="user", content=QUESTION)
+    assert PLAN not in asyncio.run(block.aget([shown, asked], session_id="s1"))
+    assert PLAN in asyncio.run(block.aget([asked], session_id="s1"))
