@@ -509,6 +509,7 @@ class Memory(Handle):
     def forget(self, id_or_key: str, *, robot: str | None = None) -> None:
         """Hide a node from its owner, or with `robot` only that robot's mentions of it. `restore` undoes it.
 
+        The files that were attached to a message leave recall with it, and come back with it.
         Raises `NotFound` when this owner has no such memory. What the whole tenant shares is forgotten by a memory without a user.
         """
         forget_module.forget(self._engine, id_or_key, robot=robot)

@@ -32,7 +32,7 @@ from .options import (
     check_whole,
 )
 from .persist import apersist, persist
-from .retrieval import PromptRecall, last_question, recalled_message, shown_texts
+from .retrieval import PromptRecall, last_question, recalled_message, shown_texts, without_shown_files
 from .rewriting import Rewrite
 from .scope import (
     NameSource,
@@ -402,8 +402,14 @@ class ChainWithMemory(Runnable[Any, Any]):
         missing = [each for each in call.question if each.id not in fitting and each.type != "system"]
         left_out = {each.id for each in missing} if count([*window, *missing]) > room - reserve else set()
         question = [fitting.get(each.id, each) for each in call.question if each.id not in left_out]
-        note = recalled_message(
+        recalled = without_shown_files(
             context.recalled,
+            session=call.conversation.memory.session,
+            window=[*history, *call.question],
+            given=[*context.earlier, *call.question],
+        )
+        note = recalled_message(
+            recalled,
             last_question(call.said)[1],
             token=context.token,
             shown=shown_texts([*history, *call.question]),

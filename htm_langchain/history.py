@@ -18,7 +18,7 @@ from htm_core.integration.scope import check_memory, memory_for
 
 from .messages import draft_of, is_from_person, is_inserted, leading_system, message_of
 from .options import check_whole
-from .retrieval import PromptRecall, recalled_message, shown_texts
+from .retrieval import PromptRecall, recalled_message, shown_texts, without_shown_files
 from .run_inputs import NOT_GIVEN, loaded_for, note_inputs
 from .tokens import count
 from .window import fit
@@ -140,7 +140,8 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         return None if self.budget is None else self.budget // MIN_TOKENS + 1
 
     def _shown(self, entries: Entries, recalled: Sequence[Document]) -> list[BaseMessage]:
-        window: list[Any] = _messages(entries)
+        whole = _messages(entries)
+        window: list[Any] = whole
         reserve = RECALL_BUDGET if recalled else 0
         if self.budget is not None:
             reserve = min(reserve, int(RECALL_SHARE * self.budget))
@@ -148,7 +149,7 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
             reserve = min(reserve, self.budget - count(window))
         question = _last_question(entries)
         note = recalled_message(
-            recalled,
+            without_shown_files(recalled, session=self.session_id, window=window, given=whole),
             question,
             token=new_token(),
             shown=shown_texts(window),

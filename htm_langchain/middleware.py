@@ -57,6 +57,7 @@ from .retrieval import (
     profile_message,
     recalled_message,
     shown_texts,
+    without_shown_files,
 )
 from .rewriting import Rewrite
 from .run_inputs import is_prompted, is_resumed, note_inputs, present_run, without_prompts
@@ -526,8 +527,9 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         conversation.outgrown = len(window) < len(messages)
         # The question's middle may be missing in the window.
         question = [each for each in request.messages if is_from_person(each)][-1:]
+        session = conversation.memory.session
         note = recalled_message(
-            context.recalled,
+            without_shown_files(context.recalled, session=session, window=window, given=messages),
             last_question(request.messages)[1],
             token=context.token,
             shown=shown_texts([*window, *question]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from htm_core import InvalidInput
@@ -103,11 +103,3 @@ def one_name(given: dict[str, Any], aliases: Mapping[str, str]) -> dict[str, Any
         if value is not None:
             found[new] = value
     return found
-
-
-def check_known(given: Iterable[str], known: Sequence[str], *, what: str) -> None:
-    """Refuse options that do not exist, by their names: they would have no effect, and nobody would notice."""
-    unknown = [name for name in given if name not in known]
-    if unknown:
-        names = ", ".join(known) or "none at all"
-        raise InvalidInput(f"expected {what} of {names}; got {', '.join(unknown)}")

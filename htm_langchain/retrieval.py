@@ -35,8 +35,9 @@ from htm_core.integration.prompt_block import (
 )
 from htm_core.integration.scope import scope_of
 
+from .attachments import files_of
 from .conversation import Conversation, TurnContext
-from .messages import SOURCE, is_from_person, words_of
+from .messages import SOURCE, is_from_person, stored_id, words_of
 from .persist import brief
 from .retriever import OVERVIEW, documents
 from .rewriting import Rewrite, aqueries_of, best_of, queries_of
@@ -367,6 +368,26 @@ def append_to_system(system: SystemMessage | None, text: str) -> SystemMessage |
         content = [{"type": "text", "text": system.content}] if isinstance(system.content, str) else [*system.content]
     # Models read blocks one after the other, with nothing in between.
     return SystemMessage(content=[*content, {"type": "text", "text": f"\n\n{text}" if content else text}])
+
+
+def without_shown_files(
+    found: Sequence[Document], *, session: str | None, window: Sequence[BaseMessage], given: Sequence[BaseMessage]
+) -> Sequence[Document]:
+    """Documents without the parts of files that a model sees anyway, in a window of the messages that were given.
+
+    A message that is cut there shows its files if these are as they were.
+    """
+    whole = {each.id: list(files_of(each)) for each in given}
+    shown = {
+        stored_id(each.id)
+        for each in window
+        if each.id and (files := list(files_of(each))) and files == whole.get(each.id)
+    }
+    return [
+        each
+        for each in found
+        if not any(at == session and id in shown for at, id in each.metadata[KEY].get("attached_to", ()))
+    ]
 
 
 def shown_texts(messages: Sequence[BaseMessage]) -> set[str]:

@@ -7,8 +7,9 @@ from typing import Any, get_args
 
 from htm_core import Collection, CollectionHit, InvalidInput, Mode
 from htm_core.integration.mmr import cosines, mmr
+from htm_core.integration.option_names import check_known
 
-from .options import check_choice, check_known
+from .options import check_choice
 
 OPTIONS = ("filter", "mode", "score_threshold")
 # Older names of options, each with the present one.

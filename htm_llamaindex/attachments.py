@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from llama_index.core.base.llms.types import ChatMessage, DocumentBlock
 
+from htm_core import Mention
 from htm_core.integration.attachments import FileBlock
 
 _UNNAMED = "input_document"  # LlamaIndex's own title for a document without one
@@ -13,15 +14,29 @@ _UNNAMED = "input_document"  # LlamaIndex's own title for a document without one
 
 def files_of(message: ChatMessage) -> Iterator[FileBlock]:
     """The documents whose bytes a message has. What lies elsewhere, under a path or an address, is not opened."""
-    for block in message.blocks:
-        if isinstance(block, DocumentBlock):
-            data = block.data if isinstance(block.data, bytes) or block.data is None else _whole(block)
-            if data:
-                yield FileBlock(
-                    data=data.decode("ascii", "replace") if isinstance(block.data, bytes) else data,
-                    name=block.title if block.title != _UNNAMED else str(block.path) if block.path else None,
-                    media_type=block.document_mimetype,
-                )
+    for block in _documents(message):
+        data = block.data if isinstance(block.data, bytes) or block.data is None else _whole(block)
+        if data:
+            yield FileBlock(
+                data=data.decode("ascii", "replace") if isinstance(block.data, bytes) else data,
+                name=block.title if block.title != _UNNAMED else str(block.path) if block.path else None,
+                media_type=block.document_mimetype,
+            )
+
+
+def with_shown_files(
+    entries: Sequence[tuple[str | None, Mention]], messages: Sequence[ChatMessage], window: Sequence[ChatMessage]
+) -> frozenset[str]:
+    """The ids of those messages whose documents are shown in a window; `messages` are those of the last entries."""
+    shown = {id(block) for message in window for block in message.blocks}
+    last = zip(entries[len(entries) - len(messages) :], messages, strict=True)
+    return frozenset(
+        name for (name, _), message in last if name and any(id(each) in shown for each in _documents(message))
+    )
+
+
+def _documents(message: ChatMessage) -> list[DocumentBlock]:
+    return [block for block in message.blocks if isinstance(block, DocumentBlock)]
 
 
 def _whole(block: DocumentBlock) -> bytes:

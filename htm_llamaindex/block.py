@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -14,6 +15,7 @@ from llama_index.core.utils import get_tokenizer
 from pydantic import Field, PrivateAttr, SecretStr, field_serializer
 
 from htm_core import Draft, HTMError, InvalidInput, Memory
+from htm_core.integration.attachments import without_shown_files
 from htm_core.integration.choices import TimeframeLike, check_choices
 from htm_core.integration.keep import Keep
 from htm_core.integration.origin import check_min_trust
@@ -21,8 +23,9 @@ from htm_core.integration.prompt_block import drop_last_items, new_token
 from htm_core.integration.scope import as_secret, check_alone, check_user
 
 from . import handles, keep_rules
-from .log import TurnLog, drafts_of, put_again
-from .messages import words_of
+from .attachments import files_of
+from .log import FIRST_MORE, TurnLog, drafts_of, put_again
+from .messages import encode, words_of
 from .retriever import recall_for_prompt, recalled_text
 from .scope import known_user, memory_for
 
@@ -31,6 +34,7 @@ BATCH_SIZE = 500
 # For so many sessions it is remembered which messages may be stored although keeping them failed.
 MAX_UNSURE = 1_000
 SESSION_KEY = "session_id"
+_MEDIA = frozenset({"document", "image", "audio", "video"})  # the types of blocks that are more than words
 
 
 class HTMMemoryBlock(BaseMemoryBlock[str]):
@@ -198,7 +202,7 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
             rewrite=self.rewrite,
         )
         return recalled_text(
-            found,
+            without_shown_files(found, session=memory.session, shown=_with_files(turn, messages)),
             question,
             token=self._token_of((question, session, len(messages))),
             shown={words_of(each) for each in messages},
@@ -214,10 +218,10 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
         return self._fence[1]
 
     def _keep(self, messages: Sequence[ChatMessage], session: str | None) -> None:
-        """Keep what has words and is not in the session's log, where a chat store would have put it."""
+        """Keep what says something and is not in the session's log, where a chat store would have put it."""
         for name, said in _by_session(messages, session).items():
             memory = self._memory_of(name)
-            drafts: Sequence[Draft] = drafts_of([each for each in said if words_of(each)], keep=self.keep)
+            drafts: Sequence[Draft] = drafts_of([each for each in said if _says_something(each)], keep=self.keep)
             drafts = put_again(drafts, self._unsure.pop(name, ()))
             try:
                 TurnLog(memory, timeout=self.timeout).write(partial(_keep_new, memory, drafts))
@@ -241,15 +245,39 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
 
 
 def _keep_new(memory: Memory, drafts: Sequence[Draft]) -> None:
-    """Keep what is not in the session's log. What recall may not find goes to the log alone."""
-    logged = memory.log().entries() if memory.session else []
-    known = Counter(mention.payload for _, mention in logged)
+    """Keep what is not in the session's log. What recall may not find goes to the log alone.
+
+    Without a session there is no log: of a message that is only a file its name is the words, and what has no words is left out.
+    """
+    log = memory.log() if memory.session else None
+    known = Counter(mention.payload for _, mention in log.entries()) if log else Counter[bytes | None]()
     new = [draft for draft in drafts if not _take(known, draft)]
-    searched, others = [each for each in new if each.content], [each for each in new if not each.content]
-    for first in range(0, len(searched), BATCH_SIZE):
-        memory.remember_many(searched[first : first + BATCH_SIZE])
-    if others and memory.session:
-        memory.log().append(others)
+    if log is None:
+        new = [named for draft in new for named in [_by_its_file(draft)] if named.content]
+    for first in range(0, len(new), BATCH_SIZE):
+        batch = new[first : first + BATCH_SIZE]
+        log.append(batch) if log else memory.remember_many(batch)
+
+
+def _by_its_file(draft: Draft) -> Draft:
+    """A draft in the words of the names of its files, where it has none."""
+    if draft.content or not draft.attached:
+        return draft
+    return replace(draft, content=", ".join(f"[{each.name or 'a file'}]" for each in draft.attached))
+
+
+def _says_something(message: ChatMessage) -> bool:
+    """Whether a message has words, or a file, picture or recording."""
+    return bool(words_of(message)) or any(block.block_type in _MEDIA for block in message.blocks)
+
+
+def _with_files(turn: TurnLog, messages: Sequence[ChatMessage]) -> set[str]:
+    """The ids under which a chat store has put those of the messages that have documents into the session's log."""
+    shown = [each for said in _by_session(messages, None).values() for each in said]
+    payloads = {encode(each) for each in shown if any(True for _ in files_of(each))}
+    if not payloads:
+        return set()
+    return {id for id, mention in turn.entries(2 * len(messages) + FIRST_MORE) if id and mention.payload in payloads}
 
 
 def _by_session(messages: Sequence[ChatMessage], session: str | None) -> dict[str | None, list[ChatMessage]]:

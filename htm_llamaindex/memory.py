@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -15,10 +16,12 @@ from llama_index.core.utils import get_tokenizer
 from pydantic import Field, PrivateAttr, SecretStr, field_serializer, field_validator
 
 from htm_core import Draft, Hit, HTMError, InvalidInput, Memory, Mention, ProfileLine, Ungrounded
-from htm_core.integration.choices import Choices, TimeframeLike, check_choices
+from htm_core.integration.attachments import without_shown_files
+from htm_core.integration.choices import NAMES, Choices, TimeframeLike, check_choices
 from htm_core.integration.deadline import MemorySkipped
 from htm_core.integration.keep import Keep
 from htm_core.integration.messages import searchable
+from htm_core.integration.option_names import check_known
 from htm_core.integration.origin import check_min_trust
 from htm_core.integration.profile_block import SHARE as PROFILE_PART
 from htm_core.integration.profile_block import is_shown_with, read_profile
@@ -28,6 +31,7 @@ from htm_core.palace import WAKE, Consulted, Enforce, checked_enforce
 
 from . import grounding as evidence
 from . import handles, keep_rules
+from .attachments import with_shown_files
 from .log import Entries, TurnLog, drafts_of, set_log, tell_degraded, unsaid
 from .messages import message_of, words_of
 from .retriever import before_question, is_recalled, profile_message, recall_for_prompt, recalled_message
@@ -49,7 +53,7 @@ _logger = logging.getLogger("htm.llamaindex")
 class HTMMemory(BaseMemory):
     """Remember a conversation for good, and show the model what fits: for chat engines, agents and workflows.
 
-    Made by `from_defaults`. Its fields, with their defaults:
+    Made by `from_defaults`, or by the class itself, which takes the same arguments by their names. Its fields, with their defaults:
 
     `token_limit` (30,000): tokens of all that `get` returns. A message that is longer loses its middle there, never in the log.
     `recall_limit` (8), `recall_tokens` (1,000), `min_score` (0), `min_trust` (0): how many passages are recalled at most, in
@@ -110,6 +114,74 @@ class HTMMemory(BaseMemory):
     _asked: tuple[str, str | None] | None = PrivateAttr(default=None)
     _begun: str | None = PrivateAttr(default=None)
 
+    def __init__(
+        self,
+        session_id: str | None = None,
+        memory: Memory | None = None,
+        *,
+        robot: str = "default",
+        tenant: str = "default",
+        user: str | None = None,
+        url: str | SecretStr | None = None,
+        chat_history: Sequence[ChatMessage] | None = None,
+        token_limit: int = 30_000,
+        tokenizer_fn: Callable[[str], Any] | None = None,
+        palace: Palace | None = None,
+        enforce: Enforce = "advise",
+        where: Mapping[str, Any] | None = None,
+        tags: Sequence[str] | None = None,
+        timeframe: TimeframeLike = None,
+        recall_limit: int = 8,
+        recall_tokens: int = 1_000,
+        min_score: float = 0.0,
+        min_trust: int = 0,
+        profile_tokens: int = 300,
+        palace_tokens: int = 2_000,
+        keep: Keep[ChatMessage] | None = None,
+        rewrite: Callable[[str], str] | None = None,
+        timeout: float | None = 10.0,
+        handle: str | None = None,
+        palace_handle: str | None = None,
+        **unknown: Any,
+    ) -> None:
+        check_known(unknown.keys() - {"class_name"}, _known_arguments(), what="arguments of HTMMemory")
+        if palace is not None:
+            memory = memory or evidence.check_palace(palace, memory).memory
+        url = as_secret(url)
+        check_alone(memory, robot=robot, tenant=tenant, url=url)
+        check_user(user)
+        check_session(session_id)
+        check_choices(limit=recall_limit, where=where, tags=tags, timeframe=timeframe)
+        _warn_once(session=session_id, user=known_user(memory, user))
+        super().__init__(
+            session_id=session_id or str(uuid4()),
+            robot=robot if memory is None else memory.robot,
+            tenant=tenant if memory is None else memory.tenant,
+            user=known_user(memory, user),
+            token_limit=token_limit,
+            handle=handle or handles.handle_of(memory, url),
+            tokenizer_fn=tokenizer_fn or get_tokenizer(),
+            enforce=checked_enforce(enforce),
+            palace_handle=palace_handle
+            if palace is None
+            else evidence.handle_of(evidence.check_palace(palace, memory)),
+            where=None if where is None else dict(where),
+            tags=None if tags is None else list(tags),
+            timeframe=timeframe,
+            recall_limit=recall_limit,
+            recall_tokens=recall_tokens,
+            min_score=min_score,
+            min_trust=check_min_trust(min_trust),
+            profile_tokens=profile_tokens,
+            palace_tokens=palace_tokens,
+            keep=keep,
+            rewrite=rewrite,
+            timeout=timeout,
+        )  # type: ignore[call-arg]  # fields of this class
+        self._given, self._given_palace = memory, palace
+        if chat_history:
+            self.set(list(chat_history))
+
     @field_validator("user")
     @classmethod
     def _own_name(cls, user: str | None) -> str | None:
@@ -144,6 +216,7 @@ class HTMMemory(BaseMemory):
         timeframe: TimeframeLike = None,
         recall_limit: int = 8,
         recall_tokens: int = 1_000,
+        min_score: float = 0.0,
         min_trust: int = 0,
         profile_tokens: int = 300,
         keep: Keep[ChatMessage] | None = None,
@@ -172,6 +245,7 @@ class HTMMemory(BaseMemory):
             timeframe: When a recalled memory must have been said, such as "last week".
             recall_limit: Passages to recall at most; 0 recalls none.
             recall_tokens: Tokens of these at most; never more than a third of the room.
+            min_score: The lowest score, from 0 (the default) to 1, of a passage that is shown.
             min_trust: The lowest trust, from 0 (the default) to 4, of what is shown: 1 leaves out pages of the web, 2 results of
                 tools, too, 3 files and imports, 4 all but the user's own words. What comes from outside is marked in any case.
             profile_tokens: Tokens at most of what is known of the user from other conversations, which `get` returns first;
@@ -185,39 +259,30 @@ class HTMMemory(BaseMemory):
 
             memory = HTMMemory.from_defaults("s1", Memory("atlas"), user="ann", keep=["user", "assistant"])
         """
-        if palace is not None:
-            memory = memory or evidence.check_palace(palace, memory).memory
-        url = as_secret(url)
-        check_alone(memory, robot=robot, tenant=tenant, url=url)
-        check_user(user)
-        check_session(session_id)
-        check_choices(limit=recall_limit, where=where, tags=tags, timeframe=timeframe)
-        _warn_once(session=session_id, user=known_user(memory, user))
-        made = cls(
-            session_id=session_id or str(uuid4()),
-            robot=robot if memory is None else memory.robot,
-            tenant=tenant if memory is None else memory.tenant,
-            user=known_user(memory, user),
+        return cls(
+            session_id,
+            memory,
+            robot=robot,
+            tenant=tenant,
+            user=user,
+            url=url,
+            chat_history=chat_history,
             token_limit=token_limit,
-            handle=handles.handle_of(memory, url),
-            tokenizer_fn=tokenizer_fn or get_tokenizer(),
-            enforce=checked_enforce(enforce),
-            palace_handle=None if palace is None else evidence.handle_of(evidence.check_palace(palace, memory)),
-            where=None if where is None else dict(where),
-            tags=None if tags is None else list(tags),
+            tokenizer_fn=tokenizer_fn,
+            palace=palace,
+            enforce=enforce,
+            where=where,
+            tags=tags,
             timeframe=timeframe,
             recall_limit=recall_limit,
             recall_tokens=recall_tokens,
-            min_trust=check_min_trust(min_trust),
+            min_score=min_score,
+            min_trust=min_trust,
             profile_tokens=profile_tokens,
             keep=keep,
             rewrite=rewrite,
             timeout=timeout,
         )
-        made._given, made._given_palace = memory, palace
-        if chat_history:
-            made.set(list(chat_history))
-        return made
 
     @property
     def memory(self) -> Memory:
@@ -256,7 +321,7 @@ class HTMMemory(BaseMemory):
             input: The question; by default the user's last message.
             initial_token_count: Tokens of what else the model is given.
             kwargs: `where`, `tags`, `timeframe`, `as_of`, `valid_at`, `sources`, `min_trust` and `limit` of this call. Filters
-                hold beside the memory's own; times and a limit replace its own.
+                hold beside the memory's own; times and a limit replace its own. Any other is an `InvalidInput`.
 
         The messages are fresh objects each time. Recall and the palace are consulted once for each question, however often
         this is called. Raises `InvalidInput` when nothing of the limit is left, and `Ungrounded` when a strict palace could
@@ -283,10 +348,10 @@ class HTMMemory(BaseMemory):
         # Where the answer is to be that there is no evidence, nothing else may look like evidence.
         hits = () if consulted and consulted.refusal else self._recall(question, turn, choices)
         reserve = min(self.recall_tokens, int(max(0, room) * RECALL_SHARE)) if hits else 0
-        window = self._window(entries, room - reserve)
+        window, files = self._window(entries, room - reserve)
         quoted = {each.content for each in consulted.grounding.evidence} if consulted else set()
         from_memory = recalled_message(
-            hits,
+            without_shown_files(hits, session=self.session_id, shown=files),
             question,
             token=self._token,
             shown={words_of(each) for each in window} | {question} | quoted,
@@ -415,7 +480,8 @@ class HTMMemory(BaseMemory):
         return entries, *asked
 
     def _choices(self, given: Mapping[str, Any]) -> Choices:
-        """What recall is narrowed to in a call. LlamaIndex may pass more arguments, which are not for recall."""
+        """What recall is narrowed to in a call. What has no effect is refused."""
+        check_known(given, NAMES, what="arguments of get")
         own = check_choices(limit=self.recall_limit, where=self.where, tags=self.tags, timeframe=self.timeframe)
         return own.narrowed(given)
 
@@ -484,15 +550,15 @@ class HTMMemory(BaseMemory):
                 tell_degraded("reading the profile", error, instead="no profile")
         return self._profile or ()
 
-    def _window(self, entries: Entries, room: int) -> list[ChatMessage]:
-        """The newest turns that fit, reading as far back as that needs."""
+    def _window(self, entries: Entries, room: int) -> tuple[list[ChatMessage], frozenset[str]]:
+        """The newest turns that fit, reading as far back as that needs; and the ids of the messages whose files they show."""
         read, reach = FIRST_READ, room
         while True:
             part = self._newest(entries, reach, largest(room))
             window = fit(part, room=room, is_all=len(part) == len(entries) < read, count_tokens=self._count_tokens)
             if window is not None:
                 self._outgrown = not len(window) == len(part) == len(entries) < read
-                return window
+                return window, with_shown_files(entries, [each.message for each in part], window)
             if len(part) < len(entries):  # much of it was calls without results, or one long turn
                 reach = 2 * max(1, reach)
             else:
@@ -519,6 +585,11 @@ class HTMMemory(BaseMemory):
 
     def _count_tokens(self, text: str) -> int:
         return len(self.tokenizer_fn(text))
+
+
+def _known_arguments() -> tuple[str, ...]:
+    """The names that the class takes."""
+    return tuple(inspect.signature(HTMMemory.__init__).parameters)[1:-1]
 
 
 def _last_question(entries: Entries, given: str | ChatMessage | None) -> tuple[str, str | None]:

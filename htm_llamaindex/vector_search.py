@@ -9,6 +9,7 @@ from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQu
 
 from htm_core import Collection, CollectionHit, InvalidInput
 from htm_core.integration.mmr import mmr
+from htm_core.integration.option_names import check_known
 
 from .filters import where_of
 
@@ -23,9 +24,7 @@ Options = Mapping[str, Any]
 
 def search(collection: Collection, query: VectorStoreQuery, options: Options) -> list[CollectionHit]:
     """The hits of a query, best first; raises `InvalidInput` for a mode or an option that does not exist, by its name."""
-    unknown = sorted(set(options) - set(OPTIONS))
-    if unknown:
-        raise InvalidInput(f"expected vector_store_kwargs of {', '.join(OPTIONS)}, got {', '.join(unknown)}")
+    check_known(options, OPTIONS, what="vector_store_kwargs")
     mode = _MODES.get(query.mode)
     if mode is None:
         raise InvalidInput(

@@ -17,6 +17,7 @@ from llama_index.core.vector_stores.types import (
 from pydantic import Field, PrivateAttr, SecretStr, field_serializer
 
 from htm_core import Collection, CollectionHit, Memory
+from htm_core.integration.option_names import check_known
 from htm_core.integration.scope import as_secret, check_alone, warn_of_user
 
 from . import handles
@@ -88,7 +89,8 @@ class HTMVectorStore(BasePydanticVectorStore):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
-        """A store from its configuration."""
+        """A store from its configuration; `kwargs` take the place of what it says. Raises `InvalidInput` for what it never says."""
+        check_known(kwargs, tuple(cls.model_fields), what="the configuration of a store")
         known = {**data, **kwargs}
         store = cls(collection=known["collection"], tenant=known["tenant"], dim=known["dim"])
         store.handle = known.get("handle")
@@ -104,16 +106,23 @@ class HTMVectorStore(BasePydanticVectorStore):
 
     # -- writing ------------------------------------------------------------------------------------------------------
 
-    def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
+    # LlamaIndex's indexes pass on what their callers gave them; the store has no options, and ignores none.
+
+    def add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
         """Put nodes in one transaction, and return their ids; a node with a known id replaces the old one."""
+        check_known(kwargs, (), what="options of add")
         return self.client.put([item_of(node, flat=self.flat_metadata) for node in nodes])
 
-    def delete(self, ref_doc_id: str, **_: Any) -> None:
+    def delete(self, ref_doc_id: str, **kwargs: Any) -> None:
         """Delete every node of a source document."""
+        check_known(kwargs, (), what="options of delete")
         self.client.delete(references=[ref_doc_id])
 
-    def delete_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **_: Any) -> None:
+    def delete_nodes(
+        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **kwargs: Any
+    ) -> None:
         """Delete nodes by their ids, by filters, or by both; an empty list deletes nothing."""
+        check_known(kwargs, ("node_ids", "filters"), what="options of delete_nodes")
         self.client.delete(node_ids, where=where_of(filters))
 
     def clear(self) -> None:
@@ -140,19 +149,19 @@ class HTMVectorStore(BasePydanticVectorStore):
 
     # -- awaited, on threads, so that no connection belongs to an event loop -------------------------------------------
 
-    async def async_add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
+    async def async_add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
         """`add`, awaited."""
-        return await asyncio.to_thread(self.add, nodes)
+        return await asyncio.to_thread(self.add, nodes, **kwargs)
 
-    async def adelete(self, ref_doc_id: str, **_: Any) -> None:
+    async def adelete(self, ref_doc_id: str, **kwargs: Any) -> None:
         """`delete`, awaited."""
-        await asyncio.to_thread(self.delete, ref_doc_id)
+        await asyncio.to_thread(self.delete, ref_doc_id, **kwargs)
 
     async def adelete_nodes(
-        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **_: Any
+        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **kwargs: Any
     ) -> None:
         """`delete_nodes`, awaited."""
-        await asyncio.to_thread(self.delete_nodes, node_ids, filters)
+        await asyncio.to_thread(self.delete_nodes, node_ids, filters, **kwargs)
 
     async def aclear(self) -> None:
         """`clear`, awaited."""

@@ -15,7 +15,7 @@ from ..rules.filters.json_values import json_bytes
 from ..rules.identity import node_id
 from ..rules.limits import CALL_BYTES, TAGS_PER_CALL
 from ..rules.redaction.redactor import Redactor
-from ..rules.redaction.values import redact_draft, with_markers
+from ..rules.redaction.values import with_markers
 from ..rules.text import tags
 from ..rules.text.markdown import Chunk
 from ..rules.text.passages import lexical_text, split
@@ -28,6 +28,7 @@ from ..settings import Settings
 from ..store.records import Entry, PassageDraft
 from ..types import Draft, TokenCounter, Window
 from .calendar import calendar_at, windows_at
+from .redaction import redact_draft
 
 # In the metadata of a part of an attached file: the id of the message that it came with.
 ATTACHED_TO = "attached_to"

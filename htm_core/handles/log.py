@@ -10,11 +10,11 @@ from uuid import UUID
 
 from ..engine.engine import Engine
 from ..engine.handle import Handle
+from ..engine.redaction import redact_draft
 from ..engine.verbs import verbs
 from ..errors import InvalidInput
 from ..rules import validation
 from ..rules.redaction.redactor import Redactor
-from ..rules.redaction.values import redact_draft
 from ..store import forgetting, mentions
 from ..store.database import Connection
 from ..store.errors import attempts

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import unquote_to_bytes
 
+from ..engine.entries import ATTACHED_TO
+from ..engine.file_bytes import read_bytes
 from ..errors import InvalidInput
-from ..operations.file_bytes import read_bytes
 from ..rules.limits import ATTACHED_LENGTH, ATTACHED_PAGES, NAME_LENGTH
+from ..rules.text.base64_text import decode_base64
 from ..rules.text.readable import Readable, of_pages
-from ..types import Attachment, Source
+from ..types import Attachment, Hit, Recall, Source
 from .messages import legible, searchable
 
 _log = logging.getLogger("htm.integration")
@@ -54,6 +54,20 @@ def readable_files(blocks: Iterable[FileBlock], *, source: Source = "file") -> t
     return tuple(found)
 
 
+def attached_to(hit: Hit) -> list[tuple[str, str]]:
+    """The session and the id of each message with whose files a hit came; none for what is no part of such a file."""
+    ids = ((said.session or "", said.metadata.get(ATTACHED_TO)) for said in hit.mentions if said.role is None)
+    return [(session, id) for session, id in ids if isinstance(id, str)]
+
+
+def without_shown_files(found: Sequence[Hit], *, session: str | None, shown: Collection[str]) -> Sequence[Hit]:
+    """Hits without the parts of files that a model sees anyway: those of the messages with these ids in a session."""
+    kept = tuple(hit for hit in found if not any(at == session and id in shown for at, id in attached_to(hit)))
+    if len(kept) == len(found):
+        return found
+    return replace(found, hits=kept) if isinstance(found, Recall) else kept
+
+
 def _read(block: FileBlock, *, source: Source) -> Attachment:
     name = _name(block.name)
     if block.is_text and isinstance(block.data, str):
@@ -75,10 +89,10 @@ def _bytes_of(block: FileBlock) -> tuple[bytes, str | None]:
         if "base64" not in said:
             return unquote_to_bytes(body), media_type
         data = body
-    try:
-        return base64.b64decode("".join(data.split()), validate=True), media_type
-    except (binascii.Error, ValueError):
-        raise InvalidInput("expected a file in base64, got other characters; encode its bytes by base64") from None
+    found = decode_base64(data)
+    if found is None:
+        raise InvalidInput("expected a file in base64, got other characters; encode its bytes by base64")
+    return found, media_type
 
 
 def _shortened(file: Attachment, room: int) -> Attachment:

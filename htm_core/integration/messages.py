@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from ..engine.redaction import redact_payload
 from ..handles.log import Log
 from ..memory import Memory
-from ..rules.redaction.values import Counted
 from ..rules.text.storable import legible as legible  # the adapters have both from here
 from ..rules.text.storable import storable as storable
 
@@ -56,7 +56,7 @@ def read_payload(payload: bytes | None, format: str) -> dict[str, Any] | None:
 
 def stored_payload(memory: Memory | Log, payload: bytes) -> bytes:
     """A payload as a memory or its log stores it: without what its redactor takes out."""
-    return payload if memory.redactor is None else Counted(memory.redactor).payload(payload)
+    return redact_payload(payload, memory.redactor)
 
 
 def stored_message(

@@ -18,6 +18,7 @@ from uuid import UUID
 
 from .. import time_limit
 from ..engine.engine import Engine
+from ..engine.file_bytes import read_bytes
 from ..errors import HTMError, InvalidInput, NotFound
 from ..rules import validation
 from ..rules.limits import FILE_PAGES, NAME_LENGTH, RESULTS, YAML_LEVELS, YAML_VALUES
@@ -30,7 +31,6 @@ from ..store.database import Connection
 from ..store.errors import attempts
 from ..store.records import WrittenEntry
 from ..types import Draft, Mention, Metadata
-from .file_bytes import read_bytes
 from .folders import Folder, Parts, checked_pattern, matches
 from .notes import Note, link_notes, tags_of
 from .read import timeline

@@ -11,7 +11,7 @@ from .. import time_limit
 from ..engine.engine import Engine, new_id
 from ..errors import InvalidInput, NotFound
 from ..rules import validation
-from ..store import audit, forgetting, nodes, tenant_erasure, tidying, tokens, working
+from ..store import audit, forgetting, tenant_erasure, tidying, tokens, working
 from ..store.database import Connection
 from ..store.errors import attempts
 from ..store.owner_claims import EVERYBODY
@@ -25,17 +25,15 @@ Note = Callable[[Connection], object]  # what is written last in the transaction
 
 
 def forget(engine: Engine, id_or_key: str, *, robot: str | None, note: Note | None = None) -> None:
-    """Hide a node for its owner, or withdraw one robot's mentions; raises `NotFound`."""
+    """Hide a node for its owner, or withdraw one robot's mentions, with the files that came with them; raises `NotFound`."""
     for attempt in attempts():
         with attempt, engine.transaction() as connection:
             node = find(engine, connection, id_or_key)
             # What says the same was shown as one memory, and goes as one.
             group = [] if node is None else tidying.group_of(connection, node)
-            hidden = sum(
-                forgetting.forget(connection, each, owner=engine.owner, by=engine.robot, robot=robot, at=engine.clock())
-                for each in group
+            hidden, gone = forgetting.forget(
+                connection, group, owner=engine.owner, by=engine.robot, robot=robot, at=engine.clock()
             )
-            gone = set(group) - nodes.live(connection, group) if hidden else set()
             if hidden and note is not None:
                 note(connection)
     if not hidden or node is None:
@@ -44,7 +42,7 @@ def forget(engine: Engine, id_or_key: str, *, robot: str | None, note: Note | No
             advice="memories",
         )
     if gone:
-        engine.drop(sorted(gone))
+        engine.drop(gone)
     engine.emit("forget", mentions=hidden)
 
 
@@ -56,7 +54,7 @@ def restore(engine: Engine, id_or_key: str, *, note: Note | None = None) -> Node
             if node is None:
                 node = forgetting.node_of_key(connection, id_or_key, owner=engine.owner)
             group = [] if node is None else tidying.group_of(connection, node)
-            shown = sum(forgetting.restore(connection, each, owner=engine.owner) for each in group)
+            shown = forgetting.restore(connection, group, owner=engine.owner)
             if shown and note is not None:
                 note(connection)
     if not shown:

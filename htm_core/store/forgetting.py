@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from ..rules.places import NOTE_OWNER_PREFIX, note_owner
-from . import jobs, keys, nodes, places, relations, working
+from . import jobs, keys, mentions, nodes, places, relations, working
 from .database import Connection
 from .queries import load
 
@@ -18,15 +18,28 @@ COUNTED = (
 EXPIRY = "htm:expiry"  # who has forgotten what has expired; no robot has such a name by accident
 
 
-def forget(connection: Connection, node: UUID, *, owner: str, by: str, robot: str | None, at: datetime) -> int:
-    """Hide a node's mentions (only those of `robot`, if given) and return how many; the last one hides the node."""
-    values = {"node": node, "owner": owner, "by": by, "robot": robot, "at": at}
-    connection.execute(load("forgetting")["lock_nodes"], {"ids": [node]})
-    hidden = connection.execute(load("forgetting")["forget"], values).fetchall()
-    if hidden:
-        nodes.refresh(connection, [node], described=[node])
-        working.remove_dead(connection, [node])
-    return len(hidden)
+def forget(
+    connection: Connection, group: Sequence[UUID], *, owner: str, by: str, robot: str | None, at: datetime
+) -> tuple[int, list[UUID]]:
+    """Hide the mentions of nodes (only those of `robot`, if given), and the files that came with them; the last hides its node.
+
+    Returns how many of the nodes' own mentions were hidden, and the nodes that are not live any more.
+    """
+    came_with = mentions.attached_to_nodes(connection, group, owner=owner, robot=robot)
+    touched = sorted({*group, *(node for _, node in came_with)})
+    connection.execute(load("forgetting")["lock_nodes"], {"ids": touched})
+    values = {"owner": owner, "by": by, "at": at}
+    hidden = 0
+    for node in group:
+        hidden += len(
+            connection.execute(load("forgetting")["forget"], values | {"node": node, "robot": robot}).fetchall()
+        )
+    if not hidden:
+        return 0, []
+    connection.execute(load("forgetting")["forget_mentions"], values | {"ids": [id for id, _ in came_with]})
+    nodes.refresh(connection, touched, described=touched)
+    working.remove_dead(connection, touched)
+    return hidden, sorted(set(touched) - nodes.live(connection, touched))
 
 
 def forget_mentions(connection: Connection, ids: Sequence[UUID], *, owner: str, by: str, at: datetime) -> list[UUID]:
@@ -49,13 +62,19 @@ def mentions_of_key(connection: Connection, node: UUID, *, key: str, owner: str)
     return [row["id"] for row in connection.execute(load("forgetting")["mentions_of_key"], values)]
 
 
-def restore(connection: Connection, node: UUID, *, owner: str) -> int:
-    """Bring back a node's forgotten mentions and return how many."""
-    connection.execute(load("forgetting")["lock_nodes"], {"ids": [node]})
-    shown = connection.execute(load("forgetting")["restore"], {"node": node, "owner": owner}).fetchall()
+def restore(connection: Connection, group: Sequence[UUID], *, owner: str) -> int:
+    """Bring back the forgotten mentions of nodes, and the files that were hidden with them; returns how many of the nodes' own."""
+    came_with = mentions.attached_to_nodes(connection, group, owner=owner, hidden=True)
+    touched = sorted({*group, *(node for _, node in came_with)})
+    connection.execute(load("forgetting")["lock_nodes"], {"ids": touched})
+    shown = 0
+    for node in group:
+        shown += len(connection.execute(load("forgetting")["restore"], {"node": node, "owner": owner}).fetchall())
     if shown:
-        nodes.refresh(connection, [node], described=[node])
-    return len(shown)
+        ids = [id for id, _ in came_with]
+        connection.execute(load("forgetting")["restore_attached"], {"ids": ids, "owner": owner})
+        nodes.refresh(connection, touched, described=touched)
+    return shown
 
 
 def restore_mentions(connection: Connection, ids: Sequence[UUID], *, owner: str) -> None:
@@ -128,13 +147,13 @@ def erase_owner(connection: Connection, *, owner: str) -> dict[str, int]:
     values: dict[str, str | None] = {"owner": owner, "session": None}
     sessions = connection.execute(load("forgetting")["drop_sessions"], values).fetchall()  # waits for running writers
     connection.execute(load("forgetting")["lock_nodes_of_owner"], values)
-    mentions = connection.execute(load("forgetting")["delete_owner_mentions"], values).fetchall()
+    said = connection.execute(load("forgetting")["delete_owner_mentions"], values).fetchall()
     nodes_of = [row["id"] for row in connection.execute(load("forgetting")["nodes_of_owner"], values)]
     counts = delete_unmentioned(connection, nodes_of, owner=owner)
     connection.execute(load("forgetting")["drop_working_sets"], values)
     connection.execute(load("files")["drop_all"], values)
     relations.drop_of_owner(connection, owner=owner)  # also those between shared nodes
-    notes.update(counts | {"mentions": len(mentions), "sessions": len(sessions)})
+    notes.update(counts | {"mentions": len(said), "sessions": len(sessions)})
     return dict(notes)
 
 

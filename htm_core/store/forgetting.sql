@@ -58,6 +58,12 @@ update mentions set forgotten_at = null, forgotten_by = null, withdrawn = false
 where tenant = this_tenant() and id = any(%(ids)s::uuid[]) and owner = %(owner)s and forgotten_at is not null and not purged
 returning node_id
 
+-- name: restore_attached
+-- What has expired is kept for good from now on, as the message that it came with.
+update mentions set forgotten_at = null, forgotten_by = null, withdrawn = false,
+       expires_at = case when expires_at > memory_time() then expires_at end
+where tenant = this_tenant() and id = any(%(ids)s::uuid[]) and owner = %(owner)s and not purged
+
 -- name: node_of_key
 select node_id from keys where tenant = this_tenant() and owner = %(owner)s and key = %(key)s order by version desc limit 1
 

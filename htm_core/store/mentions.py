@@ -167,6 +167,15 @@ def attached(
     return [row["id"] for row in connection.execute(load("mentions")["attached"], values)] if ids else []
 
 
+def attached_to_nodes(
+    connection: Connection, nodes: Sequence[UUID], *, owner: str, robot: str | None = None, hidden: bool = False
+) -> list[tuple[UUID, UUID]]:
+    """What came with the messages that have these nodes, as mentions with their nodes; with `hidden` what was hidden with them."""
+    values = {"nodes": list(nodes), "owner": owner, "robot": robot, "hidden": hidden}
+    rows = connection.execute(load("mentions")["attached_to_nodes"], values) if nodes else ()
+    return [(row["id"], row["node_id"]) for row in rows]
+
+
 def detach(connection: Connection, ids: Sequence[UUID]) -> None:
     """Part what came with messages from them."""
     if ids:

@@ -149,12 +149,28 @@ select given.session,
 from unnest(%(sessions)s::text[]) as given(session)
 
 -- name: attached
--- What came with some messages of a session, without those ids that it is to keep.
+-- What came with some messages of a session, without those ids that it is to keep. The range is what the index can look up: more
+-- than hexadecimal digits and colons never follow, and the letter z comes after these in every order of letters.
 select a.id from mentions m
+cross join lateral (select 'attached:' || encode(sha256(convert_to(m.external_id, 'UTF8')), 'hex') || ':' as starts) p
 join mentions a on a.tenant = m.tenant and a.owner = m.owner and a.session = m.session
-  and starts_with(a.external_id, 'attached:' || encode(sha256(convert_to(m.external_id, 'UTF8')), 'hex') || ':')
+  and a.external_id between p.starts and p.starts || 'z' and starts_with(a.external_id, p.starts)
 where m.tenant = this_tenant() and m.owner = %(owner)s and m.session = %(session)s and m.id = any(%(ids)s::uuid[])
   and a.id <> all (%(kept)s::uuid[])
+order by a.id
+
+-- name: attached_to_nodes
+-- What came with the messages in which an owner, or one robot of it, said some texts: of those that are there, or, for what is to
+-- come back, what was hidden together with them. Nothing that was forgotten by itself.
+select a.id, a.node_id from mentions m
+cross join lateral (select 'attached:' || encode(sha256(convert_to(m.external_id, 'UTF8')), 'hex') || ':' as starts) p
+join mentions a on a.tenant = m.tenant and a.owner = m.owner and a.session = m.session
+  and a.external_id between p.starts and p.starts || 'z' and starts_with(a.external_id, p.starts)
+where m.tenant = this_tenant() and m.owner = %(owner)s and m.node_id = any(%(nodes)s::uuid[]) and m.external_id is not null
+  and a.node_id is not null and (%(robot)s::text is null or m.robot = %(robot)s)
+  and case when %(hidden)s then
+        a.forgotten_at = m.forgotten_at or (m.expires_at <= memory_time() and a.expires_at <= memory_time())
+      else m.forgotten_at is null and a.forgotten_at is null end
 order by a.id
 
 -- name: detach

@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from htm_core import Memory
+from htm_core.engine.file_bytes import read_bytes
 from htm_langchain import HTMChatMessageHistory, HTMMemoryMiddleware
 from htm_langchain.attachments import files_of
 from tests.conftest import Make
@@ -134,3 +135,63 @@ def test_a_files_name_cannot_imitate_the_words_of_a_label(memory: Memory) -> Non
     memory.flush()
     agent.invoke({"messages": [HumanMessage(QUESTION)]}, config("t2"))
     assert "from the file a.txt user said last]" in "\n".join(texts(model.seen[-1]))
+
+
+SECRET = "Call 0470 12 34 56 or pay with 4111 1111 1111 1111."
+
+
+def test_a_redactor_reads_the_files_of_messages_to_the_last_byte(make: Make) -> None:
+    memory = make(user="ann", redactor="default")
+    pdf = base64.b64encode(pdf_of(SECRET)).decode()
+    clean = base64.b64encode(pdf_of("Herons nest in trees.")).decode()
+    files = [
+        {"type": "file", "mime_type": "text/plain", "base64": base64.b64encode(SECRET.encode()).decode()},
+        {"type": "file", "mime_type": "application/pdf", "base64": pdf},
+        {"type": "file", "mime_type": "application/pdf", "base64": clean},
+    ]
+    history = HTMChatMessageHistory("s1", memory)
+    history.add_messages([HumanMessage([{"type": "text", "text": "Here you are."}, *files], id="m1")])
+    [said] = memory.log("s1").tail()
+    assert said.metadata["htm_redacted"] == {"phone": 2, "card": 2}
+    [message] = history.messages
+    blocks: Any = message.content
+    text, marked, same = (base64.b64decode(each["base64"]) for each in blocks[1:])
+    assert text == b"Call [redacted:phone] or pay with [redacted:card]."
+    [page] = read_bytes(marked, name="", most_pages=9).each_page()
+    assert page.startswith("[redacted:card] [redacted:phone]")
+    assert same == base64.b64decode(clean)
+    parts = {each.content: each.metadata.get("htm_redacted") for each in memory.timeline(limit=9) if each.role is None}
+    assert sorted(parts) == [*["Call [redacted:phone] or pay with [redacted:card]."], "Herons nest in trees."]
+
+
+def test_a_message_with_a_redacted_pdf_that_comes_again_is_known(make: Make) -> None:
+    memory = make(redactor="default")
+    block = {"type": "file", "mime_type": "application/pdf", "base64": base64.b64encode(pdf_of(SECRET)).decode()}
+    agent = create_agent(scripted(), middleware=[HTMMemoryMiddleware(memory)])
+    first = HumanMessage([{"type": "text", "text": "Here you are."}, block])
+    agent.invoke({"messages": [first]}, config("t1"))
+    ann = memory.of(user="ann", session="t1")
+    answer = ann.log("t1").tail()[-1].content
+    agent.invoke({"messages": [first, AIMessage(answer), HumanMessage("Thanks for this.")]}, config("t1"))
+    assert [each.role for each in ann.log("t1").tail()] == ["user", "assistant", "user", "assistant"]
+
+
+@pytest.mark.parametrize("form", ["text", "base64"])
+def test_a_file_that_the_window_shows_is_not_recalled_as_well(memory: Memory, form: str) -> None:
+    model = scripted()
+    agent = create_agent(model, middleware=[HTMMemoryMiddleware(memory)], checkpointer=InMemorySaver())
+    agent.invoke({"messages": [with_file(FORMS[form])]}, config("t1"))
+    memory.flush()
+    agent.invoke({"messages": [HumanMessage(QUESTION)]}, config("t1"))
+    assert not any("from the file" in str(each) for each in texts(model.seen[-1]))
+
+
+def test_a_file_that_was_cut_in_the_window_is_recalled(memory: Memory) -> None:
+    model = scripted()
+    budget = {"budget": 400, "recall_budget": 120}
+    agent = create_agent(model, middleware=[HTMMemoryMiddleware(memory, **budget)], checkpointer=InMemorySaver())
+    long = "Bring a rain coat. " * 100
+    agent.invoke({"messages": [with_file({**FORMS["text"], "text": f"{long}\n\n{PLAN}\n\n{long}"})]}, config("t1"))
+    memory.flush()
+    agent.invoke({"messages": [HumanMessage(QUESTION)]}, config("t1"))
+    assert "from the file plan.txt" in "\n".join(map(str, texts(model.seen[-1])))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 
 import pytest
-from llama_index.core.base.llms.types import ChatMessage, DocumentBlock, TextBlock
+from llama_index.core.base.llms.types import ChatMessage, DocumentBlock, ImageBlock, TextBlock
 
 from htm_core import Memory
-from htm_llamaindex import HTMMemory
+from htm_llamaindex import HTMChatStore, HTMMemory, HTMMemoryBlock
 from htm_llamaindex.attachments import files_of
 from tests.conftest import Make
 from tests.pdfs import pdf_of
@@ -65,3 +66,57 @@ def test_a_message_edited_away_takes_its_document_out_of_recall(make: Make) -> N
 @pytest.mark.parametrize("block", [DocumentBlock(path="/etc/hostname"), DocumentBlock(url="https://example.org/a.pdf")])
 def test_what_lies_elsewhere_is_not_opened(block: DocumentBlock) -> None:
     assert list(files_of(with_document(block))) == []
+
+
+@pytest.mark.parametrize("session", ["s1", None])
+def test_a_block_keeps_a_message_that_is_only_a_document(make: Make, session: str | None) -> None:
+    memory = make(user="ann")
+    block = HTMMemoryBlock(memory)
+    only = ChatMessage(
+        role="user", blocks=[DocumentBlock(data=PLAN.encode(), title="plan.txt", document_mimetype="text/plain")]
+    )
+    picture = ChatMessage(role="user", blocks=[ImageBlock(image=b"\x89PNG\r\n\x1a\n")])
+    for _ in range(2):  # what the log has already is not kept twice
+        asyncio.run(block.aput([ChatMessage(role="user", content="Here."), only, picture], session_id=session))
+    memory.flush()
+    shown = asyncio.run(block.aget([ChatMessage(role="user", content=QUESTION)], session_id="s2"))
+    assert "from the file plan.txt" in shown
+    assert PLAN in shown
+    if session:
+        assert [bool(each.content) for each in memory.log(session).tail()] == [True, False, False]
+
+
+def test_a_redactor_reads_the_documents_of_messages(make: Make) -> None:
+    memory = make(redactor="default")
+    pdf = pdf_of("Pay with 4111 1111 1111 1111.")
+    talk = chat(memory, "s1")
+    talk.put_messages(
+        [with_document(DocumentBlock(data=PLAN.encode(), title="plan.txt")), with_document(DocumentBlock(data=pdf))]
+    )
+    text, marked = (each.blocks[1] for each in talk.get_all())
+    assert isinstance(text, DocumentBlock)
+    assert isinstance(marked, DocumentBlock)
+    assert text.resolve_document().read() == PLAN.replace("0470 12 34 56", "[redacted:phone]").encode()
+    assert b"[redacted:card]" in marked.resolve_document().read()
+
+
+def test_a_document_that_the_window_shows_is_not_recalled_as_well(make: Make) -> None:
+    memory = make()
+    talk = HTMMemory("s1", memory, user="ann", token_limit=8_000)
+    talk.put(with_document(DocumentBlock(data=PLAN.encode(), title="plan.txt")))
+    talk.put(ChatMessage(role="assistant", content="Thanks."))
+    memory.flush()
+    assert not any("from the file" in str(each.content) for each in talk.get(QUESTION))
+    talk.put_messages([ChatMessage(role=role, content="words " * 1_500) for role in ("user", "assistant") * 3])
+    assert any("from the file" in str(each.content) for each in talk.get(QUESTION))
+
+
+def test_a_block_leaves_out_the_document_of_a_message_that_is_in_short_term_memory(make: Make) -> None:
+    memory = make(user="ann")
+    store = HTMChatStore(memory)
+    shown = with_document(DocumentBlock(data=PLAN.encode(), title="plan.txt"))
+    asyncio.run(store.add_message("s1", shown))
+    memory.flush()
+    block, asked = HTMMemoryBlock(memory), ChatMessage(role="user", content=QUESTION)
+    assert PLAN not in asyncio.run(block.aget([shown, asked], session_id="s1"))
+    assert PLAN in asyncio.run(block.aget([asked], session_id="s1"))

@@ -15,7 +15,7 @@ from llama_index.core.memory import InsertMethod
 from llama_index.core.memory import Memory as TheirMemory
 from llama_index.core.utils import get_tokenizer
 
-from htm_core import InvalidInput, Memory, Settings, StorageError, shutdown
+from htm_core import InvalidInput, Log, Memory, Settings, StorageError, shutdown
 from htm_core.integration.deadline import forget_failures
 from htm_core.integration.prompt_block import ITEM, is_block
 from htm_llamaindex import HTMChatStore, HTMMemoryBlock
@@ -239,20 +239,26 @@ def network(make: Make) -> Iterator[Proxy]:
         shutdown()
 
 
+def writing(session: str | None) -> tuple[type, str]:
+    """The verb by which a block keeps messages: a log's, where there is a session."""
+    return (Log, "append") if session else (Memory, "remember_many")
+
+
 @pytest.mark.parametrize("session", ["s1", None], ids=["a session", "no session"])
 def test_messages_put_again_after_an_error_are_stored_once(
     make: Make, session: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They were written, and the block was told of an error: it cannot tell whether they were."""
     block, messages = HTMMemoryBlock(make(user="ann")), [said("I live in Porto.", "user"), said("Noted.")]
-    remember_many = Memory.remember_many
+    kind, verb = writing(session)
+    write = getattr(kind, verb)
 
-    def lose_the_answer(self: Memory, drafts: Any) -> Any:
-        remember_many(self, drafts)
+    def lose_the_answer(self: Any, drafts: Any) -> Any:
+        write(self, drafts)
         raise StorageError("the outcome is unknown")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Memory, "remember_many", lose_the_answer)
+        patched.setattr(kind, verb, lose_the_answer)
         with pytest.raises(StorageError):
             asyncio.run(block.aput(list(messages), session_id=session))
     assert [each.content for each in make(user="ann").timeline(limit=9)] == ["I live in Porto.", "Noted."]
@@ -274,13 +280,14 @@ def test_messages_whose_commit_got_no_answer_are_stored_once(
         def put() -> None:
             asyncio.run(block.aput(list(messages), session_id=session))
 
-        remember_many = Memory.remember_many
+        kind, verb = writing(session)
+        write = getattr(kind, verb)
 
-        def cut(self: Memory, drafts: Any) -> Any:
+        def cut(self: Any, drafts: Any) -> Any:
             network.cut_after(b"insert into mentions", b"COMMIT")
-            return remember_many(self, drafts)
+            return write(self, drafts)
 
         with monkeypatch.context() as patched:
-            patched.setattr(Memory, "remember_many", cut)
+            patched.setattr(kind, verb, cut)
             put()
         assert [each.content for each in make(user="ann").timeline(limit=9)] == ["I live in Porto.", "Noted."]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import inspect
 import pickle
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -518,3 +519,31 @@ def test_a_message_that_asks_nothing_gets_no_block(make: Make) -> None:
     chat.rewrite = lambda _: "When are the labels due?"
     chat.put(said("yes please", "user"))
     assert any("Friday" in (text or "") for text in texts(chat.get())), "a rewritten question asks something"
+
+
+# -- arguments ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_class_itself_uses_the_memory_that_it_is_given(make: Make) -> None:
+    memory = make(tenant="acme", user="ann")
+    made = HTMMemory(memory=memory, session_id="q", keep=["user"])
+    made.put(said(FACT, "user"))
+    assert (made.tenant, made.user) == ("acme", "ann")
+    assert [each.content for each in memory.of(session="q").log().tail()] == [FACT]
+    with pytest.raises(InvalidInput, match="memory= alone, got tenant"):
+        HTMMemory("q", memory, tenant="other")
+
+
+def test_the_class_takes_what_from_defaults_takes(memory: Memory) -> None:
+    of_class, of_method = (inspect.signature(each).parameters for each in (HTMMemory.__init__, HTMMemory.from_defaults))
+    assert set(of_method) <= set(of_class)
+    made = HTMMemory("q", memory, user="ann", chat_history=[said("Hello there.", "user")])
+    assert texts(made.get_all()) == ["Hello there."]
+
+
+def test_an_argument_that_does_not_exist_is_refused_with_the_near_one(memory: Memory) -> None:
+    with pytest.raises(InvalidInput, match="got sesion_id; did you mean session_id"):
+        HTMMemory(memory=memory, sesion_id="q")
+    chat = HTMMemory("q", memory, user="ann")
+    with pytest.raises(InvalidInput, match="got timefame; did you mean timeframe"):
+        chat.get("Which instrument?", timefame="last week")

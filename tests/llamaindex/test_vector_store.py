@@ -380,3 +380,15 @@ def test_a_users_memory_makes_no_private_collection_and_says_so_once(
     for user in ("ann", "bob"):
         HTMVectorStore(memory=memory.of(user=user))
     assert [record.message.split(":")[0] for record in caplog.records] == ["a collection belongs to the tenant"]
+
+
+def test_an_option_that_does_not_exist_is_refused_and_nothing_is_deleted(memory: Memory) -> None:
+    store = HTMVectorStore(memory=memory, collection="refusals")
+    store.add([TextNode(id_="a", text="Herons nest in trees.")])
+    with pytest.raises(InvalidInput, match="got filter; did you mean filters"):
+        store.delete_nodes(["a"], filter=MetadataFilters(filters=[]))
+    with pytest.raises(InvalidInput, match="options of add of none at all; got batch"):
+        store.add([TextNode(id_="b", text="Storks.")], batch=7)
+    with pytest.raises(InvalidInput, match="got handel; did you mean handle"):
+        HTMVectorStore.from_dict(store.to_dict(), handel="x")
+    assert [node.node_id for node in store.get_nodes(["a", "b"])] == ["a"]

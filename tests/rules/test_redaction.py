@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import string
 import time
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -463,6 +465,45 @@ def test_images_and_other_bytes_in_a_payload_stay() -> None:
 def test_text_as_bytes_in_a_payload_is_redacted() -> None:
     done = Counted(EVERYTHING).value({"$htm": "bytes", "of": "YW5uQGV4YW1wbGUuY29t"})
     assert done == {"$htm": "bytes", "of": "W3JlZGFjdGVkOmVtYWlsXQ=="}
+
+
+def encoded(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+FILE = f"Pay with {CARD}.\n".encode()
+CLEAN = b"Pay with [redacted:card].\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "left"),
+    [
+        ({"base64": encoded(FILE)}, {"base64": encoded(CLEAN)}),
+        ({"data": encoded(FILE).rstrip("=")}, {"data": encoded(CLEAN)}),
+        ({"file_data": f"data:text/plain;base64,{encoded(FILE)}"}, {"file_data": f"data:text/plain;base64,{encoded(CLEAN)}"}),
+        (["data:text/plain;charset=utf-8,Pay%20" + CARD], ["data:text/plain;charset=utf-8,Pay%20%5Bredacted%3Acard%5D"]),
+        ({"x": encoded(FILE * 20)}, {"x": encoded(CLEAN * 20)}),
+        ({"$htm": "bytes", "of": encoded(encoded(FILE).encode())}, {"$htm": "bytes", "of": encoded(encoded(CLEAN).encode())}),
+        ({"data": encoded(b'{"password": "hunter2"}')}, {"data": encoded(b'{"password":"[redacted:password]"}')}),
+    ],
+)  # fmt: skip
+def test_a_text_file_within_a_payload_is_decoded_redacted_and_encoded_again(value: Any, left: Any) -> None:
+    counted = Counted(EVERYTHING)
+    assert counted.value(value) == left
+    assert sum(counted.counts.values()) == (20 if "x" in value else 1)
+    assert Counted(EVERYTHING).value(left) == left
+
+
+def test_a_pdf_whose_text_has_something_is_replaced_by_one_that_says_so() -> None:
+    pdf = b"%PDF-1.4 and so on"
+    counted = Counted(EVERYTHING, pages_of=lambda _: [f"Pay with {CARD}.", f"Or {CARD}, ann@example.com"])
+    done = counted.value({"mime_type": "application/pdf", "base64": encoded(pdf)})
+    assert counted.counts == {"card": 2, "email": 1}
+    marked = base64.b64decode(done["base64"])
+    assert marked.startswith(b"%PDF-")
+    assert b"([redacted:card] [redacted:email])" in marked
+    for other in (Counted(EVERYTHING, pages_of=lambda _: ["Nothing here."]), Counted(EVERYTHING)):
+        assert other.value([{"data": encoded(pdf)}]) == [{"data": encoded(pdf)}]
 
 
 def test_keys_that_become_the_same_stay_two() -> None:

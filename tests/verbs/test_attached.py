@@ -169,3 +169,55 @@ def test_a_table_that_is_too_long_for_one_memory_is_cut_and_headings_are_short(m
     parts = [each for each in memory.timeline(limit=50) if each.source == "file"]
     assert "".join(each.content for each in reversed(parts)).count("heron") >= 95
     assert all(len(heading) <= 200 for each in parts for heading in each.metadata["headings"])
+
+
+def test_a_message_takes_its_file_out_of_recall_and_brings_it_back(memory: Memory) -> None:
+    log = memory.log("s")
+    log.append(
+        [told("m1", Attachment(text=PLAN)), told("m2", Attachment(text="The hall is free."), content="See this.")]
+    )
+    message = log.tail()[0]
+    assert len(memory.recall("Mrs Peeters", mode="text")) > 0  # in working memory from now on
+    assert any("Peeters" in item.content for item in memory.working.items)
+    memory.forget(message.node_id)
+    assert found(memory) == {"See this.", "The hall is free."}
+    assert len(memory.recall("Mrs Peeters", mode="text", hold=False)) == 0
+    assert not any("Peeters" in item.content for item in memory.working.items)
+    memory.restore(message.node_id)
+    assert any("Peeters" in hit.content for hit in memory.recall("Mrs Peeters", mode="text", hold=False))
+    assert len(memory.timeline(limit=100)) == len(memory.timeline(limit=100, forgotten=True))
+
+
+def test_a_part_that_was_forgotten_by_itself_stays_forgotten_when_its_message_comes_back(memory: Memory) -> None:
+    memory.log("s").append([told("m1", Attachment(text="The hall is free."), Attachment(text="The price is 40."))])
+    ids = {node.content: node.id for node in memory.list(limit=9)}
+    memory.forget(ids["The price is 40."])
+    memory.forget(ids["Here is the plan."])
+    memory.restore(ids["Here is the plan."])
+    assert found(memory) == {"Here is the plan.", "The hall is free."}
+
+
+def test_a_robot_that_withdraws_its_message_withdraws_its_file_alone(make: Make) -> None:
+    a, b = make("a"), make("b")
+    a.log("s").append([told("m1", Attachment(text="The hall is free."))])
+    b.log("t").append([told("m1", Attachment(text="The price is 40."))])
+    a.forget(b.log("t").tail()[0].node_id, robot="a")
+    assert found(b) == {"Here is the plan.", "The price is 40."}
+
+
+def test_a_hit_of_a_file_leads_to_its_message(memory: Memory) -> None:
+    memory.log("s").append([told("m1", Attachment(text="The hall is free."), content="")])
+    [mention] = memory.recall("hall", mode="text", hold=False)[0].mentions
+    log = memory.log(mention.session)
+    message = dict(log.entries())[mention.metadata["attached_to"]]
+    log.remove([message], forget=True)
+    assert found(memory) == set()
+
+
+def test_an_expired_file_is_kept_for_good_when_its_message_is_restored(make: Make) -> None:
+    settings = Settings(**{**SETTINGS.model_dump(by_alias=True), "expiry": {"user": timedelta(microseconds=1)}})
+    memory = make(settings=settings)
+    [said] = memory.remember_many([told("m1", Attachment(text="The hall is free."))])
+    assert found(memory) == set()
+    memory.restore(said.id)
+    assert found(memory) == {"Here is the plan.", "The hall is free."}

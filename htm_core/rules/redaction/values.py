@@ -6,15 +6,18 @@ import base64
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
+from urllib.parse import quote, unquote_to_bytes
 
 from ...errors import InvalidInput
 from ...types import CollectionItem, Draft
 from ..lazy_pattern import LazyPattern
 from ..limits import NAME_LENGTH
+from ..text.base64_text import decode_base64, encode_base64
 from .kinds import SECRET_NAMES, Kind
+from .pdf_marker import pdf_marker
 from .redactor import MARKER, Redactor, marker
 
 # The key of a mention's metadata that says how many of which kind were redacted.
@@ -26,17 +29,23 @@ _SECRET = LazyPattern(rf"(?:[A-Za-z0-9]{{1,20}}[_-]){{0,4}}(?:{SECRET_NAMES})", 
 _BASE64 = LazyPattern(r"[A-Za-z0-9+/_\s-]{256,}={0,2}\s*")
 # Some look like an IBAN, with a checksum that is right by chance: one in some thousands.
 _UUID = LazyPattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_DATA_URL = LazyPattern(r"data:[\w/+.-]{1,100};base64,")
+_DATA_URL = LazyPattern(r"data:[\w/+.-]{0,100}(?:;[\w.+-]{1,40}=[^\s;,]{1,100}){0,9}(?P<base64>;base64)?,", re.I)
+_PDF = b"%PDF-"
+# The keys behind which messages have files in base64, short ones too.
+_FILES = frozenset(("base64", "data", "file_data", "bytes"))
 _MARK = "$htm"  # of values that JSON has no type for: integration/exact_json.py
 _UUID_LENGTH = 36
 _LONG_NUMBER = 10**12  # an integer from here on may be a card's number
 
+PagesOf: TypeAlias = Callable[[bytes], Sequence[str]]  # the texts of a PDF's pages; none of one that cannot be read
+
 
 class Counted:
-    """Redacts values of any shape, and counts what was redacted."""
+    """Redacts values of any shape, and counts what was redacted. `pages_of` reads the pages of PDFs; without it they stay."""
 
-    def __init__(self, redactor: Redactor) -> None:
+    def __init__(self, redactor: Redactor, *, pages_of: PagesOf | None = None) -> None:
         self._redactor = redactor
+        self._pages_of = pages_of
         self.counts: Counter[str] = Counter()
 
     def text(self, text: str) -> str:
@@ -61,7 +70,13 @@ class Counted:
         return value
 
     def payload(self, payload: bytes) -> bytes:
-        """Bytes without what is redacted: JSON value by value, text as a whole. Other bytes are searched as they are."""
+        """Bytes without what is redacted: JSON value by value, text as a whole. Other bytes are searched as they are.
+
+        A text within it that is a file, as base64 or in a data URL, is decoded, redacted and encoded again. A PDF with something in
+        its text is replaced by one that says so.
+        """
+        if payload.startswith(_PDF) and self._pages_of:
+            return self._pdf(payload)
         try:
             found = json.loads(payload)
         except (ValueError, RecursionError):
@@ -87,9 +102,46 @@ class Counted:
             return value
         if of in _IDS:
             return self._identifier(value)
-        if _DATA_URL.match(value) or _BASE64.fullmatch(value):
-            return value  # an image, or other bytes
-        return self.text(value)
+        if head := _DATA_URL.match(value):
+            return self._data_url(value, head.end(), is_base64=head["base64"] is not None)
+        is_long = _BASE64.fullmatch(value) is not None
+        done = self._base64(value) if is_long or of in _FILES else value
+        return done if is_long or done != value else self.text(value)
+
+    def _data_url(self, url: str, start: int, *, is_base64: bool) -> str:
+        body = url[start:]
+        if is_base64:
+            return url[:start] + self._base64(body)
+        inside = unquote_to_bytes(body)
+        done = self._file(inside)
+        return url if done == inside else url[:start] + quote(done)
+
+    def _base64(self, text: str) -> str:
+        """A file in base64; as it is where it is none, or there is nothing to redact."""
+        inside = decode_base64(text)
+        if inside is None:
+            return text
+        done = self._file(inside)
+        return text if done == inside else encode_base64(done, like=text)
+
+    def _file(self, data: bytes) -> bytes:
+        """A file's bytes: a text, a PDF, or others, which nobody reads here. LlamaIndex has them as base64 in bytes."""
+        if data.startswith(_PDF):
+            return self._pdf(data)
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            return data
+        done = self._base64(text)
+        return self.payload(data) if done == text else done.encode()
+
+    def _pdf(self, data: bytes) -> bytes:
+        """A PDF; one that says what it had, where there is something to redact in its text."""
+        found = Counter[str]()
+        for page in self._pages_of(data) if self._pages_of else ():
+            found.update(self._redactor.redact(page).counts)
+        self.counts.update(found)
+        return pdf_marker(sorted(found)) if found else data
 
     def _identifier(self, value: str) -> str:
         """An identifier: its digits are no numbers of cards, accounts and phones."""
@@ -110,21 +162,22 @@ class Counted:
 
     def _marked(self, value: Mapping[Any, Any]) -> dict[Any, Any]:
         """Bytes, or a text with single surrogates, as base64."""
-        errors = "surrogatepass" if value[_MARK] == "text" else "strict"
+        if value[_MARK] == "bytes":
+            return {**value, "of": self._base64(value["of"])}
         try:
-            inside = base64.b64decode(value["of"], validate=True)
-            text = inside.decode("utf-8", errors)
+            text = base64.b64decode(value["of"], validate=True).decode("utf-8", "surrogatepass")
         except ValueError:
             return dict(value)
         done = self.text(text)
-        return dict(value) if done == text else {**value, "of": base64.b64encode(done.encode("utf-8", errors)).decode()}
+        written = base64.b64encode(done.encode("utf-8", "surrogatepass")).decode()
+        return dict(value) if done == text else {**value, "of": written}
 
 
-def redact_draft(draft: Draft, redactor: Redactor | None) -> Draft:
+def redact_draft(draft: Draft, redactor: Redactor | None, *, pages_of: PagesOf | None = None) -> Draft:
     """A draft without what is redacted; `metadata["htm_redacted"]` then says how many of which kind.
 
-    Its session and its id are identifiers, and stay. A vector of the text that was redacted is left out. Raises `InvalidInput` for
-    a key with something in it that would be redacted: two keys could become one.
+    `pages_of` reads the PDFs in its payload. Its session and its id are identifiers, and stay. A vector of the text that was
+    redacted is left out. Raises `InvalidInput` for a key with something in it that would be redacted: two keys could become one.
     """
     if redactor is None:
         return draft
@@ -134,7 +187,7 @@ def redact_draft(draft: Draft, redactor: Redactor | None) -> Draft:
     metadata = done.value(draft.metadata) if isinstance(draft.metadata, Mapping) else draft.metadata
     name = done.text(draft.name)[:NAME_LENGTH] if isinstance(draft.name, str) else draft.name
     tags = redact_tags(draft.tags, redactor, done.counts)
-    inside = Counted(redactor)
+    inside = Counted(redactor, pages_of=pages_of)
     payload = inside.payload(draft.payload) if isinstance(draft.payload, bytes) else draft.payload
     counts = done.counts | inside.counts  # the larger of each kind: a framework's message has the same words once more
     if not counts:

@@ -1,0 +1,40 @@
+"""The PDF that stands in place of one whose text has what is redacted.
+
+It is a PDF itself: whoever reads the message again, a program or a model's provider, finds a file of the type that the message
+says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .redactor import marker
+
+
+def pdf_marker(kinds: Iterable[str]) -> bytes:
+    """A PDF of one page that says what was redacted."""
+    lines = (" ".join(map(marker, kinds)), "A PDF with this in its text was here. It was not kept.")
+    shown = " T* ".join(f"({line}) Tj" for line in lines)
+    return _written(
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R /Resources << /Font << /F1 4 0 R >> >> >>",
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        _stream(f"BT /F1 12 Tf 16 TL 72 720 Td {shown} ET".encode()),
+    )
+
+
+def _stream(shown: bytes) -> bytes:
+    return b"<< /Length %d >>\nstream\n%b\nendstream" % (len(shown), shown)
+
+
+def _written(*objects: bytes) -> bytes:
+    """A PDF of these objects, with the table of their places."""
+    body, places = b"%PDF-1.4\n", []
+    for number, each in enumerate(objects, 1):
+        places.append(len(body))
+        body += b"%d 0 obj\n%b\nendobj\n" % (number, each)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    size = len(objects) + 1
+    ends = b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (size, len(body))
+    return b"%bxref\n0 %d\n0000000000 65535 f \n%b%b" % (body, size, table, ends)
