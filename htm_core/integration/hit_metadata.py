@@ -7,6 +7,7 @@ from typing import Any
 from ..types import AppliedTimeframe, Hit
 from .origin import origin_of, said_by
 from .prompt_block import until
+from .short_replies import question_answered
 
 KEY = "htm"
 
@@ -16,6 +17,7 @@ def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe 
 
     `at` is an ISO time. `source` and `trust` are those of a `Mention`; `place` is the address of a page or the name of a file.
     `holds` are words such as "until 12 May 2026". `said_when` is "last", "later" or "earlier" where `Hit.said_when` is.
+    `answers` is the question that a short reply answers, where the message before it is known (`Hit.before`), else None.
 
     `degraded` is the recall's own: a sentence when a part of the search was missing, else None. `timeframe` is it, too: a
     sentence when the hits are from other times than the query names, else None. `formerly` lists what the hit superseded and until
@@ -41,6 +43,7 @@ def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe 
         "ended": hit.ended,
         "stale": hit.stale,
         "said_when": hit.said_when,
+        "answers": question_answered(hit),
         "place": origin and origin.place,
         "times_said": hit.times_said,
         "degraded": degraded,
