@@ -348,6 +348,7 @@ def _passage_of(document: Document) -> Passage:
         superseded=(by["content"], by["since"][:10]) if by else None,
         at=at,
         said_when=hit.get("said_when"),
+        answers=hit.get("answers"),
     )
 
 

@@ -8,6 +8,7 @@ from ..types import AppliedTimeframe, Hit
 from .attachments import attached_to
 from .origin import origin_of, said_by
 from .prompt_block import until
+from .short_replies import question_answered
 
 KEY = "htm"
 
@@ -18,6 +19,7 @@ def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe 
     `at` is an ISO time. `source` and `trust` are those of a `Mention`; `place` is the address of a page or the name of a file.
     `attached_to` has the session and the id of each message in whose file it stands. `holds` are words such as "until 12 May
     2026". `said_when` is "last", "later" or "earlier" where `Hit.said_when` is.
+    `answers` is the question that a short reply answers, where the message before it is known (`Hit.before`), else None.
 
     `degraded` is the recall's own: a sentence when a part of the search was missing, else None. `timeframe` is it, too: a
     sentence when the hits are from other times than the query names, else None. `formerly` lists what the hit superseded and until
@@ -43,6 +45,7 @@ def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe 
         "ended": hit.ended,
         "stale": hit.stale,
         "said_when": hit.said_when,
+        "answers": question_answered(hit),
         "place": origin and origin.place,
         "times_said": hit.times_said,
         "attached_to": [list(each) for each in attached_to(hit)],

@@ -100,7 +100,13 @@ def trusted(found: Recall, min_trust: int) -> Recall:
     """What was recalled, without what is trusted less than `min_trust`."""
     if min_trust <= 0:
         return found
-    return replace(found, hits=tuple(hit for hit in found if _trust_of(hit) >= min_trust))
+    kept = (hit for hit in found if _trust_of(hit) >= min_trust)
+    return replace(found, hits=tuple(_without_doubted(hit, min_trust) for hit in kept))
+
+
+def _without_doubted(hit: Hit, min_trust: int) -> Hit:
+    """A hit without the message before it, where that is trusted less."""
+    return replace(hit, before=None) if hit.before is not None and hit.before.trust < min_trust else hit
 
 
 def check_min_trust(min_trust: Any) -> int:

@@ -19,6 +19,7 @@ from ..rules.text.overview_questions import OverviewQuestion, asks_nothing, over
 from ..types import Hit, Recall, Scope
 from .choices import Choices
 from .prompt_block import EXCERPT, TAG, Passage
+from .short_replies import with_questions
 
 LAST = "The last conversation before this one"
 SAID = "What was said then"
@@ -40,13 +41,16 @@ def recall_or_overview(
     """What memory has for a message: what `Memory.recall` finds with at most `limit` hits, or an `Overview`, or nothing.
 
     A message that asks nothing, such as "ok", gets an empty recall. An `Overview` is made where recall is not narrowed by
-    `choices`; where there is nothing to show in one, recall answers. Raises what `Memory.recall` raises.
+    `choices`; where there is nothing to show in one, recall answers. A short reply comes with the question that it answers,
+    where recall is not narrowed: the question might be just what was not asked for. Raises what `Memory.recall` raises.
     """
     if asks_nothing(question):
         return Recall(query=question)
-    return _overview(memory, question, choices=choices, scope=scope) or memory.recall(
-        question, limit=limit, min_score=min_score, hold=False, scope=scope, **choices.filters()
-    )
+    overview = _overview(memory, question, choices=choices, scope=scope)
+    if overview is not None:
+        return overview
+    found = memory.recall(question, limit=limit, min_score=min_score, hold=False, scope=scope, **choices.filters())
+    return found if _is_narrowed(choices) else with_questions(memory, found, first=2 * choices.limit, scope=scope)
 
 
 def overview_block(

@@ -25,6 +25,7 @@ from ..rules.text.fence import new_token as new_token
 from ..types import Hit, SaidWhen, Supersession
 from .origin import TAG as TAG
 from .origin import origin_of, said_by
+from .short_replies import question_answered
 
 _WORDS = re.compile(r"\w+")
 _COUNTS_FROM_ITS_DAY = re.compile(
@@ -53,6 +54,8 @@ MAYBE = "maybe related"
 SAME_QUESTION = 0.6
 # When a passage was said beside others of the same: `Hit.said_when`.
 SAID = {"last": "said last", "later": "said later", "earlier": "said earlier"}
+# How the lines below an item begin: with the question that it answers, and with what it superseded.
+ANSWERS, FORMER = "in answer to: ", "formerly (until "
 FORMERLY = 2  # former values that are shown beside a present one
 MOST_MENTIONS = 20  # that recall gives with a hit
 
@@ -64,7 +67,8 @@ class Passage:
     `tokens` are those of the whole text, None where nobody counted them. `relevance` is that of the hit. `speaker` is the label
     without the time; None where that is not known, so that the whole label is shown. `formerly` are the texts that it superseded,
     each with the date until which it held; `superseded` is the text by which it was superseded itself, with the date from which on.
-    `at` is when it was said, `said_when` what is known of that beside the others (`Hit.said_when`).
+    `at` is when it was said, `said_when` what is known of that beside the others (`Hit.said_when`). `answers` is the question that
+    it answers, where it is a short reply.
     """
 
     text: str
@@ -77,6 +81,7 @@ class Passage:
     superseded: tuple[str, str] | None = None
     at: datetime | None = None
     said_when: SaidWhen | None = None
+    answers: str | None = None
 
 
 def note_of(*, degraded: str | None, timeframe: str | None) -> str | None:
@@ -126,6 +131,7 @@ def passage_of(hit: Hit) -> Passage:
         superseded=None if by is None else (by.newer.content, by.holds_from.date().isoformat()),
         at=said.at if said else None,
         said_when=hit.said_when,
+        answers=question_answered(hit),
     )
 
 
@@ -165,10 +171,10 @@ def build_block(
     first `NEVER_CUT` it is then the best part, too. A text that only asks the same again, or that only says that nothing is known,
     is left out where another one probably answers, and any other question stands last. When the best is
     below `DOUBTFUL`, the block has another warning and at most `DOUBTFUL_ROOM` tokens, for short excerpts of the best by rank and
-    relevance together. What was superseded stands beside the present value, "formerly", and by itself only where that is not shown.
-    What was said later than the best one, and repeats a name of it, comes along. What recall knows of when a passage was said
-    beside the others ("said last", "said later", "said earlier") is in its label; then it is shown, however relevant it is, and
-    dates stand everywhere.
+    relevance together. A short reply has the question that it answers below it. What was superseded stands beside the present
+    value, "formerly", and by itself only where that is not shown. What was said later than the best one, and repeats a name of it,
+    comes along. What recall knows of when a passage was said beside the others ("said last", "said later", "said earlier") is in
+    its label; then it is shown, however relevant it is, and dates stand everywhere.
     """
     unseen = [passage for passage in found if passage.text not in shown]
     chosen = _without_former(_with_marked(unseen, limit), shown)
@@ -192,11 +198,11 @@ def build_block(
     ]
     fence, lines, longer = Fence(TAG, token), list[str](), dict[int, list[str]]()
     for rank, (passage, each) in enumerate(zip(chosen, forms, strict=True)):
-        for about, text, former in _with_former(passage, each):
-            line = _line(about, text, former)
+        for about, text, beside in _with_beside(passage, each):
+            line = _line(about, text, beside)
             if count(fence.enclose(warning, *lines, line)) <= room:
                 wholes = [] if doubtful else _longer(passage, rank, room=room)
-                longer[len(lines)] = [_line(about, whole, former) for whole in wholes if whole != text]
+                longer[len(lines)] = [_line(about, whole, beside) for whole in wholes if whole != text]
                 lines.append(line)
                 break
     if not lines:
@@ -224,13 +230,13 @@ def drop_last_items(block: str, *, spare: int, count: Callable[[str], int]) -> s
 
 
 def items_of(block: str) -> list[tuple[str, str]]:
-    """The label and the text of each item of a block, without what it superseded; a text may be an excerpt."""
+    """The label and the text of each item of a block, without what stands below it; a text may be an excerpt."""
     _, *items = block.rpartition("\n")[0].split(ITEM)
     found = []
     for item in items:
         about, _, text = item.partition("] ")
         first, *further = text.split("\n")
-        own = [line for line in further if line.startswith("  ") and not line.startswith("  formerly (until ")]
+        own = [line for line in further if line.startswith("  ") and not line[2:].startswith((ANSWERS, FORMER))]
         found.append((about, "\n".join([first, *(line[2:] for line in own)])))
     return found
 
@@ -240,11 +246,16 @@ def is_block(text: str, *, warning: str) -> bool:
     return is_fenced(text, TAG, beginnings=(warning, DOUBTFUL_WARNING))
 
 
-def _line(about: str, text: str, former: Sequence[tuple[str, str]] = ()) -> str:
-    """An item. What it superseded stands below it, each in a line that is indented as no item is."""
-    lines = [f"- [{label(about)}] {indented(text)}"]
-    lines += [f"  formerly (until {label(end)}): {one_line(said[:EXCERPT])}" for said, end in former[:FORMERLY]]
-    return "\n".join(lines)
+def _line(about: str, text: str, beside: Sequence[str] = ()) -> str:
+    """An item. What belongs to it stands below it, each in a line that is indented as no item is."""
+    return "\n".join([f"- [{label(about)}] {indented(text)}", *(f"  {line}" for line in beside)])
+
+
+def _beside(passage: Passage) -> list[str]:
+    """The question that a passage answers, and what it superseded: a line for each."""
+    asked = [f"{ANSWERS}{one_line(passage.answers)}"] if passage.answers else []
+    former = passage.formerly[:FORMERLY]
+    return [*asked, *(f"{FORMER}{label(end)}): {one_line(said[:EXCERPT])}" for said, end in former)]
 
 
 def _without_former(chosen: Sequence[Passage], shown: Collection[str]) -> list[Passage]:
@@ -301,13 +312,12 @@ def _longer(passage: Passage, rank: int, *, room: int) -> list[str]:
     return [passage.text, passage.best] if passage.tokens is None or passage.tokens <= room else [passage.best]
 
 
-def _with_former(
-    passage: Passage, forms: Iterable[tuple[str, str]]
-) -> Iterator[tuple[str, str, tuple[tuple[str, str], ...]]]:
-    """The forms of a passage, each with what it superseded, and without where that finds no room."""
+def _with_beside(passage: Passage, forms: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """The forms of a passage, each with what belongs to it, and without where that finds no room."""
+    beside = _beside(passage)
     for about, text in forms:
-        if passage.formerly:
-            yield about, text, passage.formerly
+        if beside:
+            yield about, text, beside
         yield about, text, ()
 
 

@@ -77,9 +77,11 @@ def answers_first(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> li
 def facts_before_neighbours(hits: Sequence[Hit]) -> list[Hit]:
     """The hits with those that say nothing, such as "Noted.", below the fact beside which they were said.
 
-    A message is found by what was said around it, too. That must not lift it above what has the words itself.
+    A message is found by what was said around it, too. That must not lift it above what has the words itself. Other hits of equal
+    score, such as those that have all of it, stay in their order.
     """
     scores = {hit.node.id: hit.score for hit in hits}
+    below = set[str]()
     for hit in hits:
         brought = hit.signals.get("echo", 0.0) > 0
         if hit.relevance < EMPTY and hit.mention is not None and not brought:
@@ -92,7 +94,9 @@ def facts_before_neighbours(hits: Sequence[Hit]) -> list[Hit]:
             ]
             if beside:
                 fact = max(beside, key=lambda other: other.relevance)
-                scores[hit.node.id] = min(hit.score, fact.score)
+                if hit.score >= fact.score:
+                    scores[hit.node.id] = fact.score
+                    below.add(hit.node.id)
     lowered = [
         hit
         if scores[hit.node.id] == hit.score
@@ -103,7 +107,7 @@ def facts_before_neighbours(hits: Sequence[Hit]) -> list[Hit]:
         )
         for hit in hits
     ]
-    return sorted(lowered, key=lambda hit: (-hit.score, -hit.relevance if hit.relevance >= EMPTY else 0.0))
+    return sorted(lowered, key=lambda hit: (-hit.score, hit.node.id in below))
 
 
 def _are_near(one: Mention, other: Mention | None) -> bool:

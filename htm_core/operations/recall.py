@@ -32,7 +32,7 @@ from ..rules.timeframes.parse import extract_filter
 from ..rules.trust import check_sources, check_trust
 from ..settings import Signals
 from ..store.search import Filters, Reader, RecallQuery, preceding
-from ..types import AppliedTimeframe, Hit, Mode, Recall, Scope, Source, TimeframeLike, Timings, Window
+from ..types import AppliedTimeframe, Hit, Mention, Mode, Recall, Scope, Source, TimeframeLike, Timings, Window
 from .current import in_time
 from .echoes import answers_first, facts_before_neighbours, repeated_questions
 from .expansion import best_of, expand, total
@@ -436,6 +436,15 @@ def _speaker(hit: Hit) -> str | None:
     return hit.mentions[0].name if hit.mentions else None
 
 
+def messages_before(engine: Engine, mentions: Sequence[str], *, everybody: bool) -> dict[str, Mention]:
+    """The message right before each of these mentions in its session, by the mention's id; none where nothing was said before.
+
+    `everybody` says that they may be of any owner of the tenant.
+    """
+    ids = [UUID(each) for each in mentions]
+    return engine.reading(lambda connection: preceding(connection, ids), everybody=everybody)
+
+
 def _fit_budget(engine: Engine, hits: Sequence[Hit], budget: int, *, everybody: bool) -> list[Hit]:
     """The best whole hits that fit a token budget; what is left of it goes to the message before each, best hit first.
 
@@ -447,10 +456,10 @@ def _fit_budget(engine: Engine, hits: Sequence[Hit], budget: int, *, everybody: 
         if hit.node.tokens <= budget:
             kept.append(hit)
             budget -= hit.node.tokens
-    said = [UUID(hit.mentions[0].id) for hit in kept if hit.mentions]
+    said = [hit.mentions[0].id for hit in kept if hit.mentions]
     if not budget or not said:
         return kept
-    before = engine.reading(lambda connection: preceding(connection, said), everybody=everybody)
+    before = messages_before(engine, said, everybody=everybody)
     shown = {hit.node.id for hit in kept}
     for place, hit in enumerate(kept):
         message = before.get(hit.mentions[0].id) if hit.mentions else None

@@ -282,6 +282,16 @@ def test_what_was_superseded_stands_beside_the_present_value_and_not_by_itself()
     assert "- [2025-01-02, ann, until 2026-05-03] once Honda" in block(former)
 
 
+def test_a_short_reply_has_the_question_that_it_answers_below_it_where_there_is_room() -> None:
+    reply = replace(passage("january"), answers="When will she\njoin </memory>?")
+    shown = block(reply)
+    [line] = [line for line in shown.splitlines() if line.startswith("  ")]
+    assert line.startswith("  in answer to: When will she join ")
+    assert "</memory>" not in line
+    assert items_of(shown) == [("2025-01-02, ann", "january")]
+    assert "in answer" not in block(reply, room=9)
+
+
 def test_a_former_value_is_left_out_where_it_finds_no_room_and_is_one_short_line() -> None:
     present = replace(passage("now Tesla"), formerly=(("once\nHonda </memory> " + "word " * 80, "2026-05-03"),))
     assert "formerly" not in block(present, room=12)

@@ -73,7 +73,11 @@ def test_a_text_without_a_question_mark_only_asks_where_it_begins_like_a_questio
     "text",
     ["what kind of dog do I have", "tell me everything you know about Bram", "so how old is my sister now", "who is Lotte",
      "is Pickle still on medication", "did I ever tell you where I work", "what's my favourite restaurant", "remind me what we agreed on",
-     "What's for dinner? Suggest something for Tom and me", "which race am I running in spring."],
+     "What's for dinner? Suggest something for Tom and me", "which race am I running in spring.", "who moved the freeze",
+     "how many times did redis page me", "what broke in september", "what happend last week", "since when is senta with us",
+     "list all incidents", "which day can't i work", "what was inc-2290 about", "what wood is the staircase made of",
+     "wann muss ich abgeben", "wie viele messpunkte habe ich", "wo wohne ich ab dezember", "Wie heißt mein Hund",
+     "quién es la profesora de Mateo", "a qué hora es la cita", "cuándo es el cumpleaños de Inés", "où est ma clé"],
 )  # fmt: skip
 def test_a_question_may_be_written_without_its_mark(text: str) -> None:
     assert only_asks(text)
@@ -84,7 +88,11 @@ def test_a_question_may_be_written_without_its_mark(text: str) -> None:
     ["What I love most is hiking", "How he does it is a mystery", "When I was in Paris I met Ann", "Which is the reason I left",
      "Remind me to call mum on Friday", "Remind me that the rent is due", "Do the dishes tomorrow", "Have the report ready by noon",
      "Tell Ann that I moved to Ghent", "can you convert 350 F for me: it's an American recipe", "What is done is done",
-     "Is it raining there. I left my umbrella in Ghent", "Where is my wallet! I had it at the Otomat on Monday."],
+     "Is it raining there. I left my umbrella in Ghent", "Where is my wallet! I had it at the Otomat on Monday.",
+     "What helped was the melatonin", "what annoys me is the noise", "what is important to me is honesty", "who told me was Ann",
+     "so what happened was that the boiler exploded", "With what is left I bought shoes", "how often we laughed about it",
+     "list of groceries: eggs and milk", "was in Rome last week", "wie gesagt komme ich am Montag", "was mir hilft ist Schlaf",
+     "wie viel Arbeit das war", "wo ich wohne gibt es keine Busse", "qué bien que vienes", "cuando era niño vivía en Málaga"],
 )  # fmt: skip
 def test_a_statement_that_begins_like_a_question_is_none(text: str) -> None:
     assert not only_asks(text)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from htm_core import Memory, Settings, Signals
 from htm_core.models.minilm.model import MiniLM
+from htm_core.operations.echoes import facts_before_neighbours
 from htm_core.rules.text.small_talk import is_small_talk
 from tests.conftest import SETTINGS, Make
 
@@ -142,3 +145,18 @@ def test_an_assistant_who_did_not_know_yields_to_what_the_user_said(make: Make, 
         for question in ("boat", "What's my boat's name again?"):
             assert memory.recall(question)[0].content == "My boat is the Nixe."
         assert unknowing in [hit.content for hit in memory.recall("boat")]
+
+
+def test_hits_that_have_the_whole_score_stay_in_the_order_of_the_search(make: Make) -> None:
+    with make() as memory:
+        memory.remember("On day two I ran five kilometres.", session="runs", role="user")
+        memory.remember("On day one I ran four kilometres.", session="runs", role="user")
+        memory.remember("I noted that.", session="runs", role="assistant")
+        found = {hit.content: hit for hit in memory.recall("day two ran four noted", mode="text")}
+    searched = [
+        replace(found["On day two I ran five kilometres."], score=1.0, relevance=0.84),
+        replace(found["I noted that."], score=1.0, relevance=0.0001),
+        replace(found["On day one I ran four kilometres."], score=1.0, relevance=0.86),
+    ]
+    ordered = [hit.content for hit in facts_before_neighbours(searched)]
+    assert ordered == ["On day two I ran five kilometres.", "On day one I ran four kilometres.", "I noted that."]

@@ -1,4 +1,5 @@
-"""Recognise a text that only asks: it says nothing that an answer could rest on. It reads English.
+"""Recognise a text that only asks: it says nothing that an answer could rest on. It reads English; a question in
+another language is one by its mark, or by the word with which it begins (unmarked.py).
 
 To the question why somebody runs, "Wow! What got you into running?" is a better match than any answer.
 """
@@ -7,6 +8,8 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+
+from .unmarked import is_unmarked_question
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\s?\[|\n+")
 FIRST = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Uu]s|[Oo]urs?)\b")
@@ -41,25 +44,6 @@ _UNKNOWN = re.compile(
 # A number, or a name that is not an address: "in Ghent", not "great, Ann!"
 _NAMED = re.compile(r"\d|(?<=[a-z] )[A-Z][a-z]+(?!\s*[!,.?])|\b(?:in|at|to|from|on|of|with|by) [A-Z]")
 _BUT = re.compile(r"(?<!sorry )(?<!sorry, )\b(?:but|though|although|however|only|except)\b", re.I)
-# A question or a request that is written without its mark: "what kind of dog do I have", "tell me all about Bram".
-_SUBJECT = (
-    r"(?:(?i:i|you|we|they|he|she|it|the|a|an|my|your|our|his|her|their|its|there|this|that|these|those)\b|[A-Z]\w*)"
-)
-_NO_SUBJECT = r"(?!(?:i|you|we|they|he|she|it|the|my|your|our|his|her|their)\b)"
-_AUXILIARY = "(?i:is|are|am|was|were|do|does|did|has|have|had|can|could|will|would|should)"
-_UNMARKED = re.compile(
-    r"(?i:(?:so|and|but|hey|hi|ok|okay|well|also|btw|please)\b[\s,]*)*(?:"
-    rf"(?i:what|who|whom|whose|where|when|why|how)(?i:(?:\s+{_NO_SUBJECT}[\w'-]+){{0,3}}?)\s+{_AUXILIARY}\s+{_SUBJECT}"
-    rf"|(?i:which)(?i:(?:\s+{_NO_SUBJECT}[\w'-]+){{1,3}}?)\s+{_AUXILIARY}\s+{_SUBJECT}"
-    r"|(?i:(?:what|who|where|when|how)['\u2019]s\s+(?:my|the|your|our|his|her|their|for)\b)"
-    r"|(?i:(?:do|does|did|am|is|are|was|were|have|has|can|could|should|will|would)\s+(?:i|you|we|they|he|she)\b)"
-    r"|(?i:is|are|was|were|does|did|has)\s+[A-Z]\w+"
-    r"|(?i:(?:tell|show)\s+(?:me|us)\s+(?:about|again|all|everything|more|something|wh\w+|how)\b)"
-    r"|(?i:remind\s+(?:me|us)\s+(?:again|wh\w+|how)\b)"
-    r"|(?i:(?:suggest|recommend)\s+(?:me\s+)?(?:something|some|an?)\b)"
-    r")[^.!;:\n]*[.!]*\s*$"
-)
-_MOST_UNMARKED = 120  # characters: a longer one says something as well
 _LABEL = re.compile(r"[^\W_][^:\n?]{0,39}:\s+")
 
 
@@ -68,7 +52,7 @@ def only_asks(text: str) -> bool:
 
     A question may be written without its mark, and a request to tell something is one.
     """
-    return len(text) <= MAX_LENGTH and ("?" in text or _is_unmarked(text)) and _only_asks(text)
+    return len(text) <= MAX_LENGTH and ("?" in text or is_unmarked_question(text)) and _only_asks(text)
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -76,14 +60,9 @@ def _only_asks(text: str) -> bool:
     label = _LABEL.match(text)
     said = text[label.end() :] if label else text
     sentences = [each.strip() for each in SENTENCE.split(said) if each.strip()]
-    others = [each for each in sentences if not each.endswith("?") and not _is_unmarked(each)]
+    others = [each for each in sentences if not each.endswith("?") and not is_unmarked_question(each)]
     talk = label is not None or SECOND.search(said) is not None
     return len(others) < len(sentences) and (not others or (talk and all(map(_is_remark, others))))
-
-
-def _is_unmarked(text: str) -> bool:
-    """Whether a text of one sentence asks or requests without a question mark."""
-    return len(text) <= _MOST_UNMARKED and _UNMARKED.match(text) is not None
 
 
 def says_unknown(text: str) -> bool:

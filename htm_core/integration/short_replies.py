@@ -1,0 +1,66 @@
+"""Short replies with the question that they answer: "January." says nothing to a model that does not see what was asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..memory import Memory
+from ..operations.recall import messages_before
+from ..rules.grounding.questions import SENTENCE, only_asks
+from ..types import Hit, Recall, Scope
+from .origin import said_by
+
+SHORT = 8  # words: a longer message mostly says what it is about
+LONGEST_QUESTION = 120  # characters that are shown of a question
+
+
+def with_questions(memory: Memory, found: Recall, *, first: int, scope: Scope | None) -> Recall:
+    """A recall with the message right before each short reply of a user among its first hits (`Hit.before`).
+
+    One more small query is made, only where there is such a reply. Raises what `Memory.recall` raises.
+    """
+    said = {
+        place: mention
+        for place, hit in enumerate(found.hits[:first])
+        if hit.before is None and (mention := said_by(hit)) is not None and _is_short_reply(hit)
+    }
+    if not said:
+        return found
+    ids = [mention.id for mention in said.values()]
+    before = messages_before(memory._engine, ids, everybody=scope == "tenant")
+    hits = list(found.hits)
+    for place, mention in said.items():
+        hits[place] = replace(hits[place], before=before.get(mention.id))
+    return replace(found, hits=tuple(hits))
+
+
+def question_answered(hit: Hit) -> str | None:
+    """The question that a short reply of a user answers, where it is known; its end where it is long.
+
+    Only what somebody else asked in the last sentence before it counts.
+    """
+    said, before = said_by(hit), hit.before
+    if (
+        said is None
+        or before is None
+        or not _is_short_reply(hit)
+        or (before.role, before.name) == (said.role, said.name)
+    ):
+        return None
+    asked = [sentence for sentence in SENTENCE.split(before.content.strip()) if sentence.strip()]
+    if not asked or not asked[-1].rstrip().endswith("?"):
+        return None
+    question = " ".join(asked[-1].split())
+    return question if len(question) <= LONGEST_QUESTION else f"\u2026{question[1 - LONGEST_QUESTION :]}"
+
+
+def _is_short_reply(hit: Hit) -> bool:
+    said = said_by(hit)
+    return (
+        said is not None
+        and said.role == "user"
+        and said.session is not None
+        and said.seq > 1
+        and len(hit.content.split()) <= SHORT
+        and not only_asks(hit.content)
+    )
