@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -18,7 +19,8 @@ from ..engine.entries import Preparer
 from ..engine.fresh_nodes import FreshNodes
 from ..errors import HTMError
 from ..models.embedders import CheckedEmbedder
-from ..rules.supersession.judge import LEAST, Saying, judge
+from ..rules.supersession.candidates import Candidate, judge_candidates
+from ..rules.supersession.judge import LEAST, ChangeJudgement, Saying, judge
 from ..rules.text.passages import lexical_query
 from ..rules.trust import TRUST, source_of
 from ..store import indexes, jobs, nodes, relations, search, supersession, tags, write
@@ -46,6 +48,7 @@ UNHEARD = (
     "tool",
     "system",
 )  # whose words neither replace anything nor are replaced, and so are those of tools and pages by source
+SPEAKING = ("user", None)  # whose sayings are judged beside one another
 PROPOSITION_OF = "proposition_of"  # in the metadata of a fact's mention: the id of the node that the fact comes from
 
 
@@ -327,11 +330,12 @@ class SupersedeHandler:
             return []
         words = lexical_query(said.content[:COMPARED_LENGTH])
         near = supersession.candidates(connection, said.id, words=words, limit=COMPARED, owner=said.owner)
+        heard = [other for other in near if _is_heard(other)]
+        among = _judged_among(said, heard)
         edges = (
-            _edge(older, newer)
-            for other in near
-            if _is_heard(other)
-            for older, newer in [sorted((said, other), key=lambda each: (each.at, each.mention_id))]
+            _edge(older, newer, among=among.get(other.id))
+            for other in heard
+            for older, newer in [sorted((said, other), key=_said_at)]
         )
         return [edge for edge in edges if edge is not None]
 
@@ -378,8 +382,26 @@ def _is_heard(said: ComparedNode) -> bool:
     return said.role not in UNHEARD and said.trust > TRUST["tool"]
 
 
-def _edge(older: ComparedNode, newer: ComparedNode) -> NewEdge | None:
-    """The edge from a newer saying to an older one; None where there is none.
+def _said_at(said: ComparedNode) -> tuple[datetime, UUID]:
+    return said.at, said.mention_id
+
+
+def _judged_among(said: ComparedNode, near: Sequence[ComparedNode]) -> dict[UUID, ChangeJudgement]:
+    """What a saying of a user does to the earlier ones of the same speaker that are nearest to it, each beside the others."""
+    speaker = _saying(said).speaker
+    if said.role not in SPEAKING:
+        return {}
+    earlier = [
+        other
+        for other in near
+        if other.role in SPEAKING and _saying(other).speaker == speaker and _said_at(other) < _said_at(said)
+    ]
+    judged = judge_candidates(_saying(said), [Candidate(_saying(other), other.cosine) for other in earlier])
+    return {other.id: found for other, found in zip(earlier, judged, strict=True)}
+
+
+def _edge(older: ComparedNode, newer: ComparedNode, *, among: ChangeJudgement | None = None) -> NewEdge | None:
+    """The edge from a newer saying to an older one; None where there is none. `among` is what was judged beside the other candidates.
 
     Nothing replaces what is trusted more: what an assistant says does not replace a user's words, nor a file an assistant's.
     """
@@ -387,9 +409,15 @@ def _edge(older: ComparedNode, newer: ComparedNode) -> NewEdge | None:
         return None
     cosine = older.cosine if older.cosine is not None else newer.cosine  # of the one that was found
     found = judge(_saying(older), _saying(newer), cosine=cosine)
+    if among is not None and among.relation == "supersedes" and among.confidence > _sure(found):
+        found = among
     if found.relation == "none" or found.confidence < LEAST:
         return None
     return NewEdge(new_id(), newer.id, older.id, found.relation, found.confidence, found.reason, newer.at)
+
+
+def _sure(found: ChangeJudgement) -> float:
+    return 0.0 if found.relation == "none" else found.confidence
 
 
 def _saying(said: ComparedNode) -> Saying:

@@ -13,7 +13,8 @@ where n.tenant = this_tenant() and n.id = %(node)s and n.live
 select * from supersession_candidates(%(node)s, %(words)s, %(limit)s)
 
 -- name: insert
--- An edge that is there stays as it is, undone or not; said again, it holds from then.
+-- An edge that is there stays as it is, undone or not; said again, it holds from then. One that the rules made before they knew
+-- all that the newer saying may be about gets the higher confidence, unless somebody has decided about it.
 with given as (
   select * from unnest(%(ids)s::uuid[], %(newer)s::uuid[], %(older)s::uuid[], %(relations)s::text[], %(confidences)s::float8[],
                        %(reasons)s::text[], %(holds_from)s::timestamptz[])
@@ -22,7 +23,12 @@ made as (
   insert into supersessions as s (tenant, id, newer, older, owner, relation, confidence, reason, judge, holds_from)
   select this_tenant(), g.id, g.newer, g.older, %(owner)s, g.relation, g.confidence, g.reason, %(judge)s, g.holds_from
   from given g order by g.newer, g.older
-  on conflict (tenant, newer, older) do update set holds_from = excluded.holds_from where s.holds_from < excluded.holds_from
+  on conflict (tenant, newer, older) do update set
+    holds_from = greatest(s.holds_from, excluded.holds_from),
+    relation = case when s.state = 'standing' and s.judge = 'rules' and s.confidence < excluded.confidence then excluded.relation else s.relation end,
+    reason = case when s.state = 'standing' and s.judge = 'rules' and s.confidence < excluded.confidence then excluded.reason else s.reason end,
+    confidence = case when s.state = 'standing' and s.judge = 'rules' then greatest(s.confidence, excluded.confidence) else s.confidence end
+    where s.holds_from < excluded.holds_from or (s.state = 'standing' and s.judge = 'rules' and s.confidence < excluded.confidence)
   returning s.id, s.relation, s.confidence, s.reason)
 insert into supersession_audit (tenant, id, supersession, owner, action, by, reason)
 select this_tenant(), gen_random_uuid(), m.id, %(owner)s, 'made', %(judge)s, m.reason from made m join given g on g.id = m.id

@@ -81,7 +81,21 @@ def judge(older: Saying, newer: Saying, *, cosine: float | None = None) -> Chang
     update = _probability({**best.values, **speakers(older, newer, best)}, "update")
     relation: Relation = "supersedes" if update >= 0.5 else "contradicts"
     confidence = conflict * max(update, 1 - update)
-    return ChangeJudgement(relation, round(confidence, 4), _reason(best, relation))
+    return ChangeJudgement(relation, round(confidence, 4), reason_of(best, relation))
+
+
+@dataclass(frozen=True, slots=True)
+class Opposition:
+    """The two sentences of two sayings that are most at odds, and the log odds that they are."""
+
+    pair: Pair
+    evidence: float
+
+
+def most_at_odds(older: Saying, newer: Saying, *, cosine: float | None) -> Opposition | None:
+    """The sentences of two sayings that are most at odds, those first that are about one thing; None where each has been said before."""
+    found = [Opposition(pair, _evidence(pair.values, "conflict")) for pair in pairs(older, newer, cosine=cosine)]
+    return max(found, key=lambda each: (not is_apart(each.pair), each.evidence), default=None)
 
 
 def why_at_odds(one: str, other: str) -> str | None:
@@ -139,9 +153,13 @@ def speakers(older: Saying, newer: Saying, pair: Pair) -> dict[str, float]:
 
 
 def _probability(values: Mapping[str, float], part: str) -> float:
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, _evidence(values, part)))))
+
+
+def _evidence(values: Mapping[str, float], part: str) -> float:
+    """The log odds."""
     weights = _weights()[part]
-    evidence = weights[""] + sum(weight * values[name] for name, weight in weights.items() if name)
-    return 1 / (1 + math.exp(-max(-30.0, min(30.0, evidence))))
+    return weights[""] + sum(weight * values[name] for name, weight in weights.items() if name)
 
 
 @cache
@@ -153,7 +171,7 @@ def _weights() -> Mapping[str, Mapping[str, float]]:
     return found
 
 
-def _reason(pair: Pair, relation: Relation) -> str:
+def reason_of(pair: Pair, relation: Relation) -> str:
     """Why, in a sentence: the strongest sign first."""
     said = find_contradiction(pair.newer.text, pair.older.text)
     attribute = next(iter(sorted(pair.older.attributes & pair.newer.attributes)), None)

@@ -229,3 +229,37 @@ EMPTY = words("""
     i'm i've i'd i'll we're we've it's that's he's she's they're don't didn't doesn't isn't wasn't haven't can't couldn't won't
     one two three four five six seven eight nine ten after all decide end give up down over off out in on favourite favorite
 """)  # fmt: skip
+# What ends, goes or gets another value in a clause, as people tell each other.
+GONE = _any(
+    r"goodbye", r"farewell", r"bye", r"rip", r"sold", r"flogged", r"binned", r"ditched", r"dumped", r"scrapped", r"killed", r"cancell?ed", r"quit", r"left",
+    r"leaving", r"retired", r"resigned", r"(?:stood|stepped) down", r"g(?:a|i)v(?:e|en|ing) (?:\w+ ){0,3}up", r"handed (?:\w+ ){0,4}(?:over|back|in|on)", r"gone",
+    r"died", r"dead", r"passed away", r"over", r"finished", r"done with", r"no (?:more|longer)", r"(?:not|\w+n't) (?:\w+ ){0,5}any ?more", r"any longer",
+    r"f[ae]ll(?:s|en)? through", r"off", r"closed", r"shut", r"dropped", r"threw (?:\w+ ){0,3}(?:out|away)", r"got rid of", r"let (?:me|him|her|them|us|go)",
+    r"called (?:it|off)", r"broke up", r"split up", r"stopped", r"ended", r"expired", r"(?:is|was) history", r"pulled (?:\w+ )?out", r"took (?:\w+ ){0,3}off",
+    r"sent (?:\w+ ){0,3}back", r"returned", r"lost", r"swapped", r"traded", r"replaced", r"moved", r"switched", r"changed", r"shifted", r"bumped", r"pushed",
+    r"extended", r"postponed", r"rescheduled", r"rebooked", r"put (?:\w+ ){0,3}(?:back|off|up|down|forward)", r"went (?:up|down)", r"raised", r"upgraded",
+    r"migrated", r"renamed", r"converted", r"transferred", r"rewrote", r"repaired", r"fixed", r"promoted", r"graduated",
+)  # fmt: skip
+# What is told of former times.
+STORY = _any(
+    r"when (?:i|we|he|she|they) (?:was|were)", r"used to", r"last time", r"in (?:my|his|her|our|their) (?:\w+ )?(?:twenties|thirties|forties|teens|youth|day)",
+    r"as a (?:kid|child|baby|boy|girl|student|teenager)", r"years? (?:ago|back)", r"back (?:then|in the day)", r"grew up", r"before that",
+    r"once (?:had|was|lived|worked)", r"had been", r"in those days", r"my first", r"the first one", r"was .{1,40} (?:before|then)",
+)  # fmt: skip
+# What has not happened yet, and may never.
+PLANNED = _any(
+    r"if", r"might", r"maybe", r"perhaps", r"would", r"(?:i|we|he|she|they)'d", r"could", r"should", r"thinking (?:of|about)", r"one day", r"some ?day",
+    r"hope to", r"hoping", r"wish", r"dream(?:ing|s)? of", r"tempted", r"considering", r"next (?:year|spring|summer|autumn|winter)", r"not (?:decided|sure)",
+    r"in the new year", r"when (?:i|we) (?:retire|qualify|can afford)", r"plan(?:s|ning)? (?:to|on)", r"want(?:s|ed)? to", r"going to", r"gonna",
+    r"looking (?:at|into|for)", r"were (?:we|i)", r"may(?= [a-z])",
+)  # fmt: skip
+# Whose it is, where it is not the speaker's.
+THEIRS = re.compile(
+    r"\b(?:his|her|their) (?!(?:the|a|an)\b)[a-z]+|\b(?:the|my|our) (?:neighbou?rs?|client|friend|cousin|colleague|flatmate|roommate|landlord)(?:'s)?\b|\bnext door\b",
+    re.I,
+)
+RELATIVES = _any(
+    r"mum", r"mom", r"mother", r"dad", r"father", r"sister", r"brother", r"son", r"daughter", r"cousin", r"aunt", r"uncle", r"niece", r"nephew", r"neighbou?rs?",
+    r"next door", r"friend", r"mate", r"boss", r"colleague", r"flatmate", r"roommate", r"client", r"boyfriend", r"girlfriend", r"husband", r"wife", r"partner",
+    r"parents", r"grandma", r"grandpa", r"gran", r"grandson", r"granddaughter", r"in-laws?",
+)  # fmt: skip
