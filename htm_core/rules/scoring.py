@@ -6,8 +6,8 @@ words count against the best score that any passage could have for this query. T
 
     (vector + words + context + tags + sum of weight * signal) / (1 + sum of weights) + ranker + interaction
 
-over the signals that this query can have; the parts of the ranker and of late interaction are bounded so that the score stays in
-its range. docs/why/signals.md says what each part is for, and has their measurements.
+over the signals that this query can have; what the ranker and late interaction add counts less and less towards 1, so that the
+score stays in its range and no two good ones are equal. docs/why/signals.md says what each part is for, and has their measurements.
 
 Arrays have one row for each node or each mention, and one column for each term of the query; column 0 stands for the phrases that
 it quotes, as one more term.
@@ -45,6 +45,8 @@ LONG = 50.0
 ALONE, ALMOST_ALL = 0.3, 0.999
 # What counts against a node leaves it this share of its score: nothing that was found looks like what a copy is worth.
 LEAST_SHARE = 0.1
+# From here on what is added counts less and less: two scores never meet at 1, where their order would be lost.
+ADDED_IN_FULL_TO = 0.8
 # What nearer words count where the ranker does not weigh them, and how near those of a candidate mostly are: docs/why/ranker.md.
 INTERACTION_ALONE, USUAL_NEARNESS = 0.1, 0.3
 # From this share of candidates on whose words are known they are compared.
@@ -153,8 +155,8 @@ def best_candidates(found: Candidates, query: ScoringQuery, *, limit: int) -> li
     if near is not None:
         weight = INTERACTION_ALONE if features is None or ranking is None else ranking.interaction
         raised = ranked + query.signals.interaction * weight * near[place]
-    final = _bounded(raised, scores)
-    parts["ranker"] = _bounded(ranked, scores) - scores
+    final = scores if features is None and near is None else _bounded(raised, scores)
+    parts["ranker"] = np.zeros(len(place)) if features is None else _bounded(ranked, scores) - scores
     parts["interaction"] = final - scores - parts["ranker"]
     counts = scores > 0 if query.by_words else np.ones(len(scores), dtype=np.bool_)
     if found.standing is not None:
@@ -377,8 +379,11 @@ def _features(
 
 
 def _bounded(raised: Array, scores: Array) -> Array:
-    """A score with what was added to it, in its range."""
-    bounded: Array = np.minimum(1.0, np.maximum(LEAST_SHARE * scores, raised))
+    """A score with what was added to it, in its range and in its order: what comes to more scores higher, however high it is."""
+    room = 1 - ADDED_IN_FULL_TO
+    beyond = np.maximum(0.0, raised - ADDED_IN_FULL_TO)
+    high = np.minimum(raised, ADDED_IN_FULL_TO) + room * (1 - np.exp(-beyond / room))
+    bounded: Array = np.maximum(LEAST_SHARE * scores, high)
     return bounded
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from htm_core.rules.ranking import FEATURES, weights_for
 from htm_core.rules.scoring import (
+    ADDED_IN_FULL_TO,
     Candidates,
     ScoringQuery,
     best_candidates,
@@ -97,9 +98,26 @@ def test_nearer_words_never_lower_a_node_among_its_equals(found: Candidates) -> 
     best = best_candidates(found, query, limit=50)
     near = nearness_of_words(WORDS, found.words or [])
     known = [each for each in best if not np.isnan(near[each.place])]
-    added = {each.place: each.parts["interaction"] for each in known if 0.01 < each.score < 0.99}
+    added = {each.place: each.parts["interaction"] for each in known if 0.01 < each.score < ADDED_IN_FULL_TO}
     order = sorted(added, key=lambda place: near[place])
     assert all(added[one] <= added[other] + 1e-9 for one, other in pairwise(order))
+
+
+@given(candidates(), st.floats(1, 2))
+def test_the_best_hits_keep_their_order_however_much_is_added_to_them(found: Candidates, times: float) -> None:
+    """With weights so many times as large, more would come to 1 and more. No score reaches it, and none meets another one there."""
+    loud = replace(LOUD, features=[times * each for each in LOUD.features], interaction=times)
+    best = best_candidates(found, asked(question_words=WORDS, ranking=loud, ranking_with_words=loud), limit=50)
+    high = [each.score for each in best if each.features is not None and each.score > ADDED_IN_FULL_TO]
+    assert all(one > other for one, other in pairwise(high))
+    assert all(score < 1 for score in high)
+
+
+@given(candidates())
+def test_where_nothing_is_added_a_score_is_what_its_parts_come_to(found: Candidates) -> None:
+    full = replace(found, term_weights=np.ones_like(found.term_weights), vector_scores=np.ones(len(found.nodes)))
+    query = asked(ranked=False, signals=SILENT, speaker=None, moments=())
+    assert [each.score for each in best_candidates(full, query, limit=50)] == [1.0] * len(found.nodes)
 
 
 @given(candidates())
