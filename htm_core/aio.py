@@ -249,9 +249,12 @@ class AsyncMemory(_Twin[Memory]):
         """Documents of a vector store, awaited."""
         return AsyncCollection(self._of.collection(name, dim=dim, embedder=embedder, kind=kind), self._threads)
 
-    def of(self, *, user: str | None = None, session: str | None = None, tenant: str | None = None) -> AsyncMemory:
-        """The same robot's memory of another user, conversation or tenant, awaited."""
-        return AsyncMemory(self._of.of(user=user, session=session, tenant=tenant), self._threads)
+    def of(
+        self, *, user: str | None = None, session: str | None = None, tenant: str | None = None,
+        timezone: str | None = None,
+    ) -> AsyncMemory:  # fmt: skip
+        """The same robot's memory of another user, conversation, tenant or time zone, awaited."""
+        return AsyncMemory(self._of.of(user=user, session=session, tenant=tenant, timezone=timezone), self._threads)
 
     async def __aenter__(self) -> AsyncMemory:
         return self

@@ -123,6 +123,8 @@ class Memory(Handle):
       LangChain or LlamaIndex, or a callable (older, newer) -> "supersedes", "contradicts" or "none".
     - `on_evict`, `on_event`: called with each eviction and each event. What they raise is logged.
     - `clock`: gives the present time, with its time zone.
+    - `timezone`: where the user is, such as "Asia/Tokyo": of words such as "yesterday" and "until Friday", and of the dates that a
+      model is shown. None is `Settings.timezone`, else the machine's.
 
     Raises `InvalidInput` for options that make no sense.
     """
@@ -135,14 +137,14 @@ class Memory(Handle):
         reranker: RerankerLike | None = None, expander: ExpanderLike | None = None, redactor: RedactorLike | None = None,
         judge: JudgeLike | None = None,
         on_evict: Callable[[Eviction], None] | None = None, on_event: Callable[[Event], None] | None = None,
-        settings: Settings | None = None, clock: Clock | None = None,
+        settings: Settings | None = None, clock: Clock | None = None, timezone: str | None = None,
     ) -> None:  # fmt: skip
         url = process.url_or_environment(url)  # from here on nothing shows its password
         options = Options(
             robot=robot, url=url, tenant=tenant, user=user, session=session, budget=budget,
             policy=policy, embedder=embedder, embed=embed, tokenizer=tokenizer, tagger=tagger,
             propositioner=propositioner, reranker=reranker, expander=expander, redactor=redactor, judge=judge,
-            on_evict=on_evict, on_event=on_event, settings=settings or Settings(), clock=clock or utc_now,
+            on_evict=on_evict, on_event=on_event, settings=settings or Settings(), clock=clock or utc_now, timezone=timezone,
         )  # fmt: skip
         self._open(options)
 
@@ -207,8 +209,11 @@ class Memory(Handle):
 
         return AsyncMemory(self, process.Threads(self._options.settings))
 
-    def of(self, *, user: str | None = None, session: str | None = None, tenant: str | None = None) -> Memory:
-        """The same robot's memory of another user, conversation or tenant; what is not given stays the same.
+    def of(
+        self, *, user: str | None = None, session: str | None = None, tenant: str | None = None,
+        timezone: str | None = None,
+    ) -> Memory:  # fmt: skip
+        """The same robot's memory of another user, conversation, tenant or time zone; what is not given stays the same.
 
         As cheap as any memory: it shares the connections, the models and the worker. A group stays behind in its tenant. In
         another tenant the models that were given to this memory work for that tenant, too, and are sent its texts.
@@ -221,7 +226,8 @@ class Memory(Handle):
             tenant=tenant or self.tenant,
             home=self._options.home or self.tenant,
         )
-        sibling._open(replace(here, user=user or self.user, session=session or self.session))
+        zone = timezone or self._options.timezone
+        sibling._open(replace(here, user=user or self.user, session=session or self.session, timezone=zone))
         return sibling
 
     def group(self, name: str, *, role: GroupRole = "active", lease: float | None = None) -> Group:

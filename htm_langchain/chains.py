@@ -42,6 +42,7 @@ from .scope import (
     run_of,
     tenant_of,
     text_or_none,
+    timezone_of,
     user_of,
 )
 from .tokens import count
@@ -222,11 +223,13 @@ class ChainScope:
         user = user_of(run, given=given, own=memory.user, trust_context=self.trust_context)
         tenant = tenant_of(run, given=self._tenant_of(config), default=memory.tenant, is_required=True)
 
+        timezone = timezone_of(run)
+
         def open() -> Conversation:
-            theirs = memory_for(in_tenant(memory, tenant), user=user, session=session)
+            theirs = memory_for(in_tenant(memory, tenant), user=user, session=session, timezone=timezone)
             return Conversation(theirs, log=session, keep=self.keep)
 
-        return conversations.of(Key(tenant, user, session), open)
+        return conversations.of(Key(tenant, user, session, timezone=timezone), open)
 
     def _session_of(self, memory: Memory, run: Any) -> str | None:
         """`session=`, else the thread of the graph around the chain or the memory's own, else what the call names."""
@@ -434,6 +437,9 @@ class _Call:
 def _specs(scope: ChainScope) -> Iterator[ConfigurableFieldSpec]:
     yield ConfigurableFieldSpec(
         id="user_id", annotation=str | None, default=None, name="User", description="Whose memory it is."
+    )
+    yield ConfigurableFieldSpec(
+        id="timezone", annotation=str | None, default=None, name="Time zone", description="Where the user is."
     )
     for id in ("session_id", "thread_id"):
         yield ConfigurableFieldSpec(

@@ -378,6 +378,7 @@ class Key(NamedTuple):
     thread: str | None = None
     subagent: str | None = None
     worker: str | None = None
+    timezone: str | None = None
 
 
 class Conversations:

@@ -73,6 +73,7 @@ from .scope import (
     session_of,
     subagent_of,
     tenant_of_thread,
+    timezone_of,
     user_of,
 )
 from .threads import (
@@ -482,10 +483,11 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
             subagent, worker = agent_name(), caller_of(runtime)
         tenant = self._tenant_of(runtime, state.get("htm_tenant"))
         thread = thread_of_run() if checkpointer() is not None and subagent is None else None
-        key = Key(tenant, user, session, thread, subagent, worker)
+        timezone = timezone_of(runtime)
+        key = Key(tenant, user, session, thread, subagent, worker, timezone)
 
         def open() -> Conversation:
-            memory = memory_for(in_tenant(self.memory, tenant), user=user, session=session)
+            memory = memory_for(in_tenant(self.memory, tenant), user=user, session=session, timezone=timezone)
             if subagent is None:
                 return Conversation(memory, log=session, thread=thread, keep=self._keep)
             log, saves = f"{session}/{subagent}", self._subagents

@@ -153,7 +153,13 @@ def memory_of(
         in_tenant(memory, tenant_of_thread(runtime, given=tenant, default=memory.tenant, noted=noted)),
         user=user_of(runtime, given=user, own=memory.user, noted=_speaker(state), trust_context=trust_context),
         session=found or _field(state, "htm_session"),
+        timezone=timezone_of(runtime),
     )
+
+
+def timezone_of(runtime: Any) -> str | None:
+    """Where the user of a run is, such as "Asia/Tokyo", as its context or its configuration says; None where neither does."""
+    return _field(getattr(runtime, "context", None), "timezone") or _field(_configurable(runtime), "timezone")
 
 
 def tenant_of_thread(

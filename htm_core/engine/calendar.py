@@ -16,13 +16,15 @@ from ..types import TimeframeLike, Window
 
 def timezone_of(settings: Settings) -> tzinfo:
     """The time zone of words such as "yesterday": the settings', else the machine's."""
-    name = settings.timezone
+    return zone_of(settings.timezone, what="Settings.timezone") if settings.timezone else get_localzone()
+
+
+def zone_of(name: str, *, what: str) -> tzinfo:
+    """A time zone by its name; raises `InvalidInput` where there is none of that name."""
     try:
-        return ZoneInfo(name) if name else get_localzone()
-    except (ZoneInfoNotFoundError, ValueError) as error:
-        raise InvalidInput(
-            f"expected Settings.timezone to be an IANA zone such as 'Europe/Oslo', got {name!r}"
-        ) from error
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, TypeError, OSError) as error:
+        raise InvalidInput(f"expected {what} to be an IANA zone such as 'Europe/Oslo', got {name!r:.80}") from error
 
 
 def calendar_at(now: datetime, *, settings: Settings) -> Calendar:

@@ -101,7 +101,9 @@ def label_of(date: str | None, speaker: str | None, *more: str | None) -> str:
 def until(change: Supersession) -> str:
     """Until when the older saying of a change held, and where it is from, unless a person or the program said it. Not escaped."""
     origin = origin_of(change.older)
-    return label_of(change.holds_from.date().isoformat(), origin.words() if origin.is_external else None)
+    ended = change.older.valid.stop if change.older.valid else None  # it may have said itself until when it holds
+    last = change.holds_from if ended is None else min(change.holds_from, ended.astimezone(change.holds_from.tzinfo))
+    return label_of(last.date().isoformat(), origin.words() if origin.is_external else None)
 
 
 def day_of(at: datetime, text: str) -> str:

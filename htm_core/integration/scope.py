@@ -75,14 +75,14 @@ def warn_of_user(memory: Memory | None, *, of: str, log: logging.Logger) -> None
     )
 
 
-def memory_for(memory: Memory, *, user: str | None, session: str | None) -> Memory:
-    """The memory of a user in a session.
+def memory_for(memory: Memory, *, user: str | None, session: str | None, timezone: str | None = None) -> Memory:
+    """The memory of a user in a session, and in the time zone where they are; None is that of `memory`.
 
     Without a user it belongs to the session alone, which nobody else recalls. Without a session either it is `memory`.
     """
     if session is None:
-        return memory if user is None else memory.of(user=user)
-    return memory.of(user=user or anonymous(session), session=session)
+        return memory if user is None and timezone is None else memory.of(user=user, timezone=timezone)
+    return memory.of(user=user or anonymous(session), session=session, timezone=timezone)
 
 
 def scope_of(memory: Memory) -> Scope | None:

@@ -19,6 +19,7 @@ from ..store.database import Connection
 from ..store.search import Filters, RecallQuery
 from ..types import Hit, Mention, ProfileLine, Recall, Window
 from .current import in_time
+from .local_times import local_hits
 from .supersession import present_first
 
 # A conversation ends where nothing is said for so long, also within a session.
@@ -98,7 +99,8 @@ def as_hits(
         )
         for place, each in enumerate(turns)
     ]  # fmt: skip
-    in_their_time = in_time(hits, at=engine.clock(), zone=engine.timezone, settings=engine.settings)
+    zone = engine.timezone
+    in_their_time = in_time(local_hits(hits, zone), at=engine.clock(), zone=zone, settings=engine.settings)
     marked = {hit.node.id: hit for hit in in_their_time}
     return [replace(marked[hit.node.id], score=hit.score, signals={}) for hit in hits]
 

@@ -18,6 +18,7 @@ from ..store import jobs, keys, mentions, nodes, tenants
 from ..store import working as working_store
 from ..store.database import Connection, Row
 from ..types import Mention, Node, Robot, SpanCounts, Stats, TenantSize, TenantSizes, TimeframeLike, UserSizes
+from .local_times import local_mentions
 
 Cursor = str | Mention | None
 
@@ -209,7 +210,7 @@ def timeline(
             as_of=as_of,
         )
 
-    return engine.reading(work, now=as_of)
+    return local_mentions(engine.reading(work, now=as_of), engine.timezone)
 
 
 def sessions(engine: Engine) -> list[str]:

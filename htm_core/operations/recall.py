@@ -37,6 +37,7 @@ from .current import in_time
 from .echoes import answers_first, facts_before_neighbours, repeated_questions
 from .expansion import best_of, expand, total
 from .fresh_vectors import make_fresh_vectors
+from .local_times import local_hits, local_mentions
 from .merged import as_one
 from .present import CONSIDERED, may_put_present_first, present_answer_first
 from .reranking import reranked
@@ -391,7 +392,8 @@ def _search(engine: Engine, query: RecallQuery) -> tuple[list[Hit], Sequence[str
     if query.signal_weights.echo:
         hits = facts_before_neighbours(hits)
     hits = in_time(hits, at=_present(engine, query), zone=engine.timezone, settings=engine.settings)
-    return [hit for hit in hits[: query.limit] if hit.score >= query.min_score], found.known_speakers
+    kept = [hit for hit in hits[: query.limit] if hit.score >= query.min_score]
+    return local_hits(kept, engine.timezone), found.known_speakers
 
 
 def _present(engine: Engine, query: RecallQuery) -> datetime:
@@ -442,7 +444,8 @@ def messages_before(engine: Engine, mentions: Sequence[str], *, everybody: bool)
     `everybody` says that they may be of any owner of the tenant.
     """
     ids = [UUID(each) for each in mentions]
-    return engine.reading(lambda connection: preceding(connection, ids), everybody=everybody)
+    before = engine.reading(lambda connection: preceding(connection, ids), everybody=everybody)
+    return dict(zip(before, local_mentions(list(before.values()), engine.timezone), strict=True))
 
 
 def _fit_budget(engine: Engine, hits: Sequence[Hit], budget: int, *, everybody: bool) -> list[Hit]:

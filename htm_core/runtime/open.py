@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 from pydantic import SecretStr
 
+from ..engine.calendar import zone_of
 from ..engine.engine import Clock, Engine
 from ..engine.working_sets import working_set
 from ..errors import InvalidInput
@@ -73,6 +74,7 @@ class Options:
     on_event: Callable[[Event], None] | None
     settings: Settings
     clock: Clock
+    timezone: str | None = None  # of this memory's user; None is that of the settings
     home: str | None = None  # the tenant that its models were given for, when it is another one's memory by `of`
     group: str | None = None  # whose working memory it holds instead of the robot's own
     notes: bool = False  # whether its user may be the owner of a session's notes
@@ -82,6 +84,9 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
     """The runtime of a url, and this memory's own engine. Nothing is connected yet."""
     _check(options)
     runtime = process.runtime(options.url, options.settings)
+    settings = options.settings
+    if options.timezone is not None:
+        settings = settings.model_copy(update={"timezone": options.timezone})
     embedder = resolve(options.embedder)
     tokens = resolve_tokenizer(options.tokenizer)
     handlers = [
@@ -110,7 +115,7 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
         working=working_set(runtime.database, _key(options), budget=options.budget, policy=options.policy),
         write_behind=runtime.write_behind,
         fresh_nodes=runtime.fresh_nodes,
-        settings=options.settings,
+        settings=settings,
         clock=options.clock,
         on_evict=options.on_evict,
         on_event=options.on_event,
@@ -182,6 +187,8 @@ def _check(options: Options) -> None:
         raise InvalidInput(f"expected embed to be one of {', '.join(EMBED)}, got {options.embed!r}")
     if not options.notes:
         refuse_note_owner(options.user)
+    if options.timezone is not None:
+        zone_of(options.timezone, what="timezone")
 
 
 def _key(options: Options) -> SetKey:

@@ -10,13 +10,14 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
 
-from htm_core import InvalidInput, Memory, Window
+from htm_core import InvalidInput, Memory, Settings, Window
 from htm_langchain import HTMMemoryMiddleware, HTMRetriever, create_recall_tool
-from tests.conftest import Make
+from tests.conftest import SETTINGS, Make
 from tests.langchain.models import scripted, texts
 
 QUESTION = "What is the office door code?"
 NOW = datetime.now(UTC)
+IN_UTC = Settings(**SETTINGS.model_dump(by_alias=True) | {"timezone": "UTC"})
 PAST, FUTURE = NOW - timedelta(days=400), NOW + timedelta(days=400)
 
 
@@ -42,9 +43,11 @@ def shown(make: Make, **run: Any) -> str:
 
 
 def test_the_middlewares_block_says_until_when_something_holds_and_what_has_ended(make: Make) -> None:
+    """What has ended says so, whether it stands by itself or beside what replaced it."""
     block = shown(make)
-    zone_days = {day(PAST - timedelta(days=by)) for by in (-1, 0, 1)}
-    assert any(f"ended {each}] " in line and "1111" in line for line in block.splitlines() for each in zone_days)
+    ends = [PAST - timedelta(days=by) for by in (-1, 0, 1)]
+    ways = [f"ended {day(each)}] " for each in ends] + [f"formerly (until {each.date()}): " for each in ends]
+    assert any(way in line and "1111" in line for line in block.splitlines() for way in ways)
     assert any("until " in line and "2222" in line for line in block.splitlines())
     assert block.index("2222") < block.index("1111")
 
@@ -84,3 +87,19 @@ def test_a_tools_reply_says_until_when_something_holds(make: Make) -> None:
         lines = str(recall.invoke({"query": QUESTION})).splitlines()
     assert any("until " in line and "2222" in line for line in lines)
     assert any("ended " in line and "1111" in line for line in lines)
+
+
+def test_a_run_says_where_the_user_is_and_the_block_has_the_dates_of_that_place(make: Make) -> None:
+    """At half past ten in the evening in UTC it is the next morning in Tokyo: "tomorrow" counts from there."""
+    with make(user="ann") as memory:
+        memory.remember("The ferry leaves tomorrow.", role="user", at=datetime(2026, 5, 6, 22, 30, tzinfo=UTC))
+    model = scripted()
+    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(settings=IN_UTC))])
+    for thread, zone, date in [("a", {"timezone": "Asia/Tokyo"}, "Thu 2026-05-07"), ("b", {}, "Wed 2026-05-06")]:
+        run = {"configurable": {"thread_id": thread, "user_id": "ann", **zone}}
+        agent.invoke({"messages": [HumanMessage("When does the ferry leave?")]}, run)
+        assert f"[{date}, user" in "\n".join(texts(model.seen[-1]))
+    with pytest.raises(InvalidInput, match="IANA zone"):
+        agent.invoke(
+            {"messages": [HumanMessage("Hello there")]}, {"configurable": {"thread_id": "c", "timezone": "Nowhere"}}
+        )

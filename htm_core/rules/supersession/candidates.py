@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from .judge import APART, THRESHOLD, ChangeJudgement, Opposition, Saying, most_at_odds, reason_of
+from .judge import APART, ChangeJudgement, Opposition, Saying, most_at_odds, reason_of
 from .sayings import WholeSaying, whole
 
 UNKNOWN_COSINE = 0.35  # of a saying whose vector is not there: about that of two sayings of one person

@@ -1,0 +1,51 @@
+"""Times as a person reads them: in the time zone of the memory, since a model is shown their dates.
+
+What is said at half past eleven at night in Lisbon is of that day there, and of the next one in UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from ..types import Hit, Mention, Supersession
+
+
+def local_hits(hits: Sequence[Hit], zone: tzinfo) -> list[Hit]:
+    """Hits whose mentions and changes have their times in a zone. They are the same moments."""
+    return list(hits) if _is_utc(zone) else [_hit(hit, zone) for hit in hits]
+
+
+def local_mentions(mentions: Sequence[Mention], zone: tzinfo) -> list[Mention]:
+    """Mentions with the times at which they were said in a zone."""
+    return list(mentions) if _is_utc(zone) else [_mention(each, zone) for each in mentions]
+
+
+def _is_utc(zone: tzinfo) -> bool:
+    """Whether a zone is UTC, today and in half a year."""
+    now = datetime.now(UTC)
+    return all(not (now + timedelta(days=days)).astimezone(zone).utcoffset() for days in (0, 182))
+
+
+def _hit(hit: Hit, zone: tzinfo) -> Hit:
+    return replace(
+        hit,
+        mentions=tuple(_mention(each, zone) for each in hit.mentions),
+        before=None if hit.before is None else _mention(hit.before, zone),
+        formerly=tuple(_change(each, zone) for each in hit.formerly),
+        superseded_by=None if hit.superseded_by is None else _change(hit.superseded_by, zone),
+    )
+
+
+def _mention(mention: Mention, zone: tzinfo) -> Mention:
+    return replace(mention, at=mention.at.astimezone(zone))
+
+
+def _change(change: Supersession, zone: tzinfo) -> Supersession:
+    return replace(
+        change,
+        newer=_mention(change.newer, zone),
+        older=_mention(change.older, zone),
+        holds_from=change.holds_from.astimezone(zone),
+    )
