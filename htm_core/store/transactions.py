@@ -17,7 +17,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequest
 from .. import time_limit
 from ..settings import Settings
 from .address import Address
-from .connection import Connection, NoAnswer, Row, check, ends_session, refusing_spread
+from .connection import Connection, NoAnswer, Row, StatementsSpread, check, ends_session, refusing_spread
 from .errors import detect_lost_session, translated
 from .installation import Installation
 from .owner_claims import OwnerClaim, sign
@@ -34,6 +34,9 @@ LONGEST = 2**31 - 1
 GRACE = 1.0
 # Transactions that go with somebody else's pace, such as a backup's, may wait so many times longer for their client.
 PATIENT = 20
+
+# What says nothing of a session that was there.
+ANOTHER_IS_NO_USE = (NoAnswer, PoolTimeout, PoolClosed, TooManyRequests, StatementsSpread)
 
 # The statements of one message, each with its parameters.
 Message = Sequence[tuple[LiteralString, Mapping[str, Any]]]
@@ -286,7 +289,7 @@ def _has_ended_session(error: psycopg.OperationalError) -> bool:
 
     If one gives no answer, no other will: trying each would only wait again. And what the server refuses it refuses there, too.
     """
-    return ends_session(error) and not isinstance(error, NoAnswer | PoolTimeout | PoolClosed | TooManyRequests)
+    return ends_session(error) and not isinstance(error, ANOTHER_IS_NO_USE)
 
 
 def _for_beginning(limit: time_limit.TimeLimit | None) -> time_limit.TimeLimit | None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from htm_core import SchemaOutdated, StorageError
-from htm_core.store.connection import Connection, connect
+from htm_core.store.connection import Connection, StatementsSpread, connect
 from htm_core.store.database import Database
 from tests.conftest import Make
 
@@ -34,3 +34,20 @@ def test_statements_that_go_to_another_server_are_named_and_not_taken_for_an_old
     assert not isinstance(told.value, SchemaOutdated)
     monkeypatch.undo()
     assert memory.get("heron").content == "The heron nests by the river."
+
+
+def test_a_read_that_is_spread_is_not_asked_again(
+    make: Make, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, asked = make(), list[object]()
+    memory.stats()
+
+    def spread(self: Connection, *statements: object, prepare: bool) -> list[dict[str, Any]]:
+        """What `refusing_spread` makes of a refusal."""
+        asked.append(statements)
+        raise StatementsSpread("some statements of a transaction were answered by another server")
+
+    monkeypatch.setattr(Connection, "read", spread)
+    with pytest.raises(StorageError, match="load_balance_mode = off"):
+        database.read("anybody", "select 1 as one", {})
+    assert len(asked) == 1
