@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -38,12 +38,25 @@ def _file_of(block: Mapping[str, Any]) -> FileBlock | None:
         return _made(block.get("data"), block) if _is_document(block.get("mime_type")) else None
     if kind == "document" and isinstance(block.get("source"), Mapping):  # Anthropic's
         source = block["source"]
-        return _made(source.get("data"), {**source, **block}, is_text=source.get("type") == "text")
+        kind = source.get("type")
+        data = _joined(source.get("content")) if kind == "content" else source.get("data")
+        return _made(data, {**source, **block}, is_text=kind in ("text", "content"))
     if kind in (None, "document") and isinstance(block.get("document"), Mapping):  # Bedrock's
         document = block["document"]
         source = document.get("source")
-        return _made(source.get("bytes"), document) if isinstance(source, Mapping) else None
+        if not isinstance(source, Mapping):
+            return None
+        text = source.get("text") or _joined(source.get("content"))
+        return _made(text, document, is_text=True) if text else _made(source.get("bytes"), document)
     return None
+
+
+def _joined(content: Any) -> str | None:
+    """The texts of a document's content: one text, or blocks, of which pictures have none."""
+    if isinstance(content, str) or not isinstance(content, Sequence):
+        return content if isinstance(content, str) else None
+    texts = (block.get("text") for block in content if isinstance(block, Mapping))
+    return "\n\n".join(text for text in texts if isinstance(text, str))
 
 
 def _made(data: Any, about: Mapping[str, Any], *, is_text: bool = False) -> FileBlock | None:

@@ -123,7 +123,7 @@ class Preparer:
         expires_at = self._expiry(
             draft, tags=tags.normalize_all(draft.tags), at=now if draft.at is None else validation.check_time(draft.at)
         )
-        for number, given in enumerate(draft.attached):
+        for number, given in enumerate(validation.check_attached(draft.attached)):
             file = Readable(given.text, is_markdown=is_markdown(given.name, given.media_type), pages=given.pages)
             if self.redactor is not None:  # as a whole: a secret that is cut in two is not known
                 file = file.without_secrets(self.redactor)

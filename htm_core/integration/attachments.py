@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import overload
 from urllib.parse import unquote_to_bytes
 
 from ..engine.entries import ATTACHED_TO
@@ -27,6 +29,32 @@ class FileBlock:
     is_text: bool = False
     name: str | None = None
     media_type: str | None = None
+
+
+class FilesOf(Sequence[Attachment]):
+    """What is to read in a message's files, read when it is first asked for: within the time in which the message is written, and
+    not at all where `keep=` leaves it out. It counts as something where there are files, be they unreadable.
+    """
+
+    def __init__(self, blocks: Iterable[FileBlock], *, source: Source) -> None:
+        self._blocks, self._source = tuple(blocks), source
+
+    def __bool__(self) -> bool:
+        return bool(self._blocks)
+
+    def __len__(self) -> int:
+        return len(self._read)
+
+    @overload
+    def __getitem__(self, at: int) -> Attachment: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Attachment]: ...
+    def __getitem__(self, at: int | slice) -> Attachment | Sequence[Attachment]:
+        return self._read[at]
+
+    @cached_property
+    def _read(self) -> tuple[Attachment, ...]:
+        return readable_files(self._blocks, source=self._source)
 
 
 def readable_files(blocks: Iterable[FileBlock], *, source: Source = "file") -> tuple[Attachment, ...]:

@@ -28,6 +28,9 @@ def encoded(data: bytes) -> str:
         FileBlock(data=encoded("Grüße".encode()), media_type="text/plain"),
         FileBlock(data="data:text/plain;base64," + encoded("Grüße".encode())),
         FileBlock(data="data:text/plain;charset=utf-8,Gr%C3%BC%C3%9Fe"),
+        FileBlock(data=encoded("Grüße".encode()).rstrip("=")),
+        FileBlock(data=base64.urlsafe_b64encode("Grüße".encode()).decode()),
+        FileBlock(data=base64.encodebytes("Grüße".encode()).decode()),
     ],
 )
 def test_a_text_is_read_in_every_form_that_messages_have(block: FileBlock) -> None:
