@@ -35,16 +35,24 @@ class Overview(Recall):
 
 
 def recall_or_overview(
-    memory: Memory, question: str, *, choices: Choices, scope: Scope | None, limit: int, min_score: float
+    memory: Memory,
+    question: str,
+    *,
+    choices: Choices,
+    scope: Scope | None,
+    limit: int,
+    min_score: float,
+    speaker: str | None = None,
 ) -> Recall:
     """What memory has for a message: what `Memory.recall` finds with at most `limit` hits, or an `Overview`, or nothing.
 
     A message that asks nothing, such as "ok", gets an empty recall. An `Overview` is made where recall is not narrowed by
-    `choices`; where there is nothing to show in one, recall answers. Raises what `Memory.recall` raises.
+    `choices`; where there is nothing to show in one, recall answers. `speaker` is who asks, where several people speak as one
+    user: a name, "" without one, and None for whoever spoke last in this session. Raises what `Memory.recall` raises.
     """
     if asks_nothing(question):
         return Recall(query=question)
-    return _overview(memory, question, choices=choices, scope=scope) or memory.recall(
+    return _overview(memory, question, choices=choices, scope=scope, speaker=speaker) or memory.recall(
         question, limit=limit, min_score=min_score, hold=False, scope=scope, **choices.filters()
     )
 
@@ -107,7 +115,9 @@ def overview_block(
     return text(lines, "") if is_whole else text(lines)
 
 
-def _overview(memory: Memory, question: str, *, choices: Choices, scope: Scope | None) -> Overview | None:
+def _overview(
+    memory: Memory, question: str, *, choices: Choices, scope: Scope | None, speaker: str | None
+) -> Overview | None:
     """The messages that a question without a topic asks for; None for any other question, and where there are none."""
     engine = memory._engine
     asked = overview_question(
@@ -115,11 +125,13 @@ def _overview(memory: Memory, question: str, *, choices: Choices, scope: Scope |
     )
     if asked is None or scope == "tenant" or _is_narrowed(choices):
         return None
-    hits, head = _found(memory, question, asked, in_session=scope == "session")
+    hits, head = _found(memory, question, asked, in_session=scope == "session", speaker=speaker)
     return Overview(query=question, hits=tuple(hits), head=head) if hits else None
 
 
-def _found(memory: Memory, question: str, asked: OverviewQuestion, *, in_session: bool) -> tuple[Sequence[Hit], str]:
+def _found(
+    memory: Memory, question: str, asked: OverviewQuestion, *, in_session: bool, speaker: str | None
+) -> tuple[Sequence[Hit], str]:
     """The messages that are asked for, and what they are."""
     engine: Engine = memory._engine
     if asked.about == "me":
@@ -127,7 +139,7 @@ def _found(memory: Memory, question: str, asked: OverviewQuestion, *, in_session
             return (), ""
         lines = memory.profile(budget=0).lines
         sources = {line.sources[0].mention_id for line in lines}
-        said = operations.said_of_themselves(engine, lines)
+        said = operations.said_of_themselves(engine, lines, speaker=speaker)
         hits = operations.as_hits(engine, said, first=lambda each: each.id in sources)
         return operations.without_superseded(engine, question, hits), OF_USER
     if asked.windows:

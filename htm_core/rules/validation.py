@@ -65,20 +65,15 @@ def check_attached(value: object) -> tuple[Attachment, ...]:
 
 
 def _check_attachment(file: Attachment, *, what: str) -> None:
-    texts = {
-        "text": (file.text, (str,)),
-        "name": (file.name, (str, type(None))),
-        "media_type": (file.media_type, (str, type(None))),
-    }
-    for name, (given, kinds) in texts.items():
-        if not isinstance(given, kinds):
+    for name, given in {"text": file.text, "name": file.name, "media_type": file.media_type}.items():
+        if not isinstance(given, str) and (given is not None or name == "text"):
             raise InvalidInput(f"expected {what}.{name} to be a text, got {type(given).__name__}")
     pages = file.pages
     whole = isinstance(pages, Sequence) and all(type(each) is int for each in pages)
     if not whole or (pages and pages[0] != 0) or list(pages) != sorted(pages) or (pages and pages[-1] > len(file.text)):
         raise InvalidInput(
-            f"expected {what}.pages to say where each page begins, in characters: 0 first, ascending, up to the length of the text, "
-            f"{len(file.text):,}; got {pages!r:.80}"
+            f"expected {what}.pages to say where each page begins, in characters: 0 first, ascending, up to the length of the "
+            f"text, {len(file.text):,}; got {pages!r:.80}"
         )
     check_source(file.source)
 

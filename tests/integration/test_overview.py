@@ -230,3 +230,29 @@ def test_a_block_of_many_messages_is_counted_a_few_hundred_times() -> None:
         > 30
     )
     assert calls < 700
+
+
+def test_in_a_group_chat_what_is_known_is_what_the_one_who_asks_said(make: Make, clock: Clock) -> None:
+    memory = make(user="team", session="room", clock=clock)
+    for name, text in (("Ann", "I live in Porto."), ("Bob", "I live in Ghent."), (None, "I live in Turin.")):
+        clock.now += timedelta(minutes=1)
+        memory.remember(text, role="user", name=name)
+    choices = check_choices(limit=8)
+
+    def known(speaker: str | None) -> list[str]:
+        return contents(
+            recall_or_overview(memory, ABOUT_ME, choices=choices, scope=None, limit=8, min_score=0.0, speaker=speaker)
+        )
+
+    assert known("ann") == ["I live in Porto."]
+    assert known("Bob") == ["I live in Ghent."]
+    assert known("") == ["I live in Turin."], "who has no name is somebody else"
+    memory.remember(ABOUT_ME, role="user", name="Bob")
+    assert known(None) == ["I live in Ghent."], "by default it is who spoke last"
+
+
+def test_who_names_themselves_at_times_is_one_person(make: Make, clock: Clock) -> None:
+    memory = make(user="ann", clock=clock)
+    memory.remember("I live in Porto.", role="user", name="Ann")
+    memory.remember("I teach geography.", role="user")
+    assert contents(asked(memory, ABOUT_ME)) == ["I live in Porto.", "I teach geography."]
