@@ -66,17 +66,19 @@ def overview_block(
     shown: Collection[str],
     room: int,
     count: Callable[[str], int],
+    line: Callable[[Passage, str, str], str] = lambda _, about, said: f"- [{label(about)}] {indented(said)}",
 ) -> str:
     """A block of messages in their order, as many as fit `room` tokens; empty when none does.
 
     Args:
         passages: The messages, oldest first, each with its worth: what tells most stays where room is short.
         head: What they are, the line before them.
-        warning: The block's first words.
+        warning: The block's first words; none when empty.
         token: The token of its fence.
         shown: Texts that the model sees anyway; these are skipped.
         room: How many tokens at most, counted by `count` for the whole block.
         count: Counts the tokens of a text.
+        line: The line of a message, of its label, and of its words or a part of them.
 
     Of a long message an excerpt is shown first, and all of it where there is room when every other one is shown, those that tell
     most before others. Where all are of one day, it stands in the head alone. The head says whether anything is missing.
@@ -90,7 +92,7 @@ def overview_block(
 
     def text(lines: dict[int, str], note: str = SHORTENED) -> str:
         """The whole block."""
-        return fence.enclose(warning, f"{head}{note}:", *(line for _, line in sorted(lines.items())))
+        return fence.enclose(*filter(None, [warning]), f"{head}{note}:", *(each for _, each in sorted(lines.items())))
 
     def forms(place: int, *lengths: int | None) -> Iterable[str]:
         """A message by lines of at most so many characters, of None all of it."""
@@ -98,20 +100,20 @@ def overview_block(
         about = passage.speaker if one_day and passage.speaker else passage.label
         for longest in lengths:
             said = passage.text if longest is None else excerpt(passage.text, "", longest=longest)
-            yield f"- [{label(about)}] {indented(said)}"
+            yield line(passage, about, said)
 
     for place in by_worth:
-        for line in forms(place, EXCERPT, SHORTEST):
-            if count(text({**lines, place: line})) <= room:
-                lines[place] = line
+        for form in forms(place, EXCERPT, SHORTEST):
+            if count(text({**lines, place: form})) <= room:
+                lines[place] = form
                 break
     if not lines:
         return ""
     for place in filter(lines.__contains__, by_worth):
-        for line in forms(place, None):
-            if line != lines[place] and count(text({**lines, place: line})) <= room:
-                lines[place] = line
-    is_whole = len(lines) == len(left) and all(line in forms(place, None) for place, line in lines.items())
+        for form in forms(place, None):
+            if form != lines[place] and count(text({**lines, place: form})) <= room:
+                lines[place] = form
+    is_whole = len(lines) == len(left) and all(form in forms(place, None) for place, form in lines.items())
     return text(lines, "") if is_whole else text(lines)
 
 

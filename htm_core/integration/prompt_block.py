@@ -64,7 +64,7 @@ class Passage:
     `tokens` are those of the whole text, None where nobody counted them. `relevance` is that of the hit. `speaker` is the label
     without the time; None where that is not known, so that the whole label is shown. `formerly` are the texts that it superseded,
     each with the date until which it held; `superseded` is the text by which it was superseded itself, with the date from which on.
-    `at` is when it was said, `said_when` what is known of that beside the others (`Hit.said_when`).
+    `at` is when it was said, `said_when` what is known of that beside the others (`Hit.said_when`). `id` is that of its memory.
     """
 
     text: str
@@ -77,6 +77,7 @@ class Passage:
     superseded: tuple[str, str] | None = None
     at: datetime | None = None
     said_when: SaidWhen | None = None
+    id: str | None = None
 
 
 def note_of(*, degraded: str | None, timeframe: str | None) -> str | None:
@@ -126,6 +127,7 @@ def passage_of(hit: Hit) -> Passage:
         superseded=None if by is None else (by.newer.content, by.holds_from.date().isoformat()),
         at=said.at if said else None,
         said_when=hit.said_when,
+        id=hit.node.id,
     )
 
 
