@@ -56,7 +56,8 @@ def _pages(data: bytes, most_pages: int) -> list[str]:
     try:
         # Half of the time, so that the message that it came with can be written without it.
         patience = min(_PATIENCE, time_limit.awaited_for() / 2)
-        done = subprocess.run(command, input=data, capture_output=True, timeout=patience, check=False)
+        with time_limit.uncounted():  # an import of many files takes as long as they do
+            done = subprocess.run(command, input=data, capture_output=True, timeout=patience, check=False)
     except subprocess.TimeoutExpired:
         raise _refused("takes too long to read; print it anew, or divide it") from None
     if done.returncode == pdf_pages.FAILED:
