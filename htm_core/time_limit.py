@@ -174,13 +174,23 @@ def locked(lock: Lock, *, what: str) -> Iterator[None]:
 # -- work that cannot be interrupted ------------------------------------------------------------------------------------
 
 
+_given_up_at: ContextVar[float] = ContextVar("htm_given_up_at", default=math.inf)
+
+
+def awaited_for() -> float:
+    """Seconds for which somebody still waits for the work that this runs in: of the verb, and of `within`; without end outside."""
+    limit = _limit.get()
+    return max(0.0, min(_given_up_at.get() - time.monotonic(), math.inf if limit is None else limit.left))
+
+
 class _Call:
     """Work for a thread, and what comes of it. Whoever waits may give it up as late."""
 
     __slots__ = ("_over", "_state", "client", "done", "work")
 
-    def __init__(self, work: Callable[[], object], client: Hashable) -> None:
+    def __init__(self, work: Callable[[], object], client: Hashable, seconds: float) -> None:
         context = contextvars.copy_context()
+        context.run(_given_up_at.set, min(_given_up_at.get(), time.monotonic() + seconds))
         self.client = client
         self.work: Callable[[], object] = lambda: context.run(work)
         self.done: Future[Any] = Future()
@@ -211,9 +221,9 @@ class _Threads:
         self._idle: deque[SimpleQueue[_Call | None]] = deque()
         self._late: set[_Call] = set()
 
-    def start(self, work: Callable[[], object], *, client: Hashable) -> _Call:
+    def start(self, work: Callable[[], object], *, client: Hashable, seconds: float) -> _Call:
         """Begin work in a thread that no exit of the process and no event loop waits for."""
-        call = _Call(work, client)
+        call = _Call(work, client, seconds)
         if self._late:
             self._refuse_more_of(client)
         try:
@@ -314,7 +324,7 @@ def within(
     """
     if seconds is None:
         return work()
-    call = _threads.start(work, client=client)
+    call = _threads.start(work, client=client, seconds=seconds)
     done: Future[T] = call.done
     try:
         return done.result(timeout=seconds)
@@ -330,7 +340,7 @@ async def awithin(seconds: float | None, work: Callable[[], T], *, client: Hasha
     """`within`, awaited: the work is done in a thread, whether there is a limit or not."""
     if seconds is None:
         return await asyncio.to_thread(work)
-    call = _threads.start(work, client=client)
+    call = _threads.start(work, client=client, seconds=seconds)
     done: Future[T] = call.done
     try:
         async with asyncio.timeout(seconds):  # Python 3.11's wait_for loses a cancellation that comes as the work ends

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
@@ -111,8 +110,7 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
         """`add_messages`, awaited."""
         self._read = None
-        drafts = await asyncio.to_thread(_drafts, messages)  # a file among them takes time to read
-        await self._own.aio.log().append(drafts)
+        await self._own.aio.log().append(_drafts(messages))
 
     def clear(self, *, erase: bool = False) -> None:
         """Empty the history. Long-term memory keeps what was in it, unless `erase` is true: then it is gone for good."""

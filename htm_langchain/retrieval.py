@@ -20,6 +20,7 @@ from htm_core import Memory, ProfileLine, Recall, Scope
 from htm_core.integration.choices import LARGEST_LIMIT, Choices
 from htm_core.integration.deadline import Deadline, MemorySkipped
 from htm_core.integration.hit_metadata import KEY
+from htm_core.integration.messages import storable_name
 from htm_core.integration.origin import Origin, trusted
 from htm_core.integration.overview import overview_block, recall_or_overview
 from htm_core.integration.profile_block import is_shown_with, profile_block, read_profile
@@ -175,7 +176,7 @@ class PromptRecall:
         deadline = deadline or Deadline(memory, timeout=self.timeout)
         queries = queries_of(self.rewrite, question, messages, seconds=deadline.left) if self.rewrite else [question]
         try:
-            retriever = self._retriever(memory, deadline, extra)
+            retriever = self._retriever(memory, deadline, extra, messages)
             return best_of([retriever.invoke(query, RUN) for query in queries])
         except Exception as error:
             return _nothing(error)
@@ -197,7 +198,7 @@ class PromptRecall:
         if self.rewrite:
             queries = await aqueries_of(self.rewrite, question, messages, seconds=deadline.left)
         try:
-            retriever = self._retriever(memory, deadline, extra)
+            retriever = self._retriever(memory, deadline, extra, messages)
             return best_of([await retriever.ainvoke(query, RUN) for query in queries])
         except Exception as error:
             return _nothing(error)
@@ -207,7 +208,9 @@ class PromptRecall:
     ) -> frozenset[str] | None:
         return conversation.boundary(messages, began_with=began_with) if self.restore else None
 
-    def _retriever(self, memory: Memory, deadline: Deadline, extra: int) -> TimeoutRetriever:
+    def _retriever(
+        self, memory: Memory, deadline: Deadline, extra: int, messages: Sequence[BaseMessage]
+    ) -> TimeoutRetriever:
         return TimeoutRetriever(
             memory=memory,
             k=min(LARGEST_LIMIT, self.choices.limit + min(EXTRA_HITS, extra)),
@@ -217,6 +220,7 @@ class PromptRecall:
             min_trust=self.min_trust,
             timeout=self.timeout,
             deadline=deadline,
+            speaker=_speaker_of(messages),
         )
 
 
@@ -233,6 +237,7 @@ class TimeoutRetriever(BaseRetriever):
     min_trust: int
     timeout: float | None
     deadline: Deadline = Field(exclude=True)
+    speaker: str | None = None
 
     def _get_relevant_documents(
         self,
@@ -252,12 +257,24 @@ class TimeoutRetriever(BaseRetriever):
 
     def _recall(self, query: str) -> Recall:
         found = recall_or_overview(
-            self.memory, query, choices=self.choices, scope=self.scope, limit=self.k, min_score=self.min_score
+            self.memory,
+            query,
+            choices=self.choices,
+            scope=self.scope,
+            limit=self.k,
+            min_score=self.min_score,
+            speaker=self.speaker,
         )
         return trusted(found, self.min_trust)
 
     def _get_ls_params(self, **_kwargs: Any) -> LangSmithRetrieverParams:
         return LangSmithRetrieverParams(ls_retriever_name="htm", ls_vector_store_provider="htm")
+
+
+def _speaker_of(messages: Sequence[BaseMessage]) -> str | None:
+    """The name of the person who spoke last, empty without one; None where no person speaks."""
+    last = next((each for each in reversed(messages) if is_from_person(each)), None)
+    return None if last is None else storable_name(last.name) or ""
 
 
 def last_question(messages: Sequence[BaseMessage]) -> tuple[object, str]:

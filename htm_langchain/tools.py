@@ -19,6 +19,7 @@ from htm_core import HTMError, Memory, Scope
 from htm_core.integration import tool_replies
 from htm_core.integration.choices import check_choices
 from htm_core.integration.origin import check_min_trust, trusted
+from htm_core.integration.overview import recall_or_overview
 from htm_core.integration.scope import check_memory, scope_of
 
 from .options import SCOPES, check_choice, check_name_source, check_score, check_tenant
@@ -104,16 +105,16 @@ def create_recall_tool(
         """Look up what was said or noted before."""
         theirs = run_scope.memory(runtime, config)
         own = chosen(run_scope.trusted(runtime, config), choices).narrowed({"timeframe": timeframe})
-        found = theirs.recall(
+        found = recall_or_overview(
+            theirs,
             query,
-            limit=tool_replies.allowed_limit(limit),
-            **own.filters(),
+            choices=own,
             scope=scope or scope_of(theirs),
+            limit=tool_replies.allowed_limit(limit),
             min_score=least,
-            hold=False,
         )
         found = trusted(found, min_trust)
-        return tool_replies.recalled(found), documents(found)
+        return tool_replies.recall_reply(theirs, found), documents(found)
 
     return make_tool(recall, run_scope, name, description, RecallArguments, response_format="content_and_artifact")
 

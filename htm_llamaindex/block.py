@@ -25,7 +25,7 @@ from htm_core.integration.scope import as_secret, check_alone, check_user
 from . import handles, keep_rules
 from .attachments import files_of
 from .log import FIRST_MORE, TurnLog, drafts_of, put_again
-from .messages import encode, words_of
+from .messages import encode, name_of, words_of
 from .retriever import recall_for_prompt, recalled_text
 from .scope import known_user, memory_for
 
@@ -184,8 +184,8 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
     # -- inside -------------------------------------------------------------------------------------------------------
 
     def _recalled(self, messages: Sequence[ChatMessage], session: str | None) -> str:
-        questions = (words_of(each) for each in reversed(messages) if each.role == MessageRole.USER)
-        question = next(questions, "")
+        asked = next((each for each in reversed(messages) if each.role == MessageRole.USER), None)
+        question = words_of(asked) if asked else ""
         if not question or not self.recall_limit:
             return ""
         memory = self._memory_of(session)
@@ -200,6 +200,7 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
             without="no memories",
             run=lambda work: turn.run(work, step="recall"),
             rewrite=self.rewrite,
+            speaker=name_of(asked) or "" if asked else None,
         )
         return recalled_text(
             without_shown_files(found, session=memory.session, shown=_with_files(turn, messages)),

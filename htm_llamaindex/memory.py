@@ -33,7 +33,7 @@ from . import grounding as evidence
 from . import handles, keep_rules
 from .attachments import with_shown_files
 from .log import Entries, TurnLog, drafts_of, set_log, tell_degraded, unsaid
-from .messages import message_of, words_of
+from .messages import message_of, name_of, words_of
 from .retriever import before_question, is_recalled, profile_message, recall_for_prompt, recalled_message
 from .scope import known_user, memory_for
 from .window import Counted, count, fit, largest
@@ -346,7 +346,9 @@ class HTMMemory(BaseMemory):
         )
         room -= count(known, count_tokens=self._count_tokens) if known else 0
         # Where the answer is to be that there is no evidence, nothing else may look like evidence.
-        hits = () if consulted and consulted.refusal else self._recall(question, turn, choices)
+        hits = (
+            () if consulted and consulted.refusal else self._recall(question, turn, choices, speaker=_speaker_of(input))
+        )
         reserve = min(self.recall_tokens, int(max(0, room) * RECALL_SHARE)) if hits else 0
         window, files = self._window(entries, room - reserve)
         quoted = {each.content for each in consulted.grounding.evidence} if consulted else set()
@@ -517,11 +519,11 @@ class HTMMemory(BaseMemory):
             drafts.append(evidence.with_provenance(draft, self._consulted[1] if self._consulted else None))
         return drafts
 
-    def _recall(self, question: str, turn: str | None, choices: Choices) -> Sequence[Hit]:
+    def _recall(self, question: str, turn: str | None, choices: Choices, *, speaker: str | None) -> Sequence[Hit]:
         """The hits for a question; recalled once for each time that it is said."""
         if not question or not choices.limit:
             return ()
-        key = (question, turn, choices)
+        key = (question, turn, choices, speaker)
         if turn is None or self._recalled is None or self._recalled[0] != key:
             hits = recall_for_prompt(
                 self.memory,
@@ -532,6 +534,7 @@ class HTMMemory(BaseMemory):
                 without="the window alone",
                 run=lambda work: self._log.run(work, step="recall"),
                 rewrite=self.rewrite,
+                speaker=speaker,
             )
             self._recalled, self._token = (key, hits), new_token()
         return self._recalled[1]
@@ -601,6 +604,11 @@ def _last_question(entries: Entries, given: str | ChatMessage | None) -> tuple[s
     if given is None:
         return (words_of(message_of(last)), last.id) if last else ("", None)
     return _words_given(given), last.id if last else None
+
+
+def _speaker_of(question: str | ChatMessage | None) -> str | None:
+    """Who asks a question that is given as a message, empty without a name; None where only the log may know."""
+    return name_of(question) or "" if isinstance(question, ChatMessage) else None
 
 
 def _words_given(question: str | ChatMessage) -> str:

@@ -185,11 +185,13 @@ def recall_for_prompt(
     without: str,
     run: Callable[[Callable[[], Recall]], Recall],
     rewrite: Callable[[str], str] | None = None,
+    speaker: str | None = None,
 ) -> Sequence[Hit]:
     """What memory knows about a question, a few hits more than the limit, since those that are shown anyway are skipped.
 
-    `run` does the recall in the time that a turn has. `rewrite` makes the query of the question. It never raises: a failure
-    is told, with `without` to say what the model is shown instead.
+    `run` does the recall in the time that a turn has. `rewrite` makes the query of the question. `speaker` is who asks, where
+    several people speak (see `htm_core.integration.overview.recall_or_overview`). It never raises: a failure is told, with
+    `without` to say what the model is shown instead.
     """
     query = rewritten(question, rewrite)
     if not query.strip():
@@ -203,6 +205,7 @@ def recall_for_prompt(
                 scope=scope_of(memory),
                 limit=choices.limit + EXTRA_HITS,
                 min_score=min_score,
+                speaker=speaker,
             )
         )
     except (HTMError, TimeoutError) as error:

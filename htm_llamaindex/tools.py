@@ -12,7 +12,9 @@ from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from htm_core import Memory
 from htm_core.integration import tool_replies
+from htm_core.integration.choices import check_choices
 from htm_core.integration.origin import check_min_trust, trusted
+from htm_core.integration.overview import recall_or_overview
 from htm_core.integration.scope import check_memory, scope_of
 
 from .scope import memory_for
@@ -62,14 +64,16 @@ class HTMToolSpec(BaseToolSpec):
     @reply_to_errors
     def recall(self, query: Query, limit: Limit = 5, timeframe: Timeframe = None) -> str:
         """Look up what was said or noted before."""
-        found = self.memory.recall(
+        limit = tool_replies.allowed_limit(limit)
+        found = recall_or_overview(
+            self.memory,
             query,
-            limit=tool_replies.allowed_limit(limit),
-            timeframe=timeframe,
+            choices=check_choices(limit=limit, timeframe=timeframe),
             scope=scope_of(self.memory),
-            hold=False,
+            limit=limit,
+            min_score=0.0,
         )
-        return tool_replies.recalled(trusted(found, self._min_trust))
+        return tool_replies.recall_reply(self.memory, trusted(found, self._min_trust))
 
     @reply_to_errors
     def remember(self, content: Content, importance: Importance = None, tags: Tags = None) -> str:

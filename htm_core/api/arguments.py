@@ -386,12 +386,19 @@ def read_value(kind: Any, value: Any) -> Any:
     return adapter.validate_json(json.dumps([value]))[0]
 
 
+def _message(kind: str, message: str) -> str:
+    """What pydantic says is wrong, and of half a character what to do."""
+    if kind == "json_invalid" and "hex escape" in message:
+        return f"{message}: a lone surrogate such as \\ud800 is half of a character; send both halves of it, or leave it out"
+    return message
+
+
 def explain(error: ValidationError) -> tuple[str, list[dict[str, str]]]:
     """What is wrong with the arguments, as one sentence and in parts."""
     parts = []
     for each in error.errors(include_url=False, include_context=False)[:20]:
         place = ".".join(str(part).removeprefix("field_") for part in each["loc"])
-        parts.append({"argument": place, "message": each["msg"]})
+        parts.append({"argument": place, "message": _message(each["type"], each["msg"])})
     said = "; ".join(
         f"{each['argument']}: {each['message']}" if each["argument"] else each["message"] for each in parts
     )

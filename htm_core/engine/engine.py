@@ -288,7 +288,7 @@ class Engine:
         time_limit.grow(len(drafts), each=WRITTEN_AT_ONCE)
         entries = self._preparer.entries(drafts, now=now, wordless=wordless)
         answered = len(entries)
-        entries += self._preparer.attached(drafts, now=now)
+        entries += self._preparer.attached(drafts, entries, now=now)
         if self._embed_now:
             entries = self._with_vectors(entries)
         working = self.working  # the same to the end, even if the robot joins a group meanwhile

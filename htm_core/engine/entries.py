@@ -66,12 +66,16 @@ class Preparer:
             made.append(entry)
         return made
 
-    def attached(self, values: Iterable[Draft | Mapping[str, Any]], *, now: datetime) -> list[Entry]:
-        """The entries of the files that came with drafts, cut, each in the session and at the time of what it came with."""
-        drafts = map(validation.as_draft, values)
-        return self.entries(
-            [part for draft in drafts if draft.attached for part in self._parts(draft, now=now)], now=now
-        )
+    def attached(
+        self, values: Iterable[Draft | Mapping[str, Any]], said: Sequence[Entry], *, now: datetime
+    ) -> list[Entry]:
+        """The entries of the files that came with drafts, cut, each in the session and at the time of what it came with.
+
+        `said` are the entries of the drafts, which say how long they live.
+        """
+        pairs = zip(map(validation.as_draft, values), said, strict=True)
+        parts = [part for draft, entry in pairs if draft.attached for part in self._parts(draft, entry)]
+        return self.entries(parts, now=now)
 
     def entry(self, value: Draft | Mapping[str, Any], *, now: datetime, wordless: bool = False) -> Entry:
         """The entry of a draft; raises `InvalidInput`. With `wordless`, as in a log, it may have nothing to search in it."""
@@ -117,13 +121,10 @@ class Preparer:
             logged=wordless or draft.role is not None or draft.payload is not None,
         )
 
-    def _parts(self, draft: Draft, *, now: datetime) -> list[Draft]:
-        """The parts of the files that came with a draft, each with an id that follows from its place, and as long-lived as it."""
+    def _parts(self, draft: Draft, said: Entry) -> list[Draft]:
+        """The parts of the files that came with a draft, which has this entry, each with an id that follows from its place."""
         parts: list[Draft] = []
-        expires_at = self._expiry(
-            draft, tags=tags.normalize_all(draft.tags), at=now if draft.at is None else validation.check_time(draft.at)
-        )
-        for number, given in enumerate(draft.attached):
+        for number, given in enumerate(validation.check_attached(draft.attached)):
             file = Readable(given.text, is_markdown=is_markdown(given.name, given.media_type), pages=given.pages)
             if self.redactor is not None:  # as a whole: a secret that is cut in two is not known
                 file = file.without_secrets(self.redactor)
@@ -139,7 +140,7 @@ class Preparer:
                     session=draft.session,
                     at=draft.at,
                     metadata={**about, **place, "headings": [each[:HEADING] for each in place["headings"][-HEADINGS:]]},
-                    expires_at=expires_at,
+                    expires_at=said.expires_at,
                     source=given.source,
                 )
                 parts.append(with_markers(part, self.redactor))

@@ -9,9 +9,10 @@ import subprocess
 import sys
 from pathlib import PurePath
 
+from .. import time_limit
 from ..errors import InvalidInput
 from ..rules.limits import FILE_BYTES
-from ..rules.text.readable import Readable, is_markdown, of_pages
+from ..rules.text.readable import Readable, is_markdown, of_pages, plain_type
 from ..rules.text.storable import legible
 from . import pdf_pages
 
@@ -44,6 +45,7 @@ def read_bytes(data: bytes, *, name: str, most_pages: int, media_type: str | Non
 
 def _is_pdf(data: bytes, name: str, media_type: str | None) -> bool:
     is_called_one = media_type == _PDF_TYPE or PurePath(name).suffix.lower() == ".pdf"
+    media_type = plain_type(media_type)
     return data.startswith(_PDF) or (is_called_one and _PDF in data[:_HEAD])
 
 
@@ -52,7 +54,10 @@ def _pages(data: bytes, most_pages: int) -> list[str]:
         raise InvalidInput('expected a text, got a PDF, which needs PDFium: pip install "htm-memory[pdf]"')
     command = [sys.executable, "-I", "-B", pdf_pages.__file__, str(most_pages), json.dumps(sys.path)]
     try:
-        done = subprocess.run(command, input=data, capture_output=True, timeout=_PATIENCE, check=False)
+        # Half of the time, so that the message that it came with can be written without it.
+        patience = min(_PATIENCE, time_limit.awaited_for() / 2)
+        with time_limit.uncounted():  # an import of many files takes as long as they do
+            done = subprocess.run(command, input=data, capture_output=True, timeout=patience, check=False)
     except subprocess.TimeoutExpired:
         raise _refused("takes too long to read; print it anew, or divide it") from None
     if done.returncode == pdf_pages.FAILED:

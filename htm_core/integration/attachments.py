@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
-from urllib.parse import unquote_to_bytes
+from dataclasses import replace
+from functools import cached_property
+from typing import overload
 
 from ..engine.entries import ATTACHED_TO
 from ..engine.file_bytes import read_bytes
 from ..errors import InvalidInput
 from ..rules.limits import ATTACHED_LENGTH, ATTACHED_PAGES, NAME_LENGTH
-from ..rules.text.base64_text import decode_base64
+from ..rules.text.file_blocks import FileBlock as FileBlock  # the adapters and the importers have these from here
+from ..rules.text.file_blocks import documents_in as documents_in
+from ..rules.text.file_blocks import files_in as files_in
 from ..rules.text.readable import Readable, of_pages
 from ..types import Attachment, Hit, Recall, Source
 from .messages import legible, searchable
@@ -19,14 +22,30 @@ from .messages import legible, searchable
 _log = logging.getLogger("htm.integration")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileBlock:
-    """A file as a message has it: its text, its bytes, or these as base64 or a data URL; its name and type, where they are said."""
+class FilesOf(Sequence[Attachment]):
+    """What is to read in a message's files, read when it is first asked for: within the time in which the message is written, and
+    not at all where `keep=` leaves it out. It counts as something where there are files, be they unreadable.
+    """
 
-    data: str | bytes
-    is_text: bool = False
-    name: str | None = None
-    media_type: str | None = None
+    def __init__(self, blocks: Iterable[FileBlock], *, source: Source) -> None:
+        self._blocks, self._source = tuple(blocks), source
+
+    def __bool__(self) -> bool:
+        return bool(self._blocks)
+
+    def __len__(self) -> int:
+        return len(self._read)
+
+    @overload
+    def __getitem__(self, at: int) -> Attachment: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Attachment]: ...
+    def __getitem__(self, at: int | slice) -> Attachment | Sequence[Attachment]:
+        return self._read[at]
+
+    @cached_property
+    def _read(self) -> tuple[Attachment, ...]:
+        return readable_files(self._blocks, source=self._source)
 
 
 def readable_files(blocks: Iterable[FileBlock], *, source: Source = "file") -> tuple[Attachment, ...]:
@@ -78,21 +97,11 @@ def _read(block: FileBlock, *, source: Source) -> Attachment:
 
 
 def _bytes_of(block: FileBlock) -> tuple[bytes, str | None]:
-    """The bytes of a file, and its type, which a data URL says itself."""
-    data, media_type = block.data, block.media_type
-    if isinstance(data, bytes):
-        return data, media_type
-    if data.startswith("data:"):
-        head, _, body = data[5:].partition(",")
-        said = head.split(";")
-        media_type = said[0] or media_type
-        if "base64" not in said:
-            return unquote_to_bytes(body), media_type
-        data = body
-    found = decode_base64(data)
-    if found is None:
+    """The bytes of a file, and its type."""
+    data, media_type = block.decoded()
+    if data is None:
         raise InvalidInput("expected a file in base64, got other characters; encode its bytes by base64")
-    return found, media_type
+    return data, media_type
 
 
 def _shortened(file: Attachment, room: int) -> Attachment:

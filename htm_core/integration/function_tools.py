@@ -13,7 +13,9 @@ from ..memory import Memory
 from ..rules.identity import is_anonymous
 from ..types import Recall
 from . import tool_replies
+from .choices import check_choices
 from .origin import check_min_trust, trusted
+from .overview import recall_or_overview
 from .profile_block import profile_block, read_profile
 from .scope import check_memory, memory_for, scope_of
 
@@ -152,15 +154,19 @@ def _call(memory: Memory, name: str, arguments: str | Mapping[str, Any] | None, 
 
 
 def _recall(memory: Memory, given: Mapping[str, Any], *, budget: int, min_trust: int) -> str:
-    limit = given.get("limit")
-    found = memory.recall(
+    wanted = given.get("limit")
+    limit = tool_replies.allowed_limit(5 if wanted is None else wanted)
+    found = recall_or_overview(
+        memory,
         given["query"],
-        limit=tool_replies.allowed_limit(5 if limit is None else limit),
-        timeframe=given.get("timeframe") or None,
+        choices=check_choices(limit=limit, timeframe=given.get("timeframe") or None),
         scope=scope_of(memory),
-        hold=False,
+        limit=limit,
+        min_score=0.0,
     )
-    return _fitting(trusted(found, min_trust), budget=budget, count=memory._engine.tokens)
+    found, count = trusted(found, min_trust), memory._engine.tokens
+    text = tool_replies.recall_reply(memory, found, budget=budget)
+    return text if count(text) <= budget else _fitting(found, budget=budget, count=count)
 
 
 def _fitting(found: Recall, *, budget: int, count: Callable[[str], int]) -> str:

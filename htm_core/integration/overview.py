@@ -36,17 +36,25 @@ class Overview(Recall):
 
 
 def recall_or_overview(
-    memory: Memory, question: str, *, choices: Choices, scope: Scope | None, limit: int, min_score: float
+    memory: Memory,
+    question: str,
+    *,
+    choices: Choices,
+    scope: Scope | None,
+    limit: int,
+    min_score: float,
+    speaker: str | None = None,
 ) -> Recall:
     """What memory has for a message: what `Memory.recall` finds with at most `limit` hits, or an `Overview`, or nothing.
 
     A message that asks nothing, such as "ok", gets an empty recall. An `Overview` is made where recall is not narrowed by
     `choices`; where there is nothing to show in one, recall answers. A short reply comes with the question that it answers,
-    where recall is not narrowed: the question might be just what was not asked for. Raises what `Memory.recall` raises.
+    where recall is not narrowed: the question might be just what was not asked for. `speaker` is who asks, where several people
+    speak as one user: a name, "" without one, and None for whoever spoke last in this session. Raises what `Memory.recall` raises.
     """
     if asks_nothing(question):
         return Recall(query=question)
-    overview = _overview(memory, question, choices=choices, scope=scope)
+    overview = _overview(memory, question, choices=choices, scope=scope, speaker=speaker)
     if overview is not None:
         return overview
     found = memory.recall(question, limit=limit, min_score=min_score, hold=False, scope=scope, **choices.filters())
@@ -62,17 +70,19 @@ def overview_block(
     shown: Collection[str],
     room: int,
     count: Callable[[str], int],
+    line: Callable[[Passage, str, str], str] = lambda _, about, said: f"- [{label(about)}] {indented(said)}",
 ) -> str:
     """A block of messages in their order, as many as fit `room` tokens; empty when none does.
 
     Args:
         passages: The messages, oldest first, each with its worth: what tells most stays where room is short.
         head: What they are, the line before them.
-        warning: The block's first words.
+        warning: The block's first words; none when empty.
         token: The token of its fence.
         shown: Texts that the model sees anyway; these are skipped.
         room: How many tokens at most, counted by `count` for the whole block.
         count: Counts the tokens of a text.
+        line: The line of a message, of its label, and of its words or a part of them.
 
     Of a long message an excerpt is shown first, and all of it where there is room when every other one is shown, those that tell
     most before others. Where all are of one day, it stands in the head alone. The head says whether anything is missing.
@@ -86,7 +96,7 @@ def overview_block(
 
     def text(lines: dict[int, str], note: str = SHORTENED) -> str:
         """The whole block."""
-        return fence.enclose(warning, f"{head}{note}:", *(line for _, line in sorted(lines.items())))
+        return fence.enclose(*filter(None, [warning]), f"{head}{note}:", *(each for _, each in sorted(lines.items())))
 
     def forms(place: int, *lengths: int | None) -> Iterable[str]:
         """A message by lines of at most so many characters, of None all of it."""
@@ -94,24 +104,26 @@ def overview_block(
         about = passage.speaker if one_day and passage.speaker else passage.label
         for longest in lengths:
             said = passage.text if longest is None else excerpt(passage.text, "", longest=longest)
-            yield f"- [{label(about)}] {indented(said)}"
+            yield line(passage, about, said)
 
     for place in by_worth:
-        for line in forms(place, EXCERPT, SHORTEST):
-            if count(text({**lines, place: line})) <= room:
-                lines[place] = line
+        for form in forms(place, EXCERPT, SHORTEST):
+            if count(text({**lines, place: form})) <= room:
+                lines[place] = form
                 break
     if not lines:
         return ""
     for place in filter(lines.__contains__, by_worth):
-        for line in forms(place, None):
-            if line != lines[place] and count(text({**lines, place: line})) <= room:
-                lines[place] = line
-    is_whole = len(lines) == len(left) and all(line in forms(place, None) for place, line in lines.items())
+        for form in forms(place, None):
+            if form != lines[place] and count(text({**lines, place: form})) <= room:
+                lines[place] = form
+    is_whole = len(lines) == len(left) and all(form in forms(place, None) for place, form in lines.items())
     return text(lines, "") if is_whole else text(lines)
 
 
-def _overview(memory: Memory, question: str, *, choices: Choices, scope: Scope | None) -> Overview | None:
+def _overview(
+    memory: Memory, question: str, *, choices: Choices, scope: Scope | None, speaker: str | None
+) -> Overview | None:
     """The messages that a question without a topic asks for; None for any other question, and where there are none."""
     engine = memory._engine
     asked = overview_question(
@@ -119,11 +131,13 @@ def _overview(memory: Memory, question: str, *, choices: Choices, scope: Scope |
     )
     if asked is None or scope == "tenant" or _is_narrowed(choices):
         return None
-    hits, head = _found(memory, question, asked, in_session=scope == "session")
+    hits, head = _found(memory, question, asked, in_session=scope == "session", speaker=speaker)
     return Overview(query=question, hits=tuple(hits), head=head) if hits else None
 
 
-def _found(memory: Memory, question: str, asked: OverviewQuestion, *, in_session: bool) -> tuple[Sequence[Hit], str]:
+def _found(
+    memory: Memory, question: str, asked: OverviewQuestion, *, in_session: bool, speaker: str | None
+) -> tuple[Sequence[Hit], str]:
     """The messages that are asked for, and what they are."""
     engine: Engine = memory._engine
     if asked.about == "me":
@@ -131,7 +145,7 @@ def _found(memory: Memory, question: str, asked: OverviewQuestion, *, in_session
             return (), ""
         lines = memory.profile(budget=0).lines
         sources = {line.sources[0].mention_id for line in lines}
-        said = operations.said_of_themselves(engine, lines)
+        said = operations.said_of_themselves(engine, lines, speaker=speaker)
         hits = operations.as_hits(engine, said, first=lambda each: each.id in sources)
         return operations.without_superseded(engine, question, hits), OF_USER
     if asked.windows:

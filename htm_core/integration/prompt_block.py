@@ -68,7 +68,7 @@ class Passage:
     without the time; None where that is not known, so that the whole label is shown. `formerly` are the texts that it superseded,
     each with the date until which it held; `superseded` is the text by which it was superseded itself, with the date from which on.
     `at` is when it was said, `said_when` what is known of that beside the others (`Hit.said_when`). `answers` is the question that
-    it answers, where it is a short reply.
+    it answers, where it is a short reply. `id` is that of its memory.
     """
 
     text: str
@@ -82,6 +82,7 @@ class Passage:
     at: datetime | None = None
     said_when: SaidWhen | None = None
     answers: str | None = None
+    id: str | None = None
 
 
 def note_of(*, degraded: str | None, timeframe: str | None) -> str | None:
@@ -134,6 +135,7 @@ def passage_of(hit: Hit) -> Passage:
         at=said.at if said else None,
         said_when=hit.said_when,
         answers=question_answered(hit),
+        id=hit.node.id,
     )
 
 

@@ -8,20 +8,25 @@ from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar, cast
 
 from ..errors import Advice, HTMError, InvalidInput, NotFound
+from ..memory import Memory
 from ..rules.relevance import CERTAIN
 from ..rules.text.fence import Fence, indented, label, new_token, one_line, source
 from ..rules.text.memory_replies import NOTHING
 from ..rules.text.memory_replies import OPENING as OPENING
 from ..types import Hit, Node, Recall
 from .origin import TAG, origin_of, said_by
-from .prompt_block import EXCERPT, FORMERLY, MAYBE, label_of, until
+from .overview import Overview, overview_block
+from .prompt_block import EXCERPT, FORMERLY, MAYBE, label_of, passage_of, until
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_RECALLED = 20
+OVERVIEW_TOKENS = 1_000  # of a reply that shows a conversation as a whole, as many as a block of a prompt has
 TOOLS: Mapping[str, str] = {
-    "recall": "Look up what was said or noted before: facts about the user, decisions, earlier conversations.",
+    "recall": "Look up what was said or noted before: facts about the user, decisions, earlier conversations. "
+    "'What did we talk about last time?' gives the last conversation, 'What do you know about me?' what the user said of "
+    "themselves.",
     "remember": "Keep a fact for good, so that it can be recalled in later conversations.",
     "forget": "Forget a memory that is wrong or that the user wants to be forgotten.",
 }
@@ -57,6 +62,31 @@ def recalled(found: Recall, *, token: str | None = None) -> str:
     lines = [line_of(hit) for hit in found]
     shown = [OPENING, Fence(TAG, token or new_token()).enclose(*lines)] if lines else [NOTHING]
     return "\n".join([*shown, *notes_of(found)])
+
+
+def recall_reply(memory: Memory, found: Recall, *, budget: int = OVERVIEW_TOKENS) -> str:
+    """What the recall tool replies: the lines of `recalled`, or for an `Overview` its messages in their order, with their ids.
+
+    An overview has at most `budget` tokens, as the memory counts them; what tells most stays.
+    """
+    if isinstance(found, Overview) and (text := _overview(found, budget=budget, count=memory._engine.tokens)):
+        return text
+    return recalled(found)
+
+
+def _overview(found: Overview, *, budget: int, count: Callable[[str], int]) -> str:
+    """The reply for an overview; empty where the budget has room for none of it."""
+    shown = overview_block(
+        [(passage_of(hit), hit.score) for hit in found],
+        head=found.head,
+        warning="",
+        token=new_token(),
+        shown=(),
+        room=budget - count(OPENING) - 1,
+        count=count,
+        line=lambda passage, about, said: f"[{passage.id}] ({label(about)}) {indented(said, by=4)}",
+    )
+    return f"{OPENING}\n{shown}" if shown else ""
 
 
 def notes_of(found: Recall) -> list[str]:

@@ -27,6 +27,7 @@ PAUSE = timedelta(hours=3)
 SESSIONS = 6  # that are looked at, until one in which a user has said something
 TURNS = 200  # messages that are read of a conversation, the last ones
 STATEMENTS = 400  # messages that are looked at for what a user says of themselves, the last ones
+LATEST = 20  # messages of a session among which is the one that a user said last
 PAGES = 10  # that are read at most, where files lie between the messages
 SPEAKERS = ("user", "assistant")
 
@@ -64,8 +65,12 @@ def said_in(engine: Engine, windows: Sequence[Window], *, in_session: bool) -> l
     return _turns(engine, [each for each in said if each.session])
 
 
-def said_of_themselves(engine: Engine, lines: Iterable[ProfileLine]) -> list[Mention]:
-    """What a user said of themselves, oldest first: the sources of a profile's lines, and other statements in the first person."""
+def said_of_themselves(engine: Engine, lines: Iterable[ProfileLine], *, speaker: str | None = None) -> list[Mention]:
+    """What a user said of themselves, oldest first: the sources of a profile's lines, and other statements in the first person.
+
+    Where several people speak, it is what the one who asks said: `speaker`, "" for one without a name. None is whoever spoke
+    last in this session.
+    """
     sources = [UUID(line.sources[0].mention_id) for line in lines]
 
     def work(connection: Connection) -> list[Mention]:
@@ -73,9 +78,29 @@ def said_of_themselves(engine: Engine, lines: Iterable[ProfileLine]) -> list[Men
         known = mentions.by_id(connection, sources)
         stated = [each for each in _read(engine, connection, limit=STATEMENTS) if _states(engine, each)]
         found = {each.id: each for each in (*known.values(), *stated) if each.node_id is not None}
-        return sorted(found.values(), key=lambda each: (each.at, each.session or "", each.seq))
+        by = _last_speaker(engine, connection) if speaker is None else speaker
+        return sorted(_said_by(found.values(), by), key=lambda each: (each.at, each.session or "", each.seq))
 
     return engine.reading(work)
+
+
+def _last_speaker(engine: Engine, connection: Connection) -> str:
+    """The name of the user who spoke last in this session; empty where there is none."""
+    said = _read(engine, connection, session=engine.session, limit=LATEST) if engine.session else []
+    return next((each.name or "" for each in reversed(said) if each.role == "user"), "")
+
+
+def _said_by(said: Iterable[Mention], speaker: str) -> list[Mention]:
+    """What one of several people said: all of it where no more than one is named."""
+    listed = list(said)
+    names = {_folded(each.name) for each in listed if each.name}
+    if len(names | ({_folded(speaker)} if speaker else set())) < 2:
+        return listed
+    return [each for each in listed if _folded(each.name) == _folded(speaker)]
+
+
+def _folded(name: str | None) -> str:
+    return (name or "").strip().casefold()
 
 
 def as_hits(

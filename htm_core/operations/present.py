@@ -9,12 +9,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from uuid import UUID
 
 from ..engine.engine import Engine
 from ..rules.grounding.questions import only_asks
 from ..rules.present.questions import asks_the_present
 from ..rules.relevance import CERTAIN
 from ..rules.trust import MOST_TRUSTED, is_trusted_speaker
+from ..store import nodes
 from ..store.search import RecallQuery
 from ..types import Hit, Recall, SaidWhen
 from .moved_hits import moved
@@ -42,15 +44,18 @@ def may_put_present_first(engine: Engine, query: RecallQuery) -> bool:
     )
 
 
-def present_answer_first(query: RecallQuery, found: Recall) -> Recall:
+def present_answer_first(engine: Engine, query: RecallQuery, found: Recall) -> Recall:
     """A recall whose first hit is what a small model takes for the present answer, where it is sure enough.
 
     It was learned from conversations of a user with an assistant. Where no user says anything, or where the question names who
     speaks, it has nothing to say. The hit that becomes the first gets the score of the first, and no less relevance; those that it
     passes get the scores of the places to which they move. What has ended is never moved, nor what is trusted less than the first:
-    no page and no assistant comes before what a user said.
+    no page and no assistant comes before what a user said. Where everybody's memories are searched, those of one user are compared:
+    of the one whose hit is the first.
     """
     places = [at for at, hit in enumerate(found.hits[:CONSIDERED]) if not _says_the_same(hit.content, query.query)]
+    if query.of_everybody and len(places) > 1:
+        places = _of_one_user(engine, found, places)
     hits = [found.hits[at] for at in places]
     if len(hits) < 2 or not is_about_a_user(query.text, hits):
         return found
@@ -63,6 +68,13 @@ def present_answer_first(query: RecallQuery, found: Recall) -> Recall:
     said = {places[at]: said for at, said in said_when(hits, likelier, chosen).items()}
     marked = [replace(hit, said_when=said[at]) if at in said else hit for at, hit in enumerate(found.hits)]
     return replace(found, hits=tuple(moved_to_first(marked, places[chosen]) if chosen else marked))
+
+
+def _of_one_user(engine: Engine, found: Recall, places: Sequence[int]) -> list[int]:
+    """The places of those hits that are the first one's owner's."""
+    ids = {at: UUID(found.hits[at].node.id) for at in places}
+    owners = engine.reading(lambda connection: nodes.owners(connection, list(ids.values())), everybody=True)
+    return [at for at in places if owners.get(ids[at]) == owners.get(ids[places[0]])]
 
 
 def _says_the_same(text: str, question: str) -> bool:
@@ -89,6 +101,8 @@ def said_when(hits: Sequence[Hit], likelier: Sequence[float], first: int) -> dic
     }
     if first not in stated:
         return {}
+    speaker = _speaker(hits[first])  # in a group, what one says does not change what another has said
+    stated = {place: at for place, at in stated.items() if _speaker(hits[place]) == speaker}
     beside = [each - likelier[first] for each in likelier]
     newer = sorted((at for at in stated if stated[at] > stated[first]), key=lambda at: -beside[at])
     later = [at for rank, at in enumerate(newer[:LATER]) if beside[at] >= (MAY_HAVE_CHANGED if rank == 0 else 0)]
@@ -101,6 +115,10 @@ def said_when(hits: Sequence[Hit], likelier: Sequence[float], first: int) -> dic
     if sure and (passed or any(hits[at].relevance >= CERTAIN for at in older)):
         return {first: "last", **passed}
     return {}
+
+
+def _speaker(hit: Hit) -> str:
+    return (hit.mention.name or "").strip().casefold() if hit.mention else ""
 
 
 def is_about_a_user(question: str, hits: Sequence[Hit]) -> bool:

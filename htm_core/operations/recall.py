@@ -187,7 +187,7 @@ def answer(engine: Engine, query: RecallQuery, *, alone: bool = False) -> Recall
         found = replace(found, fallback=expansion.fallback, timings=timings)
     found = reranked(reranker, found, seconds=engine.settings.reranker_timeout)
     if asks_now:
-        found = present_answer_first(query, found)
+        found = present_answer_first(engine, query, found)
     found = present_first(engine, query, found)
     hits = list(found.hits[: query.limit])
     if not query.explain:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, get_args
 from uuid import UUID
 
 from ..errors import InvalidInput
-from ..types import Draft, Metadata, Role
+from ..types import Attachment, Draft, Metadata, Role
 from .filters.json_values import plain
 from .identity import looks_like_id
 from .limits import (
@@ -25,6 +25,7 @@ from .limits import (
     ROBOTS_PER_QUERY,
 )
 from .text.storable import legible
+from .trust import check_source
 
 T = TypeVar("T")
 
@@ -48,6 +49,33 @@ def as_draft(value: Draft | Mapping[str, Any]) -> Draft:
             f"{', '.join(unknown or map(str, value)) or 'nothing'}"
         )
     return Draft(**value)
+
+
+def check_attached(value: object) -> tuple[Attachment, ...]:
+    """The files that came with a draft; raises `InvalidInput` for what they cannot be."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence):
+        raise InvalidInput(f"expected attached to be a list of Attachment, got {type(value).__name__}; put it into one")
+    for number, each in enumerate(value):
+        if not isinstance(each, Attachment):
+            raise InvalidInput(
+                f"expected attached[{number}] to be an Attachment, got {type(each).__name__}; write Attachment(text=…)"
+            )
+        _check_attachment(each, what=f"attached[{number}]")
+    return tuple(value)
+
+
+def _check_attachment(file: Attachment, *, what: str) -> None:
+    for name, given in {"text": file.text, "name": file.name, "media_type": file.media_type}.items():
+        if not isinstance(given, str) and (given is not None or name == "text"):
+            raise InvalidInput(f"expected {what}.{name} to be a text, got {type(given).__name__}")
+    pages = file.pages
+    whole = isinstance(pages, Sequence) and all(type(each) is int for each in pages)
+    if not whole or (pages and pages[0] != 0) or list(pages) != sorted(pages) or (pages and pages[-1] > len(file.text)):
+        raise InvalidInput(
+            f"expected {what}.pages to say where each page begins, in characters: 0 first, ascending, up to the length of the "
+            f"text, {len(file.text):,}; got {pages!r:.80}"
+        )
+    check_source(file.source)
 
 
 def check_content(content: object, *, longest: int) -> str:

@@ -127,6 +127,11 @@ def live(connection: Connection, ids: Sequence[UUID]) -> set[UUID]:
     return {row["id"] for row in connection.execute(load("nodes")["live"], {"ids": list(ids)})}
 
 
+def owners(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, str]:
+    """Whose each of these nodes is."""
+    return {row["id"]: row["owner"] for row in connection.execute(load("nodes")["owners"], {"ids": list(ids)})}
+
+
 @dataclass(frozen=True, slots=True)
 class MapStamp:
     """Which nodes a map shows: how many there are, those with a vector, newest first, and a digest of all that."""

@@ -91,6 +91,9 @@ where s.tenant = this_tenant() and s.node_id = d.id
 -- name: live
 select id from nodes where tenant = this_tenant() and live and id = any(%(ids)s::uuid[])
 
+-- name: owners
+select id, owner from nodes where tenant = this_tenant() and id = any(%(ids)s::uuid[])
+
 -- name: containing
 select id from nodes
 where tenant = this_tenant() and live and owner = any(%(owners)s::text[])

@@ -28,6 +28,9 @@ def encoded(data: bytes) -> str:
         FileBlock(data=encoded("Grüße".encode()), media_type="text/plain"),
         FileBlock(data="data:text/plain;base64," + encoded("Grüße".encode())),
         FileBlock(data="data:text/plain;charset=utf-8,Gr%C3%BC%C3%9Fe"),
+        FileBlock(data=encoded("Grüße".encode()).rstrip("=")),
+        FileBlock(data=base64.urlsafe_b64encode("Grüße".encode()).decode()),
+        FileBlock(data=base64.encodebytes("Grüße".encode()).decode()),
     ],
 )
 def test_a_text_is_read_in_every_form_that_messages_have(block: FileBlock) -> None:
@@ -98,7 +101,7 @@ def test_of_a_long_pdf_whole_pages_are_read(caplog: pytest.LogCaptureFixture) ->
 def test_a_pdf_that_takes_too_much_ends_its_own_process_alone(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, logger="htm.integration")
     assert readable_files([FileBlock(data=nested_pdf(levels=7, times=10)), FileBlock(data=PDF)])[0].pages == (0, 23)
-    assert "takes too much time or memory" in caplog.text
+    assert "takes too" in caplog.text  # of its own limit, or of ours on a busy machine
 
 
 def test_a_text_about_pdfs_is_a_text() -> None:

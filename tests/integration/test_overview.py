@@ -11,9 +11,16 @@ from hypothesis import strategies as st
 
 from htm_core import Memory, Recall
 from htm_core.integration.choices import check_choices
+from htm_core.integration.function_tools import call_tool
 from htm_core.integration.overview import LAST, SHORTENED, Overview, overview_block, recall_or_overview
 from htm_core.integration.prompt_block import ITEM, Passage, is_block, items_of
 from htm_core.integration.scope import memory_for, scope_of
+from htm_core.integration.tool_replies import OPENING
+from htm_core.rules.text.memory_replies import is_memory_reply
+from htm_core.server.mcp.arguments import RecallArguments
+from htm_core.server.mcp.tools import recall
+from htm_langchain import create_recall_tool
+from htm_llamaindex import HTMToolSpec
 from tests.conftest import Make
 from tests.stand_ins import Clock
 
@@ -230,3 +237,68 @@ def test_a_block_of_many_messages_is_counted_a_few_hundred_times() -> None:
         > 30
     )
     assert calls < 700
+
+
+def test_in_a_group_chat_what_is_known_is_what_the_one_who_asks_said(make: Make, clock: Clock) -> None:
+    memory = make(user="team", session="room", clock=clock)
+    for name, text in (("Ann", "I live in Porto."), ("Bob", "I live in Ghent."), (None, "I live in Turin.")):
+        clock.now += timedelta(minutes=1)
+        memory.remember(text, role="user", name=name)
+    choices = check_choices(limit=8)
+
+    def known(speaker: str | None) -> list[str]:
+        return contents(
+            recall_or_overview(memory, ABOUT_ME, choices=choices, scope=None, limit=8, min_score=0.0, speaker=speaker)
+        )
+
+    assert known("ann") == ["I live in Porto."]
+    assert known("Bob") == ["I live in Ghent."]
+    assert known("") == ["I live in Turin."], "who has no name is somebody else"
+    memory.remember(ABOUT_ME, role="user", name="Bob")
+    assert known(None) == ["I live in Ghent."], "by default it is who spoke last"
+
+
+def test_who_names_themselves_at_times_is_one_person(make: Make, clock: Clock) -> None:
+    memory = make(user="ann", clock=clock)
+    memory.remember("I live in Porto.", role="user", name="Ann")
+    memory.remember("I teach geography.", role="user")
+    assert contents(asked(memory, ABOUT_ME)) == ["I live in Porto.", "I teach geography."]
+
+
+def test_every_recall_tool_gives_the_last_conversation_in_its_order_with_ids(make: Make, clock: Clock) -> None:
+    memory = make(user="ilse", clock=clock)
+    said = ["The labels are due on Friday.", "Noted, Friday.", "The rollers have arrived.", "Two of them."]
+    talk(memory.of(session="a"), clock, START, *said)
+    clock.now = START + timedelta(days=2)
+    here = memory.of(session="b")
+    ids = [mention.node_id for mention in memory.timeline(limit=4)]
+    tool = create_recall_tool(here, user="ilse", session="b")
+    replies = [
+        call_tool(here, "recall", {"query": LAST_TIME}),
+        HTMToolSpec(here).recall(LAST_TIME),
+        str(tool.invoke({"query": LAST_TIME})),
+        recall(here, RecallArguments(query=LAST_TIME), 1_000),
+    ]
+    for reply in replies:
+        first, _, head, *lines = reply.split("\n")
+        assert (first, head) == (OPENING, f"{LAST}, on Mon 2026-11-02:")
+        assert lines[:-1] == [
+            f"[{id}] ({who}) {text}" for id, who, text in zip(ids, ["user", "assistant"] * 2, said, strict=True)
+        ]
+    assert is_memory_reply(replies[0], "tool")
+    longer = [f"{number} crates of paper came from Ghent today." for number in range(40)]
+    talk(memory.of(session="a"), clock, START + timedelta(hours=1), *longer)
+    clock.now = START + timedelta(days=2)
+    small = call_tool(here, "recall", {"query": LAST_TIME}, budget=400)
+    assert SHORTENED in small
+    assert memory._engine.tokens(small) <= 400
+    narrowed = call_tool(here, "recall", {"query": LAST_TIME, "timeframe": "today"})
+    assert LAST not in narrowed
+
+
+def test_a_recall_tool_gives_what_the_user_said_of_themselves(make: Make, clock: Clock) -> None:
+    memory = make(user="ilse", session="a", clock=clock)
+    talk(memory, clock, START, "I run a workshop in Leuven.", "Nice.", "The ink is blue.")
+    reply = call_tool(memory.of(session="b"), "recall", {"query": ABOUT_ME})
+    assert "I run a workshop in Leuven." in reply
+    assert "ink" not in reply

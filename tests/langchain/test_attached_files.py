@@ -12,6 +12,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from htm_core import Memory
 from htm_core.engine.file_bytes import read_bytes
+from htm_core.integration import attachments
+from htm_core.integration.attachments import readable_files
 from htm_langchain import HTMChatMessageHistory, HTMMemoryMiddleware
 from htm_langchain.attachments import files_of
 from tests.conftest import Make
@@ -32,6 +34,9 @@ FORMS: dict[str, dict[str, Any]] = {
     "Anthropic, text": {"type": "document", "title": "plan.txt", "source": {"type": "text", "media_type": "text/plain", "data": PLAN}},
     "Anthropic": {"type": "document", "title": "plan.txt", "source": {"type": "base64", "media_type": "text/plain", "data": ENCODED}},
     "Bedrock": {"document": {"format": "txt", "name": "plan.txt", "source": {"bytes": PLAN.encode()}}},
+    "Anthropic, blocks": {"type": "document", "title": "plan.txt", "source": {"type": "content", "content": [{"type": "text", "text": PLAN}]}},
+    "Bedrock, text": {"document": {"format": "txt", "name": "plan.txt", "source": {"text": PLAN}}},
+    "Bedrock, blocks": {"document": {"format": "txt", "name": "plan.txt", "source": {"content": [{"text": PLAN}]}}},
     "Google": {"type": "media", "mime_type": "text/plain", "data": ENCODED, "title": "plan.txt"},
 }  # fmt: skip
 
@@ -46,8 +51,8 @@ def with_file(form: dict[str, Any]) -> HumanMessage:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_each_form_of_a_file_is_known(form: str) -> None:
-    [file] = files_of(with_file(FORMS[form]))
-    assert file.name == "plan.txt"
+    [file] = readable_files(files_of(with_file(FORMS[form])))
+    assert (file.name, file.text) == ("plan.txt", PLAN)
 
 
 @pytest.mark.parametrize(
@@ -195,3 +200,13 @@ def test_a_file_that_was_cut_in_the_window_is_recalled(memory: Memory) -> None:
     memory.flush()
     agent.invoke({"messages": [HumanMessage(QUESTION)]}, config("t1"))
     assert "from the file plan.txt" in "\n".join(map(str, texts(model.seen[-1])))
+
+
+def test_the_files_of_a_message_that_is_not_kept_are_not_read(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(*_: object, **__: object) -> None:
+        raise AssertionError("it was read")
+
+    monkeypatch.setattr(attachments, "readable_files", read)
+    agent = create_agent(scripted(), middleware=[HTMMemoryMiddleware(memory, keep={"assistant"})])
+    agent.invoke({"messages": [with_file(FORMS["text"])]}, config("t1"))
+    assert len(memory.of(user="ann", session="t1").log().tail()) == 2

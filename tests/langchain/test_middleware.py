@@ -534,6 +534,16 @@ def test_the_last_conversation_and_what_is_known_of_the_user_are_shown_as_a_whol
         assert [words for about, words in items_of(block) if about.endswith("user")] == expected
 
 
+def test_in_a_group_chat_the_one_who_asks_is_shown_what_they_said(make: Make) -> None:
+    model = scripted("Noted.")
+    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), profile_budget=0)])
+    for name, text in (("Ann", "I live in Porto."), ("Bob", "I live in Ghent.")):
+        agent.invoke({"messages": [HumanMessage(text, name=name)]}, config("monday"))
+    agent.invoke({"messages": [HumanMessage("What do you know about me?", name="Ann")]}, config("friday"))
+    block = next(text for text in texts(model.seen[-1]) if is_block(text, warning=WARNING))
+    assert [words for _, words in items_of(block)] == ["I live in Porto."]
+
+
 def test_a_message_that_asks_nothing_gets_no_memories(make: Make) -> None:
     model = scripted()
     agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), profile_budget=0)])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import io
+import subprocess
 
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, DocumentBlock, ImageBlock, TextBlock
 
 from htm_core import Memory
+from htm_core.engine import file_bytes
 from htm_llamaindex import HTMChatStore, HTMMemory, HTMMemoryBlock
 from htm_llamaindex.attachments import files_of
 from tests.conftest import Make
@@ -120,3 +122,23 @@ def test_a_block_leaves_out_the_document_of_a_message_that_is_in_short_term_memo
     block, asked = HTMMemoryBlock(memory), ChatMessage(role="user", content=QUESTION)
     assert PLAN not in asyncio.run(block.aget([shown, asked], session_id="s1"))
     assert PLAN in asyncio.run(block.aget([asked], session_id="s1"))
+
+
+def test_a_document_that_takes_too_long_is_left_out_and_its_message_is_stored_in_time(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[float] = []
+
+    def hang(*_: object, timeout: float, **__: object) -> None:
+        given.append(timeout)
+        raise subprocess.TimeoutExpired("pdf", timeout)
+
+    monkeypatch.setattr(file_bytes.subprocess, "run", hang)
+    memory = make(user="ann")
+    pdf = with_document(DocumentBlock(data=pdf_of("Herons nest in trees."), title="birds.pdf"))
+    HTMMemory("s1", memory, timeout=3).put(pdf)
+    store = HTMChatStore(memory, timeout=2)
+    asyncio.run(store.add_message("s2", pdf))
+    assert [len(memory.log(name).tail()) for name in ("s1", "s2")] == [1, 1]
+    assert 0 < given[0] <= 1.5
+    assert 0 < given[1] <= 1.0

@@ -547,3 +547,16 @@ def test_an_argument_that_does_not_exist_is_refused_with_the_near_one(memory: Me
     chat = HTMMemory("q", memory, user="ann")
     with pytest.raises(InvalidInput, match="got timefame; did you mean timeframe"):
         chat.get("Which instrument?", timefame="last week")
+
+
+def test_in_a_group_chat_the_one_who_asks_is_shown_what_they_said(make: Make) -> None:
+    memory = make(user="team")
+    first = HTMMemory("monday", memory, profile_tokens=0)
+    for name, text in (("Ann", "I live in Porto."), ("Bob", "I live in Ghent.")):
+        first.put(ChatMessage(role="user", content=text, additional_kwargs={"name": name}))
+        first.put(said("Noted."))
+    chat = HTMMemory("friday", memory, profile_tokens=0)
+    chat.put(ChatMessage(role="user", content="What do you know about me?", additional_kwargs={"name": "Ann"}))
+    shown = "\n".join(filter(None, texts(chat.get())))
+    assert "I live in Porto." in shown
+    assert "Ghent" not in shown

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core.errors import InvalidInput
+from htm_core.rules.transcripts import tables
 from htm_core.rules.transcripts.json_items import items
 from htm_core.rules.transcripts.read import FORMATS, Transcript, iter_list, iter_read, read
 from htm_core.types import Draft
@@ -561,3 +562,15 @@ def test_json_of_another_shape_is_refused_with_an_example() -> None:
 
 def test_json_broken_in_the_middle_is_named_with_its_line() -> None:
     assert "chat.jsonl, line 3, column" in refusal('[\n{"content": "a"},\n{"content": }]')
+
+
+def test_a_column_is_named_for_a_field_of_the_table_or_by_the_name_that_json_has_for_it() -> None:
+    listed = ["Body", "Who", "When"]
+    given = {"content": "Body", "name": "Who", "at": "When"}
+    assert tables.columns_of(listed, given, name="x.csv", zone=None).fields == {
+        "text": "Body", "user": "Who", "time": "When"
+    }  # fmt: skip
+    with pytest.raises(InvalidInput, match="text or content, which are one field"):
+        tables.columns_of(listed, {"text": "Body", "content": "Who"}, name="x.csv", zone=None)
+    with pytest.raises(InvalidInput, match="or by the names of JSON content, name, at; got 'words'"):
+        tables.columns_of(listed, {"words": "Body"}, name="x.csv", zone=None)

@@ -220,7 +220,10 @@ def test_what_cannot_be_read_says_what_was_expected(http: httpx.Client) -> None:
         "/v1/remember", content=body, headers={"Content-Type": kind}
     )
     assert code(post(b"{")) == (400, "bad_request")
-    assert code(post(b'{"content": "\\ud800"}'))[0] in (400, 422)
+    for half in (b"\\ud800", b"\\ud800 x", b"x \\udc00"):
+        answer = post(b'{"content": "%b"}' % half)
+        assert code(answer)[0] in (400, 422)
+        assert "lone surrogate" in answer.text, half
     assert code(post(b"[" * 100_000))[0] == 400
     assert code(post(b'{"content": "x", "importance": NaN}')) == (422, "invalid_input")
     assert code(post(b'{"content": "a\\u0000b"}')) == (422, "invalid_input")

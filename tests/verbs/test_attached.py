@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from htm_core import Attachment, Draft, Memory, Redactor, Settings
+from htm_core import Attachment, Draft, InvalidInput, Memory, Redactor, Settings
 from tests.conftest import SETTINGS, Make
 
 PLAN = (
@@ -221,3 +222,28 @@ def test_an_expired_file_is_kept_for_good_when_its_message_is_restored(make: Mak
     assert found(memory) == set()
     memory.restore(said.id)
     assert found(memory) == {"Here is the plan.", "The hall is free."}
+
+
+@pytest.mark.parametrize(
+    ("attached", "why"),
+    [
+        ("plan.txt", "attached to be a list of Attachment, got str"),
+        ([{"text": "x"}], r"attached\[0\] to be an Attachment, got dict"),
+        ([Attachment(text=b"x")], r"attached\[0\].text to be a text, got bytes"),
+        ([Attachment(text="x", name=7)], r"attached\[0\].name to be a text, got int"),
+        ([Attachment(text="x", pages=(0, 9))], "pages to say where each page begins"),
+        ([Attachment(text="x", pages=("0",))], "pages to say where each page begins"),
+        ([Attachment(text="x", source="disk")], "source to be one of"),
+    ],
+)  # fmt: skip
+def test_what_is_no_attachment_is_refused_and_nothing_is_written(memory: Memory, attached: Any, why: str) -> None:
+    with pytest.raises(InvalidInput, match=why):
+        memory.log("s").append([Draft(content="Here.", id="m1", attached=attached)])
+    assert memory.log("s").tail() == []
+
+
+def test_markdown_is_known_by_its_type_whatever_else_that_says(memory: Memory) -> None:
+    text = "# Boiler\n\n" + "Aker repairs it. " * 30 + "\n\n# Roof\n\n" + "It leaks over the stairs. " * 30
+    memory.log("s").append([told("m1", Attachment(text=text, media_type="Text/Markdown; charset=utf-8"))])
+    headings = [each.metadata["headings"] for each in memory.timeline(limit=10) if each.source == "file"]
+    assert headings == [["Boiler"], ["Roof"]]

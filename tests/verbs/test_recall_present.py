@@ -207,3 +207,26 @@ def test_a_question_that_was_logged_before_it_is_asked_is_none_of_what_is_compar
         assert asked == [len(SAID)]
         assert hits[0].content == SAID[2]
         assert "which car do I drive" in [hit.content for hit in hits]
+
+
+def test_users_are_not_compared_with_each_other_where_everybody_is_searched(make: Make, asked: list[int]) -> None:
+    with make(user="ann") as ann, make(user="bob") as bob:
+        ann.remember(SAID[0], role="user", session="s1", at=BEGIN)
+        bob.remember(SAID[2], role="user", session="s2", at=BEGIN + timedelta(days=40))
+        ann.flush()
+        hits = ann.recall(QUESTION, scope="tenant", hold=False)
+        plain = ann.recall(QUESTION, scope="tenant", hold=False, signals={"present": 0})
+        assert [hit.content for hit in hits] == [hit.content for hit in plain]
+        assert {hit.said_when for hit in hits} == {None}
+        ann.remember(SAID[2], role="user", session="s3", at=BEGIN + timedelta(days=30))
+        ann.flush()
+        bobs = [hit for hit in ann.recall(QUESTION, scope="tenant", hold=False) if hit.mentions[0].session == "s2"]
+        assert [hit.said_when for hit in bobs] == [None]
+
+
+def test_in_a_group_what_one_says_later_changes_nothing_of_another(make: Make, asked: list[int]) -> None:
+    with make() as memory:
+        memory.remember(SAID[0], role="user", name="Ann", session="s1", at=BEGIN)
+        memory.remember(SAID[2], role="user", name="Bob", session="s2", at=BEGIN + timedelta(days=40))
+        memory.flush()
+        assert set(marks(memory).values()) == {None}

@@ -68,4 +68,9 @@ def of_pages(pages: Sequence[str]) -> Readable:
 
 def is_markdown(name: str | None, media_type: str | None = None) -> bool:
     """Whether a file of this name and type is Markdown."""
-    return PurePath(name or "").suffix.lower() in MARKDOWN or media_type in _MARKDOWN_TYPES
+    return PurePath(name or "").suffix.lower() in MARKDOWN or plain_type(media_type) in _MARKDOWN_TYPES
+
+
+def plain_type(media_type: str | None) -> str | None:
+    """A media type without its parameters, in small letters: of `text/Markdown; charset=utf-8` the first two words."""
+    return None if media_type is None else media_type.partition(";")[0].strip().lower()

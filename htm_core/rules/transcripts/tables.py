@@ -33,6 +33,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "title": ("title", "subject", "threadtitle", "conversationtitle"),
     "metadata": ("metadata", "meta"),
 }
+# The names that records of JSON have for these fields.
+SAME = {"content": "text", "name": "user", "at": "time"}
 MILLISECONDS = 1e11  # a number of seconds that large is thousands of years away
 
 
@@ -47,12 +49,19 @@ class TableColumns:
 def columns_of(columns: Sequence[str], given: Mapping[str, str], *, name: str, zone: tzinfo | None) -> TableColumns:
     """Find out which column holds what; `given` says it for some fields. Raises `InvalidInput` when no column holds the text."""
     listed = ", ".join(repr(each) for each in columns[:20]) + (", …" if len(columns) > 20 else "")
-    for field, column in given.items():
+    found: dict[str, str] = {}
+    for said, column in given.items():
+        field = SAME.get(said, said)
         if field not in COLUMNS:
-            raise InvalidInput(f"--column: expected one of the fields {', '.join(COLUMNS)}, got {field!r:.80}")
+            raise InvalidInput(
+                f"--column: expected one of the fields {', '.join(COLUMNS)}, or by the names of JSON {', '.join(SAME)}; got "
+                f"{said!r:.80}"
+            )
         if column not in columns:
-            raise InvalidInput(f"{name}: expected the column {column!r:.80} for {field}; the columns are {listed}")
-    found = dict(given)
+            raise InvalidInput(f"{name}: expected the column {column!r:.80} for {said}; the columns are {listed}")
+        if found.setdefault(field, column) != column:
+            other = next(each for each in given if each != said and SAME.get(each, each) == field)
+            raise InvalidInput(f"--column: expected {other} or {said}, which are one field, got both; leave one out")
     for field, names in COLUMNS.items():
         free = {_plain(each): each for each in reversed(columns) if each not in found.values()}
         match = next((free[each] for each in names if each in free), None)

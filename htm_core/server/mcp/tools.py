@@ -11,6 +11,9 @@ from mcp_types import Tool, ToolAnnotations
 
 from ... import Conflict, InvalidInput, Memory, Node
 from ...integration import tool_replies
+from ...integration.choices import check_choices
+from ...integration.overview import Overview, recall_or_overview
+from ...integration.scope import scope_of
 from ...integration.session_start import known_text
 from ...integration.token_budget import AnswerLine, fill, prefix, said_lines, token_counter
 from ...palace import Enforcer, Palace, PalaceToolReplies
@@ -69,9 +72,17 @@ def remember(memory: Memory, given: arguments.RememberArguments, _budget: int) -
 
 def recall(memory: Memory, given: arguments.RecallArguments, budget: int) -> str:
     """What is remembered, in lines with ids, within the budget."""
-    found = memory.recall(given.query, limit=given.limit, timeframe=given.timeframe, tags=given.tags, hold=False)
-    if not found:
-        return tool_replies.recalled(found)
+    found = recall_or_overview(
+        memory,
+        given.query,
+        choices=check_choices(limit=given.limit, timeframe=given.timeframe, tags=given.tags),
+        scope=scope_of(memory),
+        limit=given.limit,
+        min_score=0.0,
+    )
+    text = tool_replies.recall_reply(memory, found, budget=budget)
+    if not found or (isinstance(found, Overview) and token_counter(memory)(text) <= budget):
+        return text
     notes = tool_replies.notes_of(found)
 
     def build(lines: Sequence[str], note: str) -> str:
@@ -186,7 +197,7 @@ TOOLS: dict[str, Served] = {
         Served("remember", "Remember", "Keep a fact for good, so that it can be recalled in later conversations.",
             arguments.RememberArguments, remember),
         Served("recall", "Recall",
-            "Look up what was said or noted before: facts about the user, decisions, earlier conversations. Use it before you say "
+            f"{tool_replies.TOOLS['recall']} Use it before you say "
             "that you do not know.", arguments.RecallArguments, recall, read_only=True, idempotent=True),
         Served("search", "Search memories", "Find memories: their ids, titles and addresses. Read one with fetch.",
             arguments.SearchArguments, search, read_only=True, idempotent=True),
