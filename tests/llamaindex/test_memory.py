@@ -518,3 +518,9 @@ def test_a_message_that_asks_nothing_gets_no_block(make: Make) -> None:
     chat.rewrite = lambda _: "When are the labels due?"
     chat.put(said("yes please", "user"))
     assert any("Friday" in (text or "") for text in texts(chat.get())), "a rewritten question asks something"
+
+
+def test_a_text_that_is_put_is_refused_with_what_to_write(chat: HTMMemory) -> None:
+    with pytest.raises(InvalidInput, match=r"expected a ChatMessage to put, got str; write ChatMessage"):
+        chat.put("hello")  # type: ignore[arg-type]
+    assert chat.get_all() == []
