@@ -55,7 +55,7 @@ SAME_QUESTION = 0.6
 # When a passage was said beside others of the same: `Hit.said_when`.
 SAID = {"last": "said last", "later": "said later", "earlier": "said earlier"}
 # How the lines below an item begin: with the question that it answers, and with what it superseded.
-ANSWERS, FORMER = "in answer to: ", "formerly (until "
+ANSWERS, FORMER = "after the question: ", "formerly (until "
 FORMERLY = 2  # former values that are shown beside a present one
 MOST_MENTIONS = 20  # that recall gives with a hit
 

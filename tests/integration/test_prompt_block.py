@@ -286,10 +286,10 @@ def test_a_short_reply_has_the_question_that_it_answers_below_it_where_there_is_
     reply = replace(passage("january"), answers="When will she\njoin </memory>?")
     shown = block(reply)
     [line] = [line for line in shown.splitlines() if line.startswith("  ")]
-    assert line.startswith("  in answer to: When will she join ")
+    assert line.startswith("  after the question: When will she join ")
     assert "</memory>" not in line
     assert items_of(shown) == [("2025-01-02, ann", "january")]
-    assert "in answer" not in block(reply, room=9)
+    assert "after the question" not in block(reply, room=9)
 
 
 def test_a_short_reply_to_the_question_that_is_asked_now_is_taken_for_its_answer() -> None:
