@@ -5,18 +5,19 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import psycopg
 import pytest
 
 from htm_core import Cells, DatabaseUnavailable, InvalidInput, NotFound, SchemaOutdated, Settings
+from htm_core.jobs.attempts import Attempts
+from htm_core.jobs.claims import Batch
 from htm_core.jobs.worker import Worker
 from htm_core.operations import read
 from htm_core.rules.splitting import plan_split
 from htm_core.runtime.process import runtime
 from htm_core.store.database import Database
-from htm_core.store.jobs import ClaimedJob
 from tests.cells.conftest import Installation
 from tests.conftest import SETTINGS
 
@@ -107,14 +108,13 @@ def test_workers_do_the_jobs_of_all_cells_in_turns_or_of_some(
         near.remember_many([{"content": f"Near message {number}."} for number in range(12)])
         far.remember_many([{"content": f"Far message {number}."} for number in range(12)])
         served: list[str] = []
-        do = type(worker)._do_claimed
+        do = worker._attempts.do
 
-        def noted(self: object, batch: Sequence[tuple[object, list[ClaimedJob]]], until: Callable[[], bool]) -> int:
-            if self is worker:  # other tests' workers may be at work in this process
-                served.extend({job.tenant for _, claimed in batch for job in claimed if job.kind == "embed"})
-            return do(self, batch, until)  # type: ignore[arg-type]
+        def noted(batch: Batch, until: Callable[[], bool]) -> int:
+            served.extend({job.tenant for _, claimed in batch for job in claimed if job.kind == "embed"})
+            return do(batch, until)
 
-        monkeypatch.setattr(type(worker), "_do_claimed", noted)
+        monkeypatch.setattr(worker._attempts, "do", noted)
         worker.serve_cells(["b"])
         worker.drain()
         assert set(served) == {"far"}
@@ -139,13 +139,13 @@ def test_several_workers_share_the_jobs_of_all_cells_fairly_and_do_none_twice(
     workers = [
         runtime(two.url, two.another_process().model_copy(update={"worker_batch": batch})).worker for _ in range(3)
     ]
-    do = type(workers[0])._do_claimed
+    do = Attempts.do
 
-    def noted(self: object, claimed: Sequence[tuple[object, list[ClaimedJob]]], until: Callable[[], bool]) -> int:
-        if self in workers:  # other tests' workers may be at work in this process
+    def noted(self: Attempts, batch: Batch, until: Callable[[], bool]) -> int:
+        if any(self is worker._attempts for worker in workers):  # other tests' workers may be at work in this process
             with noting:
-                served.extend((job.tenant, str(job.id)) for _, given in claimed for job in given if job.kind == "embed")
-        return do(self, claimed, until)  # type: ignore[arg-type]
+                served.extend((job.tenant, str(job.id)) for _, given in batch for job in given if job.kind == "embed")
+        return do(self, batch, until)
 
     def work(worker: Worker) -> None:
         together.wait(30)
@@ -162,7 +162,7 @@ def test_several_workers_share_the_jobs_of_all_cells_fairly_and_do_none_twice(
         workers[0].drain()
         for tenant, memory in memories.items():
             memory.remember_many([{"content": f"{tenant} said number {number}."} for number in range(count)])
-        monkeypatch.setattr(type(workers[0]), "_do_claimed", noted)
+        monkeypatch.setattr(Attempts, "do", noted)
         threads = [threading.Thread(target=work, args=(worker,)) for worker in workers]
         for thread in threads:
             thread.start()
@@ -188,7 +188,7 @@ def test_a_cell_that_does_not_answer_keeps_no_other_waiting(two: Installation, m
         monkeypatch.setattr(far, "transaction", away)
         worker.drain()
         assert memory.stats().vectors == 1
-        assert "b" not in {cell.cell for cell in worker._cells()}
+        assert "b" not in {cell.cell for cell in worker._cells.reachable()}
 
 
 def test_a_job_that_was_claimed_before_a_move_is_done_after_it(two: Installation) -> None:
@@ -196,11 +196,13 @@ def test_a_job_that_was_claimed_before_a_move_is_done_after_it(two: Installation
         memory.remember("The lighthouse is white.")
         worker = memory._runtime.worker
         [batch] = [
-            worker._claim_in(cell, pace) for cell in two.database.cells()[:1] for pace in list(worker._wanted)[1:2]
+            worker._claims.claim_in(cell, pace)
+            for cell in two.database.cells()[:1]
+            for pace in list(worker._wanted)[1:2]
         ]
         assert any(job.tenant == "claimed" for _, claimed in batch for job in claimed)
         two.cells.move("claimed", "b")
-        worker._do_claimed(batch, lambda: False)
+        worker._attempts.do(batch, lambda: False)
         assert memory.stats().vectors == 1
         assert memory.flush(timeout=30)
         assert memory.stats().pending_jobs == 0

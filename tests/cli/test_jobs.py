@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from htm_core.cli.admin import describe_backlog
-from htm_core.jobs.worker import MOST_TRIES
+from htm_core.jobs.attempts import MOST_TRIES
 from htm_core.store import jobs
 from htm_core.store.database import Database
 from htm_core.telemetry import PendingJobs

@@ -79,7 +79,7 @@ def main(url: str | None, kind: str) -> None:
         if lane[0] != kind:
             worker.remove_handler(*lane)
     slow_down_relating()
-    worker._counts_checked = time.monotonic()  # it is not to count words
+    worker._chores._counts_checked = time.monotonic()  # it is not to count words
     say("at it")
     while not worker.drain():
         time.sleep(0.05)  # what another left is free when its lease is over

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from htm_core import InvalidInput, Memory, Settings
-from htm_core.jobs.worker import MOST_TRIES
+from htm_core.jobs.attempts import MOST_TRIES
 from htm_core.rules.text.tags import closure
 from htm_core.store.database import Database
 from tests.conftest import SETTINGS, Make

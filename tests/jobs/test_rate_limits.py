@@ -282,7 +282,7 @@ def test_an_embedder_that_fails_and_recovers_needs_nobody_to_do_anything(
 ) -> None:
     """Found by words at once, by meaning afterwards; the breaker's states can be seen on the way."""
     monkeypatch.setattr(rate_limits, "FIRST_PAUSE", 0.05)
-    monkeypatch.setattr("htm_core.jobs.worker.IDLE_SECONDS", 0.2)
+    monkeypatch.setattr("htm_core.jobs.claims.IDLE_SECONDS", 0.2)
     embedder = HashEmbedder(name=f"outage-{uuid.uuid4().hex[:8]}")
     settings = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker_batch": 4})
     with make(embedder=embedder, settings=settings) as memory:

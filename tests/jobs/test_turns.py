@@ -19,8 +19,9 @@ from psycopg.conninfo import make_conninfo
 from htm_core import Memory, Settings
 from htm_core.engine.fresh_nodes import NODES, OWNERS, FreshNodes
 from htm_core.jobs import handlers
+from htm_core.jobs.claims import Pace
 from htm_core.jobs.turns import BULK_EVERY, Turns
-from htm_core.jobs.worker import FRESH_BATCH, Pace, Worker
+from htm_core.jobs.worker import FRESH_BATCH, Worker
 from htm_core.models.embedders import resolve
 from htm_core.runtime.process import Runtime, runtime
 from htm_core.store import jobs

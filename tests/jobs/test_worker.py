@@ -14,8 +14,9 @@ import pytest
 from htm_core import Settings
 from htm_core.engine.fresh_nodes import FreshNodes
 from htm_core.errors import DimensionMismatch, InvalidInput
+from htm_core.jobs.attempts import MOST_TRIES
 from htm_core.jobs.reembed import reembed
-from htm_core.jobs.worker import MOST_TRIES, Worker
+from htm_core.jobs.worker import Worker
 from htm_core.models.embedders import resolve
 from htm_core.models.stopping import native_parts
 from htm_core.store import jobs, nodes, search
