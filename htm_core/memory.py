@@ -28,6 +28,7 @@ from .operations import recall as recall_module
 from .operations import revise as revise_module
 from .operations.backup import Backup
 from .operations.files import File, Loaded, Progress
+from .rules import validation
 from .rules.redaction.redactor import Redactor, RedactorLike
 from .rules.working_memory.context import assemble
 from .rules.working_memory.eviction_policies import Policy
@@ -285,6 +286,7 @@ class Memory(Handle):
         Each is a `Draft` or a mapping of `remember`'s arguments, and may bring its `vector`. At most `Settings.max_drafts` at
         once. Much faster than one `remember` for each.
         """
+        validation.check_several(drafts, what="drafts")
         listed = list(drafts)
         if len(listed) > self._engine.settings.max_drafts:
             raise InvalidInput(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 from langchain_core.chat_history import BaseChatMessageHistory
@@ -23,6 +25,7 @@ from .tokens import count
 from .window import fit
 
 Entries = list[tuple[str | None, Mention]]
+TimeOf: TypeAlias = Callable[[BaseMessage], datetime | None]
 RECALL = PromptRecall(choices=check_choices(limit=8), min_score=0.0, scope="user", timeout=10.0, restore=False)
 # The tokens of what is recalled, and the largest share of the budget for them.
 RECALL_BUDGET = 1_000
@@ -102,15 +105,23 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
             self._read = entries, recalled
         return self._shown(*self._read)
 
-    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Add messages, all of them or none; a message with an id that the session has already is the same message."""
-        self._read = None
-        self._own.log().append(_drafts(messages))
+    def add_messages(self, messages: Sequence[BaseMessage], *, at: TimeOf | None = None) -> None:
+        """Add messages, all of them or none; a message with an id that the session has already is the same message.
 
-    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
+        Args:
+            messages: What was said, in order.
+            at: When a message was said: a callable that answers with an aware datetime, or with None for now. By default all are
+                said now; give it where a conversation of the past moves in.
+
+        Raises `InvalidInput` for a time that is naive or none.
+        """
+        self._read = None
+        self._own.log().append(_drafts(messages, at))
+
+    async def aadd_messages(self, messages: Sequence[BaseMessage], *, at: TimeOf | None = None) -> None:
         """`add_messages`, awaited."""
         self._read = None
-        await self._own.aio.log().append(_drafts(messages))
+        await self._own.aio.log().append(_drafts(messages, at))
 
     def clear(self, *, erase: bool = False) -> None:
         """Empty the history. Long-term memory keeps what was in it, unless `erase` is true: then it is gone for good."""
@@ -162,9 +173,13 @@ def _messages(entries: Entries) -> list[BaseMessage]:
     return [message_of(mention, id=id) for id, mention in entries]
 
 
-def _drafts(messages: Sequence[BaseMessage]) -> list[Draft]:
+def _drafts(messages: Sequence[BaseMessage], at: TimeOf | None = None) -> list[Draft]:
     """What is stored of messages; recalled blocks among them were said by nobody."""
-    return [draft_of(message, id=message.id or str(uuid4())) for message in messages if not is_inserted(message)]
+    said = [message for message in messages if not is_inserted(message)]
+    drafts = [draft_of(message, id=message.id or str(uuid4())) for message in said]
+    if at is None:
+        return drafts
+    return [replace(draft, at=at(message)) for draft, message in zip(drafts, said, strict=True)]
 
 
 def _last_question(entries: Entries) -> str:

@@ -394,8 +394,13 @@ class HTMMemory(BaseMemory):
 
         When a client sends the whole conversation again, only what is new is kept: three or more messages that begin with
         all that the log has, be it without calls of tools and results. A person's words and another's must be among
-        these; in doubt messages are kept. Raises `StorageError` when they are not known to be stored.
+        these; in doubt messages are kept. Raises `StorageError` when they are not known to be stored, and `InvalidInput` for
+        what is no message.
         """
+        for message in messages:
+            if not isinstance(message, ChatMessage):
+                got = f'got {type(message).__name__}; write ChatMessage("\u2026", role="user")'
+                raise InvalidInput(f"expected a ChatMessage to put, {got}")
         questions = [words_of(message) for message in messages if message.role == MessageRole.USER]
         if questions:
             self._log.begin()

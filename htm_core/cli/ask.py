@@ -28,7 +28,10 @@ def ask(
     common.warm_model()
     robot = common.robot or _last_active(common)
     if robot is None:
-        raise NotFound("expected memories to search, but there are none yet; run htm demo first")
+        raise NotFound(
+            f"expected memories in the tenant {common.tenant!r} to ask about, but there are none yet; run htm demo first, or ask "
+            "about those of another tenant: htm ask --tenant default"
+        )
     with common.memory(robot=robot, budget=budget) as memory:
         found = memory.recall(question, timeframe=timeframe, robot=robot, limit=limit)
         context = memory.context(order="recent") if found else Context(text="", items=(), tokens=0)

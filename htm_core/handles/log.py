@@ -133,6 +133,7 @@ class Log(Handle):
                 mentions.clear_log(connection, owner=self._engine.owner, session=self.session)
 
     def _checked(self, messages: Sequence[Message]) -> Sequence[Message]:
+        validation.check_several(messages, what="messages")
         return validation.check_count(messages, what="messages", most=self._engine.settings.max_drafts)
 
     def _say(self, messages: Sequence[Message], said: list[UUID]) -> None:

@@ -55,7 +55,7 @@ SAME_QUESTION = 0.6
 # When a passage was said beside others of the same: `Hit.said_when`.
 SAID = {"last": "said last", "later": "said later", "earlier": "said earlier"}
 # How the lines below an item begin: with the question that it answers, and with what it superseded.
-ANSWERS, FORMER = "in answer to: ", "formerly (until "
+ANSWERS, FORMER = "after the question: ", "formerly (until "
 FORMERLY = 2  # former values that are shown beside a present one
 MOST_MENTIONS = 20  # that recall gives with a hit
 
@@ -175,12 +175,13 @@ def build_block(
     first `NEVER_CUT` it is then the best part, too. A text that only asks the same again, or that only says that nothing is known,
     is left out where another one probably answers, and any other question stands last. When the best is
     below `DOUBTFUL`, the block has another warning and at most `DOUBTFUL_ROOM` tokens, for short excerpts of the best by rank and
-    relevance together. A short reply has the question that it answers below it. What was superseded stands beside the present
-    value, "formerly", and by itself only where that is not shown. What was said later than the best one, and repeats a name of it,
-    comes along. What recall knows of when a passage was said beside the others ("said last", "said later", "said earlier") is in
-    its label; then it is shown, however relevant it is, and dates stand everywhere.
+    relevance together. A short reply has the question that it answers below it, and is likely to answer the same one again.
+    What was superseded stands beside the present value, "formerly", and by itself only where that is not shown. What was said
+    later than the best one, and repeats a name of it, comes along. What recall knows of when a passage was said beside the
+    others ("said last", "said later", "said earlier") is in its label; then it is shown, however relevant it is, and dates
+    stand everywhere.
     """
-    unseen = [passage for passage in found if passage.text not in shown]
+    unseen = [_with_answer(passage, question) for passage in found if passage.text not in shown]
     chosen = _without_former(_with_marked(unseen, limit), shown)
     best = max((passage.relevance for passage in chosen), default=0.0)
     least = max(LEAST_RELEVANCE, LEAST_SHARE * best)
@@ -300,6 +301,12 @@ def _later_on_the_same(chosen: Sequence[Passage], found: Sequence[Passage]) -> l
         and names & {word.lower() for word in _WORDS.findall(passage.text)} and not only_asks(passage.text)
     ]  # fmt: skip
     return [passage for _, passage in sorted(later, key=lambda each: each[0], reverse=True)[:LATER]]
+
+
+def _with_answer(passage: Passage, question: str) -> Passage:
+    """A passage that answers what is asked now, if it is a short reply to the same question: its own words need not say so."""
+    answers = passage.answers is not None and shared_words(passage.answers, question) >= SAME_QUESTION
+    return replace(passage, relevance=max(passage.relevance, CERTAIN)) if answers else passage
 
 
 def _repeats(question: str, passage: Passage) -> bool:

@@ -36,10 +36,21 @@ LARGEST_WHOLE = 2**31 - 1
 _FIELDS = tuple(field.name for field in fields(Draft))
 
 
+def check_several(values: object, *, what: str) -> None:
+    """Refuse one value where a list of them is meant: what it consists of would be taken for them."""
+    if isinstance(values, Draft | Mapping | str | bytes):
+        kind = "text" if isinstance(values, str) else type(values).__name__
+        raise InvalidInput(f"expected a list of {what}, got one {kind}; write a list of one: [{{'content': …}}]")
+
+
 def as_draft(value: Draft | Mapping[str, Any]) -> Draft:
     """A draft as it is, or one made of a mapping of `remember`'s arguments; an unknown field is refused."""
     if isinstance(value, Draft):
         return value
+    if isinstance(value, str):
+        raise InvalidInput(
+            f"expected a Draft or a mapping of remember's arguments, got the text {value[:40]!r}; write {{'content': …}}"
+        )
     if not isinstance(value, Mapping):
         raise InvalidInput(f"expected a Draft or a mapping of remember's arguments, got {type(value).__name__}")
     unknown = [str(key) for key in value if key not in _FIELDS]

@@ -80,7 +80,9 @@ def _migrate(connection: Connection, *, schema: str, upto: int | None, logins: b
     connection.execute(boot["settle"], {"path": PINNED})  # so a function whose text leaves a schema out cannot be made
     for file in steps.functions:
         connection.execute(names.put_into(roles.put_into(file.text)))
-        _log.info("applied functions %s", file.name)
+        _log.debug("applied functions %s", file.name)
+    if steps.functions:
+        _log.info("applied %d files of functions", len(steps.functions))
     connection.execute(boot["settle"], {"path": search_path(schema)})
     _record_functions(connection, steps, names)
     if steps:

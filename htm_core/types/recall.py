@@ -65,6 +65,11 @@ class Hit:
     said_when: SaidWhen | None = None
 
     @property
+    def id(self) -> str:
+        """The node's id, as `forget`, `restore` and `related` take it."""
+        return self.node.id
+
+    @property
     def content(self) -> str:
         """The node's exact text."""
         return self.node.content

@@ -286,10 +286,19 @@ def test_a_short_reply_has_the_question_that_it_answers_below_it_where_there_is_
     reply = replace(passage("january"), answers="When will she\njoin </memory>?")
     shown = block(reply)
     [line] = [line for line in shown.splitlines() if line.startswith("  ")]
-    assert line.startswith("  in answer to: When will she join ")
+    assert line.startswith("  after the question: When will she join ")
     assert "</memory>" not in line
     assert items_of(shown) == [("2025-01-02, ann", "january")]
-    assert "in answer" not in block(reply, room=9)
+    assert "after the question" not in block(reply, room=9)
+
+
+def test_a_short_reply_to_the_question_that_is_asked_now_is_taken_for_its_answer() -> None:
+    reply = replace(passage("childcare, my ex works abroad", relevance=0.001), answers="What makes you hesitate?")
+    other = passage("Bed 12 fell", relevance=0.01)
+    shown = block(reply, other, question="why did I hesitate?")
+    assert OPENING in shown
+    assert items_of(shown)[0] == ("2025-01-02, ann", "childcare, my ex works abroad")
+    assert OPENING not in block(reply, other, question="why did I leave?")
 
 
 def test_a_former_value_is_left_out_where_it_finds_no_room_and_is_one_short_line() -> None:

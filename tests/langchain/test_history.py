@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -50,6 +51,26 @@ def test_the_same_id_is_the_same_message(memory: Memory) -> None:
     history.add_messages([HumanMessage("one", id="1"), AIMessage("two", id="2")])
     history.add_messages([AIMessage("two", id="2"), HumanMessage("three", id="3")])
     assert texts(history.messages) == ["one", "two", "three"]
+
+
+def test_messages_of_the_past_are_kept_with_their_times(memory: Memory) -> None:
+    days = {"1": datetime(2026, 9, 1, 9, tzinfo=UTC), "2": datetime(2026, 9, 2, 9, tzinfo=UTC), "3": None}
+    said = [
+        HumanMessage("My boat is at pier seven.", id="1"),
+        AIMessage("Noted.", id="2"),
+        HumanMessage("And now?", id="3"),
+    ]
+    history = HTMChatMessageHistory("s", memory)
+    before = datetime.now(UTC)
+    history.add_messages(said[:1], at=lambda message: days[str(message.id)])
+    asyncio.run(history.aadd_messages(said[1:], at=lambda message: days[str(message.id)]))
+    first, second, last = [mention.at for mention in memory.timeline(session="s")]
+    assert [first, second] == [days["1"], days["2"]]
+    assert last >= before
+    assert HTMChatMessageHistory("s", memory).messages == said
+    with pytest.raises(InvalidInput, match="time zone"):
+        history.add_messages([HumanMessage("When?")], at=lambda _: datetime(2026, 9, 1))
+    assert len(history.messages) == 3
 
 
 def test_what_is_read_is_fresh_each_time(memory: Memory) -> None:

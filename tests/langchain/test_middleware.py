@@ -561,3 +561,12 @@ def test_of_several_queries_the_one_for_a_whole_conversation_decides(make: Make)
     agent.invoke(said("What did we talk about last time?"), config("friday"))
     block = next(text for text in texts(model.seen[-1]) if is_block(text, warning=WARNING))
     assert next(words for _, words in items_of(block)) == "The labels are due on Friday."
+
+
+def test_a_short_reply_is_shown_with_the_question_that_the_model_asked(make: Make) -> None:
+    model = scripted("Nice. When does Annika join the rotation?")
+    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(embed="now"))])
+    agent.invoke(said("Annika from payments starts on Monday."), config("monday"))
+    agent.invoke(said("in january"), config("monday"))
+    agent.invoke(said("When does Annika join the rotation, in January?"), config("friday"))
+    assert "in january\n  after the question: When does Annika join the rotation?" in "\n".join(texts(model.seen[-1]))

@@ -560,3 +560,18 @@ def test_in_a_group_chat_the_one_who_asks_is_shown_what_they_said(make: Make) ->
     shown = "\n".join(filter(None, texts(chat.get())))
     assert "I live in Porto." in shown
     assert "Ghent" not in shown
+
+
+def test_a_text_that_is_put_is_refused_with_what_to_write(chat: HTMMemory) -> None:
+    with pytest.raises(InvalidInput, match=r"expected a ChatMessage to put, got str; write ChatMessage"):
+        chat.put("hello")  # type: ignore[arg-type]
+    assert chat.get_all() == []
+
+
+def test_a_short_reply_is_shown_with_the_question_that_the_model_asked(make: Make) -> None:
+    memory = make(user="sam", embed="now")
+    monday = HTMMemory.from_defaults("monday", memory=memory)
+    monday.put_messages([said("Annika starts on Monday.", "user"), said("Nice. When does Annika join the rotation?")])
+    monday.put(said("in january", "user"))
+    shown = HTMMemory.from_defaults("friday", memory=memory).get("When does Annika join the rotation, in January?")
+    assert "in january\n  after the question: When does Annika join the rotation?" in str(shown[-1].content)

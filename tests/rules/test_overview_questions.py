@@ -58,6 +58,26 @@ def test_a_time_says_which_conversations_are_meant() -> None:
     assert last.windows == ()
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["What happened last week?", "anything new last week", "Was there anything interesting this month?", "what happend last week",
+     "summarise the last month", "Give me a summary of November, please", "catch me up on last week", "What's new since Monday?",
+     "Recap of this week?", "what was going on in October"],
+)  # fmt: skip
+def test_a_question_that_names_a_time_alone_is_about_what_was_said_then(question: str) -> None:
+    assert kind(question) == "time"
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What happened in Paris last week?", "What happened to the boiler last month?", "Summarise the report of last week.",
+     "What happened last night?", "What will be new next week?", "What happened next week?", "Is there anything new from Anna this week?",
+     "Summarise the paper from 2019", "What changed in the schema last week?", "Write up last week"],
+)  # fmt: skip
+def test_a_time_beside_something_else_is_a_search(question: str) -> None:
+    assert kind(question) == "none"
+
+
 @pytest.mark.parametrize("greeting", ["Hi! ", "Hello again, ", "ok so ", "Thanks!\n"])
 def test_a_greeting_before_the_question_changes_nothing(greeting: str) -> None:
     assert kind(f"{greeting}what do you know about me?") == "me"

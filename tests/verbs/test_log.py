@@ -206,3 +206,19 @@ def test_an_edit_that_forgot_is_undone_by_the_same_messages_with_their_ids(memor
     log.replace([], forget=True)
     log.append(first)  # a message that is sent again is not said again
     assert log.tail() == []
+
+
+@pytest.mark.parametrize("given", [{"content": "call it", "role": "user"}, "call it"], ids=["one mapping", "one text"])
+def test_one_message_where_a_list_is_meant_is_refused_with_what_to_write(memory: Memory, given: object) -> None:
+    for write in (memory.log("s").append, memory.log("s").replace, memory.remember_many):
+        with pytest.raises(InvalidInput, match=r"expected a list of (messages|drafts), got one .*\[\{'content'"):
+            write(given)  # type: ignore[operator]
+    with pytest.raises(InvalidInput, match=r"got the text 'call it'; write \{'content'"):
+        memory.log("s").append(["call it"])  # type: ignore[list-item]
+    assert memory.timeline() == []
+
+
+def test_a_hit_has_the_id_by_which_it_is_forgotten(memory: Memory) -> None:
+    memory.remember("The gate code is 4711.")
+    memory.forget(memory.recall("gate", mode="text")[0].id)
+    assert not memory.recall("gate", mode="text")

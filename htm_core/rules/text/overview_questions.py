@@ -7,7 +7,7 @@ memory more than like any other. A question that names anything else ("What did 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from typing import Literal
 
 from ...types import Window
@@ -90,6 +90,17 @@ _OF_LAST = (
 )
 _OF_A_TIME = rf"{_talk('', _CONVERSATION)}|{_WHAT} (?:did|have) i {_TOLD}"
 
+# Questions that name a time and nothing else: "What happened last week?", "Summarise the last month." What happened on one day may
+# have been told on another, so that is searched for.
+LEAST_DAYS = 2
+_HAPPENED = (
+    r"what (?:all |else )?(?:(?:has |have |had )?happen(?:e?d)?|(?:was|is|has been) (?:going on|new|happening|up)|went on|changed)"
+    r"|what's (?:new|changed|happened|been (?:going on|happening|new))"
+    r"|(?:(?:is|was|has) there |has )?(?:been )?anything (?:new|interesting|important|notable|special)"
+    r"(?: (?:happen(?:e?d)?|going on|come up))?"
+    rf"|(?:{_SUMMARY} ?){{1,3}}"
+)
+
 _ME = r"(?:me|myself)(?: from before| so far| by now| until now| already)?"
 _THINGS = r"(?:things?|facts?|information|info|data|details?|memories|notes)"
 _EVERYTHING = rf"(?:everything|anything|something|all|what|whatever|(?:all )?the {_THINGS}|{_THINGS})"
@@ -113,9 +124,12 @@ _OF_ME = (
 )
 _FORMS: dict[str, LazyPattern] = {
     name: LazyPattern(rf"(?:{_LEAD})*(?:{form}){_TAIL}")
-    for name, form in {"last": _OF_LAST, "time": _OF_A_TIME, "me": _OF_ME}.items()
+    for name, form in {"last": _OF_LAST, "time": _OF_A_TIME, "happened": _HAPPENED, "me": _OF_ME}.items()
 }
-_MAY_BE_TALK = LazyPattern(rf"\b(?:{_CONVERSATION}|{_TALKED}|{_TOLD}|happened)\b")
+_MAY_BE_TALK = LazyPattern(
+    rf"\b(?:{_CONVERSATION}|{_TALKED}|{_TOLD}|happen(?:ed|d|ing)?|new|going on|went on|changed|anything|summary|summari[sz]e|"
+    r"recap|overview|rundown|sum up|up)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +168,20 @@ def overview_question(
     if not _MAY_BE_TALK.search(words):
         return None
     rest, windows, _ = extract(sentences[0], now=now, week_start=week_start, timezone=timezone)
-    if windows and _FORMS["time"].fullmatch(_plain(rest)):
+    asked = _plain(rest)
+    if windows and (
+        _FORMS["time"].fullmatch(asked) or (_are_long(windows, now) and _FORMS["happened"].fullmatch(asked))
+    ):
         return OverviewQuestion("talk", windows)
     return None
+
+
+def _are_long(windows: tuple[Window, ...], now: datetime) -> bool:
+    """Whether windows of time have begun, and are of at least two days each; one without an end goes on until now."""
+    shortest = timedelta(days=LEAST_DAYS)
+    return all(
+        each.start is not None and (each.stop or now) - each.start >= shortest and each.start < now for each in windows
+    )
 
 
 def _plain(text: str) -> str:
