@@ -46,7 +46,7 @@ ALONE, ALMOST_ALL = 0.3, 0.999
 # What counts against a node leaves it this share of its score: nothing that was found looks like what a copy is worth.
 LEAST_SHARE = 0.1
 # From here on what is added counts less and less: two scores never meet at 1, where their order would be lost.
-ADDED_IN_FULL_TO = 0.8
+ADDED_IN_FULL_TO = 0.9
 # What nearer words count where the ranker does not weigh them, and how near those of a candidate mostly are: docs/why/ranker.md.
 INTERACTION_ALONE, USUAL_NEARNESS = 0.1, 0.3
 # From this share of candidates on whose words are known they are compared.
