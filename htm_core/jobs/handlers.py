@@ -401,7 +401,7 @@ def _judged_among(said: ComparedNode, near: Sequence[ComparedNode]) -> dict[UUID
 
 
 def _edge(older: ComparedNode, newer: ComparedNode, *, among: ChangeJudgement | None = None) -> NewEdge | None:
-    """The edge from a newer saying to an older one; None where there is none. `among` is what was judged beside the other candidates.
+    """The edge from a newer saying to an older one; None where there is none. `among` was judged beside the other candidates.
 
     Nothing replaces what is trusted more: what an assistant says does not replace a user's words, nor a file an assistant's.
     """

@@ -93,7 +93,7 @@ class Opposition:
 
 
 def most_at_odds(older: Saying, newer: Saying, *, cosine: float | None) -> Opposition | None:
-    """The sentences of two sayings that are most at odds, those first that are about one thing; None where each has been said before."""
+    """The sentences of two sayings that are most at odds, those first that are about one thing; None where all was said before."""
     found = [Opposition(pair, _evidence(pair.values, "conflict")) for pair in pairs(older, newer, cosine=cosine)]
     return max(found, key=lambda each: (not is_apart(each.pair), each.evidence), default=None)
 
