@@ -168,7 +168,7 @@ def _fact(id: str, line: str) -> Fact:
 
 
 def read(path: Path) -> Iterator[World]:
-    """The worlds of a file: the messages of each person in an order that is drawn, with what is said first before what is said then."""
+    """The worlds of a file: the messages of each person in an order that is drawn, what is said first before what is said then."""
     for name, known in facts(path):
         chance, told = random.Random(name), list[tuple[float, int, str, str, bool]]()
         for fact in known:

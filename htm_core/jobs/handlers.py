@@ -408,16 +408,10 @@ def _edge(older: ComparedNode, newer: ComparedNode, *, among: ChangeJudgement | 
     if newer.trust < older.trust:
         return None
     cosine = older.cosine if older.cosine is not None else newer.cosine  # of the one that was found
-    found = judge(_saying(older), _saying(newer), cosine=cosine)
-    if among is not None and among.relation == "supersedes" and among.confidence > _sure(found):
-        found = among
+    found = among or judge(_saying(older), _saying(newer), cosine=cosine)
     if found.relation == "none" or found.confidence < LEAST:
         return None
     return NewEdge(new_id(), newer.id, older.id, found.relation, found.confidence, found.reason, newer.at)
-
-
-def _sure(found: ChangeJudgement) -> float:
-    return 0.0 if found.relation == "none" else found.confidence
 
 
 def _saying(said: ComparedNode) -> Saying:
