@@ -50,6 +50,7 @@ def edges_around(engine: Engine, query: RecallQuery, found: Recall, *, doubtful:
     least = min(threshold, DOUBTFUL) if doubtful else threshold
 
     def work(connection: Connection) -> Edges:
+        """The edges, and the nodes that are to be brought in."""
         if engine.database.superseding.known(engine.tenant) is None:
             engine.database.superseding.learn(engine.tenant, there=supersession.has_any(connection))
             if not engine.database.superseding.known(engine.tenant):
