@@ -401,23 +401,17 @@ def _judged_among(said: ComparedNode, near: Sequence[ComparedNode]) -> dict[UUID
 
 
 def _edge(older: ComparedNode, newer: ComparedNode, *, among: ChangeJudgement | None = None) -> NewEdge | None:
-    """The edge from a newer saying to an older one; None where there is none. `among` is what was judged beside the other candidates.
+    """The edge from a newer saying to an older one; None where there is none. `among` was judged beside the other candidates.
 
     Nothing replaces what is trusted more: what an assistant says does not replace a user's words, nor a file an assistant's.
     """
     if newer.trust < older.trust:
         return None
     cosine = older.cosine if older.cosine is not None else newer.cosine  # of the one that was found
-    found = judge(_saying(older), _saying(newer), cosine=cosine)
-    if among is not None and among.relation == "supersedes" and among.confidence > _sure(found):
-        found = among
+    found = among or judge(_saying(older), _saying(newer), cosine=cosine)
     if found.relation == "none" or found.confidence < LEAST:
         return None
     return NewEdge(new_id(), newer.id, older.id, found.relation, found.confidence, found.reason, newer.at)
-
-
-def _sure(found: ChangeJudgement) -> float:
-    return 0.0 if found.relation == "none" else found.confidence
 
 
 def _saying(said: ComparedNode) -> Saying:

@@ -20,7 +20,7 @@ from ..store.search import Filters, RecallQuery
 from ..types import Hit, Mention, ProfileLine, Recall, Window
 from .current import in_time
 from .local_times import local_hits
-from .supersession import present_first
+from .supersession import edges_around, present_first
 
 # A conversation ends where nothing is said for so long, also within a session.
 PAUSE = timedelta(hours=3)
@@ -135,7 +135,8 @@ def without_superseded(engine: Engine, question: str, hits: Sequence[Hit]) -> li
     query = RecallQuery(
         query=question, text=question, filters=Filters(owners=engine.owners), model=engine.embedder.name
     )
-    found = present_first(engine, query, Recall(query=question, hits=tuple(hits)))
+    found = Recall(query=question, hits=tuple(hits))
+    found = present_first(query, found, edges_around(engine, query, found))
     superseded = {hit.node.id for hit in found if hit.superseded_by is not None}
     return [hit for hit in hits if hit.node.id not in superseded]
 

@@ -6,7 +6,7 @@ A step of recall after its search, which needs nothing more from the database. d
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from uuid import UUID
@@ -22,6 +22,7 @@ from ..types import Hit, Recall, SaidWhen
 from .moved_hits import moved
 
 CONSIDERED = 20  # the first hits of a search, of which one may become the first
+BESIDE_AN_EDGE = 0.0  # how much likelier what may have superseded the first hit has to be: docs/why/supersession.md
 LATER = 2  # hits at most that say that they were said later than the first
 # The likeliest newer statement says so from here on: docs/why/supersession.md.
 MAY_HAVE_CHANGED = -0.3
@@ -44,14 +45,17 @@ def may_put_present_first(engine: Engine, query: RecallQuery) -> bool:
     )
 
 
-def present_answer_first(engine: Engine, query: RecallQuery, found: Recall) -> Recall:
+def present_answer_first(
+    engine: Engine, query: RecallQuery, found: Recall, *, suspected: Collection[tuple[str, str]] = ()
+) -> Recall:
     """A recall whose first hit is what a small model takes for the present answer, where it is sure enough.
 
     It was learned from conversations of a user with an assistant. Where no user says anything, or where the question names who
     speaks, it has nothing to say. The hit that becomes the first gets the score of the first, and no less relevance; those that it
     passes get the scores of the places to which they move. What has ended is never moved, nor what is trusted less than the first:
     no page and no assistant comes before what a user said. Where everybody's memories are searched, those of one user are compared:
-    of the one whose hit is the first.
+    of the one whose hit is the first. `suspected` are the ids of older and newer nodes of which the newer may have superseded the
+    older: there the model need be less sure (`BESIDE_AN_EDGE`).
     """
     places = [at for at, hit in enumerate(found.hits[:CONSIDERED]) if not _says_the_same(hit.content, query.query)]
     if query.of_everybody and len(places) > 1:
@@ -65,6 +69,7 @@ def present_answer_first(engine: Engine, query: RecallQuery, found: Recall) -> R
     chosen = model.present_answer(likelier, share=query.signal_weights.present)
     if not _may_come_first(hits[chosen], hits[0]):
         chosen = 0
+    chosen = _what_replaces(chosen, hits, likelier, suspected, share=query.signal_weights.present)
     said = {places[at]: said for at, said in said_when(hits, likelier, chosen).items()}
     marked = [replace(hit, said_when=said[at]) if at in said else hit for at, hit in enumerate(found.hits)]
     return replace(found, hits=tuple(moved_to_first(marked, places[chosen]) if chosen else marked))
@@ -75,6 +80,22 @@ def _of_one_user(engine: Engine, found: Recall, places: Sequence[int]) -> list[i
     ids = {at: UUID(found.hits[at].node.id) for at in places}
     owners = engine.reading(lambda connection: nodes.owners(connection, list(ids.values())), everybody=True)
     return [at for at in places if owners.get(ids[at]) == owners.get(ids[places[0]])]
+
+
+def _what_replaces(
+    chosen: int, hits: Sequence[Hit], likelier: Sequence[float], suspected: Collection[tuple[str, str]], *, share: float
+) -> int:
+    """The place of what may have superseded the chosen hit and is no less likely; else that of the chosen one."""
+    older = hits[chosen]
+    newer = [
+        at
+        for at, hit in enumerate(hits)
+        if (older.node.id, hit.node.id) in suspected
+        and share * (likelier[at] - likelier[chosen]) >= BESIDE_AN_EDGE
+        and _may_come_first(hit, older)
+        and _may_come_first(hit, hits[0])
+    ]
+    return max(newer, key=lambda at: likelier[at], default=chosen)
 
 
 def _says_the_same(text: str, question: str) -> bool:

@@ -42,7 +42,7 @@ from .merged import as_one
 from .present import CONSIDERED, may_put_present_first, present_answer_first
 from .reranking import reranked
 from .small_talk import small_talk
-from .supersession import present_first
+from .supersession import edges_around, present_first
 
 if TYPE_CHECKING:
     from ..rules.word_vectors import QuestionWords
@@ -186,9 +186,10 @@ def answer(engine: Engine, query: RecallQuery, *, alone: bool = False) -> Recall
         timings = replace(found.timings, expander=expansion.milliseconds)
         found = replace(found, fallback=expansion.fallback, timings=timings)
     found = reranked(reranker, found, seconds=engine.settings.reranker_timeout)
+    edges = edges_around(engine, query, found, doubtful=asks_now)
     if asks_now:
-        found = present_answer_first(engine, query, found)
-    found = present_first(engine, query, found)
+        found = present_answer_first(engine, query, found, suspected=edges.suspected())
+    found = present_first(query, found, edges)
     hits = list(found.hits[: query.limit])
     if not query.explain:
         hits = [replace(hit, signals={}) if hit.signals else hit for hit in hits]

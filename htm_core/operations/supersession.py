@@ -1,13 +1,13 @@
 """Present values first: of two hits the one that was superseded yields its place to the one that superseded it.
 
-A step of recall after its search. It reads the edges among the hits and what is joined to them, in one statement, and only where
-the tenant has any; docs/why/supersession.md says what that costs.
+Two steps of recall after its search. The first reads the edges among the hits and what is joined to them, in one statement, and
+only where the tenant has any; docs/why/supersession.md says what that costs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from ..engine.engine import Engine
@@ -19,39 +19,62 @@ from .moved_hits import moved
 
 FORMERLY = 5  # former values that a hit shows
 COMPARED_HITS = 100  # the best hits that edges are looked for
+DOUBTFUL = 0.85  # from this confidence on an edge counts together with the order of a question about the present
 
 
-def present_first(engine: Engine, query: RecallQuery, found: Recall) -> Recall:
-    """A recall in which what was superseded stands below what superseded it, and each says so of the other.
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """What was superseded around the hits of a recall, the latest first, and the newer sayings that are no hit themselves."""
 
-    Where only the older one was found, the newer one takes its place, unless the query has filters on who said something, when,
+    sure: Sequence[Supersession] = ()
+    doubtful: Sequence[Supersession] = ()
+    brought: Mapping[str, Node] = field(default_factory=dict)
+
+    def suspected(self) -> frozenset[tuple[str, str]]:
+        """The ids of the older and the newer node of each edge that is not sure."""
+        return frozenset((each.older.node_id or "", each.newer.node_id or "") for each in self.doubtful)
+
+
+def edges_around(engine: Engine, query: RecallQuery, found: Recall, *, doubtful: bool = False) -> Edges:
+    """The edges around the hits of a recall, in one short transaction; none where the tenant has none.
+
+    Where only the older one was found, the newer one is read too, unless the query has filters on who said something, when,
     where or with which tags: these the newer one may not satisfy. In a recall of what was known or held at a time, an edge holds
-    from when its newer saying was said. Nothing is left out but for what no longer fits the limit.
+    from when its newer saying was said. With `doubtful` also those that do nothing by themselves, from `DOUBTFUL` on.
     """
     threshold = engine.settings.supersession
     if threshold is None or not found.hits or engine.database.superseding.known(engine.tenant) is False:
-        return found
+        return Edges()
     moment = min(filter(None, (query.filters.as_of, query.filters.valid_at)), default=None)
     ids = [UUID(hit.node.id) for hit in found.hits[:COMPARED_HITS]]
+    least = min(threshold, DOUBTFUL) if doubtful else threshold
 
-    def work(connection: Connection) -> tuple[list[Supersession], dict[UUID, Node]]:
-        """What was superseded around the hits, and the newer sayings that are no hit themselves."""
+    def work(connection: Connection) -> Edges:
+        """The edges, and the nodes that are to be brought in."""
         if engine.database.superseding.known(engine.tenant) is None:
             engine.database.superseding.learn(engine.tenant, there=supersession.has_any(connection))
             if not engine.database.superseding.known(engine.tenant):
-                return [], {}
-        edges = supersession.around(connection, ids, owners=query.filters.owners, threshold=threshold, moment=moment)
-        if not edges:
-            return [], {}
-        missing = [] if _is_filtered(query) else sorted({UUID(each.newer.node_id or "") for each in edges} - set(ids))
+                return Edges()
+        edges = supersession.around(connection, ids, owners=query.filters.owners, threshold=least, moment=moment)
+        sure = [each for each in edges if each.state == "confirmed" or each.confidence >= threshold]
+        wanted = set[UUID]() if _is_filtered(query) else {UUID(each.newer.node_id or "") for each in sure} - set(ids)
         owners = engine.owners if query.filters.owners is None else query.filters.owners
-        return list(edges), nodes.read(connection, missing, owners=owners) if missing else {}
+        known = nodes.read(connection, sorted(wanted), owners=owners) if wanted else {}
+        counted = {each.id for each in sure}
+        rest = [each for each in edges if each.id not in counted]
+        return Edges(sure, rest, {str(id): node for id, node in known.items()})
 
-    edges, known = engine.reading(work, everybody=query.of_everybody)
-    if not edges:
+    return engine.reading(work, everybody=query.of_everybody)
+
+
+def present_first(query: RecallQuery, found: Recall, edges: Edges) -> Recall:
+    """A recall in which what was superseded stands below what superseded it, and each says so of the other.
+
+    Nothing is left out but for what no longer fits the limit.
+    """
+    if not edges.sure:
         return found
-    brought = {str(id): node for id, node in known.items()}
-    return replace(found, hits=tuple(reordered(found.hits, edges, brought, former=_shows_former(query))))
+    return replace(found, hits=tuple(reordered(found.hits, edges.sure, edges.brought, former=_shows_former(query))))
 
 
 def reordered(

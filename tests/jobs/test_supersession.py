@@ -105,6 +105,43 @@ def test_an_undone_change_is_not_made_again_by_the_job(quiet: Memory, database: 
     assert [each.state for each in quiet.changes.list()] == ["undone"]
 
 
+def test_a_change_that_is_told_in_passing_replaces_the_one_saying_that_it_means(quiet: Memory) -> None:
+    older, _, _, newer = say(
+        quiet,
+        "book club is first wednesday of the month, 7pm at Anna's",
+        "my brother has a piano lesson on fridays",
+        "I bake bread for the whole week",
+        "heads up, book club's been shifted to thursdays because of Anna's shifts",
+    )
+    [change] = [each for each in quiet.changes.list() if each.relation == "supersedes"]
+    assert (change.older.node_id, change.newer.node_id) == (older, newer)
+
+
+def test_the_rules_raise_the_confidence_of_an_edge_that_they_made_and_of_no_other(quiet: Memory) -> None:
+    say(quiet, CAR, SOLD)
+    [made] = quiet.changes.list()
+
+    def again(confidence: float) -> float:
+        edge = supersession.NewEdge(
+            uuid.uuid4(),
+            uuid.UUID(made.newer.node_id),
+            uuid.UUID(made.older.node_id),
+            "supersedes",
+            confidence,
+            "surer",
+            made.holds_from,
+        )
+        with quiet._engine.transaction() as connection:
+            supersession.insert(connection, [edge], owner="", judge="rules")
+        return quiet.changes.list()[0].confidence
+
+    assert again(0.999) == 0.999
+    assert again(0.6) == 0.999
+    assert [each.action for each in quiet.changes.audit(made.id)] == ["made"]
+    quiet.changes.undo(made.id)
+    assert again(1.0) == 0.999
+
+
 def test_a_value_that_changed_twice_shows_the_last_one_first_and_both_former_ones(quiet: Memory) -> None:
     say(quiet, CAR, SOLD, "I sold the Tesla, I drive a Volvo now.")
     hits = quiet.recall("Honda Civic or Tesla?", hold=False)

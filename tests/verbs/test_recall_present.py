@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from htm_core import Draft, Hit, Memory, Signals
+from htm_core import Draft, Hit, Memory, Settings, Signals
 from htm_core.rules.present import model
+from htm_core.store import supersession
 from tests.conftest import SETTINGS, Make
 
 BEGIN = datetime(2026, 1, 5, 9, tzinfo=UTC)
@@ -19,6 +21,7 @@ SAID = (
     "I sold it, the new car is a Tesla.",
 )
 QUESTION = "Which car do I drive?"
+UNCOMPARED = Settings(**SETTINGS.model_dump(by_alias=True) | {"supersession": None})  # the trees alone
 
 
 def newest(hits: Sequence[Hit]) -> list[float]:
@@ -47,10 +50,43 @@ def talk(memory: Memory, *, role: str | None = "user", name: str | None = None) 
     memory.flush()
 
 
+def a_little(hits: Sequence[Hit]) -> list[float]:
+    """In the place of the trees: the newest hit is a little likelier than the others."""
+    return [0.2 * each for each in newest(hits)]
+
+
+@pytest.mark.parametrize(("confidence", "moves"), [(0.85, True), (0.7, False), (None, False)])
+def test_what_may_have_been_superseded_yields_where_the_trees_are_only_a_little_for_the_newer_one(
+    make: Make, monkeypatch: pytest.MonkeyPatch, confidence: float | None, moves: bool
+) -> None:
+    monkeypatch.setattr(model, "likelier", lambda _, hits: a_little(hits))
+    with make(settings=UNCOMPARED) as quiet, make() as memory:
+        talk(quiet)
+        ids = {each.content: each.id for each in memory.list()}
+        if confidence is not None:
+            edge = supersession.NewEdge(
+                uuid.uuid4(),
+                uuid.UUID(ids[SAID[2]]),
+                uuid.UUID(ids[SAID[0]]),
+                "supersedes",
+                confidence,
+                "",
+                BEGIN,
+            )
+            with memory._engine.transaction() as connection:
+                supersession.insert(connection, [edge], owner="", judge="rules")
+            memory._engine.database.superseding.learn(memory.tenant, there=True)
+        hits = memory.recall(QUESTION, hold=False)
+        assert (hits[0].content == SAID[2]) is moves
+        plain = memory.recall(QUESTION, hold=False, signals={"present": 0})
+        assert plain[0].content == SAID[0]
+        assert plain[0].superseded_by is None  # by itself such an edge moves nothing
+
+
 def test_the_present_answer_takes_the_first_place_with_its_score_and_the_others_move_down(
     make: Make, asked: list[int]
 ) -> None:
-    with make() as memory:
+    with make(settings=UNCOMPARED) as memory:
         talk(memory)
         plain = memory.recall(QUESTION, hold=False, signals={"present": 0}, explain=True)
         assert asked == []
@@ -69,7 +105,7 @@ def test_the_present_answer_takes_the_first_place_with_its_score_and_the_others_
 def test_one_wanted_hit_is_the_present_answer_though_the_search_has_another_one_first(
     make: Make, asked: list[int]
 ) -> None:
-    with make() as memory:
+    with make(settings=UNCOMPARED) as memory:
         talk(memory)
         assert [hit.content for hit in memory.recall(QUESTION, limit=1, hold=False)] == [SAID[2]]
         first = memory.recall(QUESTION, limit=1, hold=False, signals={"present": 0})
@@ -93,7 +129,7 @@ def test_one_wanted_hit_is_the_present_answer_though_the_search_has_another_one_
 def test_nothing_moves_where_the_question_or_an_option_means_another_time_or_order(
     make: Make, asked: list[int], question: str, options: dict[str, Any]
 ) -> None:
-    with make() as memory:
+    with make(settings=UNCOMPARED) as memory:
         talk(memory)
         assert len(memory.recall(question, hold=False, **options)) >= 2
     assert asked == []
@@ -114,7 +150,7 @@ def test_a_reranker_decides_alone_who_is_first(make: Make, asked: list[int]) -> 
 def test_it_says_nothing_of_talk_without_a_user_and_of_the_speakers_that_a_question_names(
     make: Make, asked: list[int], role: str | None, name: str | None
 ) -> None:
-    with make() as memory:
+    with make(settings=UNCOMPARED) as memory:
         talk(memory, role=role, name=name)
         memory.recall("Which car does Ann drive?", hold=False)
     assert asked == []
@@ -129,7 +165,7 @@ def test_a_process_may_switch_it_off(make: Make, asked: list[int]) -> None:
 
 
 def test_what_a_user_said_again_later_stays_first(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    with make() as memory:
+    with make(settings=UNCOMPARED) as memory:
         for day, text in ((0, SAID[0]), (20, SAID[2]), (40, SAID[0])):
             memory.remember(text, role="user", session=f"s{day}", at=BEGIN + timedelta(days=day))
         memory.flush()
@@ -154,14 +190,14 @@ def marks(memory: Memory, question: str = QUESTION) -> dict[str, str | None]:
 
 
 def test_the_present_answer_was_said_last_and_what_it_takes_the_place_of_earlier(make: Make, asked: list[int]) -> None:
-    with make() as memory:
+    with make(settings=UNCOMPARED) as memory:
         talk(memory)
         assert marks(memory) == {SAID[0]: "earlier", SAID[1]: None, SAID[2]: "last"}
         assert set(marks(memory, "Which car did I drive before?").values()) == {None}
 
 
 def test_where_it_is_not_sure_what_the_user_stated_later_says_so(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    with make() as memory:
+    with make(settings=UNCOMPARED) as memory:
         talk(memory)
         memory.remember("It rains on the new car.", role="user", session="s9", at=BEGIN + timedelta(days=90))
         memory.remember("Shall I wash the new car?", role="user", session="s9", at=BEGIN + timedelta(days=91))
@@ -185,7 +221,7 @@ def test_where_it_is_not_sure_what_the_user_stated_later_says_so(make: Make, mon
 def test_a_first_hit_that_is_the_newest_of_several_answers_was_said_last_if_nothing_else_is_likely(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with make() as memory:
+    with make(settings=UNCOMPARED) as memory:
         said = ("We drive a Skoda car.", "My car that I drive is a Tesla car.")
         memory.remember(said[0], role="user", session="s1", at=BEGIN)
         memory.remember(said[1], role="user", session="s2", at=BEGIN + timedelta(days=40))
@@ -199,7 +235,7 @@ def test_a_first_hit_that_is_the_newest_of_several_answers_was_said_last_if_noth
 def test_a_question_that_was_logged_before_it_is_asked_is_none_of_what_is_compared(
     make: Make, asked: list[int]
 ) -> None:
-    with make() as memory:
+    with make(settings=UNCOMPARED) as memory:
         talk(memory)
         memory.remember("which car do I drive", role="user", session="s9", at=BEGIN + timedelta(days=90))
         memory.flush()

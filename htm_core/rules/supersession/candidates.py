@@ -1,8 +1,9 @@
 """Which of its candidates a new saying replaces: "sold the Polo" means the one earlier saying that speaks of a Polo.
 
-A pair by itself says little: most of two sayings with a word in common are about two things. Beside the other candidates it says more.
-A new saying mostly changes one earlier one, and that is the one that has its rare words, is nearest to it, and is most at odds with it.
-So the signals here are of all candidates of one new saying together, with what `judge` says of each pair as one of them.
+A pair by itself says little: most of two sayings with a word in common are about two things. Beside the other candidates it
+says more. A new saying mostly changes one earlier one, and that is the one that has its rare words, is nearest to it, and is
+most at odds with it. So the signals here are of all candidates of one new saying together, with what `judge` says of each
+pair as one of them.
 `python -m benchmarks.supersession.worlds --fit` fits the weights; docs/why/supersession.md has the measurement. It reads English.
 """
 
@@ -16,11 +17,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from .judge import APART, ChangeJudgement, Opposition, Saying, most_at_odds, reason_of
+from .judge import APART, ChangeJudgement, Opposition, Saying, judged, most_at_odds, reason_of
 from .sayings import WholeSaying, whole
 
 UNKNOWN_COSINE = 0.35  # of a saying whose vector is not there: about that of two sayings of one person
 FARTHEST = 0.2  # the cosine of a rival where there is none
+NOTHING = -99.0  # log odds of what is out of the question
 MOST_EVIDENCE = 8.0  # log odds of a pair beyond which more says nothing
 
 
@@ -33,10 +35,11 @@ class Candidate:
 
 
 def judge_candidates(newer: Saying, candidates: Sequence[Candidate]) -> list[ChangeJudgement]:
-    """What a new saying does to each of several earlier ones of the same speaker: what it supersedes, or "none".
+    """What a new saying does to each of several earlier ones of the same speaker: the surer of two judgements.
 
-    At most one of them is superseded, with those that say nearly the same as that one. A confidence says how many of the judgements from it on
-    were right in the worlds that it was measured on.
+    One is that of `judge`, of the pair alone. By the other, of all beside one another, at most one of them is superseded, with
+    those that say nearly the same as that one. Its confidence says how many of the judgements from it on were right in the worlds
+    that it was measured on.
     """
     if not candidates:
         return []
@@ -44,18 +47,36 @@ def judge_candidates(newer: Saying, candidates: Sequence[Candidate]) -> list[Cha
     earlier = [whole(each.saying.text, speaker=each.saying.speaker) for each in candidates]
     pairs = [most_at_odds(each.saying, newer, cosine=each.cosine) for each in candidates]
     signals = signals_among(said, earlier, [each.cosine for each in candidates], pairs)
-    weights = _fitted()["weights"]
+    weights: Mapping[str, float] = _fitted()["weights"]
     evidence = [weights[""] + sum(weight * each[name] for name, weight in weights.items() if name) for each in signals]
     best = max(range(len(candidates)), key=lambda at: evidence[at])
-    found = []
-    for at, pair in enumerate(pairs):
-        one = at == best or are_alike(earlier[at], earlier[best])
-        confidence = confidence_of(evidence[at]) if one and pair is not None else 0.0
-        if pair is None or confidence == 0.0:
-            found.append(ChangeJudgement("none", 1.0 - confidence))
-        else:
-            found.append(ChangeJudgement("supersedes", confidence, reason_of(pair.pair, "supersedes")))
-    return found
+    return [
+        surer(
+            judged(each.saying, newer, pair),
+            _beside_others(evidence[at], pair, one=at == best or are_alike(earlier[at], earlier[best])),
+        )
+        for at, (each, pair) in enumerate(zip(candidates, pairs, strict=True))
+    ]
+
+
+def _beside_others(evidence: float, pair: Opposition | None, *, one: bool) -> ChangeJudgement:
+    """What is judged of a pair beside its rivals; `one` says that it is the likeliest, or says the same as that one."""
+    confidence = confidence_of(evidence) if one else 0.0
+    if pair is None or confidence == 0.0:
+        return ChangeJudgement("none", 1.0)
+    return ChangeJudgement("supersedes", confidence, reason_of(pair.pair, "supersedes"))
+
+
+def surer(one: ChangeJudgement, other: ChangeJudgement) -> ChangeJudgement:
+    """The surer of two judgements, of which one that says "none" is the least sure."""
+    return max(one, other, key=lambda each: 0.0 if each.relation == "none" else each.confidence)
+
+
+def evidence_of(signals: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """The log odds that a saying supersedes a candidate. What only asks or wishes supersedes nothing."""
+    if signals["asks"] or signals["wishes"]:
+        return NOTHING
+    return weights[""] + sum((weight * signals[name] for name, weight in weights.items() if name), 0.0)
 
 
 def confidence_of(evidence: float) -> float:
@@ -67,7 +88,7 @@ def confidence_of(evidence: float) -> float:
     if at == len(points):
         return float(points[-1][1])
     (low, below), (high, above) = points[at - 1], points[at]
-    return round(below + (above - below) * (evidence - low) / (high - low), 4)
+    return round(float(below + (above - below) * (evidence - low) / (high - low)), 4)
 
 
 def are_alike(one: WholeSaying, other: WholeSaying) -> bool:
@@ -120,6 +141,7 @@ def _of_newer(newer: WholeSaying) -> dict[str, float]:
         "asks": float(newer.asks),
         "supposes": float(newer.supposes),
         "plans": float(newer.plans),
+        "wishes": float(newer.wishes),
         "adds": float(newer.adds),
         "past": float(newer.past),
         "story": float(newer.story),
@@ -205,6 +227,13 @@ def _of_values(older: WholeSaying, newer: WholeSaying, *, common: bool) -> dict[
         "values_differ_common": float(differ and common),
         "values_equal": float(bool(older.values & newer.values)),
         "values_gone": float(differ and (newer.gone or newer.replaces)),
+        "values_lacking": float(bool(older.values) and not differ),
+        "values_lacking_plain": float(bool(older.values) and not differ and not newer.gone),
+        "names_lacking": float(bool(older.names) and not newer.names - older.names),
+        "names_lacking_plain": float(
+            bool(older.names - newer.topic) and not newer.names - older.names and not newer.gone
+        ),
+        "names_new": float(bool(older.names) and bool(newer.names - older.names)),
     }
 
 

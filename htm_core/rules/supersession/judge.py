@@ -71,17 +71,7 @@ def judge(older: Saying, newer: Saying, *, cosine: float | None = None) -> Chang
     """
     if normalized(older.text) == normalized(newer.text):
         return ChangeJudgement("none", 1.0)
-    best, conflict = None, 0.0
-    for pair in pairs(older, newer, cosine=cosine):
-        chance = 0.0 if is_apart(pair) else _probability(pair.values, "conflict")
-        if best is None or chance > conflict:
-            best, conflict = pair, chance
-    if best is None or conflict < 0.5:
-        return ChangeJudgement("none", round(1 - conflict, 4))
-    update = _probability({**best.values, **speakers(older, newer, best)}, "update")
-    relation: Relation = "supersedes" if update >= 0.5 else "contradicts"
-    confidence = conflict * max(update, 1 - update)
-    return ChangeJudgement(relation, round(confidence, 4), reason_of(best, relation))
+    return judged(older, newer, most_at_odds(older, newer, cosine=cosine))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +83,19 @@ class Opposition:
 
 
 def most_at_odds(older: Saying, newer: Saying, *, cosine: float | None) -> Opposition | None:
-    """The sentences of two sayings that are most at odds, those first that are about one thing; None where each has been said before."""
+    """The sentences of two sayings that are most at odds, those first that are about one thing; None where all was said before."""
     found = [Opposition(pair, _evidence(pair.values, "conflict")) for pair in pairs(older, newer, cosine=cosine)]
     return max(found, key=lambda each: (not is_apart(each.pair), each.evidence), default=None)
+
+
+def judged(older: Saying, newer: Saying, found: Opposition | None) -> ChangeJudgement:
+    """What a pair of sayings is judged by the two of its sentences that are most at odds."""
+    conflict = 0.0 if found is None or is_apart(found.pair) else _logistic(found.evidence)
+    if found is None or conflict < 0.5:
+        return ChangeJudgement("none", round(1 - conflict, 4))
+    update = _logistic(_evidence({**found.pair.values, **speakers(older, newer, found.pair)}, "update"))
+    relation: Relation = "supersedes" if update >= 0.5 else "contradicts"
+    return ChangeJudgement(relation, round(conflict * max(update, 1 - update), 4), reason_of(found.pair, relation))
 
 
 def why_at_odds(one: str, other: str) -> str | None:
@@ -152,8 +152,8 @@ def speakers(older: Saying, newer: Saying, pair: Pair) -> dict[str, float]:
     }
 
 
-def _probability(values: Mapping[str, float], part: str) -> float:
-    return 1 / (1 + math.exp(-max(-30.0, min(30.0, _evidence(values, part)))))
+def _logistic(evidence: float) -> float:
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, evidence))))
 
 
 def _evidence(values: Mapping[str, float], part: str) -> float:

@@ -1,4 +1,4 @@
-"""A whole saying as the comparison with its candidates reads it: what it is about, and what its words announce. It reads English."""
+"""A whole saying as it is compared with its candidates: what it is about, and what its words announce. It reads English."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 from ..present.changes import BEGINS, CLAUSE, ENDS, REPLACES, owners
 from ..present.matters import MATTERS
 from .signals import READ_AGAIN, sentences_of
-from .vocabulary import EMPTY, GONE, PLANNED, RELATIVES, STORY, THEIRS
+from .vocabulary import EMPTY, GONE, PLANNED, RELATIVES, STORY, THEIRS, WISHED
 
 MIN_STEM = 4  # characters from which on one word may be the beginning of another, as in "time" and "timeout"
 _WORD = re.compile(r"[^\W_]+(?:['\u2019.:-][^\W_]+)*")
@@ -37,6 +37,7 @@ class WholeSaying:
     owners: frozenset[str]  # of "Bea's landlord"
     relatives: frozenset[str]
     values: frozenset[tuple[str, str]]  # kinds and values: days, times, numbers
+    names: frozenset[str]
     ends: bool
     begins: bool
     replaces: bool
@@ -44,6 +45,7 @@ class WholeSaying:
     asks: bool
     supposes: bool
     plans: bool
+    wishes: bool  # it states nothing that is not only wished or imagined
     adds: bool
     past: bool
     story: bool
@@ -86,6 +88,7 @@ def whole(text: str, *, speaker: str) -> WholeSaying:
         owners=owners(read),
         relatives=frozenset(each.lower() for each in RELATIVES.findall(read)),
         values=frozenset((_kind(kind), value) for each in sentences for kind, value in each.values),
+        names=frozenset(word for each in sentences for word in each.names | each.places),
         ends=ENDS.search(read) is not None,
         begins=BEGINS.search(read) is not None,
         replaces=REPLACES.search(read) is not None,
@@ -93,6 +96,7 @@ def whole(text: str, *, speaker: str) -> WholeSaying:
         asks=all(each.asks for each in sentences),
         supposes=any(each.supposes for each in stated),
         plans=PLANNED.search(read) is not None,
+        wishes=bool(stated) and all(WISHED.search(each.text) for each in stated),
         adds=any(each.adds for each in stated),
         past=any(each.past for each in stated),
         story=STORY.search(read) is not None,

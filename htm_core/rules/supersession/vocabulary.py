@@ -253,6 +253,12 @@ PLANNED = _any(
     r"in the new year", r"when (?:i|we) (?:retire|qualify|can afford)", r"plan(?:s|ning)? (?:to|on)", r"want(?:s|ed)? to", r"going to", r"gonna",
     r"looking (?:at|into|for)", r"were (?:we|i)", r"may(?= [a-z])",
 )  # fmt: skip
+# What somebody would like, or only imagines.
+WISHED = _any(
+    r"(?:i|we|he|she|they)'d (?:like|love|rather|prefer)", r"(?:would|might)(?! not)", r"maybe", r"perhaps", r"thinking (?:of|about)", r"tempted", r"one day",
+    r"some ?day", r"considering", r"toying with", r"not sure (?:if|whether)", r"if (?:i|we|it|he|she|they|you)(?:'d| (?:were|was|had|could|let|lived|got))",
+    r"were (?:i|we)",
+)  # fmt: skip
 # Whose it is, where it is not the speaker's.
 THEIRS = re.compile(
     r"\b(?:his|her|their) (?!(?:the|a|an)\b)[a-z]+|\b(?:the|my|our) (?:neighbou?rs?|client|friend|cousin|colleague|flatmate|roommate|landlord)(?:'s)?\b|\bnext door\b",
