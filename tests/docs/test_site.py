@@ -49,6 +49,8 @@ FORMS = {
     "title:quickstart": "quickstart/",
     "middlew*": "langchain/",
     "get": "quickstart/",  # an everyday word alone, and a verb
+    "SchemaOutdated": "api/settings/",  # a name is first where it is explained
+    'prepared statement "_pg3_0" already exists': "production/",
 }
 
 # The worker of the search, asked as the page asks it: the pages of its hits, in order, for each question.

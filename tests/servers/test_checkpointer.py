@@ -36,7 +36,7 @@ def test_a_checkpointer_and_memory_live_in_one_database(modern: Cluster, memory_
     dsn = modern.dsn(APP)
     apart = make_conninfo(dsn, options=f"-c search_path={schema}")
     thread: RunnableConfig = {"configurable": {"thread_id": "monday", "user_id": "ann"}}
-    options = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+    options = {"autocommit": True, "prepare_threshold": None, "row_factory": dict_row}
     with memory_at(dsn) as memory, ConnectionPool(apart, min_size=1, max_size=2, kwargs=options) as pool:
         for turn in ("My boat lies at pier seven.", "Thanks."):  # each as after a restart
             saver = PostgresSaver(pool)  # type: ignore[arg-type]  # rows are dicts by the options

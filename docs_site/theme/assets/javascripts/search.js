@@ -20,7 +20,7 @@ const EXACT = 10; // how much a whole word counts, of a completed one's 1
 const LINES = 3; // of a block of code that a result shows
 
 const OPERATOR = /^[+-]|[*~^]|^(title|text|tags):/; // the search's own signs: such a word stays as it was typed (and gets its * by the theme)
-const PHRASE = /("[^"]*")/;
+const PHRASE = /("[^"]*\s[^"]*")/; // a quoted word alone, as in a message of an error, is a word
 
 const SETUP = 0;
 const QUERY = 2;
@@ -28,6 +28,7 @@ const RESULT = 3;
 
 let separator = /\s+/;
 let typed = new Map(); // each stem that the search is asked for, with the word that was typed
+let title = ""; // what was typed, as a title would have it
 let completed = ""; // the word that is being typed, of which the beginning is asked for as well
 const words = new Set(); // those of the docs, as they are written
 
@@ -43,6 +44,7 @@ function withoutGenitive(word) {
 /** What the theme's worker is asked instead of the words that were typed. */
 function asked(question) {
   typed = new Map();
+  title = question.trim().toLowerCase();
   completed = "";
   const parts = question.split(PHRASE);
   return parts.map((part, place) => (place % 2 ? part : reworded(part, place === parts.length - 1))).join(" ");
@@ -79,11 +81,19 @@ function terms(word, begun) {
 
 /** What was found, as it is shown. */
 function shown({ items, suggest }) {
+  items = titledFirst(items);
   for (const item of items.flat()) {
     item.terms = named(item.terms);
     item.text = item.text.replace(/<pre>([\s\S]*?)<\/pre>/g, shortened);
   }
   return { items, ...(suggest && { suggest: suggest.filter(word => words.has(word)) }) };
+}
+
+/** The pages in their order, but first one that has just what was typed as a title: the name of a class, such as SchemaOutdated. */
+function titledFirst(items) {
+  const titled = page => page.some(section => section.title.replace(/<[^>]*>/g, "").trim().toLowerCase() === title);
+  const place = items.findIndex(titled);
+  return place > 0 ? [items[place], ...items.slice(0, place), ...items.slice(place + 1)] : items;
 }
 
 /** The terms that were found or missed: the found ones as a page marks them, the missed as they were typed. */
