@@ -12,6 +12,7 @@ from tests.servers.cluster import ADMIN, MIGRATOR, ROOT, Cluster
 LONGEST = 840  # seconds, on a machine that is busy with other things
 # The same for all files of a suite on a cluster, which take 25 minutes in all on two cores, with every one of them for themselves.
 LONGEST_WHOLE = 3_600
+PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0")
 
 
 def run_suite(
@@ -26,8 +27,8 @@ def run_suite(
 ) -> str:
     """Run files or folders below tests/ by a login's url, without what is `out`, and give what pytest said; failures are the caller's.
 
-    `server` is where an administrator finds the tables, `owner` the url of their owner, `longest` the seconds that it may take,
-    `besides` more of the environment.
+    `server` is where an administrator finds the tables, `owner` the url of their owner, `longest` the seconds that it may take, of
+    which each test may take a quarter, `besides` more of the environment.
     """
     environment = {
         "HTM_TEST_URL": url,
@@ -35,7 +36,7 @@ def run_suite(
         "HTM_TEST_OWNER_URL": owner or server.dsn(MIGRATOR),
     }
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", *(f"tests/{path}" for path in paths), *out],
+        [*PYTEST, f"--timeout={max(300, longest / 4):.0f}", *(f"tests/{path}" for path in paths), *out],
         cwd=ROOT, env=os.environ | environment | besides, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         timeout=longest, check=False,
     )  # fmt: skip
