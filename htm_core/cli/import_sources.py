@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from ..errors import InvalidInput
+from ..integration.attachments import attach_files
 from ..operations.folders import Folder, Parts
 from ..rules.transcripts import mem0
 from ..rules.transcripts.looks_like import UNDERSTOOD, refusal
@@ -134,7 +135,7 @@ def _only(drafts: Iterator[Draft], user: str, skip: OnSkip) -> Iterator[Draft]:
 
 def _kept_part(content: bytes, *, name: str, format: str) -> Part:
     """What was read at once, and is kept for the second time."""
-    transcript = read(content, name=name, format=format)
+    transcript = read(content, name=name, format=format, attach=attach_files)
     return lambda skip: (transcript.format, _told(transcript, skip))
 
 
@@ -163,13 +164,13 @@ def _long_part(file: Path, *, name: str, format: str) -> Part | None:
 
 def _lines(file: Path, *, name: str, format: str, skip: OnSkip) -> Iterator[Draft]:
     with file.open("rb") as lines:
-        yield from iter_read(lines, name=name, format=format, skip=skip)
+        yield from iter_read(lines, name=name, format=format, skip=skip, attach=attach_files)
 
 
 def _opened_list(file: IO[bytes], *, name: str, format: str, skip: OnSkip) -> Opened:
     with ExitStack() as stack:
         stack.enter_context(file)
-        known, found = iter_list(file.read, name=name, format=format, skip=skip)
+        known, found = iter_list(file.read, name=name, format=format, skip=skip, attach=attach_files)
         return known, _within(stack.pop_all(), found)
 
 
@@ -192,7 +193,9 @@ def _opened_member(file: Path | io.BytesIO, name: str, number: int, format: str,
         archive = stack.enter_context(Archive(file, name=name))
         info = archive.conversations()[number]
         member = stack.enter_context(archive.open(info))
-        known, found = iter_list(member.read, name=f"{name}, {info.filename}", format=format, skip=skip)
+        known, found = iter_list(
+            member.read, name=f"{name}, {info.filename}", format=format, skip=skip, attach=attach_files
+        )
         return known, _within(stack.pop_all(), found)
 
 

@@ -48,6 +48,11 @@ class FilesOf(Sequence[Attachment]):
         return readable_files(self._blocks, source=self._source)
 
 
+def attach_files(blocks: Sequence[FileBlock], source: Source) -> FilesOf:
+    """What is to read in a turn's files, texts and PDFs, once the turn is written."""
+    return FilesOf(blocks, source=source)
+
+
 def readable_files(blocks: Iterable[FileBlock], *, source: Source = "file") -> tuple[Attachment, ...]:
     """What is to read in a message's files: texts and PDFs, up to 300,000 characters in all, of each PDF 200 pages.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import shutil
@@ -17,6 +18,7 @@ import pytest
 from htm_core import Memory
 from htm_core.cli import archives, import_sources, importing
 from tests.cli.conftest import Htm
+from tests.pdfs import pdf_of
 from tests.stand_ins import HashEmbedder
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "transcripts"
@@ -309,7 +311,7 @@ def test_the_report_fits_the_terminal_and_shows_titles_and_what_was_not_understo
     wide = htm("import", FIXTURES / "claude.json", "--dry-run").out
     assert max(map(len, narrow.splitlines())) <= width
     assert narrow.split() == wide.split()  # lines are broken between words
-    assert narrow.startswith("claude.json (claude: 2 conversations, 5 turns)\n")
+    assert narrow.startswith("claude.json (claude: 2 conversations, 4 turns)\n")
     assert "about “Apples” and 1 more" in narrow
     said = " ".join(narrow.split())
     assert "claude.json, conversation 1, message 6: expected `at` in ISO 8601" in said
@@ -457,3 +459,15 @@ def test_a_vault_of_obsidian_says_which_links_and_tags_were_not_understood(htm: 
     assert "Rome.md: the link [[Ostia]]" in out
     assert "trip" in htm("tags").out
     assert counts(htm, vault, "--no-wait") == (0, 0, 1, 0)
+
+
+def test_the_files_of_messages_are_attached_with_their_pages(htm: Htm, tmp_path: Path) -> None:
+    pdf = base64.b64encode(pdf_of("Herons nest in trees.", "Storks nest on chimneys.")).decode()
+    block = {"type": "file", "mime_type": "application/pdf", "base64": pdf, "filename": "birds.pdf"}
+    words = {"type": "text", "text": "Here you are."}
+    file = tmp_path / "said.json"
+    file.write_text(json.dumps([{"type": "human", "data": {"content": [words, block], "id": "m1"}}]))
+    assert counts(htm, file) == (1, 0, 0, 0)
+    assert counts(htm, file) == (0, 0, 1, 0)
+    pages = {each["content"]: each["metadata"].get("page") for each in htm("timeline", "--json").json}
+    assert pages == {"Here you are.": None, "Herons nest in trees.": 1, "Storks nest on chimneys.": 2}

@@ -506,6 +506,11 @@ def test_a_pdf_whose_text_has_something_is_replaced_by_one_that_says_so() -> Non
         assert other.value([{"data": encoded(pdf)}]) == [{"data": encoded(pdf)}]
 
 
+def test_a_long_text_without_commas_and_full_stops_is_no_file() -> None:
+    said = f"so I said to them {'again and ' * 30} that they can pay with {CARD}"
+    assert CARD not in Counted(EVERYTHING).value({"text": said})["text"]
+
+
 def test_keys_that_become_the_same_stay_two() -> None:
     done = Counted(EVERYTHING).value({"a@example.com": 1, "b@example.com": 2})
     assert sorted(done.values()) == [1, 2]

@@ -17,7 +17,7 @@ from htm_core.errors import InvalidInput
 from htm_core.rules.transcripts import tables
 from htm_core.rules.transcripts.json_items import items
 from htm_core.rules.transcripts.read import FORMATS, Transcript, iter_list, iter_read, read
-from htm_core.types import Draft
+from htm_core.types import Attachment, Draft
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "transcripts"
 ALL = ("garden.jsonl", "messages_to_dict.json", "dumpd.json", "conversations.json", "doorstep.txt")
@@ -391,14 +391,13 @@ def test_a_claude_export_keeps_titles_times_and_the_text_of_attachments() -> Non
         ("m1", "user", "Which apples keep until March?"),
         ("m2", "assistant", "Boskoop and Jonagold.\n\nStore them cool."),
         ("m3", "user", "Here is my list."),
-        ("m3:attachment:1", "user", "Boskoop: 12 kg\nElstar: 3 kg"),
         ("old-1", "user", "Good morning"),
     ]
-    assert transcript[3].metadata == {"title": "Apples", "attachment": "list.txt"}
+    assert transcript[2].attached == [Attachment(text="Boskoop: 12 kg\nElstar: 3 kg", name="list.txt")]
     assert transcript[2].metadata == {"title": "Apples", "parts_without_text": 1}
     assert transcript[0].at == datetime(2026, 1, 4, 10, 0, 1, 500_000, tzinfo=UTC)
-    assert transcript[4].session == "conv-2"
-    assert transcript[4].metadata is None
+    assert transcript[3].session == "conv-2"
+    assert transcript[3].metadata is None
     assert transcript.reasons == {"a call of a tool": 1, "only files in it": 1, "not understood": 1}
 
 
@@ -574,3 +573,16 @@ def test_a_column_is_named_for_a_field_of_the_table_or_by_the_name_that_json_has
         tables.columns_of(listed, {"text": "Body", "content": "Who"}, name="x.csv", zone=None)
     with pytest.raises(InvalidInput, match="or by the names of JSON content, name, at; got 'words'"):
         tables.columns_of(listed, {"words": "Body"}, name="x.csv", zone=None)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"type": "human", "data": {"content": [{"type": "file", "base64": "VGhlIGhhbGwgaXMgZnJlZS4=", "filename": "a.txt"}]}},
+        {"role": "user", "blocks": [{"block_type": "document", "data": "VGhlIGhhbGwgaXMgZnJlZS4=", "title": "a.txt"}]},
+    ],
+)  # fmt: skip
+def test_a_message_that_is_only_a_file_is_named_by_it_and_has_it_attached(message: dict[str, Any]) -> None:
+    [draft] = read(json.dumps([message]))
+    assert (draft.content, draft.payload, draft.metadata) == ("[a.txt]", None, None)
+    assert draft.attached == [Attachment(text="The hall is free.", name="a.txt")]

@@ -104,7 +104,7 @@ class Counted:
             return self._identifier(value)
         if head := _DATA_URL.match(value):
             return self._data_url(value, head.end(), is_base64=head["base64"] is not None)
-        is_long = _BASE64.fullmatch(value) is not None
+        is_long = " " not in value and _BASE64.fullmatch(value) is not None  # words without commas look like it
         done = self._base64(value) if is_long or of in _FILES else value
         return done if is_long or done != value else self.text(value)
 

@@ -1,7 +1,7 @@
 """Read the conversations.json of a Claude export: a list of conversations, each with its messages in their order.
 
 A message has its words as blocks of content; older exports have one text. Pasted and attached documents are in the export as
-text: each is a turn of its own after its message. What is not understood is left out with the reason.
+text: they come with their message. What is not understood is left out with the reason.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from ...errors import InvalidInput
+from ..text.file_blocks import FileBlock
 from .turns import Skip, Turn, iso_time, not_understood, role_of, shown
 
 # What a message is that has no text, by the types of its blocks.
@@ -77,21 +78,11 @@ def _message(
     if not text.strip() and not attachments:
         yield Skip("only files in it" if without_text and reason is None else reason or "no text in it", where)
         return
-    if text.strip():
-        extra = {"parts_without_text": without_text} if without_text else {}
-        yield Turn(where=where, session=session, content=text, role=role, at=at, id=id, metadata={**about, **extra})
-    for number, each in enumerate(attachments, 1):
-        name = each.get("file_name")
-        named = {"attachment": name} if isinstance(name, str) and name else {}
-        yield Turn(
-            where=f"{where}, attachment {number}",
-            session=session,
-            content=_extracted(each),
-            role=role,
-            at=at,
-            id=f"{id}:attachment:{number}",
-            metadata={**about, **named},
-        )
+    extra = {"parts_without_text": without_text} if without_text else {}
+    yield Turn(
+        where=where, session=session, content=text, role=role, at=at, id=id, metadata={**about, **extra},
+        files=tuple(map(_file_of, attachments)),
+    )  # fmt: skip
 
 
 def text_of(value: Mapping[str, Any]) -> tuple[str, str | None]:
@@ -112,6 +103,11 @@ def text_of(value: Mapping[str, Any]) -> tuple[str, str | None]:
 def _listed(value: Mapping[str, Any], field: str) -> list[Any]:
     found = value.get(field)
     return found if isinstance(found, list) else []
+
+
+def _file_of(attachment: Mapping[str, Any]) -> FileBlock:
+    name = attachment.get("file_name")
+    return FileBlock(data=_extracted(attachment), is_text=True, name=name if isinstance(name, str) and name else None)
 
 
 def _extracted(attachment: Any) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ...errors import InvalidInput
+from ..text.file_blocks import files_in
 from .turns import Skip, Turn, role_of, shown
 
 FIELDS = frozenset({"content", "type", "name", "id", "role", "example"})
@@ -56,6 +57,8 @@ def message(value: Any, *, session: str, where: str) -> Turn | Skip:
         return Skip("a removal of another message", where)
     role = role_of(fields.get("role") if kind == "chat" else kind)
     text, without_text = text_of(fields.get("content"), where=where)
+    files = () if role == "system" else tuple(files_in(fields.get("content")))
+    without_text -= len(files)
     speaker = fields.get("name") or (fields.get("role") if role is None else None)
     extra = {field: found for field, found in fields.items() if field not in FIELDS and found}
     return Turn(
@@ -66,6 +69,7 @@ def message(value: Any, *, session: str, where: str) -> Turn | Skip:
         name=None if speaker is None else str(speaker),
         id=None if fields.get("id") is None else str(fields["id"]),
         metadata={**extra, "parts_without_text": without_text} if without_text else extra,
+        files=files,
     )
 
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ...errors import InvalidInput
-from .turns import Occurrences, Skip, Turn, object_field, role_of, shown
+from ..text.file_blocks import documents_in
+from .turns import Occurrences, Skip, Turn, names_of, object_field, role_of, shown
 
 FORMAT = "llamaindex"
 ROLES: Mapping[str, str] = {"chatbot": "assistant", "model": "assistant"}
@@ -82,7 +83,9 @@ def _message(value: Any, ids: Occurrences, *, session: str, where: str) -> Turn 
     role = ROLES.get(said) or role_of(said)
     extra = {field: found for field, found in object_field(value, "additional_kwargs", where=where).items() if found}
     others = {field: found for field, found in value.items() if field not in FIELDS and found}
-    if not text.strip():
+    files = () if role == "system" else tuple(documents_in(value.get("blocks")))
+    without_text -= len(files)
+    if not text.strip() and not files:
         return Skip("a call of a tool" if extra.get("tool_calls") or without_text else "no text in it", where)
     return Turn(
         where=where,
@@ -90,8 +93,9 @@ def _message(value: Any, ids: Occurrences, *, session: str, where: str) -> Turn 
         content=text,
         role=role,
         name=None if role else said,
-        id=ids.id(session, said, text),
+        id=ids.id(session, said, text or names_of(files)),
         metadata={**extra, **others, **({"parts_without_text": without_text} if without_text else {})},
+        files=files,
     )
 
 

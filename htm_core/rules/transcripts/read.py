@@ -15,7 +15,7 @@ from ...types import Draft
 from . import chatgpt, claude, claude_code, codex, langchain, llamaindex, mem0
 from .json_items import items
 from .looks_like import json_words, looks_like, refusal, text_looks_like
-from .turns import ROLES, Omissions, Skip, Turn, drafts, iso_time, object_field, role_of, shown
+from .turns import ROLES, Attach, Omissions, Skip, Turn, drafts, iso_time, object_field, role_of, shown, texts_of
 
 FORMATS = (
     "auto", "jsonl", "chatgpt", "claude", "claude-code", "codex", "langchain", "llamaindex", "mem0", "text",
@@ -50,11 +50,12 @@ class Transcript(Sequence[Draft]):
         return len(self.drafts)
 
 
-def read(text: str | bytes, *, name: str = "transcript", format: str = "auto") -> Transcript:
+def read(text: str | bytes, *, name: str = "transcript", format: str = "auto", attach: Attach = texts_of) -> Transcript:
     """Read a whole transcript; the first broken place raises `InvalidInput`.
 
     `name` is the file's name: messages show it, and it is the session where the file names none. Reading the same file
-    under the same name gives the same ids. `format` is one of `FORMATS`; auto finds it out.
+    under the same name gives the same ids. `format` is one of `FORMATS`; auto finds it out. `attach` reads the files of messages,
+    by default those that are texts.
     """
     if format not in FORMATS:
         raise InvalidInput(
@@ -63,7 +64,7 @@ def read(text: str | bytes, *, name: str = "transcript", format: str = "auto") -
     content = decoded(text, name=name)
     known, entries = parsed(content, name=name) if format == "auto" else (format, READERS[format](content, name))
     left_out = Omissions()
-    found = tuple(drafts(entries, format=known, skip=left_out.add))
+    found = tuple(drafts(entries, format=known, skip=left_out.add, attach=attach))
     return Transcript(format=known, drafts=found, reasons=dict(left_out.reasons), examples=tuple(left_out.examples))
 
 
@@ -73,6 +74,7 @@ def iter_read(
     name: str = "transcript",
     format: str = "auto",
     skip: Callable[[Skip], object] | None = None,
+    attach: Attach = texts_of,
 ) -> Iterator[Draft]:
     """Read a format of one JSON object a line, one line at a time, giving the same drafts as `read`.
 
@@ -81,11 +83,16 @@ def iter_read(
     """
     first, rest = first_line(lines)
     known = lines_format(first, name) if format == "auto" else format
-    return drafts(LINE_READERS[known](rest, name), format=known, skip=skip)
+    return drafts(LINE_READERS[known](rest, name), format=known, skip=skip, attach=attach)
 
 
 def iter_list(
-    read: Callable[[int], bytes], *, name: str, format: str = "auto", skip: Callable[[Skip], object] | None = None
+    read: Callable[[int], bytes],
+    *,
+    name: str,
+    format: str = "auto",
+    skip: Callable[[Skip], object] | None = None,
+    attach: Attach = texts_of,
 ) -> tuple[str, Iterator[Draft]]:
     """Read a JSON list item by item, such as a long export, giving its format and the same drafts as `read`.
 
@@ -96,7 +103,8 @@ def iter_list(
     known = next((each for each, shape in LIST_SHAPES.items() if format == each or shape.has(first)), None)
     if known is None or (format != "auto" and known != format):
         raise InvalidInput(refusal(name, json_words(first)))
-    return known, drafts(LIST_SHAPES[known].entries(chain(first, values), name), format=known, skip=skip)
+    entries = LIST_SHAPES[known].entries(chain(first, values), name)
+    return known, drafts(entries, format=known, skip=skip, attach=attach)
 
 
 def first_line(lines: Iterable[str | bytes]) -> tuple[str | bytes, Iterator[str | bytes]]:

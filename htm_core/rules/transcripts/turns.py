@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeAlias
 
 from ...errors import InvalidInput
-from ...types import Draft
-from ..text.storable import storable
+from ...types import Attachment, Draft, Source
+from ..text.file_blocks import FileBlock
+from ..text.storable import legible, storable
 
 ROLES: Mapping[str, str] = {
     "user": "user",
@@ -43,6 +44,7 @@ class Turn:
     at: datetime | None = None
     id: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    files: tuple[FileBlock, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +70,34 @@ class Omissions:
             self.examples.append(skip)
 
 
-def drafts(entries: Iterable[Turn | Skip], *, format: str, skip: Callable[[Skip], object] | None) -> Iterator[Draft]:
+Attach: TypeAlias = Callable[[Sequence[FileBlock], Source], Sequence[Attachment]]
+
+
+def texts_of(blocks: Sequence[FileBlock], source: Source) -> list[Attachment]:
+    """Those of a message's files that are texts; PDFs are read by whoever may start a process."""
+    found: list[Attachment] = []
+    for block in blocks:
+        data, media_type = block.decoded()
+        try:
+            text = legible((data or b"").decode("utf-8-sig"))
+        except UnicodeDecodeError:
+            continue
+        if text.strip() and not text.startswith("%PDF-"):
+            name = None if block.name is None else legible(block.name)
+            found.append(Attachment(text=text, name=name, media_type=media_type, source=source))
+    return found
+
+
+def drafts(
+    entries: Iterable[Turn | Skip],
+    *,
+    format: str,
+    skip: Callable[[Skip], object] | None,
+    attach: Attach = texts_of,
+) -> Iterator[Draft]:
     """Turn what was read into drafts, one by one; `skip` is called with each entry that is left out.
+
+    `attach` reads the files of a turn. A turn that is only files has their names as its words.
 
     A turn without an id gets one from its content and its position in its session. So reading a file twice, or a file
     that has grown since, gives the same ids, and two equal turns ("ok", "ok") stay two.
@@ -79,12 +107,12 @@ def drafts(entries: Iterable[Turn | Skip], *, format: str, skip: Callable[[Skip]
     for entry in entries:
         if isinstance(entry, Skip):
             left_out = entry
-        elif not entry.content.strip():
+        elif not entry.content.strip() and not entry.files:
             left_out = Skip("no text in it", entry.where)
         elif is_repeat(entry, seen):
             left_out = Skip("the same id and words again", entry.where)
         else:
-            yield draft(entry, format=format, position=positions[entry.session])
+            yield draft(entry, format=format, position=positions[entry.session], attach=attach)
             positions[entry.session] += 1
             continue
         if skip is not None:
@@ -107,13 +135,13 @@ def is_repeat(turn: Turn, seen: dict[tuple[str, str], bytes]) -> bool:
     return True
 
 
-def draft(turn: Turn, *, format: str, position: int) -> Draft:
+def draft(turn: Turn, *, format: str, position: int, attach: Attach = texts_of) -> Draft:
     """The draft of one turn. Characters that PostgreSQL cannot hold become U+FFFD; the exact text is kept in `payload`.
 
     The payload is the original in UTF-8, with lone surrogates encoded as they are ("surrogatepass").
     """
-    content = storable(turn.content)
-    exact = None if content == turn.content else turn.content.encode("utf-8", "surrogatepass")
+    content = storable(turn.content if turn.content.strip() else names_of(turn.files))
+    exact = None if turn.content in (content, "") else turn.content.encode("utf-8", "surrogatepass")
     return Draft(
         content=content,
         id=storable(turn.id) if turn.id is not None else fingerprint(turn, format=format, position=position),
@@ -124,7 +152,13 @@ def draft(turn: Turn, *, format: str, position: int) -> Draft:
         metadata=storable_metadata(turn) or None,
         payload=exact,
         source=None if turn.role in ("user", "assistant", "tool") else "import",
+        attached=attach(turn.files, "tool" if turn.role == "tool" else "file") if turn.files else (),
     )
+
+
+def names_of(files: Sequence[FileBlock]) -> str:
+    """The names of files, as the words of a message that has no others."""
+    return ", ".join(f"[{each.name or 'a file'}]" for each in files)
 
 
 def fingerprint(turn: Turn, *, format: str, position: int) -> str:
