@@ -17,8 +17,9 @@ from importlib.resources import files
 from typing import Literal
 
 from .incompatible import find_contradiction
+from .read_sentences import ReadSentence, sentences_of
 from .sentences import normalized
-from .signals import ReadSentence, features, sentences_of
+from .signals import features
 from .vocabulary import MARKERS
 
 Relation = Literal["supersedes", "contradicts", "none"]
