@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from htm_core import InvalidInput, Memory, NotFound, Settings
+from htm_core import InvalidInput, Memory, NotFound, Settings, shutdown
 from htm_core.jobs import handlers
 from htm_core.runtime.process import runtime
 from htm_core.store import jobs, supersession
@@ -263,6 +263,7 @@ def test_a_backup_with_an_edge_to_somebody_elses_node_is_refused(make: Make) -> 
 def test_a_job_that_is_killed_midway_is_done_again_and_makes_the_edge_once(
     make: Make, monkeypatch: pytest.MonkeyPatch, url: str | None
 ) -> None:
+    shutdown()  # the worker of an earlier test would do the job before
     insert = supersession.insert
 
     def killed(connection: Any, edges: Sequence[Any], **options: Any) -> Any:

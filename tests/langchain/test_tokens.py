@@ -43,7 +43,9 @@ def test_a_model_that_counts_is_believed(make: Make) -> None:
     estimated = scripted()
     agent = create_agent(estimated, system_prompt="Be brief.", middleware=[HTMMemoryMiddleware(make(), budget=400)])
     agent.invoke(said(*(f"{n} " + "x" * 48 for n in range(20)), "And?"), config("t2"))
-    assert len(estimated.seen[0]) > 2 * len(request)
+    assert len(estimated.seen[0]) > 1.5 * len(
+        request
+    )  # how much is recalled beside them differs with what is embedded already
 
 
 def test_a_model_with_a_tokenizer_of_its_own_is_believed_too() -> None:
