@@ -20,7 +20,7 @@ from langchain_core.runnables import RunnableConfig
 
 from htm_core import InvalidInput, Memory, is_anonymous
 from htm_core.integration.choices import NAMES, Choices
-from htm_core.integration.scope import memory_for
+from htm_core.integration.scope import known_timezone, memory_for
 
 _log = logging.getLogger("htm.langchain")
 
@@ -158,8 +158,12 @@ def memory_of(
 
 
 def timezone_of(runtime: Any) -> str | None:
-    """Where the user of a run is, such as "Asia/Tokyo", as its context or its configuration says; None where neither does."""
-    return _field(getattr(runtime, "context", None), "timezone") or _field(_configurable(runtime), "timezone")
+    """Where the user of a run is, such as "Asia/Tokyo", as its context or its configuration says; None where neither does.
+
+    What is the name of no zone is left out, and the log says so once.
+    """
+    given = _field(getattr(runtime, "context", None), "timezone") or _field(_configurable(runtime), "timezone")
+    return known_timezone(given, log=_log)
 
 
 def tenant_of_thread(

@@ -33,8 +33,8 @@ _COUNTS_FROM_ITS_DAY = re.compile(
     r"(?:this|last|next) week(?:end)?)\b",
     re.I,
 )
-# How each item of the block starts. The further lines of an item are indented.
-ITEM = "\n- ["
+# How each item of the block starts, and how far the further lines of its text are indented.
+ITEM, INDENT = "\n- [", "    "
 # Recall asks for up to this many hits beyond its limit, since what the prompt shows anyway is skipped.
 EXTRA_HITS = 50
 # When nothing is likely to answer, the block has at most so many tokens, and this warning.
@@ -241,8 +241,8 @@ def items_of(block: str) -> list[tuple[str, str]]:
     for item in items:
         about, _, text = item.partition("] ")
         first, *further = text.split("\n")
-        own = [line for line in further if line.startswith("  ") and not line[2:].startswith((ANSWERS, FORMER))]
-        found.append((about, "\n".join([first, *(line[2:] for line in own)])))
+        own = [line.removeprefix(INDENT) for line in further if line.startswith(INDENT)]
+        found.append((about, "\n".join([first, *own])))
     return found
 
 
@@ -252,8 +252,8 @@ def is_block(text: str, *, warning: str) -> bool:
 
 
 def _line(about: str, text: str, beside: Sequence[str] = ()) -> str:
-    """An item. What belongs to it stands below it, each in a line that is indented as no item is."""
-    return "\n".join([f"- [{label(about)}] {indented(text)}", *(f"  {line}" for line in beside)])
+    """An item. What belongs to it stands below it, each in a line that is indented less than the text's own: these imitate none."""
+    return "\n".join([f"- [{label(about)}] {indented(text, by=len(INDENT))}", *(f"  {line}" for line in beside)])
 
 
 def _beside(passage: Passage) -> list[str]:
@@ -294,13 +294,17 @@ def _later_on_the_same(chosen: Sequence[Passage], found: Sequence[Passage]) -> l
     best = likely[0]
     names = answer_kinds.names_in(best.text)
     later = [
-        (passage.at, passage)
+        (_moment(passage), passage)
         for passage in found
-        if passage not in chosen and passage.superseded is None
-        and best.at is not None and passage.at is not None and passage.at > best.at
+        if passage not in chosen and passage.superseded is None and _moment(passage) > _moment(best) > 0
         and names & {word.lower() for word in _WORDS.findall(passage.text)} and not only_asks(passage.text)
     ]  # fmt: skip
     return [passage for _, passage in sorted(later, key=lambda each: each[0], reverse=True)[:LATER]]
+
+
+def _moment(passage: Passage) -> float:
+    """When a passage was said, in seconds since the epoch: times of one zone compare by the clock on the wall. 0 if unknown."""
+    return passage.at.timestamp() if passage.at else 0.0
 
 
 def _with_answer(passage: Passage, question: str) -> Passage:

@@ -7,6 +7,7 @@ import logging
 
 from pydantic import SecretStr
 
+from ..engine.calendar import zone_of
 from ..errors import InvalidInput
 from ..memory import Memory
 from ..rules import validation
@@ -60,6 +61,8 @@ def check_session(session: str | None) -> str | None:
     return None if session is None else validation.check_name(session, what="session_id")
 
 
+_unknown_zones: set[str] = set()  # of which it was said that they are none
+MOST_UNKNOWN = 100
 _warned: set[str] = set()  # the loggers that have warned of a user's memory
 
 
@@ -83,6 +86,20 @@ def memory_for(memory: Memory, *, user: str | None, session: str | None, timezon
     if session is None:
         return memory if user is None and timezone is None else memory.of(user=user, timezone=timezone)
     return memory.of(user=user or anonymous(session), session=session, timezone=timezone)
+
+
+def known_timezone(name: str | None, *, log: logging.Logger) -> str | None:
+    """The time zone that a run names; None where there is none of that name: a client may write anything, and the turn goes on."""
+    if name is None:
+        return None
+    try:
+        zone_of(name, what="timezone")
+    except InvalidInput as error:
+        if len(_unknown_zones) < MOST_UNKNOWN and name not in _unknown_zones:
+            _unknown_zones.add(name)
+            log.warning("%s; the memory's own zone is taken", error)
+        return None
+    return name
 
 
 def scope_of(memory: Memory) -> Scope | None:

@@ -37,13 +37,15 @@ def with_questions(memory: Memory, found: Recall, *, first: int, scope: Scope | 
 def question_answered(hit: Hit) -> str | None:
     """The question that a short reply of a user answers, where it is known; its end where it is long.
 
-    Only what somebody else asked in the last sentence before it counts.
+    Only what somebody else asked in the last sentence of the message right before it counts: where a message between the two was
+    forgotten or has expired, it may have been what was answered.
     """
     said, before = said_by(hit), hit.before
     if (
         said is None
         or before is None
         or not _is_short_reply(hit)
+        or said.seq - before.seq != 1
         or (before.role, before.name) == (said.role, said.name)
     ):
         return None

@@ -36,7 +36,7 @@ class Pace(Enum):
 
 
 class JobClaims:
-    """JobClaims jobs for a worker."""
+    """Claims jobs for a worker: those that are due, as many as may be done now."""
 
     def __init__(self, database: Database, cells: ServedCells, clients: Clients, rate_limits: RateLimits) -> None:
         self._database = database

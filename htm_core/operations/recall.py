@@ -205,7 +205,7 @@ def answer(engine: Engine, query: RecallQuery, *, alone: bool = False) -> Recall
         fallback=int(found.fallback is not None),
         sql_ms=found.timings.sql,
     )
-    return replace(found, hits=tuple(hits))
+    return replace(found, hits=tuple(local_hits(hits, engine.timezone)))
 
 
 def _find_all(engine: Engine, query: RecallQuery, questions: Sequence[str], *, at_least: int) -> Recall:
@@ -393,8 +393,7 @@ def _search(engine: Engine, query: RecallQuery) -> tuple[list[Hit], Sequence[str
     if query.signal_weights.echo:
         hits = facts_before_neighbours(hits)
     hits = in_time(hits, at=_present(engine, query), zone=engine.timezone, settings=engine.settings)
-    kept = [hit for hit in hits[: query.limit] if hit.score >= query.min_score]
-    return local_hits(kept, engine.timezone), found.known_speakers
+    return [hit for hit in hits[: query.limit] if hit.score >= query.min_score], found.known_speakers
 
 
 def _present(engine: Engine, query: RecallQuery) -> datetime:

@@ -67,6 +67,17 @@ def test_a_question_that_recall_is_not_asked_for_is_not_shown(memory: Memory) ->
     assert answered(memory)["in january"] is None
 
 
+def test_what_was_asked_before_something_that_was_forgotten_is_not_what_was_answered(make: Make) -> None:
+    memory = make(user="sam").of(session="monday")
+    said = [("assistant", "Do you smoke?"), ("user", "I never have, not once in all my life, nor did my parents ever."),
+            ("assistant", "Do you like jazz?"), ("user", "Yes, every day.")]  # fmt: skip
+    log = memory.log()
+    mentions = log.append([{"content": text, "role": role} for role, text in said])
+    assert answered(memory, "every day")["Yes, every day."] == "Do you like jazz?"
+    log.remove(mentions[1:3], forget=True)
+    assert answered(memory, "every day")["Yes, every day."] is None
+
+
 def test_a_question_to_somebody_else_is_not_shown(memory: Memory) -> None:
     memory.of(user="bob", session="monday").remember("in march", role="user")
     assert answered(memory.of(user="bob", session="friday"), "march") == {"in march": None}

@@ -99,7 +99,14 @@ def test_a_run_says_where_the_user_is_and_the_block_has_the_dates_of_that_place(
         run = {"configurable": {"thread_id": thread, "user_id": "ann", **zone}}
         agent.invoke({"messages": [HumanMessage("When does the ferry leave?")]}, run)
         assert f"[{date}, user" in "\n".join(texts(model.seen[-1]))
-    with pytest.raises(InvalidInput, match="IANA zone"):
-        agent.invoke(
-            {"messages": [HumanMessage("Hello there")]}, {"configurable": {"thread_id": "c", "timezone": "Nowhere"}}
-        )
+
+
+def test_what_is_no_time_zone_costs_no_run_and_the_log_says_so(make: Make, caplog: pytest.LogCaptureFixture) -> None:
+    """An application may have had such a field before, with names of its own."""
+    agent = create_agent(scripted(), middleware=[HTMMemoryMiddleware(make())])
+    for thread in ("a", "b"):
+        run = {"configurable": {"thread_id": thread, "user_id": "ann", "timezone": "W. Europe Standard Time"}}
+        assert agent.invoke({"messages": [HumanMessage("Hello there")]}, run)["messages"][-1].text
+    said = [each.getMessage() for each in caplog.records if "IANA zone" in each.getMessage()]
+    assert len(said) == 1
+    assert "got 'W. Europe Standard Time'" in said[0]

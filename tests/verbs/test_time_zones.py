@@ -44,6 +44,15 @@ def test_recall_and_the_timeline_show_the_moment_as_the_clock_there_does(anywher
     assert shown.at.isoformat() == "2026-11-18T22:30:00+00:00"
 
 
+def test_what_was_replaced_ended_on_the_day_that_it_was_there(anywhere: Memory) -> None:
+    there = anywhere.of(timezone="Asia/Tokyo")
+    there.remember("I drive a Honda Civic.", role="user", at=NOW - timedelta(days=9))
+    there.remember("I sold the Honda Civic, I drive a Tesla now.", role="user", at=NOW)
+    there.flush()
+    formerly = [change for hit in there.recall("What do I drive now?") for change in hit.formerly]
+    assert [change.holds_from.isoformat() for change in formerly] == ["2026-11-19T07:30:00+09:00"]
+
+
 def test_until_friday_ends_with_the_friday_of_the_user(anywhere: Memory) -> None:
     for zone in (TOKYO, HONOLULU):
         memory = anywhere.of(user=zone.key.lower(), timezone=zone.key)

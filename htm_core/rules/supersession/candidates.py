@@ -47,8 +47,7 @@ def judge_candidates(newer: Saying, candidates: Sequence[Candidate]) -> list[Cha
     earlier = [whole(each.saying.text, speaker=each.saying.speaker) for each in candidates]
     pairs = [most_at_odds(each.saying, newer, cosine=each.cosine) for each in candidates]
     signals = signals_among(said, earlier, [each.cosine for each in candidates], pairs)
-    weights: Mapping[str, float] = _fitted()["weights"]
-    evidence = [weights[""] + sum(weight * each[name] for name, weight in weights.items() if name) for each in signals]
+    evidence = [evidence_of(each, _fitted()["weights"]) for each in signals]
     best = max(range(len(candidates)), key=lambda at: evidence[at])
     return [
         surer(

@@ -255,7 +255,7 @@ PLANNED = _any(
 )  # fmt: skip
 # What somebody would like, or only imagines.
 WISHED = _any(
-    r"(?:i|we|he|she|they)'d (?:like|love|rather|prefer)", r"(?:would|might)(?! not)", r"maybe", r"perhaps", r"thinking (?:of|about)", r"tempted", r"one day",
+    r"(?:i|we|he|she|they)'d (?:like|love|rather|prefer)", r"(?:would|might)(?! not)", r"(?:could|should) have", r"maybe", r"perhaps", r"thinking (?:of|about)", r"tempted", r"one day",
     r"some ?day", r"considering", r"toying with", r"not sure (?:if|whether)", r"if (?:i|we|it|he|she|they|you)(?:'d| (?:were|was|had|could|let|lived|got))",
     r"were (?:i|we)",
 )  # fmt: skip
