@@ -44,8 +44,7 @@ def read_bytes(data: bytes, *, name: str, most_pages: int, media_type: str | Non
 
 
 def _is_pdf(data: bytes, name: str, media_type: str | None) -> bool:
-    is_called_one = media_type == _PDF_TYPE or PurePath(name).suffix.lower() == ".pdf"
-    media_type = plain_type(media_type)
+    is_called_one = plain_type(media_type) == _PDF_TYPE or PurePath(name).suffix.lower() == ".pdf"
     return data.startswith(_PDF) or (is_called_one and _PDF in data[:_HEAD])
 
 

@@ -95,6 +95,12 @@ def test_the_page_of_a_pdf_is_named(memory: Memory) -> None:
     assert "from the file birds.pdf, page 2" in "\n".join(texts(model.seen[-1]))
 
 
+def test_a_pdf_behind_other_bytes_is_known_by_its_type_whatever_else_that_says() -> None:
+    data = b"\r\n" + pdf_of("Herons nest in trees.")
+    file = read_bytes(data, name="", media_type="Application/PDF; charset=binary", most_pages=9)
+    assert file.text.strip() == "Herons nest in trees."
+
+
 def test_a_conversation_goes_on_with_its_own_messages_alone(memory: Memory) -> None:
     model = scripted()
     for _ in range(2):  # without a checkpointer the log alone has the conversation
