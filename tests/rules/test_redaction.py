@@ -19,6 +19,7 @@ from htm_core.rules.redaction.kinds import KINDS
 from htm_core.rules.redaction.pdf_pages import search_pages
 from htm_core.rules.redaction.redactor import Redaction, Redactor, resolve_redactor
 from htm_core.rules.redaction.values import REDACTED, Counted, redact_draft, redact_item
+from htm_core.rules.text.readable import of_pages
 
 A, D, H = string.ascii_letters * 4, string.digits * 8, "0123456789abcdef" * 5
 EVERYTHING = Redactor()
@@ -521,6 +522,23 @@ def test_a_pdf_whose_text_has_something_is_replaced_by_one_that_says_so() -> Non
 )
 def test_a_secret_may_begin_on_one_page_and_end_on_the_next(pages: list[str], found: dict[str, int]) -> None:
     assert search_pages(EVERYTHING, pages) == found
+
+
+def test_pages_are_redacted_where_a_secret_goes_on_and_are_as_many_as_before() -> None:
+    pages = [
+        f"{'Herons. ' * 90}Pay with 4111 1111 \n",
+        "\n1111 1111 soon.",
+        "The key is AKIAIOSF",
+        f"ODNN7EXAMPLE. {CARD}",
+    ]
+    first, second, third, last = of_pages(pages).without_secrets(EVERYTHING).each_page()
+    assert first.startswith("Herons. Herons. ")
+    assert first.rstrip().endswith("Pay with [redacted:card] soon.")
+    assert second.strip() == ""
+    assert third.rstrip() == "The key is [redacted:api_key]. [redacted:card]"
+    assert last.strip() == ""
+    same = ["Herons nest in trees. 12", "2024-01-05 Storks nest."]
+    assert [each.rstrip() for each in of_pages(same).without_secrets(EVERYTHING).each_page()] == same
 
 
 def test_a_pdf_is_known_behind_other_bytes_and_a_text_about_pdfs_is_still_a_text() -> None:
