@@ -223,9 +223,7 @@ class Conversation:
         )
         for each, place in zip(messages, found.places, strict=True):
             self.saved.pop(str(each.id), None)
-            if place is not None and (
-                extent == "input" or entries[place][1].payload == stored_payload(self.memory, self._encoded(each))
-            ):
+            if place is not None and (extent == "input" or self._is_stored(each, entries[place][1].payload)):
                 self.saved[str(each.id)] = fingerprint(each)
         if left and not returning:
             log.remove([entries[at][1] for at in left])
@@ -240,6 +238,11 @@ class Conversation:
             self._note_saved(new)
             self.before = None
         self._entries = None if left or returning or forgotten else read
+
+    def _is_stored(self, message: BaseMessage, payload: bytes | None) -> bool:
+        """Whether a message is stored as it is, but for what is redacted."""
+        kept = () if payload is None else (payload,)
+        return payload == stored_payload(self.memory, self._encoded(message), stored=kept)
 
     def _compared(
         self, log: Log, messages: Sequence[BaseMessage], *, forgotten: bool

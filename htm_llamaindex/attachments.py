@@ -7,9 +7,7 @@ from collections.abc import Iterator, Sequence
 from llama_index.core.base.llms.types import ChatMessage, DocumentBlock
 
 from htm_core import Mention
-from htm_core.integration.attachments import FileBlock
-
-_UNNAMED = "input_document"  # LlamaIndex's own title for a document without one
+from htm_core.integration.attachments import UNNAMED, FileBlock
 
 
 def files_of(message: ChatMessage) -> Iterator[FileBlock]:
@@ -19,7 +17,7 @@ def files_of(message: ChatMessage) -> Iterator[FileBlock]:
         if data:
             yield FileBlock(
                 data=data.decode("ascii", "replace") if isinstance(block.data, bytes) else data,
-                name=block.title if block.title != _UNNAMED else str(block.path) if block.path else None,
+                name=block.title if block.title != UNNAMED else str(block.path) if block.path else None,
                 media_type=block.document_mimetype,
             )
 

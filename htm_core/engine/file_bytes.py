@@ -23,12 +23,28 @@ _HEAD = 1_024  # bytes in which a PDF says that it is one
 _PATIENCE = 4 * pdf_pages.SECONDS  # for its process, on a busy machine
 
 
+class UnreadPdf(InvalidInput):
+    """A PDF that takes too long, or too much memory, to be read: nobody knows what is in it.
+
+    `is_late` says that it was the time which was left: it may be read when there is more.
+    """
+
+    def __init__(self, message: str, *, is_late: bool = False) -> None:
+        super().__init__(message)
+        self.is_late = is_late
+
+
+def can_read_pdfs() -> bool:
+    """Whether the extra `pdf` is installed."""
+    return importlib.util.find_spec("pypdfium2") is not None
+
+
 def read_bytes(data: bytes, *, name: str, most_pages: int, media_type: str | None = None) -> Readable:
     """The text of a file that has this name, of a PDF that of its first `most_pages` pages.
 
     A PDF is read in a process of its own, with 5 s of CPU time and 1 GB of memory at most. Raises `InvalidInput` for what is
-    neither UTF-8 nor a PDF or has more than 32 MB, for a PDF that is broken, locked, has no text or takes more than that, and for
-    any where the extra `pdf` is not installed.
+    neither UTF-8 nor a PDF or has more than 32 MB, for a PDF that is broken, locked, has no text or takes more than that
+    (`UnreadPdf`), and for any where the extra `pdf` is not installed.
     """
     if len(data) > FILE_BYTES:
         raise InvalidInput(f"expected a file of at most {FILE_BYTES:,} bytes, got {len(data):,}; divide it")
@@ -44,13 +60,12 @@ def read_bytes(data: bytes, *, name: str, most_pages: int, media_type: str | Non
 
 
 def _is_pdf(data: bytes, name: str, media_type: str | None) -> bool:
-    is_called_one = media_type == _PDF_TYPE or PurePath(name).suffix.lower() == ".pdf"
-    media_type = plain_type(media_type)
+    is_called_one = plain_type(media_type) == _PDF_TYPE or PurePath(name).suffix.lower() == ".pdf"
     return data.startswith(_PDF) or (is_called_one and _PDF in data[:_HEAD])
 
 
 def _pages(data: bytes, most_pages: int) -> list[str]:
-    if importlib.util.find_spec("pypdfium2") is None:
+    if not can_read_pdfs():
         raise InvalidInput('expected a text, got a PDF, which needs PDFium: pip install "htm-memory[pdf]"')
     command = [sys.executable, "-I", "-B", pdf_pages.__file__, str(most_pages), json.dumps(sys.path)]
     try:
@@ -59,12 +74,17 @@ def _pages(data: bytes, most_pages: int) -> list[str]:
         with time_limit.uncounted():  # an import of many files takes as long as they do
             done = subprocess.run(command, input=data, capture_output=True, timeout=patience, check=False)
     except subprocess.TimeoutExpired:
-        raise _refused("takes too long to read; print it anew, or divide it") from None
+        why = "expected a PDF that can be read, got one that takes too long to read; print it anew, or divide it"
+        raise UnreadPdf(why, is_late=True) from None
     if done.returncode == pdf_pages.FAILED:
         why = done.stdout.decode("utf-8", "replace")
-        raise _refused(f"cannot be opened ({why:.200}); save it anew, without a password")
+        raise InvalidInput(
+            f"expected a PDF that can be read, got one that cannot be opened ({why:.200}); save it anew, without a password"
+        )
     if done.returncode != 0:
-        raise _refused("takes too much time or memory to read; print it anew, or divide it")
+        raise UnreadPdf(
+            "expected a PDF that can be read, got one that takes too much time or memory to read; print it anew, or divide it"
+        )
     found = json.loads(done.stdout)
     if found["of"] > most_pages:
         _log.warning(
@@ -74,7 +94,3 @@ def _pages(data: bytes, most_pages: int) -> list[str]:
     if not any(each.strip() for each in pages):
         raise InvalidInput("expected a PDF with text, got one without, as a scan is; recognise its text first")
     return pages
-
-
-def _refused(why: str) -> InvalidInput:
-    return InvalidInput(f"expected a PDF that can be read, got one that {why}")

@@ -3,45 +3,123 @@
 from __future__ import annotations
 
 import hashlib
+import logging
+import secrets
 import threading
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Collection, Mapping
 
 from ..errors import InvalidInput
-from ..rules.limits import ATTACHED_PAGES
+from ..rules.limits import ATTACHED_PAGES, FILE_BYTES
 from ..rules.redaction import values
+from ..rules.redaction.pdf_marker import UNREAD, is_unread_marker
+from ..rules.redaction.pdf_pages import search_pages
 from ..rules.redaction.redactor import Redactor
 from ..types import Draft
-from .file_bytes import read_bytes
+from .file_bytes import UnreadPdf, can_read_pdfs, read_bytes
 
-KNOWN = 16  # PDFs of which the pages are kept in mind: a client sends its history again with each turn
+KNOWN = 256  # PDFs of which is kept in mind how much of what was found: a client sends its history again with each turn
 
-_lock = threading.Lock()
-_pages: OrderedDict[bytes, tuple[str, ...]] = OrderedDict()
+_log = logging.getLogger("htm.redaction")
+_UNREAD: Mapping[str, int] = {UNREAD: 1}
+
+
+class _Findings:
+    """What redactors found in the PDFs that were searched last, by a digest under a key of this process: no text, no name."""
+
+    def __init__(self) -> None:
+        self._lock, self._key = threading.Lock(), secrets.token_bytes(32)
+        # Each with its redactor, so that no other one can come to have its number.
+        self._found: OrderedDict[tuple[int, bytes], tuple[Redactor, Mapping[str, int]]] = OrderedDict()
+
+    def get(self, pdf: bytes, redactor: Redactor) -> Mapping[str, int] | None:
+        """What was found; None where nobody has looked, or it is too long ago."""
+        place = self._place(pdf, redactor)
+        with self._lock:
+            if place not in self._found:
+                return None
+            self._found.move_to_end(place)
+            return self._found[place][1]
+
+    def put(self, pdf: bytes, redactor: Redactor, found: Mapping[str, int]) -> None:
+        """Keep what was found in mind, and let go of what was not asked for the longest."""
+        place = self._place(pdf, redactor)
+        with self._lock:
+            self._found[place] = redactor, found
+            self._found.move_to_end(place)
+            while len(self._found) > KNOWN:
+                self._found.popitem(last=False)
+
+    def _place(self, pdf: bytes, redactor: Redactor) -> tuple[int, bytes]:
+        return id(redactor), hashlib.blake2b(pdf, key=self._key, digest_size=32).digest()
+
+
+_findings = _Findings()
 
 
 def redact_draft(draft: Draft, redactor: Redactor | None) -> Draft:
     """A draft without what is redacted (see `htm_core.rules.redaction.values.redact_draft`), PDFs in its payload too."""
-    return values.redact_draft(draft, redactor, pages_of=pages_of)
+    return values.redact_draft(draft, redactor, search_pdf=search_pdf)
 
 
-def redact_payload(payload: bytes, redactor: Redactor | None) -> bytes:
-    """A payload without what is redacted, as it is stored."""
-    return payload if redactor is None else values.Counted(redactor, pages_of=pages_of).payload(payload)
+def redact_payload(payload: bytes, redactor: Redactor | None, *, stored: Collection[bytes] = ()) -> bytes:
+    """A payload without what is redacted, as it is stored, to compare it with those in `stored`.
+
+    Where a PDF could not be read in time, now or when it was stored, nobody can say whether it is the same one. So the rest of the
+    payload decides: if it is that of one in `stored`, the answer is that one. A message does not change with how busy a machine is.
+    """
+    if redactor is None:
+        return payload
+    counted = values.Counted(redactor, search_pdf=search_pdf)
+    done = counted.payload(payload)
+    if not counted.has_pdf or done in stored:
+        return done
+    shape: bytes | None = None
+    for each in stored:
+        if counted.counts[UNREAD] or _has_unread(each, redactor):
+            shape = _without_pdfs(payload, redactor) if shape is None else shape
+            if _without_pdfs(each, redactor) == shape:
+                return each
+    return done
 
 
-def pages_of(pdf: bytes) -> Sequence[str]:
-    """The texts of the first pages of a PDF; none of one that cannot be read."""
-    digest = hashlib.sha256(pdf).digest()
-    with _lock:
-        known = _pages.get(digest)
-    if known is None:
-        try:
-            known = tuple(read_bytes(pdf, name="", most_pages=ATTACHED_PAGES).each_page())
-        except InvalidInput:
-            known = ()
-        with _lock:
-            _pages[digest] = known
-            while len(_pages) > KNOWN:
-                _pages.popitem(last=False)
-    return known
+def search_pdf(pdf: bytes, redactor: Redactor) -> Mapping[str, int]:
+    """How much of which kind a redactor finds in the first pages of a PDF: nothing in one that is locked or broken, has no text, or
+    cannot be read without the extra `pdf`. One that takes too long or too much to read counts as `unread`.
+    """
+    found = _findings.get(pdf, redactor)
+    if found is not None:
+        return found
+    if not can_read_pdfs():
+        return {}
+    try:
+        if len(pdf) > FILE_BYTES:
+            raise UnreadPdf(f"expected a PDF of at most {FILE_BYTES:,} bytes, got {len(pdf):,}; divide it")
+        file = read_bytes(pdf, name="", media_type="application/pdf", most_pages=ATTACHED_PAGES)
+        found = search_pages(redactor, file.each_page())
+    except UnreadPdf as error:
+        _log.warning("a PDF could not be searched for what is redacted, and is kept as a PDF that says so: %s", error)
+        if error.is_late:
+            return _UNREAD  # there may be more time when it comes again
+        found = _UNREAD
+    except InvalidInput:
+        found = {}
+    _findings.put(pdf, redactor, found)
+    return found
+
+
+def _has_unread(payload: bytes, redactor: Redactor) -> bool:
+    seen = Counter[bool]()
+
+    def search(pdf: bytes, _: Redactor) -> Mapping[str, int]:
+        """Nothing: only look at what stands there."""
+        seen[is_unread_marker(pdf)] += 1
+        return {}
+
+    values.Counted(redactor, search_pdf=search).payload(payload)
+    return seen[True] > 0
+
+
+def _without_pdfs(payload: bytes, redactor: Redactor) -> bytes:
+    """A payload without what is redacted, with the same PDF in place of each."""
+    return values.Counted(redactor, search_pdf=lambda *_: _UNREAD).payload(payload)

@@ -12,6 +12,7 @@ from ..engine.entries import ATTACHED_TO
 from ..engine.file_bytes import read_bytes
 from ..errors import InvalidInput
 from ..rules.limits import ATTACHED_LENGTH, ATTACHED_PAGES, NAME_LENGTH
+from ..rules.text.file_blocks import UNNAMED as UNNAMED
 from ..rules.text.file_blocks import FileBlock as FileBlock  # the adapters and the importers have these from here
 from ..rules.text.file_blocks import documents_in as documents_in
 from ..rules.text.file_blocks import files_in as files_in

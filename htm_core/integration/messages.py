@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
 from ..engine.redaction import redact_payload
@@ -54,20 +54,28 @@ def read_payload(payload: bytes | None, format: str) -> dict[str, Any] | None:
     return found if isinstance(found, dict) and found.get("htm") == format else None
 
 
-def stored_payload(memory: Memory | Log, payload: bytes) -> bytes:
-    """A payload as a memory or its log stores it: without what its redactor takes out."""
-    return redact_payload(payload, memory.redactor)
+def stored_payload(memory: Memory | Log, payload: bytes, *, stored: Collection[bytes] = ()) -> bytes:
+    """A payload as a memory or its log stores it: without what its redactor takes out.
+
+    It is that one of `stored` which differs by no more than a PDF that could not be read in time.
+    """
+    return redact_payload(payload, memory.redactor, stored=stored)
 
 
 def stored_message(
-    memory: Memory | Log, message: T, *, encode: Callable[[T], bytes], decode: Callable[[bytes], T]
+    memory: Memory | Log,
+    message: T,
+    *,
+    encode: Callable[[T], bytes],
+    decode: Callable[[bytes], T],
+    stored: Collection[bytes] = (),
 ) -> T:
-    """A framework's message as a memory or its log stores it, to compare it with what is stored."""
+    """A framework's message as a memory or its log stores it, to compare it with what is `stored`: payloads."""
     if memory.redactor is None:
         return message
     written = encode(message)
-    stored = stored_payload(memory, written)
-    return message if stored == written else decode(stored)
+    kept = stored_payload(memory, written, stored=stored)
+    return message if kept == written else decode(kept)
 
 
 def safe_repr(value: object) -> str:

@@ -169,7 +169,8 @@ join mentions a on a.tenant = m.tenant and a.owner = m.owner and a.session = m.s
 where m.tenant = this_tenant() and m.owner = %(owner)s and m.node_id = any(%(nodes)s::uuid[]) and m.external_id is not null
   and a.node_id is not null and (%(robot)s::text is null or m.robot = %(robot)s)
   and case when %(hidden)s then
-        a.forgotten_at = m.forgotten_at or (m.expires_at <= memory_time() and a.expires_at <= memory_time())
+        a.forgotten_at = m.forgotten_at or (m.expires_at <= memory_time() and a.expires_at <= memory_time()
+          and (a.forgotten_at is null or a.forgotten_by = 'htm:expiry'))
       else m.forgotten_at is null and a.forgotten_at is null end
 order by a.id
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import base64
+import json
+import subprocess
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,9 +14,11 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from htm_core import Memory
+from htm_core.engine import file_bytes, redaction
 from htm_core.engine.file_bytes import read_bytes
 from htm_core.integration import attachments
 from htm_core.integration.attachments import readable_files
+from htm_core.integration.messages import stored_payload
 from htm_langchain import HTMChatMessageHistory, HTMMemoryMiddleware
 from htm_langchain.attachments import files_of
 from tests.conftest import Make
@@ -93,6 +98,12 @@ def test_the_page_of_a_pdf_is_named(memory: Memory) -> None:
     memory.flush()
     agent.invoke({"messages": [HumanMessage("Where do storks nest?")]}, config("t2"))
     assert "from the file birds.pdf, page 2" in "\n".join(texts(model.seen[-1]))
+
+
+def test_a_pdf_behind_other_bytes_is_known_by_its_type_whatever_else_that_says() -> None:
+    data = b"\r\n" + pdf_of("Herons nest in trees.")
+    file = read_bytes(data, name="", media_type="Application/PDF; charset=binary", most_pages=9)
+    assert file.text.strip() == "Herons nest in trees."
 
 
 def test_a_conversation_goes_on_with_its_own_messages_alone(memory: Memory) -> None:
@@ -179,6 +190,72 @@ def test_a_message_with_a_redacted_pdf_that_comes_again_is_known(make: Make) -> 
     answer = ann.log("t1").tail()[-1].content
     agent.invoke({"messages": [first, AIMessage(answer), HumanMessage("Thanks for this.")]}, config("t1"))
     assert [each.role for each in ann.log("t1").tail()] == ["user", "assistant", "user", "assistant"]
+
+
+def pdf_message(*pages: str) -> HumanMessage:
+    block = {"type": "file", "mime_type": "application/pdf", "base64": base64.b64encode(pdf_of(*pages)).decode()}
+    return HumanMessage([{"type": "text", "text": "Here you are."}, block], id="m1")
+
+
+def stored_pdf(memory: Memory) -> bytes:
+    [message] = HTMChatMessageHistory("s1", memory).messages
+    block: Any = message.content[1]
+    return base64.b64decode(block["base64"])
+
+
+def test_a_pdf_that_cannot_be_searched_in_time_is_not_stored_as_sent_and_is_searched_the_next_time(
+    make: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = make(user="ann", redactor="default")
+    history = HTMChatMessageHistory("s1", memory)
+    with monkeypatch.context() as patch, caplog.at_level("WARNING", "htm.redaction"):
+        patch.setattr(file_bytes.subprocess, "run", hang)
+        history.add_messages([pdf_message("Herons nest in trees.", SECRET)])
+    [said] = memory.log("s1").tail()
+    assert said.metadata["htm_redacted"] == {"unread": 1}
+    assert b"[redacted:unread]" in stored_pdf(memory)
+    [warned] = [each.getMessage() for each in caplog.records if each.name == "htm.redaction"]
+    assert "4111" not in warned
+    history.add_messages([pdf_message("Herons nest in trees.", SECRET)])
+    assert b"[redacted:card] [redacted:phone]" in stored_pdf(memory)
+
+
+def test_a_pdf_that_is_too_much_to_read_is_not_stored_as_sent(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = make(user="ann", redactor="default")
+    monkeypatch.setattr(file_bytes.pdf_pages, "__file__", "/nowhere/pdf_pages.py")  # a process that ends with a failure
+    HTMChatMessageHistory("s1", memory).add_messages([pdf_message("Storks nest on chimneys.")])
+    assert b"[redacted:unread]" in stored_pdf(memory)
+
+
+@pytest.mark.parametrize("slow", ["then", "now"])
+def test_a_message_is_the_same_one_whether_its_pdf_is_read_in_time_or_not(
+    make: Make, monkeypatch: pytest.MonkeyPatch, slow: str
+) -> None:
+    memory = make(user="ann", redactor="default")
+    payload = b64_payload(pdf_of("Owls nest in holes."))
+    stored = stored_payload_of_a_process(memory, payload, monkeypatch, is_slow=slow == "then")
+    assert (stored == payload) == (slow == "now")
+    compared = stored_payload_of_a_process(memory, payload, monkeypatch, is_slow=slow == "now", stored=[b"{}", stored])
+    assert compared == stored
+
+
+def stored_payload_of_a_process(
+    memory: Memory, payload: bytes, monkeypatch: pytest.MonkeyPatch, *, is_slow: bool, stored: Sequence[bytes] = ()
+) -> bytes:
+    """What a process that has not seen a payload stores of it."""
+    with monkeypatch.context() as patch:
+        patch.setattr(redaction, "_findings", redaction._Findings())
+        if is_slow:
+            patch.setattr(file_bytes.subprocess, "run", hang)
+        return stored_payload(memory, payload, stored=stored)
+
+
+def hang(*_: object, timeout: float, **__: object) -> None:
+    raise subprocess.TimeoutExpired("pdf", timeout)
+
+
+def b64_payload(pdf: bytes) -> bytes:
+    return json.dumps({"text": "Here.", "data": base64.b64encode(pdf).decode()}, separators=(",", ":")).encode()
 
 
 @pytest.mark.parametrize("form", ["text", "base64"])

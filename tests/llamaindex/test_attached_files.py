@@ -102,6 +102,26 @@ def test_a_redactor_reads_the_documents_of_messages(make: Make) -> None:
     assert b"[redacted:card]" in marked.resolve_document().read()
 
 
+def test_a_history_whose_pdf_could_not_be_searched_in_time_is_known_when_it_is_set_again(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hang(*_: object, timeout: float, **__: object) -> None:
+        raise subprocess.TimeoutExpired("pdf", timeout)
+
+    memory = make(redactor="default")
+    talk = chat(memory, "s1")
+    said = [
+        with_document(DocumentBlock(data=pdf_of("Herons nest in reeds."))),
+        ChatMessage(role="assistant", content="Thanks."),
+    ]
+    with monkeypatch.context() as patch:
+        patch.setattr(file_bytes.subprocess, "run", hang)
+        talk.put_messages(said)
+    ids = [id for id, _ in make(user="ann").log("s1").entries()]
+    talk.set([*said, ChatMessage(role="user", content="Where?")], forget=True)
+    assert [id for id, _ in make(user="ann").log("s1").entries()][:2] == ids
+
+
 def test_a_document_that_the_window_shows_is_not_recalled_as_well(make: Make) -> None:
     memory = make()
     talk = HTMMemory("s1", memory, user="ann", token_limit=8_000)

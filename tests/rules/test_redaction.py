@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 from htm_core import CollectionItem, Draft, InvalidInput, RedactionError
 from htm_core.rules.redaction.checks import IBAN_LENGTHS, is_card, is_iban, luhn
 from htm_core.rules.redaction.kinds import KINDS
+from htm_core.rules.redaction.pdf_pages import search_pages
 from htm_core.rules.redaction.redactor import Redaction, Redactor, resolve_redactor
 from htm_core.rules.redaction.values import REDACTED, Counted, redact_draft, redact_item
+from htm_core.rules.text.readable import of_pages
 
 A, D, H = string.ascii_letters * 4, string.digits * 8, "0123456789abcdef" * 5
 EVERYTHING = Redactor()
@@ -458,7 +460,7 @@ def test_payloads_stay_to_the_byte_where_nothing_is_redacted(payload: bytes, lef
 
 def test_images_and_other_bytes_in_a_payload_stay() -> None:
     picture = "iVBORw0KGgo" + "A1b2+/" * 60
-    value = {"url": f"data:image/png;base64,{CARD}", "data": picture, "b": {"$htm": "bytes", "of": "AP8="}}
+    value = {"url": f"data:image/png;base64,{picture}", "data": picture, "b": {"$htm": "bytes", "of": "AP8="}}
     assert Counted(EVERYTHING).value(value) == value
 
 
@@ -496,14 +498,91 @@ def test_a_text_file_within_a_payload_is_decoded_redacted_and_encoded_again(valu
 
 def test_a_pdf_whose_text_has_something_is_replaced_by_one_that_says_so() -> None:
     pdf = b"%PDF-1.4 and so on"
-    counted = Counted(EVERYTHING, pages_of=lambda _: [f"Pay with {CARD}.", f"Or {CARD}, ann@example.com"])
+    pages = [f"Pay with {CARD}.", f"Or {CARD}, ann@example.com"]
+    counted = Counted(EVERYTHING, search_pdf=lambda _, redactor: search_pages(redactor, pages))
     done = counted.value({"mime_type": "application/pdf", "base64": encoded(pdf)})
     assert counted.counts == {"card": 2, "email": 1}
     marked = base64.b64decode(done["base64"])
     assert marked.startswith(b"%PDF-")
     assert b"([redacted:card] [redacted:email])" in marked
-    for other in (Counted(EVERYTHING, pages_of=lambda _: ["Nothing here."]), Counted(EVERYTHING)):
+    for other in (Counted(EVERYTHING, search_pdf=lambda *_: {}), Counted(EVERYTHING)):
         assert other.value([{"data": encoded(pdf)}]) == [{"data": encoded(pdf)}]
+
+
+@pytest.mark.parametrize(
+    ("pages", "found"),
+    [
+        (["Pay with 4111 1111 ", "\n1111 1111 soon."], {"card": 1}),
+        (["The key is AKIAIOSF", "ODNN7EXAMPLE."], {"api_key": 1}),
+        ([f"Pay with {CARD}", f"{CARD} again."], {"card": 2}),
+        (["Herons nest in trees. 12", "2024-01-05 Storks nest on chimneys."], {}),
+        (["Page 3 of 12", "555 0199 is the number of the order."], {}),
+        ([], {}),
+    ],
+)
+def test_a_secret_may_begin_on_one_page_and_end_on_the_next(pages: list[str], found: dict[str, int]) -> None:
+    assert search_pages(EVERYTHING, pages) == found
+
+
+def test_pages_are_redacted_where_a_secret_goes_on_and_are_as_many_as_before() -> None:
+    pages = [
+        f"{'Herons. ' * 90}Pay with 4111 1111 \n",
+        "\n1111 1111 soon.",
+        "The key is AKIAIOSF",
+        f"ODNN7EXAMPLE. {CARD}",
+    ]
+    first, second, third, last = of_pages(pages).without_secrets(EVERYTHING).each_page()
+    assert first.startswith("Herons. Herons. ")
+    assert first.rstrip().endswith("Pay with [redacted:card] soon.")
+    assert second.strip() == ""
+    assert third.rstrip() == "The key is [redacted:api_key]. [redacted:card]"
+    assert last.strip() == ""
+    same = ["Herons nest in trees. 12", "2024-01-05 Storks nest."]
+    assert [each.rstrip() for each in of_pages(same).without_secrets(EVERYTHING).each_page()] == same
+
+
+def test_a_pdf_is_known_behind_other_bytes_and_a_text_about_pdfs_is_still_a_text() -> None:
+    behind = b"\r\n\xff%PDF-1.4 and so on"
+    done = Counted(EVERYTHING, search_pdf=lambda *_: {"card": 1}).value({"data": encoded(behind)})
+    assert b"([redacted:card])" in base64.b64decode(done["data"])
+    assert Counted(EVERYTHING, search_pdf=lambda *_: {"card": 1}).payload(behind).startswith(b"%PDF-")
+    about = f"A PDF begins with %PDF- and I pay with {CARD}."
+    done = Counted(EVERYTHING, search_pdf=lambda *_: {}).value({"data": encoded(about.encode())})
+    assert base64.b64decode(done["data"]) == about.replace(CARD, "[redacted:card]").encode()
+
+
+PICTURE = encoded(b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"data:image/png;base64,iVBO= what is this? my card {CARD}",
+        f"data:image/png;base64,{PICTURE.rstrip('=')}\n{CARD}",
+        f"data:image/png;base64,{PICTURE.rstrip('=')} my card {CARD}",
+        f"data:image/png;base64,{CARD}",
+        f"data:,my card {CARD}",
+        "\n".join([CARD] * 16),
+        "\n".join(["AKIAIOSFODNN7EXAMPLE"] * 16),
+    ],
+)
+@pytest.mark.parametrize("key", ["text", "data"])
+def test_a_text_that_only_looks_like_a_file_is_searched(text: str, key: str) -> None:
+    done = str(Counted(EVERYTHING).value({key: text}))
+    assert CARD not in done
+    assert "AKIA" not in done
+    assert "[redacted:" in done or "%5Bredacted" in done
+
+
+def test_long_bytes_of_an_unknown_kind_stay_whatever_digits_are_in_them_by_chance() -> None:
+    value = {"data": f"{CARD}/AAA{encoded(bytes(range(0, 256, 3)) * 60)}"}
+    assert Counted(EVERYTHING).value(value)["data"][:20] == value["data"][:20]
+
+
+def test_a_picture_in_lines_stays_to_the_character() -> None:
+    lines = "\r\n".join(PICTURE[at : at + 76] for at in range(0, len(PICTURE), 76))
+    value = {"image": lines, "url": f"data:image/png;base64,{lines}"}
+    assert Counted(EVERYTHING).value(value) == value
 
 
 def test_a_long_text_without_commas_and_full_stops_is_no_file() -> None:

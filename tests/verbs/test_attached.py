@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -219,6 +219,25 @@ def test_an_expired_file_is_kept_for_good_when_its_message_is_restored(make: Mak
     settings = Settings(**{**SETTINGS.model_dump(by_alias=True), "expiry": {"user": timedelta(microseconds=1)}})
     memory = make(settings=settings)
     [said] = memory.remember_many([told("m1", Attachment(text="The hall is free."))])
+    assert found(memory) == set()
+    memory.restore(said.id)
+    assert found(memory) == {"Here is the plan.", "The hall is free."}
+
+
+@pytest.mark.parametrize("is_swept", [False, True])
+def test_a_file_that_was_forgotten_by_itself_stays_so_when_its_expired_message_is_restored(
+    make: Make, is_swept: bool
+) -> None:
+    expiry = {"expiry": {"user": timedelta(days=1)}, "expired_grace": timedelta(days=90)}
+    settings = Settings(**{**SETTINGS.model_dump(by_alias=True), **expiry})
+    times = [datetime(2026, 1, 1, tzinfo=UTC)]
+    memory = make(settings=settings, clock=lambda: times[0])
+    both = (Attachment(text="The hall is free."), Attachment(text="The price is 40."))
+    [said] = memory.remember_many([told("m1", *both)])
+    memory.forget(next(node.id for node in memory.list(limit=9) if node.content == "The price is 40."))
+    times[0] += timedelta(days=2)
+    if is_swept:
+        memory.purge(timedelta(days=30), confirm="confirmed")  # hides what has expired
     assert found(memory) == set()
     memory.restore(said.id)
     assert found(memory) == {"Here is the plan.", "The hall is free."}

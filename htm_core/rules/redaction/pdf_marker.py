@@ -10,10 +10,16 @@ from collections.abc import Iterable
 
 from .redactor import marker
 
+# The kind that stands for a PDF that could not be read in time, or within its share of memory: nobody knows what is in it.
+UNREAD = "unread"
+_WHY = "A PDF with this in its text was here. It was not kept."
+_WHY_UNREAD = "A PDF that could not be searched in time was here. It was not kept."
+
 
 def pdf_marker(kinds: Iterable[str]) -> bytes:
     """A PDF of one page that says what was redacted."""
-    lines = (" ".join(map(marker, kinds)), "A PDF with this in its text was here. It was not kept.")
+    found = list(kinds)
+    lines = (" ".join(map(marker, found)), _WHY_UNREAD if found == [UNREAD] else _WHY)
     shown = " T* ".join(f"({line}) Tj" for line in lines)
     return _written(
         b"<< /Type /Catalog /Pages 2 0 R >>",
@@ -22,6 +28,11 @@ def pdf_marker(kinds: Iterable[str]) -> bytes:
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
         _stream(f"BT /F1 12 Tf 16 TL 72 720 Td {shown} ET".encode()),
     )
+
+
+def is_unread_marker(pdf: bytes) -> bool:
+    """Whether a PDF is the one that stands for one that could not be read."""
+    return pdf == pdf_marker([UNREAD])
 
 
 def _stream(shown: bytes) -> bytes:

@@ -16,8 +16,10 @@ from ...types import CollectionItem, Draft
 from ..lazy_pattern import LazyPattern
 from ..limits import NAME_LENGTH
 from ..text.base64_text import decode_base64, encode_base64
+from ..text.known_files import is_known_file
 from .kinds import SECRET_NAMES, Kind
 from .pdf_marker import pdf_marker
+from .pdf_pages import may_be_pdf
 from .redactor import MARKER, Redactor, marker
 
 # The key of a mention's metadata that says how many of which kind were redacted.
@@ -30,23 +32,25 @@ _BASE64 = LazyPattern(r"[A-Za-z0-9+/_\s-]{256,}={0,2}\s*")
 # Some look like an IBAN, with a checksum that is right by chance: one in some thousands.
 _UUID = LazyPattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _DATA_URL = LazyPattern(r"data:[\w/+.-]{0,100}(?:;[\w.+-]{1,40}=[^\s;,]{1,100}){0,9}(?P<base64>;base64)?,", re.I)
-_PDF = b"%PDF-"
 # The keys behind which messages have files in base64, short ones too.
 _FILES = frozenset(("base64", "data", "file_data", "bytes"))
 _MARK = "$htm"  # of values that JSON has no type for: integration/exact_json.py
 _UUID_LENGTH = 36
+_LONGEST_WORD = 4_096  # characters: what is longer without any space or line break, and is base64, are bytes
 _LONG_NUMBER = 10**12  # an integer from here on may be a card's number
 
-PagesOf: TypeAlias = Callable[[bytes], Sequence[str]]  # the texts of a PDF's pages; none of one that cannot be read
+# How much of which kind a redactor finds in a PDF's text; nothing in one that cannot be read.
+SearchPdf: TypeAlias = Callable[[bytes, Redactor], Mapping[str, int]]
 
 
 class Counted:
-    """Redacts values of any shape, and counts what was redacted. `pages_of` reads the pages of PDFs; without it they stay."""
+    """Redacts values of any shape, and counts what was redacted. `search_pdf` searches PDFs; without it they stay."""
 
-    def __init__(self, redactor: Redactor, *, pages_of: PagesOf | None = None) -> None:
+    def __init__(self, redactor: Redactor, *, search_pdf: SearchPdf | None = None) -> None:
         self._redactor = redactor
-        self._pages_of = pages_of
+        self._search_pdf = search_pdf
         self.counts: Counter[str] = Counter()
+        self.has_pdf = False  # whether what was redacted so far had one
 
     def text(self, text: str) -> str:
         """A text without what is redacted. A UUID alone is an identifier, as what stands below the key `id`."""
@@ -75,16 +79,15 @@ class Counted:
         A text within it that is a file, as base64 or in a data URL, is decoded, redacted and encoded again. A PDF with something in
         its text is replaced by one that says so.
         """
-        if payload.startswith(_PDF) and self._pages_of:
-            return self._pdf(payload)
         try:
             found = json.loads(payload)
         except (ValueError, RecursionError):
-            return self._bytes(payload)
+            done = self._pdf(payload)
+            return self._bytes(payload) if done is None else done
         if not isinstance(found, dict | list):
             return self._bytes(payload)
-        done = self.value(found)
-        return payload if done == found else json.dumps(done, separators=(",", ":")).encode("ascii")
+        made = self.value(found)
+        return payload if made == found else json.dumps(made, separators=(",", ":")).encode("ascii")
 
     def _bytes(self, payload: bytes) -> bytes:
         try:
@@ -105,43 +108,65 @@ class Counted:
         if head := _DATA_URL.match(value):
             return self._data_url(value, head.end(), is_base64=head["base64"] is not None)
         is_long = " " not in value and _BASE64.fullmatch(value) is not None  # words without commas look like it
-        done = self._base64(value) if is_long or of in _FILES else value
-        return done if is_long or done != value else self.text(value)
+        done = self._base64(value) if is_long or of in _FILES else None
+        return self.text(value) if done is None else done
 
     def _data_url(self, url: str, start: int, *, is_base64: bool) -> str:
-        body = url[start:]
+        head, body = url[:start], url[start:]
         if is_base64:
-            return url[:start] + self._base64(body)
-        inside = unquote_to_bytes(body)
-        done = self._file(inside)
-        return url if done == inside else url[:start] + quote(done)
+            encoded = self._base64(body)
+        else:
+            inside = unquote_to_bytes(body)
+            done = self._file(inside)
+            encoded = None if done is None else body if done == inside else quote(done)
+        return self.text(head) + (self.text(body) if encoded is None else encoded)
 
-    def _base64(self, text: str) -> str:
-        """A file in base64; as it is where it is none, or there is nothing to redact."""
+    def _base64(self, text: str) -> str | None:
+        """A file in base64 without what is redacted; None for what may be a text that only looks like base64."""
         inside = decode_base64(text)
         if inside is None:
-            return text
-        done = self._file(inside)
-        return text if done == inside else encode_base64(done, like=text)
+            return None
+        done, is_one_line = self._file(inside), len(text.split()) == 1  # words may stand in lines, or behind a picture
+        if done is None:
+            return text if is_one_line and len(text) > _LONGEST_WORD else None
+        if done != inside:
+            return encode_base64(done, like=text)
+        return text if is_one_line else None
 
-    def _file(self, data: bytes) -> bytes:
-        """A file's bytes: a text, a PDF, or others, which nobody reads here. LlamaIndex has them as base64 in bytes."""
-        if data.startswith(_PDF):
-            return self._pdf(data)
+    def _file(self, data: bytes) -> bytes | None:
+        """A file's bytes: a text or a PDF without what is redacted, or another that is known by how it begins, and stays.
+
+        None for bytes of no kind that is known, and for a text with nothing to redact. LlamaIndex has files as base64 in bytes.
+        """
         try:
             text = data.decode()
         except UnicodeDecodeError:
+            text = "\x00"
+        if "\x00" in text and is_known_file(data):
             return data
-        done = self._base64(text)
-        return self.payload(data) if done == text else done.encode()
+        if (pdf := self._pdf(data)) is not None:
+            return pdf
+        if text == "\x00":
+            return None
+        inner = self._base64(text)
+        if inner is not None:
+            return inner.encode()
+        done = self.payload(data)
+        return None if done == data else done
 
-    def _pdf(self, data: bytes) -> bytes:
-        """A PDF; one that says what it had, where there is something to redact in its text."""
-        found = Counter[str]()
-        for page in self._pages_of(data) if self._pages_of else ():
-            found.update(self._redactor.redact(page).counts)
+    def _pdf(self, data: bytes) -> bytes | None:
+        """A PDF; one that says what it had, where there is something to redact in its text. None for what is no PDF.
+
+        What only has the sign of a PDF somewhere at its head, and nothing to redact in its pages, may be a text about PDFs: None.
+        """
+        if not may_be_pdf(data):
+            return None
+        self.has_pdf = True
+        found = self._search_pdf(data, self._redactor) if self._search_pdf else {}
         self.counts.update(found)
-        return pdf_marker(sorted(found)) if found else data
+        if found:
+            return pdf_marker(sorted(found))
+        return data if data.startswith(b"%PDF-") else None
 
     def _identifier(self, value: str) -> str:
         """An identifier: its digits are no numbers of cards, accounts and phones."""
@@ -163,7 +188,7 @@ class Counted:
     def _marked(self, value: Mapping[Any, Any]) -> dict[Any, Any]:
         """Bytes, or a text with single surrogates, as base64."""
         if value[_MARK] == "bytes":
-            return {**value, "of": self._base64(value["of"])}
+            return {**value, "of": self._base64(value["of"]) or value["of"]}
         try:
             text = base64.b64decode(value["of"], validate=True).decode("utf-8", "surrogatepass")
         except ValueError:
@@ -173,10 +198,10 @@ class Counted:
         return dict(value) if done == text else {**value, "of": written}
 
 
-def redact_draft(draft: Draft, redactor: Redactor | None, *, pages_of: PagesOf | None = None) -> Draft:
+def redact_draft(draft: Draft, redactor: Redactor | None, *, search_pdf: SearchPdf | None = None) -> Draft:
     """A draft without what is redacted; `metadata["htm_redacted"]` then says how many of which kind.
 
-    `pages_of` reads the PDFs in its payload. Its session and its id are identifiers, and stay. A vector of the text that was
+    `search_pdf` searches the PDFs in its payload. Its session and its id are identifiers, and stay. A vector of the text that was
     redacted is left out. Raises `InvalidInput` for a key with something in it that would be redacted: two keys could become one.
     """
     if redactor is None:
@@ -187,7 +212,7 @@ def redact_draft(draft: Draft, redactor: Redactor | None, *, pages_of: PagesOf |
     metadata = done.value(draft.metadata) if isinstance(draft.metadata, Mapping) else draft.metadata
     name = done.text(draft.name)[:NAME_LENGTH] if isinstance(draft.name, str) else draft.name
     tags = redact_tags(draft.tags, redactor, done.counts)
-    inside = Counted(redactor, pages_of=pages_of)
+    inside = Counted(redactor, search_pdf=search_pdf)
     payload = inside.payload(draft.payload) if isinstance(draft.payload, bytes) else draft.payload
     counts = done.counts | inside.counts  # the larger of each kind: a framework's message has the same words once more
     if not counts:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
+from ..redaction.pdf_pages import redact_pages
 from ..redaction.redactor import Redactor
 from .markdown import Chunk, chunks, front_matter, plain_chunks
 
@@ -25,10 +26,10 @@ class Readable:
     pages: tuple[int, ...] = ()
 
     def without_secrets(self, redactor: Redactor) -> Readable:
-        """The same file without what is redacted, which is looked for in the whole text, or in whole pages."""
+        """The same file without what is redacted, which is looked for in the whole text, or in pages and across their ends."""
         if not self.pages:
             return Readable(redactor.redact(self.text).text, is_markdown=self.is_markdown)
-        return of_pages([redactor.redact(page).text for page in self.each_page()])
+        return of_pages(redact_pages(redactor, self.each_page()))
 
     def each_page(self) -> list[str]:
         """The texts of a PDF's pages."""
