@@ -48,7 +48,7 @@ FORMS = {
     '"working memory" budget': "quickstart/",
     "title:quickstart": "quickstart/",
     "middlew*": "langchain/",
-    "get": "quickstart/",  # an everyday word alone, and a verb
+    "get": "api/memory/",  # an everyday word alone, and a verb: the page that explains it by this name
     "SchemaOutdated": "api/settings/",  # a name is first where it is explained
     'prepared statement "_pg3_0" already exists': "production/",
 }

@@ -34,7 +34,8 @@ def test_the_memorys_block_says_until_when_something_holds_and_what_has_ended(ma
     with make(session="elsewhere", user="ann") as core:
         filled(core)
         block = shown(HTMMemory.from_defaults("here", memory=core))
-        assert any("ended " in line and "1111" in line for line in block.splitlines())
+        ways = ("ended ", "formerly (until ")  # by itself, or beside what replaced it
+        assert any(way in line and "1111" in line for line in block.splitlines() for way in ways)
         assert any("until " in line and "2222" in line for line in block.splitlines())
         assert block.index("2222") < block.index("1111")
 

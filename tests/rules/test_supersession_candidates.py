@@ -68,6 +68,28 @@ def test_what_is_only_asked_supposed_or_imagined_replaces_nothing_whatever_it_an
     assert confidences(newer, (older, 0.7))[0] < 0.85, "from here on it would count for the order of hits"
 
 
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Ticket 88 is fixed", "Ticket 91 is fixed"),
+        ("Pier 3 was repaired by Henrik.", "Pier 4 was repaired by Henrik."),
+        ("Chapter 3 is done, 4200 words", "Chapter 4 is done, 3900 words"),
+        ("Room 12 is booked for Monday", "Room 14 is booked for Monday"),
+        ("Clara fact 2 and so on and so on", "Clara fact 3 and so on and so on"),
+        ("I ran 5 km this morning", "I ran 7 km this morning"),
+        ("We went to the lake, 75.", "We went to the lake, 10."),
+        ("We met Anna at the park on Monday", "We met Anna at the park on Thursday"),
+    ],
+)
+def test_one_more_of_a_series_replaces_none_of_it(older: str, newer: str) -> None:
+    assert confidences(newer, (older, 0.9))[0] < 0.85
+
+
+def test_a_value_with_a_number_is_no_series() -> None:
+    assert confidences("The rent costs 900 now, they raised it", ("The rent costs 850", 0.8))[0] >= 0.85
+    assert confidences("we upgraded to PostgreSQL 17 now", ("we run PostgreSQL 16", 0.7))[0] > 0.5
+
+
 def test_of_two_sayings_about_different_things_only_the_likelier_is_replaced() -> None:
     found = confidences(
         "sold the Berlingo to a plumber, a cargo bike does the deliveries",

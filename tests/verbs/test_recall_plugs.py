@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from htm_core import Draft, Memory
+from htm_core import Draft, Memory, Settings
 from htm_core.palace import Enforcer, Palace
 from tests.conftest import SETTINGS, Make
 
@@ -22,6 +22,9 @@ TALK = [
     "Tom keeps bees on his roof.",
 ]
 ASKED = "What about the crane in the harbour?"
+
+# The rules would take what was sold for what replaced what was painted.
+NO_CHANGES = Settings(**SETTINGS.model_dump(by_alias=True) | {"supersession": None})
 
 
 def talk(memory: Memory) -> None:
@@ -37,10 +40,10 @@ def about(word: str) -> object:
 
 
 def test_the_order_is_the_rerankers_and_the_scores_of_the_places_stay(make: Make) -> None:
-    with make() as plain:
+    with make(settings=NO_CHANGES) as plain:
         talk(plain)
         before = plain.recall(ASKED, hold=False)
-    with make(reranker=about("soup")) as memory:
+    with make(reranker=about("soup"), settings=NO_CHANGES) as memory:
         after = memory.recall(ASKED, hold=False, explain=True)
     assert after[0].content == TALK[3]
     assert before[0].content != TALK[3]

@@ -23,6 +23,9 @@ from .sayings import WholeSaying, whole
 UNKNOWN_COSINE = 0.35  # of a saying whose vector is not there: about that of two sayings of one person
 FARTHEST = 0.2  # the cosine of a rival where there is none
 NOTHING = -99.0  # log odds of what is out of the question
+# The confidence of what announces no change, at most: "Pier 4 was repaired" beside "Pier 3 was repaired" is one more of a series,
+# and changes no order. The judgement of the pair alone may be surer.
+MOST_UNANNOUNCED = 0.84
 MOST_EVIDENCE = 8.0  # log odds of a pair beyond which more says nothing
 
 
@@ -47,20 +50,35 @@ def judge_candidates(newer: Saying, candidates: Sequence[Candidate]) -> list[Cha
     earlier = [whole(each.saying.text, speaker=each.saying.speaker) for each in candidates]
     pairs = [most_at_odds(each.saying, newer, cosine=each.cosine) for each in candidates]
     signals = signals_among(said, earlier, [each.cosine for each in candidates], pairs)
-    evidence = [evidence_of(each, _fitted()["weights"]) for each in signals]
+    evidence = [
+        NOTHING if older.is_of_another_number(said) else evidence_of(each, _fitted()["weights"])
+        for older, each in zip(earlier, signals, strict=True)
+    ]
     best = max(range(len(candidates)), key=lambda at: evidence[at])
     return [
         surer(
             judged(each.saying, newer, pair),
-            _beside_others(evidence[at], pair, one=at == best or are_alike(earlier[at], earlier[best])),
+            _beside_others(
+                evidence[at],
+                pair,
+                one=at == best or are_alike(earlier[at], earlier[best]),
+                most=MOST_UNANNOUNCED if announces_nothing(signals[at]) else 1.0,
+            ),
         )
         for at, (each, pair) in enumerate(zip(candidates, pairs, strict=True))
     ]
 
 
-def _beside_others(evidence: float, pair: Opposition | None, *, one: bool) -> ChangeJudgement:
-    """What is judged of a pair beside its rivals; `one` says that it is the likeliest, or says the same as that one."""
-    confidence = confidence_of(evidence) if one else 0.0
+def announces_nothing(signals: Mapping[str, float]) -> bool:
+    """Whether a saying tells of no change, or only of what happened: "We went to the lake" is one more time."""
+    return not (
+        signals["gone"] or signals["begins"] or signals["ends"] or (signals["replaces"] and not signals["past"])
+    )
+
+
+def _beside_others(evidence: float, pair: Opposition | None, *, one: bool, most: float) -> ChangeJudgement:
+    """What is judged of a pair beside its rivals, at `most` so surely; `one`: it is the likeliest, or says the same as that one."""
+    confidence = min(most, confidence_of(evidence)) if one else 0.0
     if pair is None or confidence == 0.0:
         return ChangeJudgement("none", 1.0)
     return ChangeJudgement("supersedes", confidence, reason_of(pair.pair, "supersedes"))

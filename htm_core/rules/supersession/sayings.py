@@ -20,6 +20,16 @@ _SLOT = re.compile(
     r"drink|drinks|go|goes|costs?|pay|pays|weigh|weighs)\s+(?:the\s+|a\s+|an\s+|my\s+|our\s+)?[^\W_][\w'-]{2,}",
     re.I,
 )
+# A thing that is one of several by its number, at the beginning: "Ticket 88 is fixed", "the bed 12 fell". Not "my rent costs 850".
+_NUMBERED = re.compile(
+    r"^\W*(?:(?:the|our|my|this|that)\s+)?(?:[^\W\d_]+\s+){0,2}?([^\W\d_]{3,})\s+(?:no\.?\s*|number\s+|#)?(\d{1,7})\b"
+    r"(?=\s*:|\s+(?:is|was|are|were|has|had|will|can|and|fell|went|came|got|[a-z]+(?:ed|es|s))\b)",
+    re.I,
+)
+_NO_THING = re.compile(
+    r"(?:costs?|pays?|paid|weighs?|weighed|needs?|takes?|took|lasts?|has|have|had|was|were|are|about|until|from|only|now)",
+    re.I,
+)
 _DAYS = ("weekday", "date")  # another day of the week may be another date
 _ONLY_ASKED = frozenset(["person", "when", "count", "name", "seat"])  # matters of a question's form alone
 
@@ -38,6 +48,7 @@ class WholeSaying:
     relatives: frozenset[str]
     values: frozenset[tuple[str, str]]  # kinds and values: days, times, numbers
     names: frozenset[str]
+    numbered: tuple[str, str] | None  # a thing and its number that a sentence begins with: ("ticket", "88")
     ends: bool
     begins: bool
     replaces: bool
@@ -59,6 +70,15 @@ class WholeSaying:
         if word in self.topic or (len(word) >= MIN_STEM and word in self.beginnings):
             return True
         return any(word[:length] in self.topic for length in range(MIN_STEM, len(word)))
+
+    def is_of_another_number(self, other: WholeSaying) -> bool:
+        """Whether both begin with a thing of one name, and of two numbers: "Ticket 88", "Ticket 91"."""
+        return (
+            self.numbered is not None
+            and other.numbered is not None
+            and self.numbered[0] == other.numbered[0]
+            and self.numbered[1] != other.numbered[1]
+        )
 
     def shared_with(self, other: WholeSaying) -> frozenset[str]:
         """Its stems that another saying has, too."""
@@ -89,6 +109,7 @@ def whole(text: str, *, speaker: str) -> WholeSaying:
         relatives=frozenset(each.lower() for each in RELATIVES.findall(read)),
         values=frozenset((_kind(kind), value) for each in sentences for kind, value in each.values),
         names=frozenset(word for each in sentences for word in each.names | each.places),
+        numbered=next(filter(None, (_numbered(each.text) for each in sentences)), None),
         ends=ENDS.search(read) is not None,
         begins=BEGINS.search(read) is not None,
         replaces=REPLACES.search(read) is not None,
@@ -105,6 +126,12 @@ def whole(text: str, *, speaker: str) -> WholeSaying:
         theirs=THEIRS.search(read) is not None,
         first=_FIRST.search(read) is not None,
     )
+
+
+def _numbered(sentence: str) -> tuple[str, str] | None:
+    """The thing that a sentence begins with, and its number, where it has one."""
+    found = _NUMBERED.match(sentence)
+    return (found[1].lower(), found[2]) if found and not _NO_THING.fullmatch(found[1]) else None
 
 
 def _announces(clause: str) -> bool:
