@@ -16,5 +16,5 @@ FOR = words("""
 AGAINST = words("""
     plain asks wishes supposes plans adds story keeps older_asks older_supposes older_plans older_story none_common
     nothing_new matters_apart values_equal values_lacking values_lacking_plain names_lacking names_lacking_plain
-    foreign_owner foreign_relative relative_lost theirs older_theirs
+    foreign_owner foreign_relative relative_lost theirs older_theirs series
 """)

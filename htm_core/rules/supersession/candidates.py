@@ -23,9 +23,7 @@ from .sayings import WholeSaying, whole
 UNKNOWN_COSINE = 0.35  # of a saying whose vector is not there: about that of two sayings of one person
 FARTHEST = 0.2  # the cosine of a rival where there is none
 NOTHING = -99.0  # log odds of what is out of the question
-# The confidence of what announces no change, at most: "Pier 4 was repaired" beside "Pier 3 was repaired" is one more of a series,
-# and changes no order. The judgement of the pair alone may be surer.
-MOST_UNANNOUNCED = 0.84
+MOST_UNANNOUNCED = 0.55  # log odds of what announces no change, at most: a confidence of 0.84; that of the pair alone may be surer
 MOST_EVIDENCE = 8.0  # log odds of a pair beyond which more says nothing
 
 
@@ -50,20 +48,12 @@ def judge_candidates(newer: Saying, candidates: Sequence[Candidate]) -> list[Cha
     earlier = [whole(each.saying.text, speaker=each.saying.speaker) for each in candidates]
     pairs = [most_at_odds(each.saying, newer, cosine=each.cosine) for each in candidates]
     signals = signals_among(said, earlier, [each.cosine for each in candidates], pairs)
-    evidence = [
-        NOTHING if older.is_of_another_number(said) else evidence_of(each, _fitted()["weights"])
-        for older, each in zip(earlier, signals, strict=True)
-    ]
+    evidence = [evidence_of(each, _fitted()["weights"]) for each in signals]
     best = max(range(len(candidates)), key=lambda at: evidence[at])
     return [
         surer(
             judged(each.saying, newer, pair),
-            _beside_others(
-                evidence[at],
-                pair,
-                one=at == best or are_alike(earlier[at], earlier[best]),
-                most=MOST_UNANNOUNCED if announces_nothing(signals[at]) else 1.0,
-            ),
+            _beside_others(evidence[at], pair, one=at == best or are_alike(earlier[at], earlier[best])),
         )
         for at, (each, pair) in enumerate(zip(candidates, pairs, strict=True))
     ]
@@ -76,9 +66,9 @@ def announces_nothing(signals: Mapping[str, float]) -> bool:
     )
 
 
-def _beside_others(evidence: float, pair: Opposition | None, *, one: bool, most: float) -> ChangeJudgement:
-    """What is judged of a pair beside its rivals, at `most` so surely; `one`: it is the likeliest, or says the same as that one."""
-    confidence = min(most, confidence_of(evidence)) if one else 0.0
+def _beside_others(evidence: float, pair: Opposition | None, *, one: bool) -> ChangeJudgement:
+    """What is judged of a pair beside its rivals; `one` says that it is the likeliest, or says the same as that one."""
+    confidence = confidence_of(evidence) if one else 0.0
     if pair is None or confidence == 0.0:
         return ChangeJudgement("none", 1.0)
     return ChangeJudgement("supersedes", confidence, reason_of(pair.pair, "supersedes"))
@@ -90,10 +80,15 @@ def surer(one: ChangeJudgement, other: ChangeJudgement) -> ChangeJudgement:
 
 
 def evidence_of(signals: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """The log odds that a saying supersedes a candidate. What only asks or wishes supersedes nothing."""
-    if signals["asks"] or signals["wishes"]:
+    """The log odds that a saying supersedes a candidate.
+
+    What only asks or wishes supersedes nothing, nor does one more of a series ("Ticket 91 is fixed"). What announces no change is
+    not sure enough to change any order.
+    """
+    if signals["asks"] or signals["wishes"] or signals["series"]:
         return NOTHING
-    return weights[""] + sum((weight * signals[name] for name, weight in weights.items() if name), 0.0)
+    found = weights[""] + sum((weight * signals[name] for name, weight in weights.items() if name), 0.0)
+    return min(found, MOST_UNANNOUNCED) if announces_nothing(signals) else found
 
 
 def confidence_of(evidence: float) -> float:
@@ -141,6 +136,7 @@ def signals_among(
                 **_of_values(older, newer, common=bool(common[at])),
                 **_of_persons(older, newer, common=bool(common[at])),
                 **_apart(pairs[at]),
+                "series": float(older.is_of_another_number(newer)),
             }
         )
     return found
