@@ -23,7 +23,9 @@ from .sayings import WholeSaying, whole
 UNKNOWN_COSINE = 0.35  # of a saying whose vector is not there: about that of two sayings of one person
 FARTHEST = 0.2  # the cosine of a rival where there is none
 NOTHING = -99.0  # log odds of what is out of the question
-MOST_UNANNOUNCED = 0.55  # log odds of what announces no change, at most: a confidence of 0.84; that of the pair alone may be surer
+MOST_UNANNOUNCED = (
+    0.55  # log odds of what announces no change, at most: a confidence of 0.84; that of the pair alone may be surer
+)
 MOST_EVIDENCE = 8.0  # log odds of a pair beyond which more says nothing
 
 
