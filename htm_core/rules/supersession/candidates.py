@@ -23,6 +23,8 @@ from .sayings import WholeSaying, whole
 UNKNOWN_COSINE = 0.35  # of a saying whose vector is not there: about that of two sayings of one person
 FARTHEST = 0.2  # the cosine of a rival where there is none
 NOTHING = -99.0  # log odds of what is out of the question
+# So sure must the judgement of the pair be, for that beside the others to be surer than the second: then both act by default.
+SUPPORT, MOST_ALONE = 0.85, 0.94
 MOST_UNANNOUNCED = (
     0.55  # log odds of what announces no change, at most: a confidence of 0.84; that of the pair alone may be surer
 )
@@ -42,7 +44,8 @@ def judge_candidates(newer: Saying, candidates: Sequence[Candidate]) -> list[Cha
 
     One is that of `judge`, of the pair alone. By the other, of all beside one another, at most one of them is superseded, with
     those that say nearly the same as that one. Its confidence says how many of the judgements from it on were right in the worlds
-    that it was measured on.
+    that it was measured on; where the pair alone says less than `SUPPORT` it is at most `MOST_ALONE`, since of pairs that were
+    made to mislead it takes too many for changes.
     """
     if not candidates:
         return []
@@ -52,12 +55,18 @@ def judge_candidates(newer: Saying, candidates: Sequence[Candidate]) -> list[Cha
     signals = signals_among(said, earlier, [each.cosine for each in candidates], pairs)
     evidence = [evidence_of(each, _fitted()["weights"]) for each in signals]
     best = max(range(len(candidates)), key=lambda at: evidence[at])
+    alone = [judged(each.saying, newer, pair) for each, pair in zip(candidates, pairs, strict=True)]
     return [
         surer(
-            judged(each.saying, newer, pair),
-            _beside_others(evidence[at], pair, one=at == best or are_alike(earlier[at], earlier[best])),
+            alone[at],
+            _beside_others(
+                evidence[at],
+                pair,
+                one=at == best or are_alike(earlier[at], earlier[best]),
+                most=1.0 if alone[at].relation == "supersedes" and alone[at].confidence >= SUPPORT else MOST_ALONE,
+            ),
         )
-        for at, (each, pair) in enumerate(zip(candidates, pairs, strict=True))
+        for at, pair in enumerate(pairs)
     ]
 
 
@@ -68,9 +77,9 @@ def announces_nothing(signals: Mapping[str, float]) -> bool:
     )
 
 
-def _beside_others(evidence: float, pair: Opposition | None, *, one: bool) -> ChangeJudgement:
-    """What is judged of a pair beside its rivals; `one` says that it is the likeliest, or says the same as that one."""
-    confidence = confidence_of(evidence) if one else 0.0
+def _beside_others(evidence: float, pair: Opposition | None, *, one: bool, most: float) -> ChangeJudgement:
+    """What is judged of a pair beside its rivals, at `most` so surely; `one`: it is the likeliest, or says the same as that one."""
+    confidence = min(most, confidence_of(evidence)) if one else 0.0
     if pair is None or confidence == 0.0:
         return ChangeJudgement("none", 1.0)
     return ChangeJudgement("supersedes", confidence, reason_of(pair.pair, "supersedes"))
