@@ -18,6 +18,7 @@ from pathlib import Path
 from time import perf_counter
 
 from benchmarks.supersession import fit, mixed, pairs
+from benchmarks.supersession.among import OTHERS, judged_among
 from benchmarks.supersession.pairs import Labelled
 from htm_core.rules.supersession import judge
 from htm_core.rules.supersession.judge import THRESHOLD
@@ -64,6 +65,9 @@ def main() -> None:
         by_threshold(test, found)
         print("\nthe same without the cosine of their vectors\n")
         by_threshold(test, [(each.relation, each.confidence) for each in without])
+        for others in (OTHERS, 0):
+            print(f"\nas the job judges them, each among {others} other messages\n")
+            by_threshold(test, [(each.relation, each.confidence) for each in judged_among(test, others=others)])
         print()
         by_kind(test, found)
 
