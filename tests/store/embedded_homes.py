@@ -49,8 +49,7 @@ def temporary_home() -> Iterator[Path]:
         yield home
     finally:
         server.release(home)
-        end_all(home)
-        shutil.rmtree(parent)
+        remove(parent, home)
 
 
 def place_of(home: Path) -> Path:
@@ -101,6 +100,19 @@ def end_all(home: Path) -> None:
             except psutil.Error:
                 continue
         time.sleep(0.01)
+
+
+def remove(parent: Path, home: Path, *, attempts: int = 20) -> None:
+    """Remove the folder of a home. A pool that is still open may have the server of the home start again meanwhile: it ends again."""
+    for attempt in range(attempts):
+        end_all(home)
+        try:
+            shutil.rmtree(parent)
+            return
+        except OSError:
+            if attempt == attempts - 1:
+                raise
+            time.sleep(0.1)
 
 
 def eventually(condition: Callable[[], Any], *, seconds: float = 30.0) -> None:
