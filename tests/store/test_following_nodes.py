@@ -36,10 +36,8 @@ class Nodes:
         self.lookups = 0
         self.refusals = 0
         self.late = 0  # so many more answers name the node that the tables have left
-        other = f"{host}/" if host.startswith("/") else "localhost"
-        self.placements = [
-            self._placement(each, int(port), schema, number) for number, each in enumerate((host, other))
-        ]
+        names = (host, f"{host}/")
+        self.placements = [self._placement(each, int(port), schema, number) for number, each in enumerate(names)]
 
     def _placement(self, host: str, port: int, schema: str, number: int) -> Placement:
         nodes = self
@@ -72,6 +70,8 @@ class Nodes:
 @pytest.fixture
 def nodes(database: Database, monkeypatch: pytest.MonkeyPatch) -> Nodes:
     parts = conninfo_to_dict(database.dsn("htm_app").get_secret_value())
+    if not str(parts["host"]).startswith("/"):
+        pytest.skip("a server by TCP has one name here; test_citus.py follows real nodes")
     made = Nodes(str(parts["host"]), str(parts.get("port") or 5432), SETTINGS.schema_)
     monkeypatch.setattr(address.citus, "find_placement", made.find)
     return made
