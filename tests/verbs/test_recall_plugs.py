@@ -43,7 +43,7 @@ def test_the_order_is_the_rerankers_and_the_scores_of_the_places_stay(make: Make
     with make(settings=NO_CHANGES) as plain:
         talk(plain)
         before = plain.recall(ASKED, hold=False)
-    with make(reranker=about("soup"), settings=NO_CHANGES) as memory:
+    with make(settings=NO_CHANGES, reranker=about("soup")) as memory:
         after = memory.recall(ASKED, hold=False, explain=True)
     assert after[0].content == TALK[3]
     assert before[0].content != TALK[3]
@@ -65,7 +65,7 @@ def test_more_hits_are_put_in_order_than_are_asked_for(make: Make) -> None:
         shown.extend(texts)
         return [float("soup" in text) for text in texts]
 
-    with make(reranker=rate) as memory:
+    with make(settings=NO_CHANGES, reranker=rate) as memory:
         talk(memory)
         [hit] = memory.recall(ASKED, limit=1, hold=False)
     assert hit.content == TALK[3]
@@ -93,10 +93,10 @@ def fails(query: str, texts: Sequence[str]) -> list[float]:
 
 
 def test_a_reranker_that_fails_leaves_the_order_of_the_search_and_the_recall_says_so(make: Make) -> None:
-    with make(reranker=fails) as memory:
+    with make(settings=NO_CHANGES, reranker=fails) as memory:
         talk(memory)
         found = memory.recall(ASKED, hold=False)
-    with make() as plain:
+    with make(settings=NO_CHANGES) as plain:
         expected = plain.recall(ASKED, hold=False)
     assert [(hit.content, hit.score) for hit in found] == [(hit.content, hit.score) for hit in expected]
     assert found.fallback is not None
@@ -132,7 +132,7 @@ def test_a_model_that_hangs_costs_a_recall_its_time_and_no_more(make: Make) -> N
 
 
 def test_what_an_expander_writes_is_searched_for_too(make: Make) -> None:
-    with make() as plain:
+    with make(settings=NO_CHANGES) as plain:
         talk(plain)
         assert TALK[4] not in [
             hit.content for hit in plain.recall("Whose home is where?", limit=2, hold=False, signals={"present": 0})
@@ -170,14 +170,14 @@ def test_an_expander_that_fails_leaves_the_question_as_it_is(make: Make) -> None
 
 
 def test_a_memory_of_another_user_has_the_same_plugs_and_awaited_recall_too(make: Make) -> None:
-    with make(reranker=about("soup")) as memory:
+    with make(settings=NO_CHANGES, reranker=about("soup")) as memory:
         other = memory.of(user="bea")
         talk(other)
         assert other.recall(ASKED, limit=1, hold=False)[0].content == TALK[3]
 
 
 def test_the_awaited_recall_is_reranked_too(make: Make) -> None:
-    with make(reranker=about("soup")) as memory:
+    with make(settings=NO_CHANGES, reranker=about("soup")) as memory:
         talk(memory)
         found = asyncio.run(memory.aio.recall(ASKED, limit=1, hold=False))
         assert found[0].content == TALK[3]
@@ -194,7 +194,7 @@ def test_a_palace_goes_by_its_own_evidence(make: Make) -> None:
         asked.append(query)
         return [0.0] * len(texts)
 
-    with make(reranker=rate, expander=expand, session="today") as memory:
+    with make(settings=NO_CHANGES, reranker=rate, expander=expand, session="today") as memory:
         palace = Palace(memory)
         palace.file("The crane in the harbour is green.", room="harbour", drawer="cranes")
         memory.flush()

@@ -64,7 +64,7 @@ ANCHORS = frozenset(
     {
         *DAYS, *MONTH_NAMES, *PARTS, *QUARTERS, *HALVES, *SEASONS, *UNITS, *WEEKDAYS, *WEEKDAYS_IN_PLURAL, *PARTS_IN_PLURAL,
         *DECADES, *FORTNIGHTS, "tonight", "recently", "lately", "late", "recent", "now", "nowadays", "present", "moment",
-        "moments", "ago", "christmas", "xmas", "boxing", "valentine", "valentines", "easter", "halloween", "thanksgiving",
+        "moments", "ago", "back", "christmas", "xmas", "boxing", "valentine", "valentines", "easter", "halloween", "thanksgiving",
         "am", "pm", "noon", "midday", "midnight", "ytd", "mtd", "qtd", "weekdays", "workdays",
     }
 )  # fmt: skip
@@ -75,7 +75,7 @@ CONNECTORS = frozenset(
         *NUMBERS, *ORDINALS, *MANY, "a", "an", "few", "several", "couple", "half", "old", "quarters", "two", "5", "the",
         "this", "these", "same", "other", "so", "far", "to", "date", "early", "mid", "middle", "beginning", "starting",
         "commencing", "just", "leading", "running", "up", "start", "end", "first", "second", "latter", "1st", "2nd", "final",
-        "earlier", "later", "before", "after", "prior", "than", "back", "right", "gone", "not", "too", "long", "while",
+        "earlier", "later", "before", "after", "prior", "than", "right", "gone", "not", "too", "long", "while",
         "time", "some", "ages", "between", "and", "or", "but", "under", "onwards", "onward", "of", "in", "on", "at",
         "working", "calendar", "iso", "wk", "cw", "new", "eve", "years", "o", "clock", "oclock", "past", ",", "-", "\u2013",
         "/", "..", ".", ":", "'", "\u2019", "~",
