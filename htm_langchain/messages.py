@@ -20,7 +20,7 @@ from langchain_core.messages import (
 
 from htm_core import Draft, Mention
 from htm_core.integration import exact_json
-from htm_core.integration.attachments import FilesOf
+from htm_core.integration.attachments import files_said
 from htm_core.integration.messages import (
     LANGCHAIN_MESSAGE,
     read_payload,
@@ -114,7 +114,7 @@ def draft_of(
         name=storable_name(message.name),
         payload=encode(message, thread=thread),
         metadata=metadata,
-        attached=FilesOf(() if role == "system" else files_of(message), source="tool" if role == "tool" else "file"),
+        attached=files_said(files_of(message), role),
     )
 
 

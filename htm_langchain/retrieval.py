@@ -17,6 +17,7 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import ConfigDict, Field
 
 from htm_core import Memory, ProfileLine, Recall, Scope
+from htm_core.integration.attachments import stands_in
 from htm_core.integration.choices import LARGEST_LIMIT, Choices
 from htm_core.integration.deadline import Deadline, MemorySkipped
 from htm_core.integration.hit_metadata import KEY
@@ -395,6 +396,8 @@ def without_shown_files(
 
     A message that is cut there shows its files if these are as they were.
     """
+    if not any(each.metadata[KEY].get("attached_to") for each in found):
+        return found
     whole = {each.id: list(files_of(each)) for each in given}
     shown = {
         stored_id(each.id)
@@ -402,9 +405,7 @@ def without_shown_files(
         if each.id and (files := list(files_of(each))) and files == whole.get(each.id)
     }
     return [
-        each
-        for each in found
-        if not any(at == session and id in shown for at, id in each.metadata[KEY].get("attached_to", ()))
+        each for each in found if not stands_in(each.metadata[KEY].get("attached_to", ()), session=session, shown=shown)
     ]
 
 

@@ -15,7 +15,7 @@ from llama_index.core.utils import get_tokenizer
 from pydantic import Field, PrivateAttr, SecretStr, field_serializer
 
 from htm_core import Draft, HTMError, InvalidInput, Memory
-from htm_core.integration.attachments import without_shown_files
+from htm_core.integration.attachments import named, without_shown_files
 from htm_core.integration.choices import TimeframeLike, check_choices
 from htm_core.integration.keep import Keep
 from htm_core.integration.origin import check_min_trust
@@ -264,7 +264,7 @@ def _by_its_file(draft: Draft) -> Draft:
     """A draft in the words of the names of its files, where it has none."""
     if draft.content or not draft.attached:
         return draft
-    return replace(draft, content=", ".join(f"[{each.name or 'a file'}]" for each in draft.attached))
+    return replace(draft, content=named(draft.attached))
 
 
 def _says_something(message: ChatMessage) -> bool:

@@ -154,7 +154,7 @@ def set_log(log: Log, messages: Sequence[ChatMessage], *, keep: Kept | None = No
     With `forget`, what leaves the log leaves recall as well.
     """
     entries = log.entries()
-    stored = [as_stored(log, message, entries) for message in messages]
+    stored = as_stored(log, messages, entries)
     known = common_start(entries, stored)
     if known == len(entries):
         log.append(drafts_of(messages[known:], keep=keep))
@@ -162,9 +162,10 @@ def set_log(log: Log, messages: Sequence[ChatMessage], *, keep: Kept | None = No
         log.replace(drafts_with_known_ids(log, entries, messages, keep=keep), forget=forget)
 
 
-def as_stored(log: Log, message: ChatMessage, entries: Entries) -> ChatMessage:
-    """A message as the log, which has these entries, has it: without what the memory's redactor takes out."""
-    return stored_message(log, message, encode=encode, decode=decode, stored=_payloads(entries))
+def as_stored(log: Log, messages: Sequence[ChatMessage], entries: Entries) -> list[ChatMessage]:
+    """Messages as the log, which has these entries, has them: without what the memory's redactor takes out."""
+    stored = _payloads(entries)
+    return [stored_message(log, message, encode=encode, decode=decode, stored=stored) for message in messages]
 
 
 def _payloads(entries: Entries) -> list[bytes]:
@@ -179,7 +180,7 @@ def unsaid(log: Log, messages: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
     more than these two: later messages, or earlier ones.
     """
     entries = _log_no_longer_than(log, len(messages)) if len(messages) > 1 else None
-    told = _resent(entries, [as_stored(log, message, entries) for message in messages]) if entries else 0
+    told = _resent(entries, as_stored(log, messages, entries)) if entries else 0
     roles = {message.role for message in messages[:told]}
     is_history = len(messages) > 2 and {MessageRole.USER, MessageRole.ASSISTANT} <= roles
     return messages[told:] if is_history else messages
@@ -252,7 +253,8 @@ def drafts_with_known_ids(
     for id, mention in reversed(entries):
         if id is not None:
             exact[mention.payload].append(id)
-    payloads = [stored_payload(log, draft.payload or b"", stored=_payloads(entries)) for draft in drafts]
+    stored = _payloads(entries)
+    payloads = [stored_payload(log, draft.payload or b"", stored=stored) for draft in drafts]
     found = [exact[payload].pop() if exact[payload] else None for payload in payloads]
     used = set(found)
     by_words: defaultdict[object, list[tuple[str, Mention]]] = defaultdict(list)
@@ -260,8 +262,8 @@ def drafts_with_known_ids(
         if id is not None and id not in used:
             by_words[_words(message_of(mention))].append((id, mention))
     made: list[Draft] = []
-    for draft, id, message in zip(drafts, found, messages, strict=True):
-        words = _words(as_stored(log, message, entries))
+    for draft, id, message in zip(drafts, found, as_stored(log, messages, entries), strict=True):
+        words = _words(message)
         if id is None and words is not None and by_words[words]:
             id, mention = by_words[words].pop()
             draft = replace(draft, payload=mention.payload)

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
@@ -595,6 +595,7 @@ class HTMMemory(BaseMemory):
         return len(self.tokenizer_fn(text))
 
 
+@cache
 def _known_arguments() -> tuple[str, ...]:
     """The names that the class takes."""
     return tuple(inspect.signature(HTMMemory.__init__).parameters)[1:-1]

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from htm_core import Draft, Mention
 from htm_core.integration import exact_json
-from htm_core.integration.attachments import FilesOf
+from htm_core.integration.attachments import files_said
 from htm_core.integration.keep import keep_draft
 from htm_core.integration.messages import (
     LLAMAINDEX_MESSAGE,
@@ -95,7 +95,7 @@ def draft_of(message: ChatMessage, *, id: str, keep: Kept | None = None) -> Draf
         source="tool" if _holds_results(message) else None,
         name=name_of(message),
         payload=encode(message),
-        attached=FilesOf(() if role == "system" else files_of(message), source="tool" if role == "tool" else "file"),
+        attached=files_said(files_of(message), role),
     )
     return keep_draft(draft, message, keep)
 

@@ -12,14 +12,14 @@ from pathlib import PurePath
 from .. import time_limit
 from ..errors import InvalidInput
 from ..rules.limits import FILE_BYTES
+from ..rules.text.known_files import is_pdf, may_be_pdf
 from ..rules.text.readable import Readable, is_markdown, of_pages, plain_type
 from ..rules.text.storable import legible
 from . import pdf_pages
 
 _log = logging.getLogger("htm.files")
 
-_PDF, _PDF_TYPE = b"%PDF-", "application/pdf"
-_HEAD = 1_024  # bytes in which a PDF says that it is one
+_PDF_TYPE = "application/pdf"
 _PATIENCE = 4 * pdf_pages.SECONDS  # for its process, on a busy machine
 
 
@@ -61,7 +61,7 @@ def read_bytes(data: bytes, *, name: str, most_pages: int, media_type: str | Non
 
 def _is_pdf(data: bytes, name: str, media_type: str | None) -> bool:
     is_called_one = plain_type(media_type) == _PDF_TYPE or PurePath(name).suffix.lower() == ".pdf"
-    return data.startswith(_PDF) or (is_called_one and _PDF in data[:_HEAD])
+    return is_pdf(data) or (is_called_one and may_be_pdf(data))
 
 
 def _pages(data: bytes, most_pages: int) -> list[str]:

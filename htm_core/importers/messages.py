@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from ..integration.attachments import FileBlock, FilesOf, documents_in, files_in
+from ..integration.attachments import documents_in, files_in, files_said
 from ..integration.exact_json import encode_value
 from ..integration.keep import ROLES
 from ..integration.messages import (
@@ -44,7 +44,7 @@ def langchain_message(dumped: Any, *, session: str, id: str, at: datetime | None
             name=storable_name(data.get("name")),
             payload=write_payload(LANGCHAIN_MESSAGE, {"type": kind, "data": encode_value(data)}),
             at=at,
-            attached=_files(files_in(data["content"]), role),
+            attached=files_said(files_in(data["content"]), role),
         ),
     )
 
@@ -77,7 +77,7 @@ def llamaindex_message(dumped: Any, *, session: str, where: str) -> ForeignRow:
             source="import" if role is None else None,
             name=storable_name(more.get("name")) if isinstance(more, Mapping) else None,
             payload=payload,
-            attached=_files(documents_in(blocks), role),
+            attached=files_said(documents_in(blocks), role),
         ),
     )
 
@@ -94,11 +94,6 @@ def distinct_ids(rows: Iterable[ForeignRow]) -> Iterator[ForeignRow]:
             if seen[id] > 1:
                 row = ForeignMessage(row.session, replace(row.draft, id=_stored_id(f"{id}#{seen[id]}")))
         yield row
-
-
-def _files(blocks: Iterable[FileBlock], role: str | None) -> FilesOf:
-    """What is to read in a message's files, as the adapters attach it."""
-    return FilesOf(() if role == "system" else blocks, source="tool" if role == "tool" else "file")
 
 
 def _role(name: object) -> str | None:

@@ -16,6 +16,8 @@ from ..rules.text.file_blocks import UNNAMED as UNNAMED
 from ..rules.text.file_blocks import FileBlock as FileBlock  # the adapters and the importers have these from here
 from ..rules.text.file_blocks import documents_in as documents_in
 from ..rules.text.file_blocks import files_in as files_in
+from ..rules.text.file_blocks import named as named
+from ..rules.text.file_blocks import source_of_files
 from ..rules.text.readable import Readable, of_pages
 from ..types import Attachment, Hit, Recall, Source
 from .messages import legible, searchable
@@ -47,6 +49,11 @@ class FilesOf(Sequence[Attachment]):
     @cached_property
     def _read(self) -> tuple[Attachment, ...]:
         return readable_files(self._blocks, source=self._source)
+
+
+def files_said(blocks: Iterable[FileBlock], role: str | None) -> FilesOf:
+    """What is to read in the files of a message, by whose role it is; in those of a system's message nothing."""
+    return FilesOf(() if role == "system" else blocks, source=source_of_files(role))
 
 
 def attach_files(blocks: Sequence[FileBlock], source: Source) -> FilesOf:
@@ -85,9 +92,14 @@ def attached_to(hit: Hit) -> list[tuple[str, str]]:
     return [(session, id) for session, id in ids if isinstance(id, str)]
 
 
+def stands_in(places: Iterable[Sequence[str]], *, session: str | None, shown: Collection[str]) -> bool:
+    """Whether one of these places, each a session and the id of a message (`attached_to`), is among those shown of a session."""
+    return any(at == session and id in shown for at, id in places)
+
+
 def without_shown_files(found: Sequence[Hit], *, session: str | None, shown: Collection[str]) -> Sequence[Hit]:
     """Hits without the parts of files that a model sees anyway: those of the messages with these ids in a session."""
-    kept = tuple(hit for hit in found if not any(at == session and id in shown for at, id in attached_to(hit)))
+    kept = tuple(hit for hit in found if not stands_in(attached_to(hit), session=session, shown=shown))
     if len(kept) == len(found):
         return found
     return replace(found, hits=kept) if isinstance(found, Recall) else kept

@@ -8,14 +8,7 @@ from itertools import pairwise
 
 from .redactor import Redaction, Redactor
 
-_SIGN = b"%PDF-"
-_HEAD = 1_024  # bytes in which a PDF says that it is one
 _EDGE = 500  # characters of a page that are searched together with its neighbour's
-
-
-def may_be_pdf(data: bytes) -> bool:
-    """Whether bytes have the sign of a PDF where readers look for it: within the first 1,024."""
-    return _SIGN in data[:_HEAD]
 
 
 def search_pages(redactor: Redactor, pages: Sequence[str]) -> Mapping[str, int]:

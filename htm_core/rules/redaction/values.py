@@ -16,10 +16,9 @@ from ...types import CollectionItem, Draft
 from ..lazy_pattern import LazyPattern
 from ..limits import NAME_LENGTH
 from ..text.base64_text import decode_base64, encode_base64
-from ..text.known_files import is_known_file
+from ..text.known_files import is_known_file, is_pdf, may_be_pdf
 from .kinds import SECRET_NAMES, Kind
 from .pdf_marker import pdf_marker
-from .pdf_pages import may_be_pdf
 from .redactor import MARKER, Redactor, marker
 
 # The key of a mention's metadata that says how many of which kind were redacted.
@@ -166,7 +165,7 @@ class Counted:
         self.counts.update(found)
         if found:
             return pdf_marker(sorted(found))
-        return data if data.startswith(b"%PDF-") else None
+        return data if is_pdf(data) else None
 
     def _identifier(self, value: str) -> str:
         """An identifier: its digits are no numbers of cards, accounts and phones."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from ...types import Attachment, Source
 from .base64_text import decode_base64
 
 _NAMES = ("filename", "file_name", "title", "name")
@@ -36,6 +37,16 @@ class FileBlock:
             if "base64" not in said:
                 return unquote_to_bytes(data), media_type
         return decode_base64(data), media_type
+
+
+def source_of_files(role: str | None) -> Source:
+    """Where the files in a message of a role come from."""
+    return "tool" if role == "tool" else "file"
+
+
+def named(files: Iterable[FileBlock | Attachment]) -> str:
+    """The names of files, as the words of a message that has no others."""
+    return ", ".join(f"[{each.name or 'a file'}]" for each in files)
 
 
 def files_in(content: Any) -> Iterator[FileBlock]:

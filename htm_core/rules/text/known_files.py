@@ -1,7 +1,9 @@
-"""Files that are known by how they begin: pictures, recordings, archives, which have no text that could be read as it stands."""
+"""Files that are known by how they begin: PDFs, and those that have no text as they stand: pictures, recordings, archives."""
 
 from __future__ import annotations
 
+_PDF = b"%PDF-"
+_HEAD = 1_024  # bytes in which a PDF says that it is one
 _BEGINS = (
     b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\x00", b"MM\x00*",  # pictures
     b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf1", b"OggS", b"fLaC", b"\x1aE\xdf\xa3",  # recordings
@@ -9,7 +11,17 @@ _BEGINS = (
 )  # fmt: skip
 
 
+def is_pdf(data: bytes) -> bool:
+    """Whether bytes begin as a PDF does."""
+    return data.startswith(_PDF)
+
+
+def may_be_pdf(data: bytes) -> bool:
+    """Whether bytes have the sign of a PDF where readers look for it: within the first 1,024."""
+    return _PDF in data[:_HEAD]
+
+
 def is_known_file(data: bytes) -> bool:
-    """Whether bytes begin as such a file does. So can a text: ask only for what is none."""
+    """Whether bytes begin as a picture, a recording or an archive does. So can a text: ask only for what is none."""
     is_riff = data[:4] == b"RIFF" and data[8:12] in (b"WEBP", b"WAVE", b"AVI ")
     return data.startswith(_BEGINS) or is_riff or (data[4:8] == b"ftyp" and data.startswith(b"\x00\x00\x00"))

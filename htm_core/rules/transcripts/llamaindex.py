@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ...errors import InvalidInput
-from ..text.file_blocks import documents_in
-from .turns import Occurrences, Skip, Turn, names_of, object_field, role_of, shown
+from ..text.file_blocks import documents_in, named
+from .turns import Occurrences, Skip, Turn, object_field, role_of, shown
 
 FORMAT = "llamaindex"
 ROLES: Mapping[str, str] = {"chatbot": "assistant", "model": "assistant"}
@@ -93,7 +93,7 @@ def _message(value: Any, ids: Occurrences, *, session: str, where: str) -> Turn 
         content=text,
         role=role,
         name=None if role else said,
-        id=ids.id(session, said, text or names_of(files)),
+        id=ids.id(session, said, text or named(files)),
         metadata={**extra, **others, **({"parts_without_text": without_text} if without_text else {})},
         files=files,
     )

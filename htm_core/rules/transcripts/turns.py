@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from ...errors import InvalidInput
 from ...types import Attachment, Draft, Source
-from ..text.file_blocks import FileBlock
+from ..text.file_blocks import FileBlock, named, source_of_files
 from ..text.storable import legible, storable
 
 ROLES: Mapping[str, str] = {
@@ -140,7 +140,7 @@ def draft(turn: Turn, *, format: str, position: int, attach: Attach = texts_of) 
 
     The payload is the original in UTF-8, with lone surrogates encoded as they are ("surrogatepass").
     """
-    content = storable(turn.content if turn.content.strip() else names_of(turn.files))
+    content = storable(turn.content if turn.content.strip() else named(turn.files))
     exact = None if turn.content in (content, "") else turn.content.encode("utf-8", "surrogatepass")
     return Draft(
         content=content,
@@ -152,13 +152,8 @@ def draft(turn: Turn, *, format: str, position: int, attach: Attach = texts_of) 
         metadata=storable_metadata(turn) or None,
         payload=exact,
         source=None if turn.role in ("user", "assistant", "tool") else "import",
-        attached=attach(turn.files, "tool" if turn.role == "tool" else "file") if turn.files else (),
+        attached=attach(turn.files, source_of_files(turn.role)) if turn.files else (),
     )
-
-
-def names_of(files: Sequence[FileBlock]) -> str:
-    """The names of files, as the words of a message that has no others."""
-    return ", ".join(f"[{each.name or 'a file'}]" for each in files)
 
 
 def fingerprint(turn: Turn, *, format: str, position: int) -> str:

@@ -80,9 +80,10 @@ def recall(memory: Memory, given: arguments.RecallArguments, budget: int) -> str
         limit=given.limit,
         min_score=0.0,
     )
-    text = tool_replies.recall_reply(memory, found, budget=budget)
-    if not found or (isinstance(found, Overview) and token_counter(memory)(text) <= budget):
-        return text
+    if not found or isinstance(found, Overview):
+        text = tool_replies.recall_reply(memory, found, budget=budget)
+        if not found or token_counter(memory)(text) <= budget:
+            return text
     notes = tool_replies.notes_of(found)
 
     def build(lines: Sequence[str], note: str) -> str:
