@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
+import signal
 import sys
 from typing import Annotated
 
@@ -41,6 +43,9 @@ def main() -> None:
     """Run the command line. Always ends the process with an exit code."""
     # What a command imports and makes lives to its end: a tenth of its time went into looking for garbage there.
     gc.set_threshold(100_000, 20, 20)
+    # The last of all that is done at the end. The interpreter then gives a signal its first meaning back, and Ctrl-C would kill a
+    # process that has done its work.
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:

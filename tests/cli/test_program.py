@@ -153,6 +153,27 @@ def test_ctrl_c_ends_a_command_with_130_and_no_traceback(environment: None, tmp_
     assert b"Traceback" not in err
 
 
+LAST_INSTANT = """
+import os, signal, sys
+from htm_core.cli import main
+
+class Last:
+    def __del__(self, kill=os.kill, me=os.getpid(), number=signal.SIGINT):  # while the interpreter is taken down
+        kill(me, number)
+
+sys.last = Last()
+sys.argv = ["htm", "--version"]
+main()
+"""
+
+
+def test_ctrl_c_once_all_is_done_changes_nothing(environment: None) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LAST_INSTANT], cwd=ROOT, env=bare(), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"htm {htm_core.__version__}\n", "")
+
+
 def test_an_interrupt_in_the_middle_of_an_import_ends_nothing_and_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """What opens memories may be imported in part then, or not at all: there is nothing to close."""
     monkeypatch.delattr(htm_core, "shutdown", raising=False)
