@@ -37,7 +37,7 @@ def vault(folder: Path) -> Path:
     top = folder / "vault"
     (top / ".obsidian").mkdir(parents=True)
     for n in range(NOTES):
-        (top / f"Note {n}.md").write_text(f"# Note {n}\n\nIt leads to [[Note {n * 7 % NOTES}]]. #kind/{n % 5}\n")
+        (top / f"Note {n}.md").write_text(f"# Note {n}\n\nIt leads to [[Note {n * 7 % NOTES}]]. #kind/{n}\n")
     return top
 
 
@@ -88,11 +88,21 @@ class Importing:
 
 
 def said(url: str | None, tenant: str) -> Any:
-    """All that is remembered: the mentions by session, and where the links of some notes lead."""
+    """All that is remembered: the mentions by session, and where the links of some notes lead.
+
+    Edges of shared tags are made by jobs, which a worker may have done for one tenant and not for the other.
+    """
     with Memory(url=url, tenant=tenant, settings=SETTINGS.model_copy(update={"worker": "off"})) as memory:
         mentions = sorted((each.session, each.content, each.role) for each in memory.timeline(limit=1_000))
         notes = [each for each in memory.list(limit=1_000) if each.content.startswith("# Note 1")]
-        links = {note.content: {edge.node.content for edge in memory.related(note.id, hops=1)} for note in notes}
+        links = {
+            note.content: {
+                edge.node.content
+                for edge in memory.related(note.id, hops=1, limit=1_000)
+                if edge.path[0].origin == "link"
+            }
+            for note in notes
+        }
     return mentions, links
 
 
