@@ -365,6 +365,28 @@ def test_what_was_in_ordinary_tables_is_distributed_and_whoever_has_it_open_goes
 
 
 @whole
+def test_roles_of_an_ordinary_schema_are_made_on_every_node_or_the_node_that_cannot_is_named(
+    citus: CitusCluster,
+) -> None:
+    """Each time: nodes that told one another of the same new role waited for each other, and mostly all were ended."""
+    schema = f"roles_{uuid4().hex[:8]}"
+    admin = citus.coordinator.dsn(ADMIN)
+    steps.migrate(f"{admin}&options=-c%20citus.enable_schema_based_sharding%3Doff", schema=schema)
+    node = citus.elsewhere()
+    node.stop()
+    try:
+        with pytest.raises(DatabaseUnavailable, match=f"expected node .*:{node.port} to make the roles"):
+            steps.migrate(admin, schema=schema)
+    finally:
+        node.start()
+    assert steps.migrate(admin, schema=schema).names == []
+    for node in citus.nodes:
+        with node.admin() as connection:
+            made = connection.execute("select count(*) from pg_roles where rolname ~ %s", [schema]).fetchone()
+        assert made == (3,)
+
+
+@whole
 def test_an_upgrade_brings_the_tables_to_the_coordinator_and_back_and_keeps_what_is_in_them(
     citus: CitusCluster, memory_at: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
