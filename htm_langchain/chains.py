@@ -32,7 +32,7 @@ from .options import (
     check_whole,
 )
 from .persist import apersist, persist
-from .retrieval import PromptRecall, last_question, recalled_message, shown_texts, without_shown_files
+from .retrieval import PromptRecall, recalled_message, shown_texts, without_shown_files
 from .rewriting import Rewrite
 from .scope import (
     NameSource,
@@ -413,7 +413,7 @@ class ChainWithMemory(Runnable[Any, Any]):
         )
         note = recalled_message(
             recalled,
-            last_question(call.said)[1],
+            context.question,
             token=context.token,
             shown=shown_texts([*history, *call.question]),
             limit=context.limit,

@@ -55,12 +55,16 @@ MAX_WAITING = 10_000
 
 @dataclass(frozen=True, slots=True)
 class TurnContext:
-    """What memory adds to one question: what it recalls, of which `limit` may be shown, and what was said before."""
+    """What memory adds to one question: what it recalls, of which `limit` may be shown, and what was said before.
+
+    `question` is what is asked, with what it leans on.
+    """
 
     recalled: Sequence[Document] = ()
     earlier: Sequence[AnyMessage] = ()
     limit: int = 0
     shows_profile: bool = False
+    question: str = ""
     # Of the fence around what is recalled: the same in all requests of the turn, so that they begin alike.
     token: str = field(default_factory=new_token)
 

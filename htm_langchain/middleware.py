@@ -53,7 +53,6 @@ from .retrieval import (
     PromptRecall,
     append_to_system,
     before_question,
-    last_question,
     profile_message,
     recalled_message,
     shown_texts,
@@ -532,7 +531,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         session = conversation.memory.session
         note = recalled_message(
             without_shown_files(context.recalled, session=session, window=window, given=messages),
-            last_question(request.messages)[1],
+            context.question,
             token=context.token,
             shown=shown_texts([*window, *question]),
             limit=context.limit,

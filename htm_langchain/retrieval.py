@@ -42,7 +42,7 @@ from .conversation import Conversation, TurnContext
 from .messages import SOURCE, is_from_person, stored_id, words_of
 from .persist import brief
 from .retriever import OVERVIEW, documents
-from .rewriting import Rewrite, aqueries_of, best_of, queries_of
+from .rewriting import Rewrite, aqueries_of, best_of, queries_of, written_in_full
 from .scope import chosen
 from .tokens import Counts, count
 
@@ -65,7 +65,8 @@ class PromptRecall:
     """How memory is recalled for a prompt: what `choices` say, with at least `min_score` and `min_trust`, within `timeout` seconds.
 
     Without a `scope` recall looks at everything of a known user, and only at the session where no user is known.
-    `restore` adds what the log has from before. `rewrite` writes the queries. Recall never raises: what fails is logged, and
+    `restore` adds what the log has from before. `rewrite` writes the queries; without it, a question that leans on earlier ones is
+    asked with these. Recall never raises: what fails is logged, and
     nothing is added.
     """
 
@@ -112,7 +113,8 @@ class PromptRecall:
                     conversation.profile = deadline.run(read, step="recall")
                 except Exception as error:
                     _nothing(error)
-            known = TurnContext(recalled, earlier, self.choices.limit, shows_profile=self.shows_profile)
+            asked = self.asked(question, [*earlier, *messages])
+            known = TurnContext(recalled, earlier, self.choices.limit, shows_profile=self.shows_profile, question=asked)
             conversation.last = ((key, question, self.choices), known)
         return known
 
@@ -155,7 +157,8 @@ class PromptRecall:
                     conversation.profile = await deadline.arun(read, step="recall")
                 except Exception as error:
                     _nothing(error)
-            known = TurnContext(recalled, earlier, self.choices.limit, shows_profile=self.shows_profile)
+            asked = self.asked(question, [*earlier, *messages])
+            known = TurnContext(recalled, earlier, self.choices.limit, shows_profile=self.shows_profile, question=asked)
             conversation.last = ((key, question, self.choices), known)
         return known
 
@@ -175,7 +178,10 @@ class PromptRecall:
         if not question.strip() or not self.choices.limit:
             return ()
         deadline = deadline or Deadline(memory, timeout=self.timeout)
-        queries = queries_of(self.rewrite, question, messages, seconds=deadline.left) if self.rewrite else [question]
+        if self.rewrite:
+            queries = queries_of(self.rewrite, question, messages, seconds=deadline.left)
+        else:
+            queries = written_in_full(question, messages)
         try:
             retriever = self._retriever(memory, deadline, extra, messages)
             return best_of([retriever.invoke(query, RUN) for query in queries])
@@ -195,14 +201,19 @@ class PromptRecall:
         if not question.strip() or not self.choices.limit:
             return ()
         deadline = deadline or Deadline(memory, timeout=self.timeout)
-        queries: Sequence[str] = [question]
         if self.rewrite:
             queries = await aqueries_of(self.rewrite, question, messages, seconds=deadline.left)
+        else:
+            queries = written_in_full(question, messages)
         try:
             retriever = self._retriever(memory, deadline, extra, messages)
             return best_of([await retriever.ainvoke(query, RUN) for query in queries])
         except Exception as error:
             return _nothing(error)
+
+    def asked(self, question: str, messages: Sequence[AnyMessage]) -> str:
+        """What a question asks, for whoever looks for the part of a memory that answers it: with what it leans on."""
+        return question if self.rewrite else written_in_full(question, messages)[-1]
 
     def _boundary(
         self, conversation: Conversation, messages: Sequence[AnyMessage], began_with: str | None

@@ -249,6 +249,50 @@ class Queries(BaseCallbackHandler):
         self.runs.append(kwargs.get("name") or "")
 
 
+FOLLOWED_UP = (
+    "The rent of the flat rises by 500 kronor.",
+    "The dentist wants 500 kronor for a filling.",
+    "The concert was by Hélène Grimaud.",
+)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_question_that_leans_on_the_one_before_is_recalled_with_it(make: Make, asynchronous: bool) -> None:
+    with make(user="ann") as own:
+        own.remember_many([{"content": text} for text in FOLLOWED_UP])
+        assert own.flush()
+    model = scripted("In January.")
+    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), limit=1)], checkpointer=InMemorySaver())
+    for words in ("When does the rent of the flat rise?", "no, I meant by how much"):
+        if asynchronous:
+            asyncio.run(agent.ainvoke(said(words), config()))
+        else:
+            agent.invoke(said(words), config())
+    assert FOLLOWED_UP[0] in "\n".join(texts(model.seen[-1]))
+
+
+def test_a_chain_recalls_a_question_with_the_one_that_it_leans_on(make: Make) -> None:
+    with make(user="ann") as own:
+        own.remember_many([{"content": text} for text in FOLLOWED_UP])
+        assert own.flush()
+    model = scripted("In January.")
+    chain = with_memory(model, make(), limit=1)
+    for words in ("When does the rent of the flat rise?", "and by how much?"):
+        chain.invoke(words, {"configurable": {"user_id": "ann", "session_id": "s1"}})
+    assert FOLLOWED_UP[0] in "\n".join(texts(model.seen[-1]))
+
+
+def test_a_rewriter_of_ones_own_gets_the_question_as_it_was_said(make: Make) -> None:
+    asked: list[str] = []
+    agent = create_agent(
+        scripted(), middleware=[HTMMemoryMiddleware(make(), rewrite=lambda question, _: asked.append(question))],
+        checkpointer=InMemorySaver(),
+    )  # fmt: skip
+    for words in ("When does the rent rise?", "and by how much?"):
+        agent.invoke(said(words), config())
+    assert asked == ["When does the rent rise?", "and by how much?"]
+
+
 @pytest.mark.parametrize("colour", ["invoke", "ainvoke"])
 @pytest.mark.parametrize("rewrite", [written, awaited], ids=["plain", "coroutine"])
 def test_a_question_is_rewritten_before_memory_is_asked(make: Make, rewrite: Any, colour: str) -> None:

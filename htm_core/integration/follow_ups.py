@@ -1,0 +1,38 @@
+"""What memory is asked about a question that leans on earlier ones, and how what several queries find becomes one list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
+
+from ..rules.fusion import reciprocal_rank
+from ..rules.text.follow_ups import SaidBefore as SaidBefore  # the adapters have them from here
+from ..rules.text.follow_ups import queries_of as queries_of
+
+T = TypeVar("T")
+
+RANK_CONSTANT = 10  # added to a place before its inverse counts: docs/why/follow-ups.md
+
+
+def fused(
+    found: Sequence[Sequence[T]], *, id_of: Callable[[T], Hashable], worth: Callable[[T], tuple[float, float]]
+) -> list[T]:
+    """What several queries have found, each once, in the form that is worth most: first what stands high for most of them.
+
+    Args:
+        found: What each query has found, best first.
+        id_of: What tells one from another.
+        worth: How relevant it is to the query that found it, and its score there. This only decides between forms of one and
+            between equal places: a hit that answers its own query well says little where that query was about something else.
+    """
+    best: dict[Hashable, T] = {}
+    places: dict[Hashable, list[int | None]] = {}
+    for number, hits in enumerate(found):
+        for place, hit in enumerate(hits, 1):
+            key = id_of(hit)
+            ranks = places.setdefault(key, [None] * len(found))
+            ranks[number] = ranks[number] or place
+            if key not in best or worth(hit) > worth(best[key]):
+                best[key] = hit
+    order = {key: (reciprocal_rank(ranks, k=RANK_CONSTANT), *worth(best[key])) for key, ranks in places.items()}
+    return [best[key] for key in sorted(order, key=lambda key: order[key], reverse=True)]
