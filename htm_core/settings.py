@@ -150,6 +150,10 @@ class Settings(BaseModel):
     expander_timeout: float = Field(
         default=5.0, gt=0, description="seconds an expander may take; after them a question is searched for as it is"
     )
+    spelling: bool = Field(
+        default=True,
+        description="search for the words of a question that no memory has as they were probably meant; docs/why/spelling.md",
+    )
     word_vectors: bool = Field(
         default=True,
         description="store small vectors of the words of each passage, where the embedder gives them: the embedded model does",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..rules.relevance import relevance
 from ..rules.scoring import ScoringQuery, best_candidates, nearness
@@ -23,12 +23,14 @@ NO_PARTS = dict.fromkeys((
 class SearchResult:
     """The hits of a search, and which of the query's forms are names of speakers; None where it has none.
 
+    `similar_words` has the query's doubtful words that no memory has, each with what memories have instead and how often.
     `features` has for each hit what the ranker weighed, and the traits of its passage after it; None without a ranker.
     """
 
     hits: list[Hit]
     known_speakers: Sequence[str] | None
     features: list[Sequence[float] | None]
+    similar_words: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
@@ -70,7 +72,8 @@ def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
         )
         ranks = _rank(nodes.vector_ranks[score.place]), _rank(nodes.text_ranks[score.place])
         hits.append(_hit(query, each, score=score.score, parts=score.parts, match=match, ranks=ranks))
-    return SearchResult(hits, found.known_speakers, [scored[each.place].features for each in fields])
+    features = [scored[each.place].features for each in fields]
+    return SearchResult(hits, found.known_speakers, features, found.similar_words)
 
 
 def _rank(rank: float) -> int | None:

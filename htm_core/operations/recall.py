@@ -23,7 +23,7 @@ from ..rules.filters.filters import compile_where
 from ..rules.fusion import reciprocal_rank
 from ..rules.limits import RESULTS
 from ..rules.ranking import Weights, weights_for
-from ..rules.text import query_signals
+from ..rules.text import query_signals, spelling
 from ..rules.text.near_duplicates import copies
 from ..rules.text.passages import lexical_query
 from ..rules.text.phrases import quoted_phrases
@@ -226,6 +226,29 @@ def _find_all(engine: Engine, query: RecallQuery, questions: Sequence[str], *, a
 def _find(engine: Engine, query: RecallQuery) -> Recall:
     """Everything that a search finds, before it is cut to a budget.
 
+    Words that no memory has are searched for once more as they were probably meant, where that is known.
+    """
+    language = engine.settings.language.rpartition(".")[2]
+    if engine.settings.spelling and query.mode != "vector":
+        query = replace(query, doubtful=spelling.doubtful(query.text, language=language))
+    found, similar = _find_as_typed(engine, query)
+    meant = spelling.mended(query.text, similar, asked=query.doubtful, language=language) if similar else None
+    if meant is None:
+        return found
+    asked = replace(
+        query,
+        text=meant.text,
+        added=meant.added,
+        doubtful=spelling.Doubtful(),
+        moments=_moments(engine, meant.text, query.signal_weights),
+    )
+    again, _ = _find_as_typed(engine, asked)
+    return replace(again, corrections=meant.corrections, timings=total([found.timings, again.timings]))
+
+
+def _find_as_typed(engine: Engine, query: RecallQuery) -> tuple[Recall, Mapping[str, Mapping[str, int]]]:
+    """What a search finds, and what memories have for words that they do not have.
+
     Which of the query's words are names of speakers decides what is embedded, so it is guessed from what earlier recalls have
     seen. The search itself says it; where the guess was wrong, such as when a name is heard for the first time, it is repeated.
     """
@@ -233,22 +256,23 @@ def _find(engine: Engine, query: RecallQuery) -> Recall:
     query = replace(
         query,
         forms=tuple(forms),
-        words=None if query.mode == "vector" else lexical_query(query.text),
+        words=None if query.mode == "vector" else lexical_query(" ".join((query.text, *query.added))),
         phrases=quoted_phrases(query.text),
     )
     seen, owners = engine.database.known_speakers, query.filters.owners
     speakers = query_signals.named(forms, seen.guess(engine.tenant, owners, forms))
-    found, known = _find_with(engine, query, speakers)
+    found, told = _find_with(engine, query, speakers)
+    known = told.known_speakers
     named = speakers if known is None else query_signals.named(forms, known)
     if known is not None and named != speakers:
         seen.learn(engine.tenant, owners, forms, known)
-        again, _ = _find_with(engine, query, named)
+        again, _ = _find_with(engine, replace(query, doubtful=spelling.Doubtful()), named)
         found = replace(again, timings=total([found.timings, again.timings]))
-    return found
+    return found, told.similar_words
 
 
-def _find_with(engine: Engine, query: RecallQuery, speakers: Mapping[str, str]) -> tuple[Recall, Sequence[str] | None]:
-    """One search by a query that names these speakers, and which speakers it does name; None where it asks for none."""
+def _find_with(engine: Engine, query: RecallQuery, speakers: Mapping[str, str]) -> tuple[Recall, SearchResult]:
+    """One search by a query that names these speakers, and what it says of the query's words."""
     started = time.perf_counter()
     embedding, words, degraded = _embed(engine, query, written=tuple(speakers.values()))
     if embedding is not None:
@@ -265,19 +289,19 @@ def _find_with(engine: Engine, query: RecallQuery, speakers: Mapping[str, str]) 
         ranking_with_words=None if words is None else _ranking(engine, query, embedding, words=True),
     )
     try:
-        hits, known = _search(engine, asked)
+        hits, told = _search(engine, asked)
         degraded = degraded or (None if embedding is None else _by_words_alone(hits, query.query))
     except DimensionMismatch as error:
         if query.words is None or embedding is None or not engine.model_changed():
             raise
         _log.warning("recall by words alone: the tenant has another model by now")
         degraded = f"Only words were searched: {error}"
-        hits, known = _search(
+        hits, told = _search(
             engine, replace(asked, embedding=None, question_words=None, ranking=None, ranking_with_words=None)
         )
     timings = Timings(embedding=(embedded - started) * 1e3, sql=(time.perf_counter() - embedded) * 1e3)
     recall = Recall(query=query.query, hits=tuple(hits), degraded=degraded, timeframe=query.timeframe, timings=timings)
-    return recall, known
+    return recall, told
 
 
 def _ranking(
@@ -370,8 +394,8 @@ def _compares_words(engine: Engine, query: RecallQuery) -> bool:
     )
 
 
-def _search(engine: Engine, query: RecallQuery) -> tuple[list[Hit], Sequence[str] | None]:
-    """The best hits, and the speakers that the query names; a hit that repeats a better one, or only asks, is scored lower.
+def _search(engine: Engine, query: RecallQuery) -> tuple[list[Hit], SearchResult]:
+    """The best hits, and all that the search has found; a hit that repeats a better one, or only asks, is scored lower.
 
     Where such hits fill up the limit, more hits are searched for; otherwise one search is all.
     """
@@ -393,7 +417,7 @@ def _search(engine: Engine, query: RecallQuery) -> tuple[list[Hit], Sequence[str
     if query.signal_weights.echo:
         hits = facts_before_neighbours(hits)
     hits = in_time(hits, at=_present(engine, query), zone=engine.timezone, settings=engine.settings)
-    return [hit for hit in hits[: query.limit] if hit.score >= query.min_score], found.known_speakers
+    return [hit for hit in hits[: query.limit] if hit.score >= query.min_score], found
 
 
 def _present(engine: Engine, query: RecallQuery) -> datetime:

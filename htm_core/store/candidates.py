@@ -23,10 +23,14 @@ SPARSE_HEADER = 3  # numbers before the entries of a sparse vector in binary for
 
 @dataclass(frozen=True, slots=True)
 class FoundCandidates:
-    """What a query could mean, and which of its forms are names of speakers; None where it has none."""
+    """What a query could mean, and which of its forms are names of speakers; None where it has none.
+
+    `similar_words` has its doubtful words that no memory has, each with what memories have instead and how often.
+    """
 
     candidates: Candidates
     known_speakers: list[str] | None
+    similar_words: Mapping[str, Mapping[str, int]]
 
 
 def find(read: Reader, query: RecallQuery) -> FoundCandidates:
@@ -49,9 +53,11 @@ def find(read: Reader, query: RecallQuery) -> FoundCandidates:
         "with_use": weights.prior > 0,
         "with_wishes": query.ranking is not None and query.ranking.wishes_count,
         "with_words": query.question_words is not None,
+        "doubtful": list(query.doubtful.words) if query.words is not None else [],
+        "joined": list(query.doubtful.joined) if query.words is not None else [],
     }
     (row,) = read(load("search")["candidates"], parameters | query.filters.parameters())
-    return FoundCandidates(_candidates(row), row["known_speakers"])
+    return FoundCandidates(_candidates(row), row["known_speakers"], row["similar_words"] or {})
 
 
 def _candidates(row: Mapping[str, Any]) -> Candidates:

@@ -1,6 +1,12 @@
 -- name: candidates
 -- In the same message the words of each node's best passage: its function sees what the caller may see.
-select c.*, case when %(with_words)s then words_of_passages(c.passages, %(model)s) end as words
+-- And what memories have for words that they do not have, of those that may be misspelt.
+select c.*, case when %(with_words)s then words_of_passages(c.passages, %(model)s) end as words,
+  case when cardinality(%(doubtful)s::text[]) + cardinality(%(joined)s::text[]) > 0 then similar_words(%(words)s, %(doubtful)s::text[],
+    %(joined)s::text[],
+    row(%(owners)s::text[], %(robots)s::text[], %(session)s::text, %(windows)s::tstzmultirange, %(tags)s::text[],
+        %(equal)s::jsonb, %(metadata)s::jsonb, %(as_of)s::timestamptz, %(valid_at)s::timestamptz, %(sources)s::text[],
+        %(min_trust)s::smallint)::conditions) end as similar_words
 from recall_candidates(%(words)s, %(embedding)b, %(model)s,
   row(%(owners)s::text[], %(robots)s::text[], %(session)s::text, %(windows)s::tstzmultirange, %(tags)s::text[],
       %(equal)s::jsonb, %(metadata)s::jsonb, %(as_of)s::timestamptz, %(valid_at)s::timestamptz, %(sources)s::text[],

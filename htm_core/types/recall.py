@@ -128,6 +128,7 @@ class Recall(Sequence[Hit]):
     `degraded` says in a sentence which arm was missing, and why, or how many hits had no vector yet; else it is None.
     `fallback` says in a sentence why the reranker or the expander was left out; None where nothing was.
     `timeframe` says which times were searched; None if all of them were.
+    `corrections` has the words of the query that no memory has, each with what was searched for instead or as well.
     """
 
     query: str
@@ -136,6 +137,7 @@ class Recall(Sequence[Hit]):
     fallback: str | None = None
     timeframe: AppliedTimeframe | None = None
     timings: Timings = field(default_factory=Timings)
+    corrections: Mapping[str, str] = field(default_factory=dict)
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...

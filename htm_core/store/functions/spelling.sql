@@ -1,0 +1,148 @@
+-- Words of a question that no memory has, and the words of memories that are one typing error away from them.
+--
+-- No index of spellings is kept: one error makes some fifty words for each letter of a word, and the index of lexemes says which of
+-- them there are. That costs a question with such a word some milliseconds, and writing nothing.
+
+-- All words that are one typing error away: a letter left out, added, or another, two letters that changed places, and what sounds alike.
+-- The letters are those of the word's script, without accents.
+create or replace function htm.one_error_away(word text) returns table (variant text)
+language sql immutable strict parallel safe rows 400
+begin atomic
+  with letters as (
+    select l as letter from regexp_split_to_table(
+      case when word ~ '[a-z]' then 'abcdefghijklmnopqrstuvwxyz' when word ~ '[а-яёіїєґ]' then 'абвгдежзийклмнопрстуфхцчшщъыьэюяіїєґ'
+           when word ~ '[α-ω]' then 'αβγδεζηθικλμνξοπρσςτυφχψω' when word ~ '[א-ת]' then 'אבגדהוזחטיכךלמםנןסעפףצץקרשת' else '' end, '') l
+    where l <> ''),
+  places as (select i from generate_series(0, length(word)) i)
+  select left(word, i) || substr(word, i + 2) from places where i < length(word)
+  union select left(word, i) || substr(word, i + 2, 1) || substr(word, i + 1, 1) || substr(word, i + 3) from places where i < length(word) - 1
+  union select left(word, i) || letter || substr(word, i + 2) from places, letters where i < length(word)
+  union select left(word, i) || letter || substr(word, i + 1) from places, letters
+  union
+  select left(word, i) || sounds.likewise || substr(word, i + 1 + length(sounds.alike))
+  from places, (values ('f', 'ph'), ('ph', 'f'), ('k', 'ck'), ('c', 'ch'), ('kw', 'qu'), ('n', 'kn'), ('s', 'sc'), ('ks', 'x'), ('cs', 'x'), ('x', 'cs'),
+                ('u', 'ou'), ('o', 'au'), ('u', 'oo'), ('oo', 'u'), ('ee', 'ea'), ('ea', 'ee'), ('ie', 'y'), ('y', 'ie'), ('sion', 'tion'), ('tion', 'sion'),
+                ('shun', 'tion'), ('us', 'ous'), ('j', 'dg'), ('i', 'igh'), ('w', 'wh'), ('t', 'th'), ('r', 'rh')) sounds(alike, likewise)
+  where substr(word, i + 1, length(sounds.alike)) = sounds.alike;
+end;
+
+-- Whether something that may be a hit has these lexemes. What has exactly the words of the question is the question itself, which was
+-- perhaps just said. Of a common word a thousand passages are looked at, then so many of the owners' as are worth reading.
+create or replace function htm.occurs(lexemes tsquery, question tsvector, f htm.conditions) returns boolean
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
+#variable_conflict error
+declare me constant text := htm.this_tenant(); many constant integer := 1000; few constant integer := 5000;
+begin
+  if exists (
+    select from (
+      select p.* from (
+        select q.tenant, q.owner, q.live, q.node_id, q.lexemes from htm.passages q where q.lexemes @@ occurs.lexemes offset 0) p
+      where p.tenant = me limit many) p
+    where htm.may_be_hit(p.node_id, p.owner, p.live, f) and p.lexemes <> question) then return true; end if;
+  if f.owners is null or (
+    select count(*) from (
+      select from (select q.tenant from htm.passages q where q.lexemes @@ occurs.lexemes offset 0) p where p.tenant = me limit many) p) < many
+  then return false; end if;
+  return exists (
+    select from (
+      select p.owner, p.live, p.node_id, p.lexemes from htm.passages p where p.tenant = me and p.owner = any(f.owners) limit few) p
+    where p.lexemes @@ occurs.lexemes and htm.may_be_hit(p.node_id, p.owner, p.live, f) and p.lexemes <> question);
+end $$;
+
+-- Whether a passage's node may be a hit: its owner may be seen, and some mention of it passes the filters.
+create or replace function htm.may_be_hit(node uuid, owner text, live boolean, f htm.conditions) returns boolean
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
+begin
+  return (live or f.as_of is not null) and htm.owner_is_visible(f.owners, owner) and htm.node_matches(node, f) and exists (
+    select from htm.mentions m
+    where m.tenant = htm.this_tenant() and m.node_id = node
+      and htm.mention_matches(m, f.owners, f.robots, f.session, f.windows, f.equal, f.metadata, f.as_of, f.valid_at, f.sources, f.min_trust));
+end $$;
+
+-- The first lexeme of a single word without accents; null where it is noise.
+create or replace function htm.lexeme_of(config regconfig, word text) returns text language sql immutable strict parallel safe
+begin atomic
+  select (tsvector_to_array(to_tsvector(config, word)))[1];
+end;
+
+-- Of words of a question, those that nothing has that may be a hit, each with what something has instead, and about how often: words one
+-- error away, and the same letters as two words or with a hyphen. Of `joined`, which are neighbours in the question written as one
+-- word, those that something has. Null where nothing is to be said.
+--
+-- What only others have counts for nothing here, so the answer says nothing of what may not be seen.
+create or replace function htm.similar_words(words text, doubtful text[], joined text[], f htm.conditions) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
+declare
+  me constant text := htm.this_tenant();
+  few constant integer := 2000;                 -- below so many passages no lexeme is counted beforehand, as in `weigh_query`
+  lex htm.lexicon; most integer; question tsvector; word text; stem text; answer jsonb; others jsonb;
+begin
+  select * into lex from htm.lexicon l where l.tenant = me;
+  if not found then return null; end if;
+  f.owners := htm.owners_in_claim(f.owners);
+  most := case when lex.documents >= few then 200 else few end;     -- so many passages with the rarer of the words are looked at
+  question := htm.with_prefix(htm.to_lexemes(lex.config, words), lex.prefix);
+  if cardinality(joined) > 0 and htm.occurs(htm.any_lexeme(array(
+      select lex.prefix || htm.lexeme_of(lex.config, j) from unnest(joined) j)), question, f) then
+    select jsonb_object_agg(j, '{}'::jsonb) into answer from unnest(joined) j
+    where htm.occurs(htm.quote_lexeme(lex.prefix || htm.lexeme_of(lex.config, j))::tsquery, question, f);
+  end if;
+  foreach word in array doubtful loop
+    stem := htm.lexeme_of(lex.config, htm.fold_accents(word));
+    continue when stem is null or (lex.documents >= few and exists (
+      select from htm.lexeme_counts c where c.tenant = me and c.lexeme = stem));
+    continue when htm.occurs(htm.quote_lexeme(lex.prefix || stem)::tsquery, question, f);
+    others := '{}';
+    with
+    variants as materialized (
+      select v.variant, lex.prefix || htm.lexeme_of(lex.config, v.variant) as lexeme
+      from htm.one_error_away(htm.fold_accents(word)) v where length(v.variant) >= 3),
+    counted as materialized (
+      select v.lexeme, (select c.documents from htm.lexeme_counts c
+                        where lex.documents >= few and c.tenant = me and c.lexeme = substr(v.lexeme, length(lex.prefix) + 1)) as documents
+      from (select distinct x.lexeme from variants x where x.lexeme is not null) v),
+    rarer as (
+      select p.node_id, p.owner, p.live, p.lexemes from (
+        select q.tenant, q.node_id, q.owner, q.live, q.lexemes from htm.passages q
+        where q.lexemes @@ htm.any_lexeme(array(select c.lexeme from counted c where c.documents is null)) offset 0) p
+      where p.tenant = me and p.lexemes <> question limit most),
+    known as (
+      select c.lexeme, c.documents from counted c
+      where c.documents is not null and htm.occurs(htm.quote_lexeme(c.lexeme)::tsquery, question, f)
+      union all
+      select c.lexeme, count(*) from rarer r cross join lateral unnest(tsvector_to_array(r.lexemes)) u(lexeme)
+      join counted c on c.lexeme = u.lexeme and c.documents is null
+      where htm.may_be_hit(r.node_id, r.owner, r.live, f) group by 1)
+    select coalesce(jsonb_object_agg(v.variant, k.documents), '{}') into others from known k join variants v on v.lexeme = k.lexeme;
+    answer := coalesce(answer, '{}') || jsonb_build_object(word, others || htm.in_two_words(word, lex, question, most, f));
+  end loop;
+  return answer;
+end $$;
+
+-- How something writes a word as two or with a hyphen ("drop down" for "dropdown"), as in `similar_words`.
+create or replace function htm.in_two_words(word text, lex htm.lexicon, question tsvector, most integer, f htm.conditions) returns jsonb
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
+#variable_conflict use_column
+declare me constant text := htm.this_tenant(); parts tsquery; pattern text;
+begin
+  if length(word) < 4 or word !~ '^[[:alpha:]]+$' then return '{}'; end if;
+  -- Noise is in no index: of "down" in "drop down" it is the other part that is looked up.
+  select string_agg('(' || concat_ws('&', htm.quote_lexeme(lex.prefix || s.one), htm.quote_lexeme(lex.prefix || s.other)) || ')', '|')::tsquery,
+         '(?:' || string_agg(s.first || '[\s-]' || s.second, '|') || ')' into parts, pattern
+  from (select left(word, i) as first, substr(word, i + 1) as second, htm.lexeme_of(lex.config, htm.fold_accents(left(word, i))) as one,
+               htm.lexeme_of(lex.config, htm.fold_accents(substr(word, i + 1))) as other
+        from generate_series(2, length(word) - 2) i) s
+  where coalesce(s.one, s.other) is not null and length(concat(s.one, s.other)) > 2;
+  if parts is null then return '{}'; end if;
+  return (
+    select coalesce(jsonb_object_agg(w.written, w.count), '{}') from (
+      select lower(x.written) as written, count(*) as count from (
+        select substring(coalesce(p.body, substr(n.content, p.starts + 1, p.stops - p.starts)) from '(?i)\m' || pattern || '\M') as written
+        from (
+          select p.* from (select q.* from htm.passages q where q.lexemes @@ parts offset 0) p
+          where p.tenant = me and p.lexemes <> question limit most) p
+        join htm.nodes n on n.tenant = me and n.id = p.node_id
+        where htm.may_be_hit(p.node_id, p.owner, p.live, f)) x
+      where x.written is not null group by 1) w);
+end $$;
