@@ -41,6 +41,8 @@ BOOSTS = (
     ("quickstart.md", 2.0),
     ("change.md", 2.0),
     ("found-later.md", 2.0),
+    ("faq.md", 2.0),
+    ("troubleshooting.md", 2.0),
     ("security.md", 1.5),
 )
 

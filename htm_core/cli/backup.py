@@ -32,6 +32,11 @@ def export(
     if format is not ExportFormat.backup:
         export_mentions(common, file, format=format)
         return
+    if common.user is not None or common.session is not None:
+        raise InvalidInput(
+            "expected no --user and no --session with a backup, since it has all users of the tenant, got one; add --format jsonl, "
+            "markdown or parquet to write what one user sees, or leave it out for everything"
+        )
     with common.memory() as memory:
         if str(file) == "-":
             memory.backup.write(sys.stdout)
