@@ -222,6 +222,7 @@ class PromptRecall:
             timeout=self.timeout,
             deadline=deadline,
             speaker=_speaker_of(messages),
+            before=() if self.rewrite else _said_before(messages),
         )
 
 
@@ -239,6 +240,7 @@ class TimeoutRetriever(BaseRetriever):
     timeout: float | None
     deadline: Deadline = Field(exclude=True)
     speaker: str | None = None
+    before: Sequence[str] = ()
 
     def _get_relevant_documents(
         self,
@@ -265,6 +267,7 @@ class TimeoutRetriever(BaseRetriever):
             limit=self.k,
             min_score=self.min_score,
             speaker=self.speaker,
+            before=self.before,
         )
         return trusted(found, self.min_trust)
 
@@ -276,6 +279,11 @@ def _speaker_of(messages: Sequence[BaseMessage]) -> str | None:
     """The name of the person who spoke last, empty without one; None where no person speaks."""
     last = next((each for each in reversed(messages) if is_from_person(each)), None)
     return None if last is None else storable_name(last.name) or ""
+
+
+def _said_before(messages: Sequence[BaseMessage]) -> list[str]:
+    """What persons said before their last message, oldest first."""
+    return [str(each.text) for each in messages if is_from_person(each)][:-1]
 
 
 def last_question(messages: Sequence[BaseMessage]) -> tuple[object, str]:

@@ -201,6 +201,7 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
             run=lambda work: turn.run(work, step="recall"),
             rewrite=self.rewrite,
             speaker=name_of(asked) or "" if asked else None,
+            before=[words_of(each) for each in messages if each.role == MessageRole.USER and each is not asked],
         )
         return recalled_text(
             without_shown_files(found, session=memory.session, shown=_with_files(turn, messages)),

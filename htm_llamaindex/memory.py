@@ -7,6 +7,7 @@ import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
@@ -23,6 +24,7 @@ from htm_core.integration.keep import Keep
 from htm_core.integration.messages import searchable
 from htm_core.integration.option_names import check_known
 from htm_core.integration.origin import check_min_trust
+from htm_core.integration.overview import MOST_BEFORE, with_what_it_is_about
 from htm_core.integration.profile_block import SHARE as PROFILE_PART
 from htm_core.integration.profile_block import is_shown_with, read_profile
 from htm_core.integration.prompt_block import new_token
@@ -345,16 +347,19 @@ class HTMMemory(BaseMemory):
             count_tokens=self._count_tokens,
         )
         room -= count(known, count_tokens=self._count_tokens) if known else 0
+        before = _said_before(entries, question)
         # Where the answer is to be that there is no evidence, nothing else may look like evidence.
         hits = (
-            () if consulted and consulted.refusal else self._recall(question, turn, choices, speaker=_speaker_of(input))
+            ()
+            if consulted and consulted.refusal
+            else self._recall(question, turn, choices, speaker=_speaker_of(input), before=before)
         )
         reserve = min(self.recall_tokens, int(max(0, room) * RECALL_SHARE)) if hits else 0
         window, files = self._window(entries, room - reserve)
         quoted = {each.content for each in consulted.grounding.evidence} if consulted else set()
         from_memory = recalled_message(
             without_shown_files(hits, session=self.session_id, shown=files),
-            question,
+            question if self.rewrite else with_what_it_is_about(question, before),
             token=self._token,
             shown={words_of(each) for each in window} | {question} | quoted,
             limit=choices.limit,
@@ -524,7 +529,9 @@ class HTMMemory(BaseMemory):
             drafts.append(evidence.with_provenance(draft, self._consulted[1] if self._consulted else None))
         return drafts
 
-    def _recall(self, question: str, turn: str | None, choices: Choices, *, speaker: str | None) -> Sequence[Hit]:
+    def _recall(
+        self, question: str, turn: str | None, choices: Choices, *, speaker: str | None, before: Sequence[str]
+    ) -> Sequence[Hit]:
         """The hits for a question; recalled once for each time that it is said."""
         if not question or not choices.limit:
             return ()
@@ -540,6 +547,7 @@ class HTMMemory(BaseMemory):
                 run=lambda work: self._log.run(work, step="recall"),
                 rewrite=self.rewrite,
                 speaker=speaker,
+                before=before,
             )
             self._recalled, self._token = (key, hits), new_token()
         return self._recalled[1]
@@ -625,6 +633,13 @@ def _is_last_said(entries: Entries, question: str) -> bool:
     """Whether a question is what the user said last, so that the window ends with its turn."""
     last = _last_said(entries)
     return last is not None and words_of(message_of(last)) == question
+
+
+def _said_before(entries: Entries, question: str) -> list[str]:
+    """What the user said last before a question, oldest first."""
+    said = (words_of(message_of(each)) for _, each in reversed(entries) if each.role == MessageRole.USER.value)
+    last = list(islice(said, MOST_BEFORE + 1))[::-1]
+    return last[:-1] if last and last[-1] == question else last
 
 
 def _last_said(entries: Entries) -> Mention | None:

@@ -186,12 +186,14 @@ def recall_for_prompt(
     run: Callable[[Callable[[], Recall]], Recall],
     rewrite: Callable[[str], str] | None = None,
     speaker: str | None = None,
+    before: Sequence[str] = (),
 ) -> Sequence[Hit]:
     """What memory knows about a question, a few hits more than the limit, since those that are shown anyway are skipped.
 
     `run` does the recall in the time that a turn has. `rewrite` makes the query of the question. `speaker` is who asks, where
-    several people speak (see `htm_core.integration.overview.recall_or_overview`). It never raises: a failure is told, with
-    `without` to say what the model is shown instead.
+    several people speak, and `before` what was said before it, for a question that does not say itself what it is about
+    (see `htm_core.integration.overview.recall_or_overview`); a query of `rewrite` is taken as it is. It never raises: a failure
+    is told, with `without` to say what the model is shown instead.
     """
     query = rewritten(question, rewrite)
     if not query.strip():
@@ -206,6 +208,7 @@ def recall_for_prompt(
                 limit=choices.limit + EXTRA_HITS,
                 min_score=min_score,
                 speaker=speaker,
+                before=() if rewrite else before,
             )
         )
     except (HTMError, TimeoutError) as error:

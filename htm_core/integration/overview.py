@@ -15,11 +15,14 @@ from ..operations import overview as operations
 from ..rules.identity import is_anonymous
 from ..rules.text.excerpts import excerpt
 from ..rules.text.fence import Fence, indented, label
+from ..rules.text.follow_ups import MOST_BEFORE, with_what_it_is_about
 from ..rules.text.overview_questions import OverviewQuestion, asks_nothing, overview_question
 from ..types import Hit, Recall, Scope
 from .choices import Choices
 from .prompt_block import EXCERPT, TAG, Passage
 from .short_replies import with_questions
+
+__all__ = ["MOST_BEFORE", "Overview", "overview_block", "recall_or_overview", "with_what_it_is_about"]
 
 LAST = "The last conversation before this one"
 SAID = "What was said then"
@@ -44,20 +47,24 @@ def recall_or_overview(
     limit: int,
     min_score: float,
     speaker: str | None = None,
+    before: Sequence[str] = (),
 ) -> Recall:
     """What memory has for a message: what `Memory.recall` finds with at most `limit` hits, or an `Overview`, or nothing.
 
     A message that asks nothing, such as "ok", gets an empty recall. An `Overview` is made where recall is not narrowed by
     `choices`; where there is nothing to show in one, recall answers. A short reply comes with the question that it answers,
     where recall is not narrowed: the question might be just what was not asked for. `speaker` is who asks, where several people
-    speak as one user: a name, "" without one, and None for whoever spoke last in this session. Raises what `Memory.recall` raises.
+    speak as one user: a name, "" without one, and None for whoever spoke last in this session. `before` is what the same people
+    said before in the conversation, oldest first: "and where is it?" is searched for with the question that says what it is about.
+    Raises what `Memory.recall` raises.
     """
     if asks_nothing(question):
         return Recall(query=question)
     overview = _overview(memory, question, choices=choices, scope=scope, speaker=speaker)
     if overview is not None:
         return overview
-    found = memory.recall(question, limit=limit, min_score=min_score, hold=False, scope=scope, **choices.filters())
+    query = with_what_it_is_about(question, before)
+    found = memory.recall(query, limit=limit, min_score=min_score, hold=False, scope=scope, **choices.filters())
     return found if _is_narrowed(choices) else with_questions(memory, found, first=2 * choices.limit, scope=scope)
 
 
