@@ -20,6 +20,7 @@ from htm_core import Memory, ProfileLine, Recall, Scope
 from htm_core.integration.attachments import stands_in
 from htm_core.integration.choices import LARGEST_LIMIT, Choices
 from htm_core.integration.deadline import Deadline, MemorySkipped
+from htm_core.integration.follow_ups import SaidBefore, in_full
 from htm_core.integration.hit_metadata import KEY
 from htm_core.integration.messages import storable_name
 from htm_core.integration.origin import Origin, trusted
@@ -42,7 +43,7 @@ from .conversation import Conversation, TurnContext
 from .messages import SOURCE, is_from_person, stored_id, words_of
 from .persist import brief
 from .retriever import OVERVIEW, documents
-from .rewriting import Rewrite, aqueries_of, best_of, queries_of, written_in_full
+from .rewriting import Rewrite, aqueries_of, best_of, queries_of
 from .scope import chosen
 from .tokens import Counts, count
 
@@ -178,10 +179,7 @@ class PromptRecall:
         if not question.strip() or not self.choices.limit:
             return ()
         deadline = deadline or Deadline(memory, timeout=self.timeout)
-        if self.rewrite:
-            queries = queries_of(self.rewrite, question, messages, seconds=deadline.left)
-        else:
-            queries = written_in_full(question, messages)
+        queries = queries_of(self.rewrite, question, messages, seconds=deadline.left) if self.rewrite else [question]
         try:
             retriever = self._retriever(memory, deadline, extra, messages)
             return best_of([retriever.invoke(query, RUN) for query in queries])
@@ -201,10 +199,9 @@ class PromptRecall:
         if not question.strip() or not self.choices.limit:
             return ()
         deadline = deadline or Deadline(memory, timeout=self.timeout)
+        queries: Sequence[str] = [question]
         if self.rewrite:
             queries = await aqueries_of(self.rewrite, question, messages, seconds=deadline.left)
-        else:
-            queries = written_in_full(question, messages)
         try:
             retriever = self._retriever(memory, deadline, extra, messages)
             return best_of([await retriever.ainvoke(query, RUN) for query in queries])
@@ -213,7 +210,7 @@ class PromptRecall:
 
     def asked(self, question: str, messages: Sequence[AnyMessage]) -> str:
         """What a question asks, for whoever looks for the part of a memory that answers it: with what it leans on."""
-        return question if self.rewrite else written_in_full(question, messages)[-1]
+        return question if self.rewrite else in_full(question, _said_before(messages))
 
     def _boundary(
         self, conversation: Conversation, messages: Sequence[AnyMessage], began_with: str | None
@@ -233,6 +230,7 @@ class PromptRecall:
             timeout=self.timeout,
             deadline=deadline,
             speaker=_speaker_of(messages),
+            before=() if self.rewrite else _said_before(messages),
         )
 
 
@@ -250,6 +248,7 @@ class TimeoutRetriever(BaseRetriever):
     timeout: float | None
     deadline: Deadline = Field(exclude=True)
     speaker: str | None = None
+    before: Sequence[SaidBefore] = ()
 
     def _get_relevant_documents(
         self,
@@ -276,6 +275,7 @@ class TimeoutRetriever(BaseRetriever):
             limit=self.k,
             min_score=self.min_score,
             speaker=self.speaker,
+            before=self.before,
         )
         return trusted(found, self.min_trust)
 
@@ -287,6 +287,16 @@ def _speaker_of(messages: Sequence[BaseMessage]) -> str | None:
     """The name of the person who spoke last, empty without one; None where no person speaks."""
     last = next((each for each in reversed(messages) if is_from_person(each)), None)
     return None if last is None else storable_name(last.name) or ""
+
+
+def _said_before(messages: Sequence[BaseMessage]) -> list[SaidBefore]:
+    """What persons and the model said before the last message of a person, oldest first."""
+    last = max((place for place, each in enumerate(messages) if is_from_person(each)), default=0)
+    return [
+        SaidBefore(words_of(each), by_person=is_from_person(each))
+        for each in messages[:last]
+        if is_from_person(each) or each.type == "ai"
+    ]
 
 
 def last_question(messages: Sequence[BaseMessage]) -> tuple[object, str]:

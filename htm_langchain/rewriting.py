@@ -1,4 +1,4 @@
-"""What memory is asked about a question: the question itself, with what it leans on, or what a `rewrite=` callable makes of it."""
+"""What memory is asked about a question: the question itself, or what a `rewrite=` callable makes of it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias, cast
 
 from langchain_core.documents import Document
-from langchain_core.messages import AnyMessage, BaseMessage
+from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableLambda
 
-from htm_core.integration import follow_ups
 from htm_core.integration.deadline import awithin, within
+from htm_core.integration.follow_ups import fused
 from htm_core.integration.hit_metadata import KEY
 
-from .messages import is_from_person, words_of
 from .retriever import OVERVIEW
 
 _log = logging.getLogger("htm.langchain")
@@ -85,16 +84,7 @@ def best_of(found: Sequence[Sequence[Document]]) -> Sequence[Document]:
     for documents in found:
         if documents and OVERVIEW in documents[0].metadata[KEY]:
             return documents
-    return follow_ups.fused(found, id_of=lambda each: each.id, worth=_worth)
-
-
-def written_in_full(question: str, messages: Sequence[BaseMessage]) -> Sequence[str]:
-    """What memory is asked where nobody rewrites a question: the question, or what it leans on in the messages before it."""
-    at = max((at for at, each in enumerate(messages) if is_from_person(each)), default=0)
-    spoken = [each for each in messages[:at] if is_from_person(each) or each.type == "ai"]
-    return follow_ups.queries_of(
-        question, [follow_ups.SaidBefore(words_of(each), by_person=is_from_person(each)) for each in spoken]
-    )
+    return fused(found, id_of=lambda each: each.id, worth=_worth)
 
 
 def _worth(document: Document) -> tuple[float, float]:

@@ -17,6 +17,7 @@ from pydantic import Field, PrivateAttr, SecretStr, field_serializer
 from htm_core import Draft, HTMError, InvalidInput, Memory
 from htm_core.integration.attachments import named, without_shown_files
 from htm_core.integration.choices import TimeframeLike, check_choices
+from htm_core.integration.follow_ups import in_full
 from htm_core.integration.keep import Keep
 from htm_core.integration.origin import check_min_trust
 from htm_core.integration.prompt_block import drop_last_items, new_token
@@ -25,7 +26,7 @@ from htm_core.integration.scope import as_secret, check_alone, check_user
 from . import handles, keep_rules
 from .attachments import files_of
 from .log import FIRST_MORE, TurnLog, drafts_of, put_again
-from .messages import encode, name_of, words_of
+from .messages import encode, name_of, said_before, words_of
 from .retriever import recall_for_prompt, recalled_text
 from .scope import known_user, memory_for
 
@@ -184,13 +185,15 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
     # -- inside -------------------------------------------------------------------------------------------------------
 
     def _recalled(self, messages: Sequence[ChatMessage], session: str | None) -> str:
-        asked = next((each for each in reversed(messages) if each.role == MessageRole.USER), None)
+        place = next((at for at in reversed(range(len(messages))) if messages[at].role == MessageRole.USER), None)
+        asked = None if place is None else messages[place]
         question = words_of(asked) if asked else ""
         if not question or not self.recall_limit:
             return ""
         memory = self._memory_of(session)
         choices = check_choices(limit=self.recall_limit, where=self.where, tags=self.tags, timeframe=self.timeframe)
         turn = TurnLog(memory, timeout=self.timeout)
+        before = said_before(messages[:place])
         found = recall_for_prompt(
             memory,
             question,
@@ -201,10 +204,11 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
             run=lambda work: turn.run(work, step="recall"),
             rewrite=self.rewrite,
             speaker=name_of(asked) or "" if asked else None,
+            before=before,
         )
         return recalled_text(
             without_shown_files(found, session=memory.session, shown=_with_files(turn, messages)),
-            question,
+            question if self.rewrite else in_full(question, before),
             token=self._token_of((question, session, len(messages))),
             shown={words_of(each) for each in messages},
             limit=self.recall_limit,

@@ -19,6 +19,7 @@ from htm_core import Draft, Hit, HTMError, InvalidInput, Memory, Mention, Profil
 from htm_core.integration.attachments import without_shown_files
 from htm_core.integration.choices import NAMES, Choices, TimeframeLike, check_choices
 from htm_core.integration.deadline import MemorySkipped
+from htm_core.integration.follow_ups import SaidBefore, in_full
 from htm_core.integration.keep import Keep
 from htm_core.integration.messages import searchable
 from htm_core.integration.option_names import check_known
@@ -33,7 +34,7 @@ from . import grounding as evidence
 from . import handles, keep_rules
 from .attachments import with_shown_files
 from .log import Entries, TurnLog, drafts_of, set_log, tell_degraded, unsaid
-from .messages import message_of, name_of, words_of
+from .messages import message_of, name_of, said_before, words_of
 from .retriever import before_question, is_recalled, profile_message, recall_for_prompt, recalled_message
 from .scope import known_user, memory_for
 from .window import Counted, count, fit, largest
@@ -46,6 +47,8 @@ FIRST_READ = 64
 READ_MORE = 1.25
 # The largest share of the room for what is recalled.
 RECALL_SHARE = 1 / 3
+# So many messages back a question may lean on.
+SEEN_BEFORE = 12
 
 _logger = logging.getLogger("htm.llamaindex")
 
@@ -345,16 +348,19 @@ class HTMMemory(BaseMemory):
             count_tokens=self._count_tokens,
         )
         room -= count(known, count_tokens=self._count_tokens) if known else 0
+        before = _said_before(entries, question)
         # Where the answer is to be that there is no evidence, nothing else may look like evidence.
         hits = (
-            () if consulted and consulted.refusal else self._recall(question, turn, choices, speaker=_speaker_of(input))
+            ()
+            if consulted and consulted.refusal
+            else self._recall(question, turn, choices, speaker=_speaker_of(input), before=before)
         )
         reserve = min(self.recall_tokens, int(max(0, room) * RECALL_SHARE)) if hits else 0
         window, files = self._window(entries, room - reserve)
         quoted = {each.content for each in consulted.grounding.evidence} if consulted else set()
         from_memory = recalled_message(
             without_shown_files(hits, session=self.session_id, shown=files),
-            question,
+            question if self.rewrite else in_full(question, before),
             token=self._token,
             shown={words_of(each) for each in window} | {question} | quoted,
             limit=choices.limit,
@@ -524,7 +530,9 @@ class HTMMemory(BaseMemory):
             drafts.append(evidence.with_provenance(draft, self._consulted[1] if self._consulted else None))
         return drafts
 
-    def _recall(self, question: str, turn: str | None, choices: Choices, *, speaker: str | None) -> Sequence[Hit]:
+    def _recall(
+        self, question: str, turn: str | None, choices: Choices, *, speaker: str | None, before: Sequence[SaidBefore]
+    ) -> Sequence[Hit]:
         """The hits for a question; recalled once for each time that it is said."""
         if not question or not choices.limit:
             return ()
@@ -540,6 +548,7 @@ class HTMMemory(BaseMemory):
                 run=lambda work: self._log.run(work, step="recall"),
                 rewrite=self.rewrite,
                 speaker=speaker,
+                before=before,
             )
             self._recalled, self._token = (key, hits), new_token()
         return self._recalled[1]
@@ -625,6 +634,12 @@ def _is_last_said(entries: Entries, question: str) -> bool:
     """Whether a question is what the user said last, so that the window ends with its turn."""
     last = _last_said(entries)
     return last is not None and words_of(message_of(last)) == question
+
+
+def _said_before(entries: Entries, question: str) -> list[SaidBefore]:
+    """What was said last before a question, oldest first."""
+    said = said_before([message_of(mention) for _, mention in entries[-SEEN_BEFORE:]])
+    return said[:-1] if said and said[-1] == SaidBefore(question, by_person=True) else said
 
 
 def _last_said(entries: Entries) -> Mention | None:

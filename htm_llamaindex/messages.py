@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from htm_core import Draft, Mention
 from htm_core.integration import exact_json
 from htm_core.integration.attachments import files_said
+from htm_core.integration.follow_ups import SaidBefore
 from htm_core.integration.keep import keep_draft
 from htm_core.integration.messages import (
     LLAMAINDEX_MESSAGE,
@@ -67,6 +68,15 @@ def decode(payload: bytes) -> ChatMessage:
             f"expected a message that htm_llamaindex wrote ({FORMAT}), got other bytes; read Mention.content"
         )
     return ChatMessage.model_validate(exact_json.decode_value(found["data"]))
+
+
+def said_before(messages: Sequence[ChatMessage]) -> list[SaidBefore]:
+    """What the user and the model said in messages, for a question that leans on it."""
+    return [
+        SaidBefore(words_of(each), by_person=each.role == MessageRole.USER)
+        for each in messages
+        if _ROLES[each.role] in ("user", "assistant")
+    ]
 
 
 def message_of(mention: Mention) -> ChatMessage:

@@ -14,6 +14,7 @@ from llama_index.core.vector_stores.types import MetadataFilters
 
 from htm_core import Hit, HTMError, InvalidInput, Memory, Mode, ProfileLine, Recall, Scope, Source
 from htm_core.integration.choices import Choices, TimeframeLike, check_choices
+from htm_core.integration.follow_ups import SaidBefore
 from htm_core.integration.hit_metadata import KEY, hit_metadata
 from htm_core.integration.origin import trusted
 from htm_core.integration.overview import Overview, overview_block, recall_or_overview
@@ -186,12 +187,14 @@ def recall_for_prompt(
     run: Callable[[Callable[[], Recall]], Recall],
     rewrite: Callable[[str], str] | None = None,
     speaker: str | None = None,
+    before: Sequence[SaidBefore] = (),
 ) -> Sequence[Hit]:
     """What memory knows about a question, a few hits more than the limit, since those that are shown anyway are skipped.
 
     `run` does the recall in the time that a turn has. `rewrite` makes the query of the question. `speaker` is who asks, where
-    several people speak (see `htm_core.integration.overview.recall_or_overview`). It never raises: a failure is told, with
-    `without` to say what the model is shown instead.
+    several people speak, and `before` what was said before it, for a question that does not say itself what it is about
+    (see `htm_core.integration.overview.recall_or_overview`); a query of `rewrite` is taken as it is. It never raises: a failure
+    is told, with `without` to say what the model is shown instead.
     """
     query = rewritten(question, rewrite)
     if not query.strip():
@@ -206,6 +209,7 @@ def recall_for_prompt(
                 limit=choices.limit + EXTRA_HITS,
                 min_score=min_score,
                 speaker=speaker,
+                before=() if rewrite else before,
             )
         )
     except (HTMError, TimeoutError) as error:

@@ -3,15 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from ..rules.fusion import reciprocal_rank
 from ..rules.text.follow_ups import SaidBefore as SaidBefore  # the adapters have them from here
 from ..rules.text.follow_ups import queries_of as queries_of
+from ..types import Recall
 
 T = TypeVar("T")
 
 RANK_CONSTANT = 10  # added to a place before its inverse counts: docs/why/follow-ups.md
+
+
+def in_full(question: str, earlier: Sequence[SaidBefore]) -> str:
+    """What a question asks, with what it leans on: for whoever looks for the part of a memory that answers it."""
+    return queries_of(question, earlier)[-1]
+
+
+def joined(question: str, found: Sequence[Recall], *, limit: int) -> Recall:
+    """One recall of what the queries for a question have found, of at most so many hits."""
+    if len(found) == 1:
+        return replace(found[0], query=question)
+    hits = fused(found, id_of=lambda hit: hit.id, worth=lambda hit: (hit.relevance, hit.score))
+    return replace(
+        found[0],
+        query=question,
+        hits=tuple(hits[:limit]),
+        degraded=next((each.degraded for each in found if each.degraded), None),
+        fallback=next((each.fallback for each in found if each.fallback), None),
+    )
 
 
 def fused(

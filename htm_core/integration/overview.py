@@ -18,6 +18,7 @@ from ..rules.text.fence import Fence, indented, label
 from ..rules.text.overview_questions import OverviewQuestion, asks_nothing, overview_question
 from ..types import Hit, Recall, Scope
 from .choices import Choices
+from .follow_ups import SaidBefore, joined, queries_of
 from .prompt_block import EXCERPT, TAG, Passage
 from .short_replies import with_questions
 
@@ -44,20 +45,28 @@ def recall_or_overview(
     limit: int,
     min_score: float,
     speaker: str | None = None,
+    before: Sequence[SaidBefore] = (),
 ) -> Recall:
     """What memory has for a message: what `Memory.recall` finds with at most `limit` hits, or an `Overview`, or nothing.
 
     A message that asks nothing, such as "ok", gets an empty recall. An `Overview` is made where recall is not narrowed by
     `choices`; where there is nothing to show in one, recall answers. A short reply comes with the question that it answers,
     where recall is not narrowed: the question might be just what was not asked for. `speaker` is who asks, where several people
-    speak as one user: a name, "" without one, and None for whoever spoke last in this session. Raises what `Memory.recall` raises.
+    speak as one user: a name, "" without one, and None for whoever spoke last in this session. `before` is what was said
+    before in the conversation, oldest first: "and where is it?" is searched for with the question that says what it is about.
+    Raises what `Memory.recall` raises.
     """
     if asks_nothing(question):
         return Recall(query=question)
     overview = _overview(memory, question, choices=choices, scope=scope, speaker=speaker)
     if overview is not None:
         return overview
-    found = memory.recall(question, limit=limit, min_score=min_score, hold=False, scope=scope, **choices.filters())
+    narrowed = choices.filters()
+    recalled = [
+        memory.recall(query, limit=limit, min_score=min_score, hold=False, scope=scope, **narrowed)
+        for query in queries_of(question, before)
+    ]
+    found = joined(question, recalled, limit=limit)
     return found if _is_narrowed(choices) else with_questions(memory, found, first=2 * choices.limit, scope=scope)
 
 

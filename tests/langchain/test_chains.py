@@ -334,3 +334,16 @@ with_memory(GenericFakeChatModel(messages=iter([])), Memory("atlas", url="postgr
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_follow_up_recalls_what_the_question_before_it_is_about(memory: Memory) -> None:
+    ann = memory.of(user="ann")
+    ann.remember("Mila has a recital in the music school in July.", session="before", role="user")
+    for at in range(12):
+        ann.remember(f"It is where it was, number {at} said.", session="before", role="user")
+    ann.flush()
+    model = scripted("In July.", "There.")
+    chain = with_memory(PROMPT | model, memory, recall_limit=2)
+    chain.invoke({"question": "When is Mila's recital?"}, config("now"))
+    chain.invoke({"question": "and where is it?"}, config("now"))
+    assert "music school" in "".join(texts(model.seen[-1]))

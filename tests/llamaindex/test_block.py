@@ -291,3 +291,15 @@ def test_messages_whose_commit_got_no_answer_are_stored_once(
             patched.setattr(kind, verb, cut)
             put()
         assert [each.content for each in make(user="ann").timeline(limit=9)] == ["I live in Porto.", "Noted."]
+
+
+def test_a_follow_up_recalls_what_the_question_before_it_is_about(make: Make) -> None:
+    memory = make(user="nora")
+    memory.remember("Mila has a recital in the music school in July.", session="before", role="user")
+    for at in range(12):
+        memory.remember(f"It is where it was, number {at} said.", session="before", role="user")
+    memory.flush()
+    block = HTMMemoryBlock(memory=memory, recall_limit=2)
+    history = [said("When is Mila's recital?", "user"), said("In July."), said("and where is it?", "user")]
+    assert "music school" in asyncio.run(block.aget(history, session_id="now"))
+    assert "music school" not in asyncio.run(block.aget(history[2:], session_id="now"))

@@ -575,3 +575,22 @@ def test_a_short_reply_is_shown_with_the_question_that_the_model_asked(make: Mak
     monday.put(said("in january", "user"))
     shown = HTMMemory.from_defaults("friday", memory=memory).get("When does Annika join the rotation, in January?")
     assert "in january\n  after the question: When does Annika join the rotation?" in str(shown[-1].content)
+
+
+def test_a_follow_up_recalls_what_the_question_before_it_is_about(make: Make) -> None:
+    memory = make(user="nora")
+    memory.remember("Mila has a recital in the music school in July.", session="before", role="user")
+    for at in range(12):
+        memory.remember(f"It is where it was, number {at} said.", session="before", role="user")
+    memory.flush()
+    chat = HTMMemory.from_defaults("now", memory=memory, recall_limit=2, profile_tokens=0)
+    chat.put_messages([said("When is Mila's recital?", "user"), said("In July.")])
+    chat.put(said("and where is it?", "user"))
+    *_, recalled, question = texts(chat.get())
+    assert "music school" in recalled
+    assert question == "and where is it?"
+    assert "music school" in chat.get("who plays there?")[-1].content, "an input that is not put yet"
+    as_given = HTMMemory.from_defaults(
+        "now", memory=memory, recall_limit=2, profile_tokens=0, rewrite=lambda asked: asked
+    )
+    assert not any("music school" in each for each in texts(as_given.get())), "a query of one's own is taken as it is"

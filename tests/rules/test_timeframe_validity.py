@@ -75,6 +75,10 @@ SPANS = [
     ("Starting 1 March 2027, I live in Lisbon.", "Starting 1 March 2027", "2027-03-01", None),
     ("I worked nights until last week.", "until last week", None, "2026-11-23"),
     ("Since last year we have had two cars.", "Since last year", "2025-01-01", None),
+    ("We booked the flat from 25 July to 8 August.", "from 25 July to 8 August", "2027-07-25", "2027-08-09"),
+    ("They extended the lease until May.", "until May", None, "2027-06-01"),
+    ("We had booked the flat until May.", "until May", None, "2026-06-01"),
+    ("I was a vegetarian until now.", "until now", None, "2026-11-25"),
     ("They are in Peru for the next three weeks.", "for the next three weeks", "2026-11-25", "2026-12-16"),
 ]
 
@@ -124,6 +128,8 @@ NO_SPANS = [
     "Open from 8 am until noon.",
     "As of version 2021 the API is stable.",
     "I was born in May.",
+    "We have earned 450 euros until now.",
+    "It has held up until now.",
     "The conference is from 3 to 5 people.",
     "Since 5 of us are ill, we cancel.",
     "Since may be we can go.",

@@ -45,6 +45,7 @@ _EMPTY = words("""a an the this that these those which what who whom whose when 
     where's wheres how's i'm i've you're he's she's they're isn't aren't wasn't weren't don't doesn't didn't thing
     things kind sort way time times tell know say said again please ok""")
 _PERSONS = words("he him his she her hers")
+_THINGS = words("it its")
 _PRONOUNS = _PERSONS | words("they them their theirs it its there those these")
 # These may as well point at what comes after them ("both Ann and Bo", "one of Ann's plans"), unless nothing does.
 _POINTERS = words("one ones other others another same both neither either former latter")
@@ -58,7 +59,8 @@ _POINTS_BACK = LazyPattern(
 )
 # "Is it true", "what time is it", "is there a": these words point at nothing.
 _EMPTY_IT = LazyPattern(
-    r"\b(?:is|was|does|did|will|would)\s+it\s+(?:true|possible|ok(?:ay)?|rain\w*|snow\w*|cold|hot|warm|worth|time|take|be\s+possible|make\s+sense)\b|"
+    r"\b(?:is|was|does|did|will|would)\s+it\s+(?:so\s+|very\s+|too\s+)?(?:true|possible|ok(?:ay)?|rain\w*|snow\w*|cold|hot|warm|late|early|hard|"
+    r"easy|difficult|important|necessary|normal|usual|better|worth|time|take|be\s+possible|make\s+sense)\b|"
     r"\bit(?:'s|\s+is|\s+was)?\s+(?:rain|snow|true)\w*|\btime\s+is\s+it\b|\bday\s+is\s+it\b|\b(?:is|are|was|were)\s+there\b|\bthere(?:'s|\s+is|\s+are|\s+was|\s+were)\b",
     re.I,
 )
@@ -112,7 +114,8 @@ def asks_further(question: str) -> bool:
         return False
     names = any(word[:1].isupper() for word in spoken[1:]) or any(map(str.isdigit, rest))
     mine = any(_plain(word) in _MINE for word in spoken)
-    return len(spoken) <= FEWEST_WORDS and len(named) <= 1 and not names and not mine
+    alone = len(spoken) == 1 and not named and _plain(spoken[0]) in ("what", "who")  # "what?": say it again
+    return len(spoken) <= FEWEST_WORDS and len(named) <= 1 and not (names or mine or alone)
 
 
 def queries_of(question: str, earlier: Sequence[SaidBefore]) -> tuple[str, ...]:
@@ -174,16 +177,19 @@ def _points(rest: str) -> bool:
         return True
     written = _WORD.findall(_EMPTY_IT.sub(" ", rest))
     spoken = [_plain(word) for word in written]
-    named, person, points = 0, False, False
+    named, things, person, points = 0, 0, False, False
     for place, word in enumerate(spoken):
         bare = word.partition("'")[0]
-        if bare in _PRONOUNS and named <= BEFORE_PRONOUN and not (person and bare in _PERSONS):
+        before = things if bare in _THINGS else named  # "when does Tomas sell it": it is not Tomas
+        if bare in _PRONOUNS and before <= BEFORE_PRONOUN and not (person and bare in _PERSONS):
             return True
         points = points or word in _POINTERS
         if word not in _EMPTY:
             owner = spoken[place - 1] if place else ""
             person = person or owner == "the" or owner in _OWNERS  # "did the landlord say when he comes"
-            named += 2 if owner in _OWNERS or (place and written[place][:1].isupper()) else 1
+            a_name = place > 0 and written[place][:1].isupper()
+            named += 2 if owner in _OWNERS or a_name else 1
+            things += 0 if a_name else 2 if owner in _OWNERS else 1
     return points and named <= BEFORE_PRONOUN
 
 

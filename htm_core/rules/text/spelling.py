@@ -71,12 +71,12 @@ def doubtful(question: str, *, language: str) -> Doubtful:
     listed = [fold(word[0]) for word in found if _may_be_misspelt(word, question, language=language)]
     joined = [fold(word[0].replace("-", "")) for word in _HYPHENATED.finditer(question)]
     joined += _neighbours(question, found, language=language)
-    return Doubtful(words=tuple(dict.fromkeys(listed))[:MOST_DOUBTFUL], joined=tuple(dict.fromkeys(joined))[:MOST_JOINED])
+    return Doubtful(
+        words=tuple(dict.fromkeys(listed))[:MOST_DOUBTFUL], joined=tuple(dict.fromkeys(joined))[:MOST_JOINED]
+    )
 
 
-def mended(
-    question: str, similar: Mapping[str, Mapping[str, int]], *, asked: Doubtful, language: str
-) -> Mended | None:
+def mended(question: str, similar: Mapping[str, Mapping[str, int]], *, asked: Doubtful, language: str) -> Mended | None:
     """The question as it was meant; None where it stays as it is.
 
     `similar` has the words that no memory has, each with what memories have instead and how often. A word that is no English one is
@@ -118,7 +118,9 @@ def _may_be_misspelt(word: re.Match[str], question: str, *, language: str) -> bo
 
 def _is_name(word: re.Match[str], question: str) -> bool:
     """Whether a word is written as names are, and not because a sentence begins with it."""
-    return word[0][0].isupper() and re.search(r"[^\s.?!:\"'(\u201c][\"'\u201d]?\s+$", question[: word.start()]) is not None
+    return (
+        word[0][0].isupper() and re.search(r"[^\s.?!:\"'(\u201c][\"'\u201d]?\s+$", question[: word.start()]) is not None
+    )
 
 
 def _neighbours(question: str, found: Sequence[re.Match[str]], *, language: str) -> Iterator[str]:
@@ -183,7 +185,9 @@ def _english_words_near(typed: str) -> dict[str, None]:
 
 def unlikeliness(typed: str, meant: str) -> float:
     """How unlikely it is to type one word for the other by a single error, in nats; both in small letters."""
-    start = next((at for at, (a, b) in enumerate(zip(typed, meant, strict=False)) if a != b), min(len(typed), len(meant)))
+    start = next(
+        (at for at, (a, b) in enumerate(zip(typed, meant, strict=False)) if a != b), min(len(typed), len(meant))
+    )
     rest_typed, rest_meant = typed[start:], meant[start:]
     same = next(
         (at for at, (a, b) in enumerate(zip(reversed(rest_typed), reversed(rest_meant), strict=False)) if a != b),

@@ -104,6 +104,13 @@ _PRESENT = frozenset(
 _NO_PAST = frozenset(
     {"need", "feed", "speed", "bed", "red", "indeed", "breed", "seed", "shed", "wed", "hundred", "agreed", "ted"}
 )
+# What was done before a time that it sets: "we booked a flat from 25 July to 8 August" tells of a July to come.
+_SETS_A_TIME = frozenset(
+    {
+        "booked", "reserved", "planned", "scheduled", "arranged", "decided", "invited", "promised", "offered", "granted",
+        "approved", "confirmed", "registered", "enrolled", "extended", "prolonged", "renewed", "announced", "expected", "requested",
+    }
+)  # fmt: skip
 _ASKING = frozenset(
     {
         "who", "what", "when", "where", "why", "how", "which", "whose", "is", "are", "was", "were", "do", "does", "did", "can",
@@ -177,16 +184,21 @@ def _spans(sentence: str, calendar: Calendar) -> Iterator[Validity]:
             continue
         if window is None or not _may_follow(words, place + cursor.place) or "\u2019" in _last(sentence, cursor):
             continue  # "since Friday's meeting"
+        if not past and window.start is None and cursor.last().text == "now":
+            continue  # "we have earned 450 until now" counts, and ends nothing
         end = place + cursor.place
         yield Validity(window, sentence[word.start : cursor.last().stop].rstrip("."))
 
 
 def _is_past(words: Sequence[Token]) -> bool:
-    """Whether a sentence tells of the past: "I lived there until May" is over, "I live there until May" is not."""
+    """Whether a sentence tells of the past: "I lived there until May" is over, "I live there until May" is not.
+
+    Nor is what only sets a time: "we booked it until May".
+    """
     texts = {word.text for word in words}
     if texts & _PRESENT or any(word.raw.lower().endswith(("'ll", "'ve", "'m", "'re")) for word in words):
         return False
-    ended = {text for text in texts if len(text) > 3 and text.endswith("ed")} - _NO_PAST
+    ended = {text for text in texts if len(text) > 3 and text.endswith("ed")} - _NO_PAST - _SETS_A_TIME
     return bool(ended or texts & _PAST)
 
 
