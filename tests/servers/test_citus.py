@@ -192,18 +192,28 @@ def test_who_cannot_reach_the_node_of_the_tables_is_told_how_to_say_where_it_is(
 
 
 @whole
+@pytest.mark.parametrize("first", ["read", "write"])
+@pytest.mark.parametrize("connected", [True, False], ids=["connected", "unconnected"])
 def test_a_process_that_was_idle_finds_tables_that_have_left_a_node_which_is_gone(
-    citus: CitusCluster, memory_at: Open
+    citus: CitusCluster, memory_at: Open, connected: bool, first: str
 ) -> None:
+    """Also where its pool, which may be empty while nobody asks, can open no connection to that node."""
     patience = 60.0
-    with memory_at(citus.coordinator.dsn(), pool_timeout=patience) as memory:
+    with memory_at(citus.coordinator.dsn(), pool_timeout=patience, pool_min=0) as memory:
         memory.remember("The crane was oiled on Monday.", key="crane", session="s")
         left = citus.home()
+        if left is citus.coordinator:  # its own tables are asked for at the url
+            left = citus.move()
+            memory.get("crane")
+        if not connected:
+            memory._engine.database.pools.close()
         citus.move()
         left.stop()
         begun = time.monotonic()
         try:
-            assert memory.get("crane").content == "The crane was oiled on Monday."
+            if first == "write":
+                memory.revise("crane", "The crane was oiled on Tuesday.")
+            assert memory.get("crane").content.startswith("The crane was oiled on")
         finally:
             left.start()
         assert time.monotonic() - begun < patience / 2, "it waited for the pool of the node that is gone"
