@@ -371,7 +371,7 @@ def profile_message(conversation: Conversation, *, room: int, counts: Counts = c
 def _passage_of(document: Document) -> Passage:
     """A recalled document as a passage."""
     hit = document.metadata[KEY]
-    speaker = Origin(hit["source"], hit["role"], hit["name"], hit["place"]).words()
+    speaker = Origin(hit["source"], hit["role"], hit["name"], hit["place"], hit.get("user")).words()
     holds = hit.get("holds")  # a retriever of somebody's own may not say
     by = hit.get("superseded_by")
     at = datetime.fromisoformat(hit["at"]) if hit["at"] else None

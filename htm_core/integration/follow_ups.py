@@ -41,10 +41,10 @@ def fused(
     """What several queries have found, each once, in the form that is worth most: first what stands high for most of them.
 
     Args:
-        found: What each query has found, best first.
+        found: What each query has found, best first. Of equal places the first query's comes first.
         id_of: What tells one from another.
-        worth: How relevant it is to the query that found it, and its score there. This only decides between forms of one and
-            between equal places: a hit that answers its own query well says little where that query was about something else.
+        worth: How relevant it is to the query that found it, and its score there. This decides between forms of one, not between
+            places: a hit that answers its own query well says little where that query was about something else.
     """
     best: dict[Hashable, T] = {}
     places: dict[Hashable, list[int | None]] = {}
@@ -55,5 +55,5 @@ def fused(
             ranks[number] = ranks[number] or place
             if key not in best or worth(hit) > worth(best[key]):
                 best[key] = hit
-    order = {key: (reciprocal_rank(ranks, k=RANK_CONSTANT), *worth(best[key])) for key, ranks in places.items()}
-    return [best[key] for key in sorted(order, key=lambda key: order[key], reverse=True)]
+    order = sorted(places, key=lambda key: -reciprocal_rank(places[key], k=RANK_CONSTANT))
+    return [best[key] for key in order]

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from ..memory import Memory
 from ..operations.read import mentions_of_node
+from ..rules.identity import is_anonymous
 from ..rules.text.fence import TOKEN_DIGITS, Fence, indented, label
 from ..rules.trust import check_trust
 from ..types import Hit, Mention, Node, Recall, Source
@@ -37,12 +38,16 @@ _RESERVED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where words come from: the source that is stored with them, who said them, and the address or path of a page or file."""
+    """Where words come from: the source that is stored with them, who said them, and the address or path of a page or file.
+
+    `user` is whose memory it is, where everybody's are shown; None elsewhere, and where it is shared by all.
+    """
 
     source: Source | None
     role: str | None = None
     name: str | None = None
     place: str | None = None
+    user: str | None = None
 
     @property
     def is_external(self) -> bool:
@@ -50,7 +55,24 @@ class Origin:
         return self.source in EXTERNAL
 
     def words(self) -> str | None:
-        """Who said it, or where it is from, for a label; None for the program's own note. Not escaped."""
+        """Who said it, or where it is from, for a label, and whose memory it is; None for the program's own note. Not escaped."""
+        words, whose = self._speaker(), self._whose()
+        if whose is None:
+            return words
+        if words == "user":
+            return whose
+        return f"{words}, of {whose}" if words else f"of {whose}"
+
+    def _whose(self) -> str | None:
+        """Whose memory it is; without commas, which part a label."""
+        if self.user is None:
+            return None
+        if is_anonymous(self.user):
+            return "an unknown user"
+        return f"user {_shortened(' '.join(self.user.replace(',', ' ').split()))}"
+
+    def _speaker(self) -> str | None:
+        """Who said it, or where it is from."""
         if self.source == "tool":
             return f"from the tool {self.name}" if self.name and _TOOL.fullmatch(self.name) else "from a tool"
         if self.source == "web":
@@ -70,9 +92,9 @@ class Origin:
         return self.name if folded and (folded == role or folded not in _RESERVED) else None
 
 
-def origin_of(said: Mention) -> Origin:
-    """Where the words of a mention come from."""
-    return Origin(said.source, said.role, said.name, place_of(said.source, said.metadata))
+def origin_of(said: Mention, *, user: str | None = None) -> Origin:
+    """Where the words of a mention come from; `user` is whose memory it is, where everybody's are shown (`Hit.user`)."""
+    return Origin(said.source, said.role, said.name, place_of(said.source, said.metadata), user)
 
 
 def said_by(hit: Hit) -> Mention | None:

@@ -120,7 +120,7 @@ def said_often(times: int) -> str | None:
 def passage_of(hit: Hit) -> Passage:
     """A hit as a passage."""
     said = said_by(hit)
-    speaker = origin_of(said).words() if said else None
+    speaker = origin_of(said, user=hit.user).words() if said else None
     label = label_of(day_of(said.at, hit.content), speaker, said_often(hit.times_said), hit.holds) if said else ""
     by = hit.superseded_by
     return Passage(

@@ -148,7 +148,9 @@ def line_of(hit: Hit) -> str:
     """One memory; its further lines are indented, so that none of them looks like another memory."""
     said = said_by(hit)
     doubt = MAYBE if hit.relevance < CERTAIN else None
-    date, speaker = (said.at.date().isoformat(), origin_of(said).words() or "noted") if said else (None, None)
+    date, speaker = (
+        (said.at.date().isoformat(), origin_of(said, user=hit.user).words() or "noted") if said else (None, None)
+    )
     by = hit.superseded_by
     former = f"until {by.holds_from.date().isoformat()}" if by else None
     about = source(label_of(label_of(label_of(date, speaker, hit.holds), doubt), former))

@@ -31,6 +31,7 @@ from ..rules.text.tags import normalize_all
 from ..rules.timeframes.parse import extract_filter
 from ..rules.trust import check_sources, check_trust
 from ..settings import Signals
+from ..store import nodes
 from ..store.search import Filters, Reader, RecallQuery, preceding
 from ..types import AppliedTimeframe, Hit, Mention, Mode, Recall, Scope, Source, TimeframeLike, Timings, Window
 from .current import in_time
@@ -193,6 +194,8 @@ def answer(engine: Engine, query: RecallQuery, *, alone: bool = False) -> Recall
     hits = list(found.hits[: query.limit])
     if not query.explain:
         hits = [replace(hit, signals={}) if hit.signals else hit for hit in hits]
+    if query.of_everybody and hits:
+        hits = _with_users(engine, hits)
     if query.budget is not None:
         hits = _fit_budget(engine, hits, query.budget, everybody=query.of_everybody)
     if query.hold and hits:
@@ -206,6 +209,14 @@ def answer(engine: Engine, query: RecallQuery, *, alone: bool = False) -> Recall
         sql_ms=found.timings.sql,
     )
     return replace(found, hits=tuple(local_hits(hits, engine.timezone)))
+
+
+def _with_users(engine: Engine, hits: Sequence[Hit]) -> list[Hit]:
+    """Hits of everybody's memories, each with whose it is: one more small query."""
+    owners = engine.reading(
+        lambda connection: nodes.owners(connection, [UUID(hit.node.id) for hit in hits]), everybody=True
+    )
+    return [replace(hit, user=owners.get(UUID(hit.node.id)) or None) for hit in hits]
 
 
 def _find_all(engine: Engine, query: RecallQuery, questions: Sequence[str], *, at_least: int) -> Recall:

@@ -45,6 +45,7 @@ class Hit:
     `formerly` is what it superseded, the latest first, and `superseded_by` what superseded it: then it stands below that one.
     `said_when`, of hits for a question about what holds now, is "last" (it says what holds now, and something older was said),
     "earlier" (that is what was said before), or "later" (than the first hit, which it may have changed).
+    `user`, with `scope="tenant"`, is whose memory it is; None where it is shared by all, and in any other scope.
     """
 
     node: Node
@@ -63,6 +64,7 @@ class Hit:
     superseded_by: Supersession | None = None
     stale: bool = False
     said_when: SaidWhen | None = None
+    user: str | None = None
 
     @property
     def id(self) -> str:

@@ -249,6 +249,18 @@ class Queries(BaseCallbackHandler):
         self.runs.append(kwargs.get("name") or "")
 
 
+def test_a_request_says_whose_each_line_is_where_everybodys_memories_are_recalled(make: Make) -> None:
+    model = scripted()
+    desk = create_agent(model, middleware=[HTMMemoryMiddleware(make())])
+    desk.invoke(said("My new address is Skovvej 31 in Horsens."), config("t1", user="c01"))
+    desk.invoke(said("My new address is Dam 5 in Gouda."), config("t2", user="c02"))
+    staff = create_agent(model, middleware=[HTMMemoryMiddleware(make(), scope="tenant")])
+    staff.invoke(said("To which new address do we send it?"), config("t3", user="boss"))
+    block = recalled(model)
+    assert [line.partition("]")[0].split(", ")[1] for line in block.splitlines() if "Skovvej" in line] == ["user c01"]
+    assert [line.partition("]")[0].split(", ")[1] for line in block.splitlines() if "Dam 5" in line] == ["user c02"]
+
+
 FOLLOWED_UP = (
     "The rent of the flat rises by 500 kronor.",
     "The dentist wants 500 kronor for a filling.",

@@ -92,7 +92,7 @@ def test_any_words_are_searched_for_as_they_are_or_after_what_was_said(question:
 
 
 def test_what_several_queries_find_comes_by_place_and_not_by_how_well_it_answers_one_of_them() -> None:
-    alone = [("wanted", 0.2), ("other", 0.1)]
+    alone = [("own", 0.1), ("wanted", 0.2)]
     before = [("earlier topic", 0.9), ("wanted", 0.3)]
     found = fused([alone, before], id_of=lambda hit: hit[0], worth=lambda hit: (hit[1], 0.0))
-    assert found == [("wanted", 0.3), ("earlier topic", 0.9), ("other", 0.1)]
+    assert found == [("wanted", 0.3), ("own", 0.1), ("earlier topic", 0.9)]
