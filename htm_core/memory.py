@@ -110,7 +110,8 @@ class Memory(Handle):
       `embed_documents` and `embed_query` (LangChain) or LlamaIndex's `BaseEmbedding`. A model works for the tenant that it is
       given for, and for no other; the embedded ones, and those of `Settings.shared_models`, for all tenants.
     - `embed`: "queue" leaves vectors to the worker; "now" makes them before `remember` returns, for a process that stops
-      working once it has replied. Until a text has its vector it is found by its words.
+      working once it has replied. Until a text has its vector it is found by its words. With "now" and `Settings(worker="off")`
+      what a new memory replaces is found before `remember` returns, too.
     - `tokenizer`: a callable that takes a text and gives its number of tokens, or the tokens; default tiktoken's o200k_base.
     - `tagger`, `propositioner`: models that give new memories tags, and take facts out of them: "ollama:MODEL", a LangChain
       chat model, an object of the protocol or a callable; for a tagger also "keywords", which needs no model.

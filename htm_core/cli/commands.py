@@ -297,6 +297,24 @@ COMMANDS = {
 }  # fmt: skip
 
 
+# What one guesses that a command is called, and what does it.
+INSTEAD = {
+    **dict.fromkeys(("search", "find", "query"), "htm recall QUESTION"),
+    **dict.fromkeys(("get", "view", "read", "history"), "htm show ID_OR_KEY"),
+    **dict.fromkeys(("add", "note", "save", "store", "write"), "htm remember TEXT"),
+    **dict.fromkeys(
+        ("revise", "edit", "update", "set"), "htm remember TEXT --key KEY, which has the older value in its history"
+    ),
+    **dict.fromkeys(("delete", "remove", "rm", "del"), "htm forget ID_OR_KEY, or htm erase for good"),
+    **dict.fromkeys(("backup", "dump"), "htm export FILE, which htm import restores"),
+    **dict.fromkeys(("ls", "all"), "htm list"),
+    **dict.fromkeys(("log", "sessions"), "htm timeline"),
+    **dict.fromkeys(("status", "check"), "htm doctor, or htm stats"),
+    "undo": "htm changes undo ID, htm restore ID or htm tidy --undo ID",
+    "upgrade": "htm migrate",
+}
+
+
 class Commands(TyperGroup):
     """The commands of the table above, each made when it is asked for; the help of the program is made of their summaries."""
 
@@ -317,6 +335,15 @@ class Commands(TyperGroup):
         if self._in_completion or cmd_name not in COMMANDS:
             return self.commands.get(cmd_name)
         return command(cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """A command by its name; where there is none, the error says what does what the name promises."""
+        try:
+            return super().resolve_command(ctx, args)
+        except Exception as error:  # typer's own class of it, which moves between versions
+            if args and args[0] in INSTEAD and hasattr(error, "message"):
+                error.message = f"No such command {args[0]!r}. It is {INSTEAD[args[0]]}."
+            raise
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the program's help: what each command does, in one line."""

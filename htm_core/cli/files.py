@@ -13,7 +13,7 @@ from .exit_codes import FAILED, NOTHING_FOUND
 from .forget import done
 from .importing import wait_for_vectors
 from .listing import Column, show_rows
-from .memories import Tags, report_pending_vectors
+from .memories import Tags, end_empty, report_pending_vectors
 from .options import CommonOptions, json_object, split_values
 from .rendering import local_time, printable, progress_bar, stderr_console
 from .setup import ensure_weights
@@ -109,7 +109,7 @@ def files(
         found = memory.files(path)
     show_rows(common, found, FILES, document={"files": found})
     if not found:
-        raise typer.Exit(NOTHING_FOUND)
+        end_empty("No file is loaded." if path is None else f"Nothing is loaded from {path}.")
 
 
 def _report(common: CommonOptions, found: list[Loaded]) -> None:

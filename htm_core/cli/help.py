@@ -15,6 +15,7 @@ from typer.core import TyperCommand
 
 WIDEST = 26  # characters of the names of an option; longer ones stand in a line of their own
 WIDTH = 78  # of a line, as click has it for 80 columns
+TEXTS = ("TEXT", "QUESTION", "MESSAGE")  # arguments that are words
 METAVARS: dict[type, str] = {bool: "", int: "N", float: "N", Path: "PATH"}
 LONGEST_CHOICES = 22
 _CLAUSE = re.compile(r"(?=[,;:.]\s|\s\()")
@@ -47,6 +48,8 @@ class CompactCommand(TyperCommand):
             if close and message:  # as click says it, one reads as if these were all
                 error.possibilities = None  # type: ignore[attr-defined]
                 error.message = f"{message} Did you mean {' or '.join(sorted(close))}?"  # type: ignore[attr-defined]
+            elif message and "extra argument" in message and any(each.metavar in TEXTS for each in self.params):
+                error.message = f'{message}. A text of several words needs quotation marks: htm {ctx.info_name} "…"'  # type: ignore[attr-defined]
             raise
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

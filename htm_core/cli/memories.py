@@ -102,7 +102,7 @@ def remember(
 ) -> None:
     """Remember a text."""
     draft = Draft(
-        content=sys.stdin.read() if content == "-" else content, id=id, key=key, importance=importance,
+        content=_from_stdin() if content == "-" else content, id=id, key=key, importance=importance,
         tags=split_values(tags) or (), metadata=json_object(metadata), role=role, name=name,
         at=iso_time(at, where="--at", what="option"), valid=valid,
         ttl=None if ttl is None else lifetime(ttl), source=None if source is None else check_source(source),
@@ -116,6 +116,11 @@ def remember(
         else:
             stdout_console().print(f"{node.id}  {'remembered' if node.is_new else 'known already, mentioned again'}")
         report_pending_vectors(memory)
+
+
+def _from_stdin() -> str:
+    """The text on stdin, without the end of its last line: `echo tea | htm remember -` remembers what `htm remember tea` does."""
+    return sys.stdin.read().removesuffix("\n").removesuffix("\r")
 
 
 def report_pending_vectors(memory: Memory) -> None:

@@ -111,6 +111,7 @@ class Engine:
         on_event: Callable[[Event], None] | None,
         wake: Callable[[], None],
         start_worker: Callable[[], None],
+        compare: Callable[[str, Sequence[UUID]], None],
         lanes: Sequence[jobs.Lane] = (),
         reranker: CheckedReranker | None = None,
         expander: CheckedExpander | None = None,
@@ -135,6 +136,7 @@ class Engine:
         self.settings = settings
         self.wake = wake
         self.start_worker = start_worker
+        self._compare_now = compare
         self.telemetry = telemetry(on=settings.telemetry)
         self._clock = clock
         self._lanes = lanes
@@ -333,6 +335,8 @@ class Engine:
         self.write_behind.seen(self.tenant, self.robot, at=now)
         self.fresh_nodes.add(self.tenant, self.owner, commit.waiting, model=self.embedder.name)
         self.wake()
+        if self._embed_now and self.settings.supersession is not None and len(entries) <= FEW:
+            self._compare_now(self.tenant, [each.node for each in commit.written if each.node is not None])
         self.emit("remember", count=len(entries), new=sum(each.is_new for each in commit.written))
         return [
             replace(commit.nodes[each.node], is_new=each.is_new) if each.node in commit.nodes else None

@@ -126,6 +126,18 @@ class JobClaims:
                             batch.append((duty, claimed))
         return batch
 
+    def claim_of(self, kind: str, tenant: str, nodes: Sequence[UUID]) -> Batch:
+        """Claim the jobs of a kind without a model that nodes have, and that are due."""
+        duty = self._clients.duty_of((kind, ""), tenant)
+        if duty is None:
+            return []
+        lease = self._database.settings.worker_lease
+        with self._cells.with_home(self._database.of(tenant)) as (_, place):
+            claimed = jobs.claim_nodes(
+                place, duty.lane, [(tenant, each) for each in nodes], limit=len(nodes), lease=lease
+            )
+        return [(duty, claimed)] if claimed else []
+
     def _next_duties(self, connection: Connection, pace: Pace) -> list[Duty]:
         """Of the duties that have due jobs: those for all tenants, and the next few of those for single tenants.
 

@@ -9,9 +9,12 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from uuid import UUID
 
 from ..engine.fresh_nodes import FreshNodes
 from ..engine.verbs import bounded
+from ..errors import StorageError
 from ..fork import renewed_after_fork
 from ..models.embedders import CheckedEmbedder
 from ..models.stopping import stopped_when
@@ -197,6 +200,15 @@ class Worker:
             if not slow:  # after slow jobs look again: their results may have added quick jobs
                 break
         return total
+
+    def compare(self, tenant: str, nodes: Sequence[UUID]) -> None:
+        """Compare nodes with what was said before, in the calling thread, as far as their jobs are there and nobody has them.
+
+        For a process that has no worker and stops when it has replied. Whatever fails leaves the jobs to a worker.
+        """
+        if nodes and self._database.may_work:
+            with suppress(StorageError):
+                self._attempts.do(self._claims.claim_of(SupersedeHandler.kind, tenant, nodes), lambda: False)
 
     def renew(self) -> None:
         """Start again in a forked child: the threads are the parent's, and they may have held its locks."""

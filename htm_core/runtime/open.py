@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
+from uuid import UUID
 
 from pydantic import SecretStr
 
@@ -121,6 +122,7 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
         on_event=options.on_event,
         wake=runtime.worker.wake if options.settings.worker == "thread" else _rest,
         start_worker=runtime.worker.start if options.settings.worker == "thread" else _rest,
+        compare=_leave if options.settings.worker == "thread" else runtime.worker.compare,
         group=options.group,
     )
     for handler, client in handlers:
@@ -203,6 +205,10 @@ def _key(options: Options) -> SetKey:
 
 def _rest() -> None:
     """Leave pending jobs to a worker elsewhere."""
+
+
+def _leave(tenant: str, nodes: Sequence[UUID]) -> None:
+    """Leave what compares nodes to this process's worker."""
 
 
 def model_handlers(

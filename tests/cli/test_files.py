@@ -18,7 +18,8 @@ def test_a_folder_is_loaded_kept_in_step_and_unloaded(htm: Htm, tmp_path: Path) 
     assert "known" in htm("load", tmp_path, "--tag", "house").out
     assert "boiler.md" in htm("files", tmp_path).out
     assert htm("unload", tmp_path, "--json").json == {"unloaded": 1}
-    assert htm("files").code == 3
+    empty = htm("files")
+    assert (empty.code, empty.err.strip()) == (3, "No file is loaded.")
     assert htm("recall", "boiler").code == 3
 
 

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from htm_core.cli import app
-from htm_core.cli.commands import COMMANDS, command
+from htm_core.cli.commands import COMMANDS, INSTEAD, command
 from htm_core.cli.help import brief
 from tests.cli.conftest import ROOT, bare
 
@@ -119,3 +119,36 @@ def test_an_unknown_option_is_answered_with_a_question_and_not_with_a_list_that_
     assert "Did you mean --mode or --scope?" in told
     assert "Possible options" not in told
     assert "--help" in told
+
+
+@pytest.mark.parametrize(
+    ("guessed", "instead"),
+    [
+        ("search", "htm recall"),
+        ("get", "htm show"),
+        ("delete", "htm forget"),
+        ("revise", "--key"),
+        ("backup", "htm export"),
+    ],
+)
+def test_a_command_that_one_guesses_is_answered_with_the_one_that_does_it(
+    runner: CliRunner, guessed: str, instead: str
+) -> None:
+    done = runner.invoke(app, [guessed, "x"])
+    told = " ".join(done.stderr.replace("\u2502", " ").split())
+    assert done.exit_code == 2
+    assert f"No such command '{guessed}'. It is" in told
+    assert instead in told
+    assert "Did you mean" not in told
+
+
+def test_no_name_that_one_guesses_is_a_command() -> None:
+    assert not INSTEAD.keys() & COMMANDS.keys()
+    named = {word for said in INSTEAD.values() for word in re.findall(r"htm (\w+)", said)}
+    assert named <= COMMANDS.keys()
+
+
+def test_a_text_without_quotation_marks_is_told_to_have_them(runner: CliRunner) -> None:
+    done = runner.invoke(app, ["remember", "buy", "more", "milk"])
+    assert done.exit_code == 2
+    assert "needs quotation marks" in " ".join(done.stderr.replace("\u2502", " ").split())

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from htm_core import InvalidInput, Memory, NotFound, Settings, shutdown
+from htm_core import InvalidInput, Memory, NotFound, Settings, StorageError, shutdown
 from htm_core.jobs import handlers
 from htm_core.runtime.process import runtime
 from htm_core.store import jobs, supersession
@@ -204,6 +204,28 @@ def test_a_vector_that_comes_with_the_text_or_at_once_is_compared_as_well(make: 
     with make(settings=IDLE, embed="now") as memory:
         say(memory, CAR, SOLD)
         assert len(memory.changes.list()) == 1
+
+
+def test_a_process_without_a_worker_that_embeds_at_once_compares_at_once_too(make: Make) -> None:
+    with make(settings=IDLE, embed="now") as memory:
+        memory.remember(CAR, role="user", at=START)
+        memory.remember(SOLD, role="user", at=START + timedelta(days=1))
+        assert [(each.older.content, each.newer.content) for each in memory.changes.list()] == [(CAR, SOLD)]
+        assert memory.jobs.list(kind="supersede") == []
+
+
+def test_what_cannot_be_compared_at_once_is_stored_and_left_to_a_worker(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise StorageError("the server went away")
+
+    with make(settings=IDLE, embed="now") as memory:
+        memory.remember(CAR, role="user", at=START)
+        monkeypatch.setattr(jobs, "claim_nodes", fail)
+        newer = memory.remember(SOLD, role="user", at=START + timedelta(days=1))
+        assert memory.get(newer.id).content == SOLD
+        assert [each.node_id for each in memory.jobs.list(kind="supersede")] == [newer.id]
 
 
 @pytest.mark.parametrize("way", ["forget", "purge", "erase"])
