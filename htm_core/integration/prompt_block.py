@@ -52,6 +52,8 @@ RANK_CONSTANT = 3
 MAYBE = "maybe related"
 # From this share of the question's words on, a text that only asks asks the same.
 SAME_QUESTION = 0.6
+# So does one with half of them that has hardly others.
+HALF_THE_QUESTION, ALL_OF_IT = 0.5, 0.9
 # When a passage was said beside others of the same: `Hit.said_when`.
 SAID = {"last": "said last", "later": "said later", "earlier": "said earlier"}
 # How the lines below an item begin: with the question that it answers, and with what it superseded.
@@ -309,7 +311,12 @@ def _moment(passage: Passage) -> float:
 
 def _with_answer(passage: Passage, question: str) -> Passage:
     """A passage that answers what is asked now, if it is a short reply to the same question: its own words need not say so."""
-    answers = passage.answers is not None and shared_words(passage.answers, question) >= SAME_QUESTION
+    if passage.answers is None:
+        return passage
+    shared = shared_words(passage.answers, question)
+    # "Did you get the money back?" is asked again in more words: "How much of the money for Madeira did I get back?"
+    in_more_words = shared >= HALF_THE_QUESTION and shared_words(question, passage.answers) >= ALL_OF_IT
+    answers = shared >= SAME_QUESTION or in_more_words
     return replace(passage, relevance=max(passage.relevance, CERTAIN)) if answers else passage
 
 
