@@ -371,7 +371,8 @@ def profile_message(conversation: Conversation, *, room: int, counts: Counts = c
 def _passage_of(document: Document) -> Passage:
     """A recalled document as a passage."""
     hit = document.metadata[KEY]
-    speaker = Origin(hit["source"], hit["role"], hit["name"], hit["place"], hit.get("user")).words()
+    origin = Origin(hit["source"], hit["role"], hit["name"], hit["place"], hit.get("user"))
+    speaker = origin.words()
     holds = hit.get("holds")  # a retriever of somebody's own may not say
     by = hit.get("superseded_by")
     at = datetime.fromisoformat(hit["at"]) if hit["at"] else None
@@ -388,6 +389,7 @@ def _passage_of(document: Document) -> Passage:
         at=at,
         said_when=hit.get("said_when"),
         answers=hit.get("answers"),
+        external=origin.is_external,
     )
 
 

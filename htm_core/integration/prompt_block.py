@@ -52,6 +52,8 @@ RANK_CONSTANT = 3
 MAYBE = "maybe related"
 # From this share of the question's words on, a text that only asks asks the same.
 SAME_QUESTION = 0.6
+# So does one with half of them that has hardly others.
+HALF_THE_QUESTION, ALL_OF_IT = 0.5, 0.9
 # When a passage was said beside others of the same: `Hit.said_when`.
 SAID = {"last": "said last", "later": "said later", "earlier": "said earlier"}
 # How the lines below an item begin: with the question that it answers, and with what it superseded.
@@ -68,7 +70,7 @@ class Passage:
     without the time; None where that is not known, so that the whole label is shown. `formerly` are the texts that it superseded,
     each with the date until which it held; `superseded` is the text by which it was superseded itself, with the date from which on.
     `at` is when it was said, `said_when` what is known of that beside the others (`Hit.said_when`). `answers` is the question that
-    it answers, where it is a short reply. `id` is that of its memory.
+    it answers, where it is a short reply. `id` is that of its memory. `external` says that it is a page's, a file's or a tool's.
     """
 
     text: str
@@ -83,6 +85,7 @@ class Passage:
     said_when: SaidWhen | None = None
     answers: str | None = None
     id: str | None = None
+    external: bool = False
 
 
 def note_of(*, degraded: str | None, timeframe: str | None) -> str | None:
@@ -136,6 +139,7 @@ def passage_of(hit: Hit) -> Passage:
         said_when=hit.said_when,
         answers=question_answered(hit),
         id=hit.node.id,
+        external=said is not None and origin_of(said).is_external,
     )
 
 
@@ -170,18 +174,18 @@ def build_block(
         count: Counts the tokens of a text.
         note: What is to be said of the recall (see `note_of`); the last line, where there is room for it.
 
-    Each passage is shown by its best part, or by an excerpt where that does not fit, or skipped, so that a smaller one finds room.
-    What room is left then makes them whole, the best first. One that is maybe related is an excerpt, and its label says so; of the
-    first `NEVER_CUT` it is then the best part, too. A text that only asks the same again, or that only says that nothing is known,
-    is left out where another one probably answers, and any other question stands last. When the best is
-    below `DOUBTFUL`, the block has another warning and at most `DOUBTFUL_ROOM` tokens, for short excerpts of the best by rank and
-    relevance together. A short reply has the question that it answers below it, and is likely to answer the same one again.
-    What was superseded stands beside the present value, "formerly", and by itself only where that is not shown. What was said
-    later than the best one, and repeats a name of it, comes along. What recall knows of when a passage was said beside the
-    others ("said last", "said later", "said earlier") is in its label; then it is shown, however relevant it is, and dates
-    stand everywhere.
+    Each passage is shown by its best part, or by an excerpt where that does not fit, or skipped, so that a smaller one finds
+    room. What room is left then makes them whole, the best first. One that is maybe related is an excerpt, and its label says
+    so; of the first `NEVER_CUT` it is then the best part, too. What a page and a tool say in the same words stands once. A text
+    that only asks the same again, or that only says that nothing is known, is left out where another one probably answers, and
+    any other question stands last. When the best is below `DOUBTFUL`, the block has another warning and at most `DOUBTFUL_ROOM`
+    tokens, for short excerpts of the best by rank and relevance together. A short reply has the question that it answers below
+    it, and is likely to answer the same one again. What was superseded stands beside the present value, "formerly", and by
+    itself only where that is not shown. What was said later than the best one, and repeats a name of it, comes along. What
+    recall knows of when a passage was said beside the others ("said last", "said later", "said earlier") is in its label; then
+    it is shown, however relevant it is, and dates stand everywhere.
     """
-    unseen = [_with_answer(passage, question) for passage in found if passage.text not in shown]
+    unseen = [_with_answer(passage, question) for passage in _once(found) if passage.text not in shown]
     chosen = _without_former(_with_marked(unseen, limit), shown)
     best = max((passage.relevance for passage in chosen), default=0.0)
     least = max(LEAST_RELEVANCE, LEAST_SHARE * best)
@@ -277,6 +281,17 @@ def _without_former(chosen: Sequence[Passage], shown: Collection[str]) -> list[P
     return kept
 
 
+def _once(found: Iterable[Passage]) -> Iterator[Passage]:
+    """Passages without those from outside whose words a better one has: a tool that searches pages repeats them."""
+    seen: dict[str, bool] = {}
+    for passage in found:
+        words = " ".join(passage.text.split())
+        if words in seen and (passage.external or seen[words]):
+            continue
+        seen[words] = passage.external
+        yield passage
+
+
 def _with_marked(found: Sequence[Passage], limit: int) -> list[Passage]:
     """The best passages, and in the place of the last of them those below that recall has marked."""
     marked = [passage for passage in found[limit:] if passage.said_when][: limit // 2]
@@ -309,7 +324,12 @@ def _moment(passage: Passage) -> float:
 
 def _with_answer(passage: Passage, question: str) -> Passage:
     """A passage that answers what is asked now, if it is a short reply to the same question: its own words need not say so."""
-    answers = passage.answers is not None and shared_words(passage.answers, question) >= SAME_QUESTION
+    if passage.answers is None:
+        return passage
+    shared = shared_words(passage.answers, question)
+    # "Did you get the money back?" is asked again in more words: "How much of the money for Madeira did I get back?"
+    in_more_words = shared >= HALF_THE_QUESTION and shared_words(question, passage.answers) >= ALL_OF_IT
+    answers = shared >= SAME_QUESTION or in_more_words
     return replace(passage, relevance=max(passage.relevance, CERTAIN)) if answers else passage
 
 

@@ -1,4 +1,7 @@
-"""Short replies with the question that they answer: "January." says nothing to a model that does not see what was asked."""
+"""Replies with the question that they answer: "January." says nothing to a model that does not see what was asked.
+
+A longer message that begins with so short a sentence has answered with it, and goes on with something else.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,18 @@ from dataclasses import replace
 from ..memory import Memory
 from ..operations.recall import messages_before
 from ..rules.grounding.questions import SENTENCE, only_asks
+from ..rules.text.small_talk import is_small_talk
 from ..types import Hit, Recall, Scope
 from .origin import said_by
 
 SHORT = 8  # words: a longer message mostly says what it is about
+SHORT_BEGINNING = 5  # words of the first sentence of a longer one, which then answers: "80 percent of it. I am going …"
+LONGEST_REPLY = 60  # words of a message that begins so
 LONGEST_QUESTION = 120  # characters that are shown of a question
 
 
 def with_questions(memory: Memory, found: Recall, *, first: int, scope: Scope | None) -> Recall:
-    """A recall with the message right before each short reply of a user among its first hits (`Hit.before`).
+    """A recall with the message right before each reply that is short, or begins so, of a user among its first hits (`Hit.before`).
 
     One more small query is made, only where there is such a reply. Raises what `Memory.recall` raises.
     """
@@ -35,7 +41,7 @@ def with_questions(memory: Memory, found: Recall, *, first: int, scope: Scope | 
 
 
 def question_answered(hit: Hit) -> str | None:
-    """The question that a short reply of a user answers, where it is known; its end where it is long.
+    """The question that a reply of a user answers, if it is short or begins so, where it is known; its end where it is long.
 
     Only what somebody else asked in the last sentence of the message right before it counts: where a message between the two was
     forgotten or has expired, it may have been what was answered.
@@ -63,6 +69,15 @@ def _is_short_reply(hit: Hit) -> bool:
         and said.role == "user"
         and said.session is not None
         and said.seq > 1
-        and len(hit.content.split()) <= SHORT
+        and _answers_briefly(hit.content)
         and not only_asks(hit.content)
     )
+
+
+def _answers_briefly(text: str) -> bool:
+    """Whether a text is short, or begins with a short sentence that asks nothing and is no mere remark."""
+    words = len(text.split())
+    if words <= SHORT or words > LONGEST_REPLY:
+        return words <= SHORT
+    first = SENTENCE.split(text.strip(), maxsplit=1)[0]
+    return len(first.split()) <= SHORT_BEGINNING and not first.endswith("?") and not is_small_talk(first)

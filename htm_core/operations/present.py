@@ -14,6 +14,7 @@ from uuid import UUID
 from ..engine.engine import Engine
 from ..rules.grounding.questions import only_asks
 from ..rules.present.questions import asks_the_present
+from ..rules.raw_output import raw_output
 from ..rules.relevance import CERTAIN
 from ..rules.trust import MOST_TRUSTED, is_trusted_speaker
 from ..store import nodes
@@ -119,6 +120,7 @@ def said_when(hits: Sequence[Hit], likelier: Sequence[float], first: int) -> dic
         and hit.mention.trust == MOST_TRUSTED
         and not hit.ended
         and not only_asks(hit.content)
+        and raw_output(hit.passage) is None  # code and traces that a user pastes state nothing of what holds now
     }
     if first not in stated:
         return {}

@@ -341,3 +341,21 @@ def test_what_recall_has_marked_takes_the_last_places_of_a_block() -> None:
     marked = passage("It is otherwise now.", said_when="later")
     made = block(*some, marked, limit=4)
     assert [text for _, text in items_of(made)] == [*(each.text for each in some[:3]), marked.text]
+
+
+def test_a_reply_to_the_same_question_in_fewer_words_is_not_cut_before_what_it_answers() -> None:
+    said = (
+        "80 percent of it. "
+        + "Then I looked for another place and chose a house near Furnas, where I am going alone. " * 3
+    )
+    replied = replace(passage(said, relevance=0.001), answers="Did you get the money back?")
+    assert "80 percent of it." in block(replied, question="how much of the Madeira money did I get back?")
+    assert "80 percent of it." not in block(replied, question="in which house near Furnas did I sleep?")
+
+
+def test_what_a_page_and_a_tool_say_in_the_same_words_stands_once_and_what_two_people_say_twice() -> None:
+    page = replace(passage("E34 means that the battery is too cold.", label="from a page"), external=True)
+    tool = replace(passage("E34 means that  the battery is too cold.\n", label="from the tool search"), external=True)
+    found = block(page, tool, passage("Mine is cold.", label="ann"), passage("Mine is cold.", label="bob"))
+    assert [label for label, _ in items_of(found)] == ["from a page", "ann", "bob"]
+    assert block(page, tool, passage("third"), limit=2).count(ITEM) == 2

@@ -81,3 +81,35 @@ def test_what_was_asked_before_something_that_was_forgotten_is_not_what_was_answ
 def test_a_question_to_somebody_else_is_not_shown(memory: Memory) -> None:
     memory.of(user="bob", session="monday").remember("in march", role="user")
     assert answered(memory.of(user="bob", session="friday"), "march") == {"in march": None}
+
+
+MONEY = [
+    ("user", "Sigrid can't come in October, she has a new job. I cancelled Madeira."),
+    ("assistant", "I'm sorry. Did you get the money back?"),
+    (
+        "user",
+        "80 percent of it. I'm going alone to São Miguel instead, 5 to 14 October, staying at Casa Teófilo near Furnas.",
+    ),
+]
+
+
+def test_a_message_that_begins_with_a_short_reply_comes_with_the_question_too(make: Make) -> None:
+    talk = make(user="nora").of(session="trip")
+    for role, text in MONEY:
+        talk.remember(text, role=role)
+    assert answered(talk, "Casa Teófilo")[MONEY[2][1]] == "Did you get the money back?"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Thanks! I am going alone to São Miguel instead, and I am staying at Casa Teófilo near Furnas.",
+        "Why do you ask? I am going alone to São Miguel instead, and I am staying at Casa Teófilo near Furnas.",
+        "Sure. " + "I am going alone to São Miguel. " * 12,
+    ],
+)  # fmt: skip
+def test_what_begins_with_a_remark_a_question_or_is_long_says_itself_what_it_is_about(make: Make, reply: str) -> None:
+    talk = make(user="nora").of(session="trip")
+    for role, text in [*MONEY[:2], ("user", reply)]:
+        talk.remember(text, role=role)
+    assert answered(talk, "alone São Miguel")[reply] is None

@@ -260,6 +260,19 @@ def test_users_are_not_compared_with_each_other_where_everybody_is_searched(make
         assert [hit.said_when for hit in bobs] == [None]
 
 
+def test_code_that_a_user_pastes_later_states_nothing_of_what_holds_now(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model, "likelier", lambda _, hits: [0.0] * len(hits))
+    with make(settings=UNCOMPARED, tenant=f"code-{uuid.uuid4()}") as memory:
+        memory.remember(SAID[0], role="user", session="s0", at=BEGIN)
+        for day, text in enumerate(("My car has 4 wheels.", "```\ncar.wheels = 4\n```"), 1):
+            memory.remember(text, role="user", session=f"s{day}", at=BEGIN + timedelta(days=day))
+        memory.flush()
+        assert memory.recall(QUESTION, hold=False)[0].content == SAID[0]
+        assert marks(memory) == {SAID[0]: None, "My car has 4 wheels.": "later", "```\ncar.wheels = 4\n```": None}
+
+
 def test_in_a_group_what_one_says_later_changes_nothing_of_another(make: Make, asked: list[int]) -> None:
     with make() as memory:
         memory.remember(SAID[0], role="user", name="Ann", session="s1", at=BEGIN)
