@@ -21,7 +21,7 @@ from htm_core.integration.follow_ups import in_full
 from htm_core.integration.keep import Keep
 from htm_core.integration.origin import check_min_trust
 from htm_core.integration.prompt_block import drop_last_items, new_token
-from htm_core.integration.scope import as_secret, check_alone, check_user
+from htm_core.integration.scope import as_secret, check_alone, check_user, chosen_timezone
 
 from . import handles, keep_rules
 from .attachments import files_of
@@ -66,6 +66,7 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
         rewrite: Makes the query for recall of the question's words. By default the question itself is the query.
         timeout: Seconds that memory may take to recall, and to keep; 10 by default. None is no limit.
         tokenizer_fn: Splits a text into tokens, to count them; by default LlamaIndex's.
+        timezone: Where the user is, such as "Asia/Tokyo"; by default the memory's own zone, else the machine's.
         handle: The name under which this process finds the memory; set when a block is deserialised.
 
     What leaves short-term memory is kept as said in its session. With `HTMChatStore` below, everything is kept already, and
@@ -88,6 +89,7 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
     keep: keep_rules.KeepField = Field(default=None, description="which messages recall may find")
     rewrite: Callable[[str], str] | None = Field(default=None, exclude=True)
     timeout: float | None = Field(default=10.0, gt=0)
+    timezone: str | None = None
     handle: str | None = Field(default=None, description="under which name this process knows the memory")
     tokenizer_fn: Callable[[str], Any] = Field(default_factory=get_tokenizer, exclude=True)
 
@@ -119,6 +121,7 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
         keep: Keep[ChatMessage] | None = None,
         rewrite: Callable[[str], str] | None = None,
         timeout: float | None = 10.0,
+        timezone: str | None = None,
     ) -> None:
         url = as_secret(url)
         check_alone(memory, robot=robot, tenant=tenant, url=url)
@@ -133,6 +136,7 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
             tokenizer_fn=tokenizer_fn or get_tokenizer(),
             where=None if where is None else dict(where), tags=None if tags is None else list(tags), timeframe=timeframe,
             keep=keep, rewrite=rewrite, timeout=timeout,
+            timezone=chosen_timezone(memory, timezone),
         )  # type: ignore[call-arg]  # fields of this class  # fmt: skip
         self._memory = memory
 
@@ -243,7 +247,7 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
                 "expected to know whose memories these are, got neither a user nor a session; give user= to the block, or "
                 "session_id= to its aget and aput"
             )
-        return memory_for(self.memory, user=self.user, session=session)
+        return memory_for(self.memory, user=self.user, session=session, timezone=self.timezone)
 
     def _count_tokens(self, text: str) -> int:
         return len(self.tokenizer_fn(text))

@@ -22,12 +22,12 @@ from htm_core.integration.deadline import MemorySkipped
 from htm_core.integration.follow_ups import SaidBefore, in_full
 from htm_core.integration.keep import Keep
 from htm_core.integration.messages import searchable
-from htm_core.integration.option_names import check_known
+from htm_core.integration.option_names import check_known, with_arguments_of
 from htm_core.integration.origin import check_min_trust
 from htm_core.integration.profile_block import SHARE as PROFILE_PART
 from htm_core.integration.profile_block import is_shown_with, read_profile
 from htm_core.integration.prompt_block import new_token
-from htm_core.integration.scope import as_secret, check_alone, check_session, check_user
+from htm_core.integration.scope import as_secret, check_alone, check_session, check_user, chosen_timezone
 from htm_core.palace import WAKE, Consulted, Enforce, checked_enforce
 
 from . import grounding as evidence
@@ -65,7 +65,8 @@ class HTMMemory(BaseMemory):
     conversations, which comes first; 0 shows nothing. `palace_tokens` (2,000): tokens at most of what a palace says to the
     question. `where`, `tags` and `timeframe` (none): what recall is narrowed to, as in `Memory.recall`; `get` takes them for one
     call. `keep` (all): the roles whose messages recall may find, or a function of a message that says so; the log has every
-    message. `timeout` (10): seconds that memory may take in a turn; None is no limit.
+    message. `timeout` (10): seconds that memory may take in a turn; None is no limit. `timezone`: where the user is, by default
+    the zone of the memory that it is made with; it is serialised, too.
 
     Every message is in PostgreSQL when `put` returns. `get` returns the newest whole turns, and before the question a
     message with what memory knows about it. A message's `additional_kwargs["name"]` says who said it, where several people
@@ -98,6 +99,7 @@ class HTMMemory(BaseMemory):
     timeframe: Any = None
     keep: keep_rules.KeepField = Field(default=None, description="which messages recall may find")
     timeout: float | None = Field(default=10.0, gt=0)
+    timezone: str | None = None
     rewrite: Callable[[str], str] | None = Field(default=None, exclude=True)
     tokenizer_fn: Callable[[str], Any] = Field(default_factory=get_tokenizer, exclude=True)
 
@@ -117,11 +119,16 @@ class HTMMemory(BaseMemory):
     _asked: tuple[str, str | None] | None = PrivateAttr(default=None)
     _begun: str | None = PrivateAttr(default=None)
 
+    def __new__(cls, *_: Any, **given: Any) -> Self:
+        """An object whose arguments exist; `__init__` has no room for others, so that type checkers find them, too."""
+        check_known(given.keys() - {"class_name"}, _known_arguments(), what="arguments of HTMMemory")
+        return super().__new__(cls)
+
     def __init__(
         self,
+        /,
         session_id: str | None = None,
         memory: Memory | None = None,
-        *,
         robot: str = "default",
         tenant: str = "default",
         user: str | None = None,
@@ -131,6 +138,7 @@ class HTMMemory(BaseMemory):
         tokenizer_fn: Callable[[str], Any] | None = None,
         palace: Palace | None = None,
         enforce: Enforce = "advise",
+        *,
         where: Mapping[str, Any] | None = None,
         tags: Sequence[str] | None = None,
         timeframe: TimeframeLike = None,
@@ -143,11 +151,11 @@ class HTMMemory(BaseMemory):
         keep: Keep[ChatMessage] | None = None,
         rewrite: Callable[[str], str] | None = None,
         timeout: float | None = 10.0,
+        timezone: str | None = None,
         handle: str | None = None,
         palace_handle: str | None = None,
-        **unknown: Any,
+        class_name: str | None = None,  # noqa: ARG002 - a serialised form has it
     ) -> None:
-        check_known(unknown.keys() - {"class_name"}, _known_arguments(), what="arguments of HTMMemory")
         if palace is not None:
             memory = memory or evidence.check_palace(palace, memory).memory
         url = as_secret(url)
@@ -180,6 +188,7 @@ class HTMMemory(BaseMemory):
             keep=keep,
             rewrite=rewrite,
             timeout=timeout,
+            timezone=chosen_timezone(memory, timezone),
         )  # type: ignore[call-arg]  # fields of this class
         self._given, self._given_palace = memory, palace
         if chat_history:
@@ -200,32 +209,8 @@ class HTMMemory(BaseMemory):
         return "HTMMemory"
 
     @classmethod
-    def from_defaults(  # type: ignore[override]  # the base takes anything
-        cls,
-        session_id: str | None = None,
-        memory: Memory | None = None,
-        robot: str = "default",
-        tenant: str = "default",
-        user: str | None = None,
-        url: str | SecretStr | None = None,
-        chat_history: Sequence[ChatMessage] | None = None,
-        token_limit: int = 30_000,
-        tokenizer_fn: Callable[[str], Any] | None = None,
-        palace: Palace | None = None,
-        enforce: Enforce = "advise",
-        *,
-        where: Mapping[str, Any] | None = None,
-        tags: Sequence[str] | None = None,
-        timeframe: TimeframeLike = None,
-        recall_limit: int = 8,
-        recall_tokens: int = 1_000,
-        min_score: float = 0.0,
-        min_trust: int = 0,
-        profile_tokens: int = 300,
-        keep: Keep[ChatMessage] | None = None,
-        rewrite: Callable[[str], str] | None = None,
-        timeout: float | None = 10.0,
-    ) -> Self:
+    @with_arguments_of(__init__, besides=["handle", "palace_handle", "class_name"])
+    def from_defaults(cls, *args: Any, **kwargs: Any) -> Self:  # type: ignore[override]  # the base takes anything
         """Open the memory of a session. Nothing is read or written yet.
 
         Args:
@@ -253,39 +238,19 @@ class HTMMemory(BaseMemory):
                 tools, too, 3 files and imports, 4 all but the user's own words. What comes from outside is marked in any case.
             profile_tokens: Tokens at most of what is known of the user from other conversations, which `get` returns first;
                 never more than a tenth of the limit, 0 for none. None either where recall is narrowed, or recalls nothing.
+            palace_tokens: Tokens at most of what a palace says to the question; never more than half of the room.
             keep: Which messages recall may find: roles, such as `["user", "assistant"]`, or a function of a `ChatMessage`
                 that answers True or False. By default all. The log has every message, also those that recall never finds.
             rewrite: Makes the query for recall of the question's words. By default the question itself is the query.
             timeout: Seconds that memory may take in a turn; None is no limit.
+            timezone: Where the user is, such as "Asia/Tokyo": of "yesterday" in a question, and of the dates that are shown. By
+                default the memory's own zone, else the machine's.
 
         Raises `InvalidInput` for what cannot work.
 
             memory = HTMMemory.from_defaults("s1", Memory("atlas"), user="ann", keep=["user", "assistant"])
         """
-        return cls(
-            session_id,
-            memory,
-            robot=robot,
-            tenant=tenant,
-            user=user,
-            url=url,
-            chat_history=chat_history,
-            token_limit=token_limit,
-            tokenizer_fn=tokenizer_fn,
-            palace=palace,
-            enforce=enforce,
-            where=where,
-            tags=tags,
-            timeframe=timeframe,
-            recall_limit=recall_limit,
-            recall_tokens=recall_tokens,
-            min_score=min_score,
-            min_trust=min_trust,
-            profile_tokens=profile_tokens,
-            keep=keep,
-            rewrite=rewrite,
-            timeout=timeout,
-        )
+        return cls(*args, **kwargs)
 
     @property
     def memory(self) -> Memory:
@@ -294,7 +259,7 @@ class HTMMemory(BaseMemory):
             found = handles.open_memory(
                 self._given, self.handle, robot=self.robot, tenant=self.tenant, tokenizer=self.tokenizer_fn
             )
-            self._memory = memory_for(found, user=self.user, session=self.session_id)
+            self._memory = memory_for(found, user=self.user, session=self.session_id, timezone=self.timezone)
         return self._memory
 
     @property
@@ -606,7 +571,7 @@ class HTMMemory(BaseMemory):
 
 @cache
 def _known_arguments() -> tuple[str, ...]:
-    """The names that the class takes."""
+    """The names that the class takes, but for that of the class itself, which a serialised form has."""
     return tuple(inspect.signature(HTMMemory.__init__).parameters)[1:-1]
 
 

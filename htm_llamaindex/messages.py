@@ -33,6 +33,12 @@ Kept = Callable[[Any], bool] | frozenset[str]
 # How many levels of nested arguments are searched for the one that cannot be written down, so that the others are kept.
 _MAX_DEPTH = 3
 _OBSERVATION = re.compile(r"^Action:.*^Observation:", re.M | re.S)
+# What LlamaIndex's own tool answers when one agent hands over to another: it says nothing that anybody asks for later.
+_HANDED_OVER = re.compile(
+    r"Agent .{1,200} is now handling the request due to the following reason: .*\s"
+    r"Please continue with the current request\.\s*",
+    re.DOTALL,
+)
 _ROLES = {
     MessageRole.USER: "user",
     MessageRole.ASSISTANT: "assistant",
@@ -95,11 +101,11 @@ def draft_of(message: ChatMessage, *, id: str, keep: Kept | None = None) -> Draf
 
     Where it comes from is its role's, whatever its name and its other arguments say; a ReAct agent's reasoning quotes what tools
     have answered, so it is a tool's. Who said it is `additional_kwargs["name"]`. `keep` says whether recall may find it (see
-    `htm_core.integration.keep`).
+    `htm_core.integration.keep`); what LlamaIndex says of a hand-off it never finds.
     """
-    role = _ROLES.get(message.role)
+    role, words = _ROLES.get(message.role), words_of(message)
     draft = Draft(
-        content=words_of(message),
+        content="" if role == "tool" and _HANDED_OVER.fullmatch(words) else words,
         id=id,
         role=role,
         source="tool" if _holds_results(message) else None,

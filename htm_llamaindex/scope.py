@@ -13,9 +13,9 @@ def known_user(memory: Memory | None, user: str | None) -> str | None:
     return None if is_anonymous(memory.user) else memory.user
 
 
-def memory_for(memory: Memory, *, user: str | None, session: str | None) -> Memory:
-    """The memory of a known user in a session.
+def memory_for(memory: Memory, *, user: str | None, session: str | None, timezone: str | None = None) -> Memory:
+    """The memory of a known user in a session, and in the time zone where they are; None is that of `memory`.
 
     Without a user it belongs to the session alone. Without a session either it is `memory` itself.
     """
-    return scope.memory_for(memory, user=known_user(memory, user), session=session)
+    return scope.memory_for(memory, user=known_user(memory, user), session=session, timezone=timezone)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ..errors import InvalidInput
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def check_known(given: Iterable[str], known: Sequence[str], *, what: str) -> None:
@@ -24,3 +29,23 @@ def check_known(given: Iterable[str], known: Sequence[str], *, what: str) -> Non
     near = dict.fromkeys(each for name in unknown for each in get_close_matches(name, known, n=1))
     hint = f"; did you mean {', '.join(near)}?" if near else ""
     raise InvalidInput(f"expected {what} of {', '.join(known) or 'none at all'}; got {', '.join(unknown)}{hint}")
+
+
+def with_arguments_of(
+    init: Callable[Concatenate[Any, P], None], *, besides: Sequence[str] = ()
+) -> Callable[[Callable[..., T]], Callable[Concatenate[Any, P], T]]:
+    """A decorator for another way to make an object: it takes what the constructor takes, which is then said in one place.
+
+    `besides` are arguments that a reader need not see: those by which an object is made from its serialised form.
+    """
+    own, *others = inspect.signature(init).parameters.values()
+    shown = [each for each in others if each.name not in besides and each.kind is not each.VAR_KEYWORD]
+
+    def decorate(make: Callable[..., T]) -> Callable[Concatenate[Any, P], T]:
+        """The same function, with the arguments of `init` in its signature."""
+        signature = inspect.signature(make)
+        first = next(iter(signature.parameters.values())).replace(kind=own.kind)
+        make.__signature__ = signature.replace(parameters=[first, *shown])  # type: ignore[attr-defined]
+        return make
+
+    return decorate

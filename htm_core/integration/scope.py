@@ -102,6 +102,17 @@ def known_timezone(name: str | None, *, log: logging.Logger) -> str | None:
     return name
 
 
+def chosen_timezone(memory: Memory | None, timezone: str | None) -> str | None:
+    """The time zone that is given, else the memory's own, so that what is serialised names it; None where neither is said.
+
+    Raises `InvalidInput` where there is no zone of that name.
+    """
+    if timezone is not None:
+        zone_of(timezone, what="timezone")
+        return timezone
+    return None if memory is None else memory._options.timezone or memory._options.settings.timezone
+
+
 def scope_of(memory: Memory) -> Scope | None:
     """How far a recall looks: "session" when no user is known, else None, the default of `Memory.recall`."""
     return "session" if memory.user is not None and is_anonymous(memory.user) else None

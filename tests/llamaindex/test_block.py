@@ -7,6 +7,7 @@ import copy
 import pickle
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from llama_index.core.utils import get_tokenizer
 from htm_core import InvalidInput, Log, Memory, Settings, StorageError, shutdown
 from htm_core.integration.deadline import forget_failures
 from htm_core.integration.prompt_block import ITEM, is_block
-from htm_llamaindex import HTMChatStore, HTMMemoryBlock
+from htm_llamaindex import HTMChatStore, HTMMemoryBlock, handles
 from htm_llamaindex.retriever import WARNING
 from tests.conftest import Make
 from tests.llamaindex.models import calls, said
@@ -303,3 +304,13 @@ def test_a_follow_up_recalls_what_the_question_before_it_is_about(make: Make) ->
     history = [said("When is Mila's recital?", "user"), said("In July."), said("and where is it?", "user")]
     assert "music school" in asyncio.run(block.aget(history, session_id="now"))
     assert "music school" not in asyncio.run(block.aget(history[2:], session_id="now"))
+
+
+def test_a_restored_block_is_in_the_time_zone_in_which_it_was_made(make: Make) -> None:
+    make(user="ann").remember(FACT, role="user", session="before", at=datetime(2026, 3, 1, 20, tzinfo=UTC))
+    block = HTMMemoryBlock(make(user="ann").of(timezone="Pacific/Kiritimati"))
+    other = make(user="ann")
+    restored = HTMMemoryBlock.model_validate(block.model_dump() | {"handle": handles.handle_of(other, None)})
+    assert restored.timezone == "Pacific/Kiritimati"
+    for each in (block, restored):
+        assert "2026-03-02" in get(each, QUESTION)

@@ -186,6 +186,10 @@ def test_a_hand_off_between_agents_adds_no_words_of_the_user(ann: Memory) -> Non
 
     assert asyncio.run(run()) == "Peanuts."
     assert [each.content for each in ann.timeline() if each.role == "user"] == [QUESTION]
+    told = [message for message in opened(ann).get_all() if message.role == "tool"]
+    assert "second is now handling the request" in (told[0].content or "")
+    found = ann.recall("Which agent is now handling the request, and due to what reason?", hold=False)
+    assert not any("handling the request" in hit.content for hit in found), "nobody said that"
 
 
 def test_a_conversation_without_a_user_or_a_name_says_so_once(

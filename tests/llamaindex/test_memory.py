@@ -8,6 +8,7 @@ import inspect
 import pickle
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock, ThinkingBlock
@@ -19,7 +20,7 @@ from workflows.events import StartEvent, StopEvent
 from htm_core import InvalidInput, Memory, Settings
 from htm_core.integration.profile_block import is_profile_block
 from htm_core.integration.prompt_block import is_block, items_of
-from htm_llamaindex import HTMMemory
+from htm_llamaindex import HTMMemory, HTMMemoryBlock, handles
 from htm_llamaindex.retriever import WARNING
 from tests.conftest import SETTINGS
 from tests.llamaindex.models import calls, calls_legacy, result, said
@@ -594,3 +595,36 @@ def test_a_follow_up_recalls_what_the_question_before_it_is_about(make: Make) ->
         "now", memory=memory, recall_limit=2, profile_tokens=0, rewrite=lambda asked: asked
     )
     assert not any("music school" in each for each in texts(as_given.get())), "a query of one's own is taken as it is"
+
+
+def test_both_ways_to_make_it_take_the_same_arguments_in_the_same_order() -> None:
+    made, called = inspect.signature(HTMMemory.from_defaults).parameters, inspect.signature(HTMMemory).parameters
+    assert list(made.values()) == [
+        each for each in called.values() if each.name not in ("handle", "palace_handle", "class_name")
+    ]
+    for make in (HTMMemory, HTMMemory.from_defaults):
+        with pytest.raises(InvalidInput, match="got usr; did you mean user"):
+            make("s1", usr="ann")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("where", ["given", "of the memory", "of its settings"])
+def test_a_restored_memory_is_in_the_time_zone_in_which_it_was_made(make: Make, where: str) -> None:
+    zone = "Pacific/Kiritimati"  # fourteen hours before UTC: the evening of the 1st is the 2nd there
+    settings = Settings(**SETTINGS.model_dump(by_alias=True) | {"timezone": zone})
+    memory = make(user="ann", settings=settings) if where == "of its settings" else make(user="ann")
+    memory = memory.of(timezone=zone) if where == "of the memory" else memory
+    memory.remember(FACT, role="user", session="before", at=datetime(2026, 3, 1, 20, tzinfo=UTC))
+    chat = HTMMemory.from_defaults("s1", memory, timezone=zone if where == "given" else None)
+    other = make(user="ann")  # as another process opens it: in no zone of its own
+    restored = HTMMemory.from_dict(chat.to_dict() | {"handle": handles.handle_of(other, None)})
+    for each in (chat, restored):
+        shown = "".join(message.content or "" for message in each.get("Which instrument does Ada play, the cello?"))
+        assert "2026-03-02" in shown
+
+
+def test_a_time_zone_that_there_is_not_is_refused(memory: Memory) -> None:
+    for make in (partial(HTMMemory.from_defaults, "s1"), HTMMemoryBlock):
+        with pytest.raises(
+            InvalidInput, match="expected timezone to be an IANA zone such as 'Europe/Oslo', got 'Mars/One'"
+        ):
+            make(memory=memory, timezone="Mars/One")
