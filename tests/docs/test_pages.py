@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from htm_core.cli.commands import COMMANDS
+from release.versions import current, section
 from tests.docs.markdown import EVERYTHING, README, ROOT, anchors, links, prose, sections
 
 DOCS = ROOT / "docs"
@@ -66,6 +67,11 @@ def test_files_that_the_pages_name_exist(page: Path) -> None:
 def test_commands_that_the_pages_name_exist(page: Path) -> None:
     named = re.findall(r"(?:^|`|&& )htm ([a-z]+)", page.read_text(encoding="utf-8"), re.M)
     assert [name for name in named if name not in COMMANDS] == []
+
+
+def test_the_changelog_has_a_section_of_the_version_that_the_package_has() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert section(changelog, current(ROOT)), current(ROOT)
 
 
 def test_the_changelog_keeps_to_its_form() -> None:
