@@ -1,8 +1,8 @@
 """Questions as people type them: which of their words may be misspelt, and what was meant.
 
-Nothing is mended by itself. A word that some memory has is right, and so is a word that English has, unless it is a name. What is left
-is compared with words that are one typing error away: those that memories have, and common English ones. The one that was most likely meant
-is taken, by how likely the error is and how frequent the word (the noisy channel of Kernighan, Church and Gale, 1990).
+A word that some memory has is right, and so is a word that English has, unless it is a name. What is left is compared with words
+that are one typing error away: those that memories have, and common English ones. The one that was most likely meant is taken, by
+how likely the error is and how frequent the word (the noisy channel of Kernighan, Church and Gale, 1990).
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TypeAlias
+from unicodedata import combining, normalize
 
-from .english_words import is_english, ranks
-from .folding import fold
+from .english_words import is_compound, is_english, ranks
+from .folding import fold, words
 from .phrases import quoted_phrases
 
 LEAST = 4  # letters of a word that may be misspelt: shorter ones are one error away from too many others
@@ -26,8 +28,8 @@ ENGLISH = "english"
 # Words of so high a place in the order of frequency say nothing of what a question is about.
 NOISE = 150
 # A letter before or after which a word is a part of something else: an id, a path, an address, a number.
-_WORD = re.compile(r"(?<![\w'\u2019@#./\\:+-])[^\W\d_]+(?![\w@#/\\+]|[.:-]\w)")
-_HYPHENATED = re.compile(r"(?<![\w@#./\\:+-])[^\W\d_]+(?:-[^\W\d_]+)+(?![\w@#/\\+]|[.:-]\w)")
+_WORD = re.compile(r"(?<![\w'\u2019@#./\\:+-])[^\W\d_]+(?![\w@#/\\+]|[.:-][\w/])")
+_HYPHENATED = re.compile(r"(?<![\w@#./\\:+-])[^\W\d_]+(?:-[^\W\d_]+)+(?![\w@#/\\+]|[.:-][\w/])")
 _BESIDE = {
     "q": "wa", "w": "qesa", "e": "wrds", "r": "etfd", "t": "rygf", "y": "tuhg", "u": "yijh", "i": "uokj", "o": "iplk", "p": "ol",
     "a": "qszw", "s": "awdxz", "d": "sefcx", "f": "drgvc", "g": "fthbv", "h": "gyjnb", "j": "hukmn", "k": "jilm", "l": "kop",
@@ -40,10 +42,21 @@ SLIP, ADDED, ANY = 1.5, 2.2, 3.5
 DOUBLED = 1.2
 FIRST_LETTER = 1.8  # more for the first letter, which is seldom wrong
 # Words that memories have are asked for rather than others.
-IN_MEMORY = 4.0
-# From here on a name may be another one: what it is taken for must sound or look like it.
-SURE_NAME = 7
-SURE_WORD = 6
+IN_MEMORY = 3.0
+ENGLISH_COUNTS, MEMORY_COUNTS = 0.5, 0.5
+# Words and names of so many letters are seldom one error away from another.
+SURE_WORD, SURE_NAME = 6, 7
+# So many letters more than its stem a word may have that is no common English one: "sunflowers" has three, a name has one.
+MOST_REST = 3
+NO_FORM = 0.7  # less likely for each of these letters
+# What is written with a capital and is no name.
+DATES = words("""january february march april june july august september october november december monday tuesday wednesday thursday
+    friday saturday sunday english french german spanish italian christmas easter""")
+NO_WORD = 200_000  # the place of what is no common word
+LISTED_NAME = 1.0  # more likely, where English knows it
+
+# What memories have instead of a word: how many of their passages, and how many letters follow the stem.
+Similar: TypeAlias = Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +65,9 @@ class Doubtful:
 
     words: tuple[str, ...] = ()
     joined: tuple[str, ...] = ()
+
+
+RIGHT = Doubtful()  # nothing is doubtful
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +82,7 @@ class Mended:
 def doubtful(question: str, *, language: str) -> Doubtful:
     """The words of a question that may be misspelt, as lexemes are made of them; what it quotes is right."""
     if len(question.split()) > MOST_WORDS:
-        return Doubtful()
+        return RIGHT
     found = _words(question)
     listed = [fold(word[0]) for word in found if _may_be_misspelt(word, question, language=language)]
     joined = [fold(word[0].replace("-", "")) for word in _HYPHENATED.finditer(question)]
@@ -76,7 +92,7 @@ def doubtful(question: str, *, language: str) -> Doubtful:
     )
 
 
-def mended(question: str, similar: Mapping[str, Mapping[str, int]], *, asked: Doubtful, language: str) -> Mended | None:
+def mended(question: str, similar: Mapping[str, Similar], *, asked: Doubtful, language: str) -> Mended | None:
     """The question as it was meant; None where it stays as it is.
 
     `similar` has the words that no memory has, each with what memories have instead and how often. A word that is no English one is
@@ -143,32 +159,67 @@ def _parts(question: str, joined: str) -> str:
     return found[0] if found else joined
 
 
-def _meant(written: str, known: Mapping[str, int], *, language: str) -> tuple[str | None, bool]:
+def _meant(written: str, known: Similar, *, language: str) -> tuple[str | None, bool]:
     """What a word was meant to be, and whether that takes its place."""
-    typed, is_name = fold(written), written[0].isupper()
+    typed, is_name = without_marks(fold(written)), written[0].isupper()
     compounds = [word for word in known if not word.isalpha()]
     if compounds:
         return max(compounds, key=lambda word: (known[word], word)), False
     english = language == ENGLISH
+    if english and is_compound(typed):
+        return None, False
     replaces = not (english and is_english(typed))
-    limit = ANY + FIRST_LETTER if len(typed) >= SURE_WORD else SLIP + (0 if len(typed) == LEAST else FIRST_LETTER)
-    if is_name and (len(typed) < SURE_NAME or not replaces):
-        limit = SLIP
+    near: dict[str, int | None] = {}
+    if english and replaces and len(typed) > LEAST:
+        same_first = len(typed) <= SURE_WORD
+        near.update(
+            {
+                word: None
+                for word in _english_words_near(typed)
+                if (word in DATES or not is_name) and not (same_first and word[0] != typed[0])
+            }
+        )
+    listed = {word for word in known if english and is_english(word)}
+    most_rest = 1 if is_name else MOST_REST if len(typed) >= SURE_WORD else 0
+    for word, (count, rest) in known.items():
+        is_form = rest and typed.startswith(word[:-rest])  # of a word that memories have, and no misspelt one
+        if word in listed or (rest <= most_rest and not is_form):
+            near[word] = count
+    rests = {word: rest for word, (_, rest) in known.items() if word not in listed}
+    limits = _limits(len(typed), is_name=is_name, certain=replaces)
     best, most = None, -math.inf
-    for word in {**known, **_english_words_near(typed)} if english and not is_name and replaces else known:
-        error = unlikeliness(typed, word)
-        if error > limit or (word not in known and len(typed) < SURE_WORD and error > SLIP):
+    for word, documents in near.items():
+        error, is_first = unlikeliness(typed, word), typed[0] != word[0]
+        if error > limits[is_first]:
             continue
-        likely = _frequency(word, known.get(word)) - error
+        likely = _frequency(word, documents, is_name=is_name) - error - NO_FORM * rests.get(word, 0)
         if (likely, word) > (most, best or ""):
             best, most = word, likely
     return best, replaces
 
 
-def _frequency(word: str, documents: int | None) -> float:
+def _limits(length: int, *, is_name: bool, certain: bool) -> tuple[float, float]:
+    """How unlikely an error may be in a word of so many letters, and how unlikely where its first letter is another.
+
+    A name that is taken for another is worse than none: it must look or sound like it.
+    """
+    if is_name and not certain:
+        return SLIP, 0.0
+    if is_name:
+        return (ADDED if length >= SURE_NAME else SLIP), (SLIP + FIRST_LETTER if length >= SURE_WORD else 0.0)
+    if length == LEAST:
+        return SLIP, 0.0
+    return (ANY if length > SURE_WORD else ADDED), (SLIP + FIRST_LETTER)
+
+
+def _frequency(word: str, documents: int | None, *, is_name: bool) -> float:
     """How likely a word is asked for, in nats: by its place in English, and by how often memories have it."""
-    english = -math.log(ranks().get(word, len(ranks())))
-    return english if documents is None else english + IN_MEMORY + 0.5 * math.log1p(documents)
+    english = -ENGLISH_COUNTS * math.log(ranks().get(word, NO_WORD))
+    if documents is None:
+        return english
+    if is_name:
+        english = LISTED_NAME if word in ranks() else 0.0
+    return english + IN_MEMORY + MEMORY_COUNTS * math.log1p(documents)
 
 
 def _english_words_near(typed: str) -> dict[str, None]:
@@ -195,11 +246,12 @@ def unlikeliness(typed: str, meant: str) -> float:
     )
     wrong, right = rest_typed[: len(rest_typed) - same], rest_meant[: len(rest_meant) - same]
     before = meant[start - 1] if start else ""
-    cost = _slip(wrong, right, before)
+    after = meant[start + len(right) : start + len(right) + 1]
+    cost = _slip(wrong, right, before, after)
     return cost + (FIRST_LETTER if start == 0 else 0.0)
 
 
-def _slip(wrong: str, right: str, before: str) -> float:
+def _slip(wrong: str, right: str, before: str, after: str) -> float:
     if not wrong and not right:
         return 0.0
     if wrong and right and sorted(wrong) == sorted(right):
@@ -208,9 +260,24 @@ def _slip(wrong: str, right: str, before: str) -> float:
         letter = wrong or right
         return DOUBLED if letter == before else SLIP if right or letter in "he" else ADDED
     if len(wrong) == len(right) == 1:
-        alike = right in _BESIDE.get(wrong, "") or {wrong, right} <= _VOWELS or frozenset((wrong, right)) in _SOUNDS
+        twice = wrong == before and right == after  # the other letter stands there twice: "vaccum"
+        alike = (
+            twice
+            or right in _BESIDE.get(wrong, "")
+            or {wrong, right} <= _VOWELS
+            or frozenset((wrong, right)) in _SOUNDS
+        )
         return SLIP if alike else ANY
     return SLIP  # what sounds alike
+
+
+def without_marks(word: str) -> str:
+    """A word without the marks of its letters, as most type it: "götz" is "gotz"."""
+    return (
+        word
+        if word.isascii()
+        else "".join(each for each in normalize("NFKD", word) if not combining(each)).replace("ß", "ss")
+    )
 
 
 def _like(written: str, meant: str) -> str:

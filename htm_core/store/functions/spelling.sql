@@ -59,6 +59,19 @@ begin
       and htm.mention_matches(m, f.owners, f.robots, f.session, f.windows, f.equal, f.metadata, f.as_of, f.valid_at, f.sources, f.min_trust));
 end $$;
 
+-- Whether somebody of this name, or with it as the first, says something that may be a hit.
+create or replace function htm.speaks(form text, f htm.conditions) returns boolean
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
+declare me constant text := htm.this_tenant(); many constant integer := 200;
+begin
+  return exists (
+    select from (
+      select m.* from htm.mentions m
+      where m.tenant = me and m.name is not null and m.name collate "C" >= form and m.name collate "C" < form || '!'
+      order by m.name collate "C" limit many) m
+    where htm.mention_matches(m, f.owners, f.robots, f.session, f.windows, f.equal, f.metadata, f.as_of, f.valid_at, f.sources, f.min_trust));
+end $$;
+
 -- The first lexeme of a single word without accents; null where it is noise.
 create or replace function htm.lexeme_of(config regconfig, word text) returns text language sql immutable strict parallel safe
 begin atomic
@@ -76,7 +89,8 @@ set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off 
 declare
   me constant text := htm.this_tenant();
   few constant integer := 2000;                 -- below so many passages no lexeme is counted beforehand, as in `weigh_query`
-  lex htm.lexicon; most integer; question tsvector; word text; stem text; answer jsonb; others jsonb;
+  many constant integer := 100;                 -- a speaker's name counts like a word of so many passages
+  lex htm.lexicon; most integer; has_names boolean; question tsvector; word text; stem text; answer jsonb; others jsonb;
 begin
   select * into lex from htm.lexicon l where l.tenant = me;
   if not found then return null; end if;
@@ -93,7 +107,8 @@ begin
     continue when stem is null or (lex.documents >= few and exists (
       select from htm.lexeme_counts c where c.tenant = me and c.lexeme = stem));
     continue when htm.occurs(htm.quote_lexeme(lex.prefix || stem)::tsquery, question, f);
-    others := '{}';
+    continue when htm.speaks(initcap(word), f);
+    has_names := coalesce(has_names, exists (select from htm.mentions m where m.tenant = me and m.name is not null));
     with
     variants as materialized (
       select v.variant, lex.prefix || htm.lexeme_of(lex.config, v.variant) as lexeme
@@ -107,14 +122,26 @@ begin
         select q.tenant, q.node_id, q.owner, q.live, q.lexemes from htm.passages q
         where q.lexemes @@ htm.any_lexeme(array(select c.lexeme from counted c where c.documents is null)) offset 0) p
       where p.tenant = me and p.lexemes <> question limit most),
-    known as (
+    known as materialized (
       select c.lexeme, c.documents from counted c
       where c.documents is not null and htm.occurs(htm.quote_lexeme(c.lexeme)::tsquery, question, f)
       union all
       select c.lexeme, count(*) from rarer r cross join lateral unnest(tsvector_to_array(r.lexemes)) u(lexeme)
       join counted c on c.lexeme = u.lexeme and c.documents is null
       where htm.may_be_hit(r.node_id, r.owner, r.live, f) group by 1)
-    select coalesce(jsonb_object_agg(v.variant, k.documents), '{}') into others from known k join variants v on v.lexeme = k.lexeme;
+    -- A stemmer makes a known lexeme of many a word that is none ("solveing"): so of each it is said how many letters follow the lexeme.
+    select coalesce(jsonb_object_agg(x.variant, jsonb_build_array(x.documents, x.rest) order by x.rest), '{}') into others from (
+      select v.variant, k.documents, length(v.variant) - length(v.stem) as rest
+      from known k join (select y.*, substr(y.lexeme, length(lex.prefix) + 1) as stem from variants y) v on v.lexeme = k.lexeme
+      where starts_with(v.variant, v.stem)
+      union all
+      select v.variant, many, 0 from (
+        select y.variant, y.form from (select z.variant, initcap(z.variant) as form from variants z where has_names) y
+        where (
+          select true from htm.mentions m
+          where m.tenant = me and m.name is not null and m.name collate "C" >= y.form and m.name collate "C" < y.form || '!'
+          order by m.name collate "C" limit 1) offset 0) v
+      where htm.speaks(v.form, f)) x;
     answer := coalesce(answer, '{}') || jsonb_build_object(word, others || htm.in_two_words(word, lex, question, most, f));
   end loop;
   return answer;
@@ -136,7 +163,7 @@ begin
   where coalesce(s.one, s.other) is not null and length(concat(s.one, s.other)) > 2;
   if parts is null then return '{}'; end if;
   return (
-    select coalesce(jsonb_object_agg(w.written, w.count), '{}') from (
+    select coalesce(jsonb_object_agg(w.written, jsonb_build_array(w.count, 0)), '{}') from (
       select lower(x.written) as written, count(*) as count from (
         select substring(coalesce(p.body, substr(n.content, p.starts + 1, p.stops - p.starts)) from '(?i)\m' || pattern || '\M') as written
         from (
