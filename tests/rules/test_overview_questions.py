@@ -47,6 +47,29 @@ def test_a_question_that_names_anything_else_is_a_search(question: str) -> None:
     assert kind(question) == "none"
 
 
+@pytest.mark.parametrize(
+    ("question", "asks_about"),
+    [
+        ("what did I work on on Monday?", "time"),
+        ("What were we working on yesterday?", "time"),
+        ("what have I been working on this week", "time"),
+        ("what did we work on last time?", "last"),
+        ("What was my last question to you about?", "last"),
+        ("what was the last thing I told you?", "last"),
+        ("what were my last messages", "last"),
+        ("What was the last question on the exam?", "none"),
+        ("what did Tomasz work on on Monday?", "none"),
+        ("what did I work on at Integra?", "none"),
+        ("what was the last thing I told Joe?", "none"),
+        ("Which bike was I working on yesterday?", "none"),
+    ],
+)
+def test_what_was_worked_on_at_a_time_and_what_was_asked_last_are_questions_about_conversations(
+    question: str, asks_about: str
+) -> None:
+    assert kind(question) == asks_about
+
+
 def test_a_time_says_which_conversations_are_meant() -> None:
     asked = overview_question("What did we discuss on November 16?", now=NOW)
     assert asked is not None

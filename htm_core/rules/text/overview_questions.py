@@ -78,17 +78,22 @@ def _talk(when: str, conversation: str) -> str:
     )
 
 
+_WORKED = rf"{_WHAT} (?:did|have|had|was|were) (?:{_WE}|i)(?: been)? work(?:ed|ing)?(?: on)?"  # "on yesterday" is read as the time
 _OF_LAST = (
     rf"{_talk(f'(?: {_AT_LAST})?', _LATEST)}"
     rf"|(?:{_SUMMARY} ){{1,3}}(?:the )?last time"
     rf"|{_WHAT} (?:did|have|was) i {_TOLD} (?:the )?last time"
     rf"|(?:let's |let us )?(?:continue|resume|go on with|carry on with) (?:our|the|my) {_LATEST}"
     rf"|{_WHAT} (?:did|have) i {_TOLD} (?:in|during) (?:our|the|my) {_LATEST}"
+    rf"|{_WORKED} {_AT_LAST}"
+    r"|what (?:was|were) my (?:very )?(?:last|latest|previous) (?:few )?(?:questions?|messages?|requests?)(?: to you| i sent)?"
+    r"(?: about)?"
+    r"|(?:what (?:was|is) )?the last (?:thing|question) (?:that )?i (?:told|asked)(?: you)?(?: about)?"
     r"|where (?:did we|were we|we|we were|had we)(?: last)?(?: (?:leave|left|leave it|left it|stop|stopped|break))?(?: off| at)?"
     r"|(?:let's |let us )?(?:pick (?:it )?up|continue|resume|go on|carry on)(?: again)?(?: from)? "
     r"where we (?:left|were|stopped)(?: it)?(?: off)?(?: last time)?"
 )
-_OF_A_TIME = rf"{_talk('', _CONVERSATION)}|{_WHAT} (?:did|have) i {_TOLD}"
+_OF_A_TIME = rf"{_talk('', _CONVERSATION)}|{_WHAT} (?:did|have) i {_TOLD}|{_WORKED}"
 
 # Questions that name a time and nothing else: "What happened last week?", "Summarise the last month." What happened on one day may
 # have been told on another, so that is searched for.
@@ -127,7 +132,8 @@ _FORMS: dict[str, LazyPattern] = {
     for name, form in {"last": _OF_LAST, "time": _OF_A_TIME, "happened": _HAPPENED, "me": _OF_ME}.items()
 }
 _MAY_BE_TALK = LazyPattern(
-    rf"\b(?:{_CONVERSATION}|{_TALKED}|{_TOLD}|happen(?:ed|d|ing)?|new|going on|went on|changed|anything|summary|summari[sz]e|"
+    rf"\b(?:{_CONVERSATION}|{_TALKED}|{_TOLD}|work(?:ed|ing)?|"
+    r"happen(?:ed|d|ing)?|new|going on|went on|changed|anything|summary|summari[sz]e|"
     r"recap|overview|rundown|sum up|up)\b"
 )
 
