@@ -21,7 +21,7 @@ import pytest
 
 from docs_site.check import faults
 from tests.docs.markdown import ROOT
-from tests.docs.questions import EARLIER, HELD_OUT, TUNED
+from tests.docs.questions import EARLIER, HELD_OUT, NEWCOMERS, TUNED
 from tests.public_names import PACKAGES
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -207,7 +207,7 @@ def test_in_a_browser_the_site_asks_no_other_host_finds_by_search_and_has_a_dark
         typed = found_by_typing(page, TYPED)
         text = page.locator(".md-search-result__list").inner_text()
         suggested = page.locator("[data-md-component=search-suggest]").inner_text()
-        answered = page.evaluate(ASKED, [TYPED, *QUESTIONS, *FORMS])
+        answered = page.evaluate(ASKED, [TYPED, *QUESTIONS, *NEWCOMERS, *FORMS])
         if os.environ.get("HTM_PICTURES"):
             take_pictures(browser, address)
         browser.close()
@@ -220,6 +220,11 @@ def test_in_a_browser_the_site_asks_no_other_host_finds_by_search_and_has_a_dark
         question: answered[question][:5]
         for question in QUESTIONS
         if not set(answered[question][:5]) & QUESTIONS[question]
+    }
+    lost |= {
+        question: answered[question][:3]
+        for question, pages in NEWCOMERS.items()
+        if not set(answered[question][:3]) & pages
     }
     assert lost == {}, "questions, and the pages that the search found first instead of an answer"
     first = [question for question, pages in QUESTIONS.items() if answered[question][0] in pages]
