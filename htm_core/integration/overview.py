@@ -7,15 +7,17 @@ what the user said of themselves, and "ok" by nothing. docs/why/overview.md has 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..engine.engine import Engine
 from ..memory import Memory
 from ..operations import overview as operations
+from ..rules.grounding.questions import only_asks
 from ..rules.identity import is_anonymous
+from ..rules.relevance import CERTAIN
 from ..rules.text.excerpts import excerpt
 from ..rules.text.fence import Fence, indented, label
-from ..rules.text.overview_questions import OverviewQuestion, asks_nothing, overview_question
+from ..rules.text.overview_questions import OverviewQuestion, asked_time, asks_nothing, overview_question
 from ..types import Hit, Recall, Scope
 from .choices import Choices
 from .follow_ups import SaidBefore, joined, queries_of
@@ -67,7 +69,11 @@ def recall_or_overview(
         for query in queries_of(question, before)
     ]
     found = joined(question, recalled, limit=limit)
-    return found if _is_narrowed(choices) else with_questions(memory, found, first=2 * choices.limit, scope=scope)
+    if _is_narrowed(choices):
+        return found
+    if scope != "tenant":
+        found = _with_what_was_said(memory, question, found, most=max(1, limit // 2), in_session=scope == "session")
+    return with_questions(memory, found, first=2 * choices.limit, scope=scope)
 
 
 def overview_block(
@@ -142,6 +148,28 @@ def _overview(
         return None
     hits, head = _found(memory, question, asked, in_session=scope == "session", speaker=speaker)
     return Overview(query=question, hits=tuple(hits), head=head) if hits else None
+
+
+def _with_what_was_said(memory: Memory, question: str, found: Recall, *, most: int, in_session: bool) -> Recall:
+    """A recall for a question that names a time and nothing else, with what the user said then; any other one as it is.
+
+    What surely answers stays before it: what happened on a day may have been told on another one.
+    """
+    engine = memory._engine
+    windows = asked_time(question, now=engine.clock(), week_start=engine.settings.week_start, timezone=engine.timezone)
+    if not windows:
+        return found
+    hits = operations.as_hits(engine, operations.said_in(engine, windows, in_session=in_session))
+    said = [hit for hit in hits if hit.mentions[0].role == "user" and not only_asks(hit.content)]
+    told = sorted(sorted(said, key=lambda hit: -hit.score)[:most], key=lambda hit: hit.mentions[0].at)
+    if not told:
+        return found
+    known = {hit.node.id for hit in told}
+    others = [hit for hit in found.hits if hit.node.id not in known]
+    sure = [hit for hit in others if hit.relevance >= CERTAIN]
+    rest = [hit for hit in others if hit.relevance < CERTAIN]
+    timeframe = None if found.timeframe is None else replace(found.timeframe, outside=False)
+    return replace(found, hits=(*sure, *told, *rest), timeframe=timeframe)
 
 
 def _found(

@@ -302,3 +302,67 @@ def test_a_recall_tool_gives_what_the_user_said_of_themselves(make: Make, clock:
     reply = call_tool(memory.of(session="b"), "recall", {"query": ABOUT_ME})
     assert "I run a workshop in Leuven." in reply
     assert "ink" not in reply
+
+
+def day_of_the_boat(make: Make, clock: Clock) -> Memory:
+    """A user who told things on 9 May, on other days of it, and today asks."""
+    memory = make(user="linnea", clock=clock)
+    talk(
+        memory.of(session="a"),
+        clock,
+        datetime(2026, 4, 10, 9, tzinfo=UTC),
+        "I booked the crane for the 9th of May.",
+        "Noted.",
+    )
+    talk(
+        memory.of(session="b"), clock, datetime(2026, 5, 9, 14, tzinfo=UTC),
+        "Fjordlerche is afloat at last!", "Well done.", "Vilde poured elderflower over her.", "How festive.", "Is it windy?", "No.",
+    )  # fmt: skip
+    for number in range(12):
+        talk(
+            memory.of(session=f"c{number}"),
+            clock,
+            datetime(2026, 6, 1 + number, 9, tzinfo=UTC),
+            f"I did some work, part {number}.",
+            "Good.",
+        )
+    clock.now = datetime(2026, 6, 30, 18, tzinfo=UTC)
+    memory.flush()
+    return memory.of(session="now")
+
+
+@pytest.mark.parametrize("question", ["what did I do on 9 may?", "What happened on 9 May?", "where were we on May 9"])
+def test_what_the_user_said_on_a_day_answers_what_they_did_on_it(make: Make, clock: Clock, question: str) -> None:
+    found = asked(day_of_the_boat(make, clock), question)
+    assert not isinstance(found, Overview)
+    said = ["Fjordlerche is afloat at last!", "Vilde poured elderflower over her."]
+    assert [each for each in contents(found) if each in said] == said
+    assert set(contents(found)[:3]) >= set(said)
+    assert found[2].content != "Is it windy?"
+    assert found.timeframe is None or not found.timeframe.outside
+
+
+def test_a_question_about_something_on_a_day_and_one_of_a_day_without_talk_are_searches(
+    make: Make, clock: Clock
+) -> None:
+    memory = day_of_the_boat(make, clock)
+    for question in ("What did I do about the crane on 9 May?", "What did I do on 20 May?"):
+        found, searched = asked(memory, question), memory.recall(question, limit=8, hold=False, timeframe="auto")
+        assert contents(found) == contents(searched)
+
+
+def test_what_is_told_of_a_day_on_another_one_stays_first(make: Make, clock: Clock) -> None:
+    memory = day_of_the_boat(make, clock)
+    memory.remember(
+        "What happened on 9 May: the mast broke.", role="user", session="d", at=datetime(2026, 6, 20, tzinfo=UTC)
+    )
+    memory.flush()
+    assert contents(asked(memory, "What happened on 9 May?"))[:2] == [
+        "What happened on 9 May: the mast broke.",
+        "Fjordlerche is afloat at last!",
+    ]
+
+
+def test_the_day_of_a_user_is_not_another_ones(make: Make, clock: Clock) -> None:
+    memory = day_of_the_boat(make, clock).of(user="ilse", session="e")
+    assert contents(asked(memory, "What did I do on 9 May?")) == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from benchmarks.overview_questions import counted, kind, questions
 from htm_core.rules.summaries.extract import Spoken, by_worth
-from htm_core.rules.text.overview_questions import LONGEST, asks_nothing, overview_question
+from htm_core.rules.text.overview_questions import LONGEST, asked_time, asks_nothing, overview_question
 
 NOW = datetime(2026, 11, 26, 9, tzinfo=UTC)
 
@@ -157,3 +157,38 @@ def test_words_that_are_repeated_without_end_are_read_at_once(words: str) -> Non
 )
 def test_a_talk_or_a_session_that_is_not_ours_is_no_conversation(question: str) -> None:
     assert overview_question(question, now=datetime(2026, 11, 26, tzinfo=UTC)) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "last"),
+    [
+        ("what did I do on 9 may?", "2026-05-09", "2026-05-09"),
+        ("What happened on Valentine's day", "2026-02-14", "2026-02-14"),
+        ("where was i on saturday?", "2026-06-27", "2026-06-27"),
+        ("What did we do last weekend?", "2026-06-27", "2026-06-28"),
+        ("who did i meet on 3 may", "2026-05-03", "2026-05-03"),
+    ],
+)
+def test_what_was_done_at_a_time_may_have_been_told_then(question: str, first: str, last: str) -> None:
+    now = datetime(2026, 6, 30, 18, tzinfo=UTC)
+    [window] = asked_time(question, now=now, timezone=UTC)
+    assert window.start is not None
+    assert window.stop is not None
+    assert (window.start.date().isoformat(), (window.stop - timedelta(days=1)).date().isoformat()) == (first, last)
+    assert overview_question(question, now=now, timezone=UTC) is None
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What did I do about the roof on Monday?",
+        "What happened with Mr Fenwick in May?",
+        "What happened last week?",  # a conversation as a whole
+        "What will I do on 9 July?",
+        "What did we do?",
+        "What did I do tomorrow?",
+        "ok",
+    ],
+)
+def test_what_names_more_or_no_past_time_asks_for_no_time_alone(question: str) -> None:
+    assert asked_time(question, now=datetime(2026, 6, 30, 18, tzinfo=UTC), timezone=UTC) == ()

@@ -96,7 +96,7 @@ _OF_LAST = (
 _OF_A_TIME = rf"{_talk('', _CONVERSATION)}|{_WHAT} (?:did|have) i {_TOLD}|{_WORKED}"
 
 # Questions that name a time and nothing else: "What happened last week?", "Summarise the last month." What happened on one day may
-# have been told on another, so that is searched for.
+# have been told on another, so that is searched for, too.
 LEAST_DAYS = 2
 _HAPPENED = (
     r"what (?:all |else )?(?:(?:has |have |had )?happen(?:e?d)?|(?:was|is|has been) (?:going on|new|happening|up)|went on|changed)"
@@ -104,6 +104,13 @@ _HAPPENED = (
     r"|(?:(?:is|was|has) there |has )?(?:been )?anything (?:new|interesting|important|notable|special)"
     r"(?: (?:happen(?:e?d)?|going on|come up))?"
     rf"|(?:{_SUMMARY} ?){{1,3}}"
+)
+# What somebody did at a time may have been told at another, however long it was.
+_I = r"(?:i|we)(?: all)?"
+_DID = (
+    rf"what (?:all |else )?(?:did {_I} (?:do|get up to|go through)|(?:was|were) {_I} (?:doing|up to)|"
+    rf"(?:have|had) {_I} (?:done|been (?:doing|up to)))"
+    rf"|where (?:was|were) {_I}|where did {_I} go|how was (?:my|our|the) day|(?:who|whom) did {_I} (?:meet|see)"
 )
 
 _ME = r"(?:me|myself)(?: from before| so far| by now| until now| already)?"
@@ -129,12 +136,11 @@ _OF_ME = (
 )
 _FORMS: dict[str, LazyPattern] = {
     name: LazyPattern(rf"(?:{_LEAD})*(?:{form}){_TAIL}")
-    for name, form in {"last": _OF_LAST, "time": _OF_A_TIME, "happened": _HAPPENED, "me": _OF_ME}.items()
+    for name, form in {"last": _OF_LAST, "time": _OF_A_TIME, "happened": _HAPPENED, "did": _DID, "me": _OF_ME}.items()
 }
 _MAY_BE_TALK = LazyPattern(
-    rf"\b(?:{_CONVERSATION}|{_TALKED}|{_TOLD}|work(?:ed|ing)?|"
-    r"happen(?:ed|d|ing)?|new|going on|went on|changed|anything|summary|summari[sz]e|"
-    r"recap|overview|rundown|sum up|up)\b"
+    rf"\b(?:{_CONVERSATION}|{_TALKED}|{_TOLD}|work(?:ed|ing)?|happen(?:ed|d|ing)?|new|going on|went on|changed|anything|summary|"
+    r"summari[sz]e|recap|overview|rundown|sum up|up|(?:did|was|were|have|had) (?:i|we)|how was)\b"
 )
 
 
@@ -180,6 +186,24 @@ def overview_question(
     ):
         return OverviewQuestion("talk", windows)
     return None
+
+
+def asked_time(
+    message: str, *, now: datetime, week_start: WeekStart = "monday", timezone: tzinfo | None = None
+) -> tuple[Window, ...]:
+    """The past time that a message names beside nothing else, and asks what happened or was done then; empty for any other one.
+
+    "What did I do on 9 May?" may be answered by what was said then, and by what was said of it at another time.
+    """
+    words = "" if len(message) > LONGEST else _plain(message)
+    if not _MAY_BE_TALK.search(words):
+        return ()
+    rest, windows, _ = extract(message, now=now, week_start=week_start, timezone=timezone)
+    if not windows or not all(each.start is not None and each.start < now for each in windows):
+        return ()
+    asked = _plain(rest)
+    of_a_day = _FORMS["happened"].fullmatch(asked) and not _are_long(windows, now)
+    return windows if of_a_day or _FORMS["did"].fullmatch(asked) else ()
 
 
 def _are_long(windows: tuple[Window, ...], now: datetime) -> bool:
