@@ -339,7 +339,11 @@ def wrong(given: Sequence[Compared], confidences: Sequence[float]) -> None:
 
 
 def recalled(name: str) -> str:
-    """Remember each world as a user's messages, ask each question, and count whose answer is first."""
+    """Remember each world as a user's messages, ask each question, and count whose answer is first, and which hits are marked.
+
+    Of a fact that changed: whether the answer is first, or says that it was said later, and how many others say so. Of one that
+    stayed: whether any hit says so.
+    """
     counts: Counter[str] = Counter()
     for world in read(FILES[name]):
         for edges, threshold in (("with edges", THRESHOLD), ("without", None)):
@@ -351,12 +355,21 @@ def recalled(name: str) -> str:
                 memory.flush()
                 for fact in world.facts:
                     kind = "changed" if fact.former else "stayed"
-                    first = memory.recall(fact.question, limit=10, hold=False)[0].content
-                    counts[f"{kind}, {edges}"] += fact.answer.lower() in first.lower()
+                    hits = memory.recall(fact.question, limit=10, hold=False)
+                    answers = [fact.answer.lower() in hit.content.lower() for hit in hits]
+                    later = [hit.said_when == "later" for hit in hits]
+                    counts[f"{kind}, {edges}"] += answers[0]
                     counts[f"{kind}, {edges}, all"] += 1
+                    if fact.former:
+                        either = answers[0] or any(map(all, zip(answers, later, strict=True)))
+                        counts[f"{kind}, {edges}: first, or said later"] += either
+                        counts[f"{kind}, {edges}: first, or said later, all"] += 1
+                    marked = any(mark and not answer for mark, answer in zip(later, answers, strict=True))
+                    counts[f"{kind}, {edges}: another said later"] += marked
+                    counts[f"{kind}, {edges}: another said later, all"] += 1
     rows = [each for each in counts if not each.endswith("all")]
     lines = [f"{each}: {_share(counts[each], counts[f'{each}, all'])}" for each in sorted(rows)]
-    return "\n".join([f"\n{name}, the right answer first", *lines])
+    return "\n".join([f"\n{name}, the right answer first, and marks", *lines])
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from ..rules.grounding.questions import only_asks
 from ..rules.present.questions import asks_the_present
 from ..rules.raw_output import raw_output
 from ..rules.relevance import CERTAIN
+from ..rules.text.excerpts import shared_words
 from ..rules.trust import MOST_TRUSTED, is_trusted_speaker
 from ..store import nodes
 from ..store.search import RecallQuery
@@ -27,6 +28,7 @@ BESIDE_AN_EDGE = 0.0  # how much likelier what may have superseded the first hit
 LATER = 2  # hits at most that say that they were said later than the first
 # The likeliest newer statement says so from here on: docs/why/supersession.md.
 MAY_HAVE_CHANGED = -0.3
+MUCH_LESS_RELEVANT = 0.01  # of the first: so little is about something else, unless it has a word of it
 SURE = 0.2  # how much less likely all others are than a first hit that says that it was said last
 
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
@@ -71,7 +73,7 @@ def present_answer_first(
     if not _may_come_first(hits[chosen], hits[0]):
         chosen = 0
     chosen = _what_replaces(chosen, hits, likelier, suspected, share=query.signal_weights.present)
-    said = {places[at]: said for at, said in said_when(hits, likelier, chosen).items()}
+    said = {places[at]: said for at, said in said_when(query.text, hits, likelier, chosen).items()}
     marked = [replace(hit, said_when=said[at]) if at in said else hit for at, hit in enumerate(found.hits)]
     return replace(found, hits=tuple(moved_to_first(marked, places[chosen]) if chosen else marked))
 
@@ -104,12 +106,12 @@ def _says_the_same(text: str, question: str) -> bool:
     return _WORD.findall(text.lower()) == _WORD.findall(question.lower())
 
 
-def said_when(hits: Sequence[Hit], likelier: Sequence[float], first: int) -> dict[int, SaidWhen]:
+def said_when(question: str, hits: Sequence[Hit], likelier: Sequence[float], first: int) -> dict[int, SaidWhen]:
     """When some hits were said beside the others, by their places; `first` is that of the one that comes first.
 
-    What was said later than the first may have changed it: the likeliest of that says so, and another one that is likelier than
-    the first. Where there is none, and the first one is sure, it was said last, if a user has said something older
-    that probably answers; what it has taken the place of was said earlier.
+    What was said later than the first may have changed it: the likeliest of that which is about the matter says so, and another
+    one that is likelier than the first. Where there is none, and the first one is sure, it was said last, if a user has said
+    something older that probably answers; what it has taken the place of was said earlier.
     """
     stated = {
         place: hit.mention.at
@@ -127,7 +129,8 @@ def said_when(hits: Sequence[Hit], likelier: Sequence[float], first: int) -> dic
     speaker = _speaker(hits[first])  # in a group, what one says does not change what another has said
     stated = {place: at for place, at in stated.items() if _speaker(hits[place]) == speaker}
     beside = [each - likelier[first] for each in likelier]
-    newer = sorted((at for at in stated if stated[at] > stated[first]), key=lambda at: -beside[at])
+    newer = [at for at in stated if stated[at] > stated[first] and _is_about_the_same(question, hits[at], hits[first])]
+    newer.sort(key=lambda at: -beside[at])
     later = [at for rank, at in enumerate(newer[:LATER]) if beside[at] >= (MAY_HAVE_CHANGED if rank == 0 else 0)]
     if later:
         return dict.fromkeys(later, "later")
@@ -138,6 +141,12 @@ def said_when(hits: Sequence[Hit], likelier: Sequence[float], first: int) -> dic
     if sure and (passed or any(hits[at].relevance >= CERTAIN for at in older)):
         return {first: "last", **passed}
     return {}
+
+
+def _is_about_the_same(question: str, hit: Hit, first: Hit) -> bool:
+    """Whether a hit has a word of the question or of the first hit, or is not much less relevant than that one."""
+    shares = shared_words(hit.content, f"{question} {first.content}") > 0
+    return shares or hit.relevance >= MUCH_LESS_RELEVANT * first.relevance
 
 
 def _speaker(hit: Hit) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
 import numpy as np
 import pytest
 
+from htm_core.operations.present import said_when
 from htm_core.rules.present.features import FEATURES, features
 from htm_core.rules.present.matters import MATTERS
 from htm_core.rules.present.model import CONFIDENT, Trees, installed, likelier, present_answer
@@ -260,3 +262,14 @@ def test_trees_of_other_features_are_refused(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(model, "FEATURES", cast("tuple[str, ...]", ("other",)))
     with pytest.raises(ValueError, match="--fit"):
         installed.__wrapped__()
+
+
+def test_what_was_said_later_about_something_else_leaves_the_mark_to_what_is_about_the_matter() -> None:
+    question = "Which car do I drive?"
+    first = hit("I drive a Honda Civic.", day=0, score=0.9, cosine=0.7)
+    elsewhere = replace(hit("The dog wants to be out.", day=2, score=0.3, cosine=0.1), relevance=0.0001)
+    of_its_words = replace(hit("Somebody bought the Civic.", day=1, score=0.2, cosine=0.1), relevance=0.0001)
+    near_enough = replace(hit("Got a Tesla!", day=1, score=0.2, cosine=0.3), relevance=0.01)
+    assert said_when(question, [first, elsewhere], [0.0, -0.1], 0) == {}
+    assert said_when(question, [first, elsewhere, of_its_words], [0.0, -0.1, -0.2], 0) == {2: "later"}
+    assert said_when(question, [first, elsewhere, near_enough], [0.0, -0.1, -0.2], 0) == {2: "later"}
