@@ -327,6 +327,15 @@ def test_a_passage_says_when_it_was_said_beside_the_others_and_then_it_is_shown_
     assert "said" not in block(passage("I drive a Volvo.", label="2025-01-02, ann"), unlikely)
 
 
+def test_what_was_said_later_and_is_maybe_about_something_else_says_both_and_is_whole() -> None:
+    told = passage("The rent is 1,900.", label="2025-01-02, ann")
+    changed = passage("She wants 2,050 of rent.", label="2025-06-07, ann", said_when="later")
+    other = passage("Marta dropped a tray. " * 12, label="2025-05-09, ann", relevance=0.1, said_when="later")
+    made = block(told, changed, other)
+    assert "- [2025-06-07, ann, said later] She wants 2,050 of rent." in made
+    assert f"- [2025-05-09, ann, said later, {MAYBE}] {other.text}" in made
+
+
 def test_where_nothing_is_likely_dates_stand_if_something_was_said_later() -> None:
     told = passage("We fish here.", label="2025-01-02, ann", relevance=0.001, speaker="ann")
     later = passage("Sold my rod.", label="2025-06-07, ann", relevance=0.001, speaker="ann", said_when="later")
