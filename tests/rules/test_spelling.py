@@ -33,7 +33,7 @@ def test_a_long_text_is_searched_for_as_it_is() -> None:
 
 def test_neighbours_may_be_one_word_unless_one_says_nothing() -> None:
     asked = doubtful("is the wi-fi of the test server on", language="english")
-    assert asked.joined == ("wifi", "testserver")
+    assert asked.joined == ("wi fi", "test server")
 
 
 def test_in_another_language_every_longer_word_may_be_misspelt() -> None:
@@ -102,7 +102,7 @@ def test_words_that_memories_write_as_one_or_as_two_are_searched_for_beside_them
     asked = doubtful("is the dropdown on the test server", language="english")
     found = mended(
         "is the dropdown on the test server",
-        {"dropdown": {"drop down": (1, 0)}, "testserver": {}},
+        {"dropdown": {"drop down": (1, 0)}, "test server": {}},
         asked=asked,
         language="english",
     )

@@ -50,8 +50,9 @@ SURE_WORD, SURE_NAME = 6, 7
 MOST_REST = 3
 NO_FORM = 0.7  # less likely for each of these letters
 # What is written with a capital and is no name.
-DATES = words("""january february march april june july august september october november december monday tuesday wednesday thursday
-    friday saturday sunday english french german spanish italian christmas easter""")
+NO_NAMES = words("""january february march april june july august september october november december monday tuesday wednesday
+    thursday friday saturday sunday christmas easter english irish british scottish french german spanish italian polish danish
+    swedish dutch russian turkish greek chinese japanese indian american european african""")
 NO_WORD = 200_000  # the place of what is no common word
 LISTED_NAME = 1.0  # more likely, where English knows it
 
@@ -85,7 +86,7 @@ def doubtful(question: str, *, language: str) -> Doubtful:
         return RIGHT
     found = _words(question)
     listed = [fold(word[0]) for word in found if _may_be_misspelt(word, question, language=language)]
-    joined = [fold(word[0].replace("-", "")) for word in _HYPHENATED.finditer(question)]
+    joined = [fold(word[0].replace("-", " ")) for word in _HYPHENATED.finditer(question)]
     joined += _neighbours(question, found, language=language)
     return Doubtful(
         words=tuple(dict.fromkeys(listed))[:MOST_DOUBTFUL], joined=tuple(dict.fromkeys(joined))[:MOST_JOINED]
@@ -113,9 +114,9 @@ def mended(question: str, similar: Mapping[str, Similar], *, asked: Doubtful, la
         else:
             added.append(written)
     for joined in asked.joined:
-        if joined in similar and joined not in asked.words:
-            added.append(joined)
-            corrections[_parts(question, joined)] = joined
+        if joined in similar:
+            added.append(joined.replace(" ", ""))
+            corrections[_as_written(question, joined)] = joined.replace(" ", "")
     return Mended(text=text, added=tuple(added), corrections=corrections) if corrections else None
 
 
@@ -135,7 +136,9 @@ def _may_be_misspelt(word: re.Match[str], question: str, *, language: str) -> bo
 def _is_name(word: re.Match[str], question: str) -> bool:
     """Whether a word is written as names are, and not because a sentence begins with it."""
     return (
-        word[0][0].isupper() and re.search(r"[^\s.?!:\"'(\u201c][\"'\u201d]?\s+$", question[: word.start()]) is not None
+        fold(word[0]) not in NO_NAMES
+        and word[0][0].isupper()
+        and re.search(r"[^\s.?!:\"'(\u201c][\"'\u201d]?\s+$", question[: word.start()]) is not None
     )
 
 
@@ -144,7 +147,7 @@ def _neighbours(question: str, found: Sequence[re.Match[str]], *, language: str)
     for left, right in pairwise(found):
         both = fold(left[0]), fold(right[0])
         if question[left.end() : right.start()] == " " and all(_may_be_part(part, language=language) for part in both):
-            yield "".join(both)
+            yield " ".join(both)
 
 
 def _may_be_part(word: str, *, language: str) -> bool:
@@ -152,10 +155,9 @@ def _may_be_part(word: str, *, language: str) -> bool:
     return len(word) >= LEAST_OF_PART and not noise
 
 
-def _parts(question: str, joined: str) -> str:
-    """The words of a question that are one without what stands between them."""
-    pattern = r"[\s-]?".join(map(re.escape, joined))
-    found = re.search(pattern, question, re.IGNORECASE)
+def _as_written(question: str, joined: str) -> str:
+    """Words of a question as they stand there, with a space or a hyphen between them."""
+    found = re.search(r"[\s-]".join(map(re.escape, joined.split())), question, re.IGNORECASE)
     return found[0] if found else joined
 
 
@@ -176,7 +178,7 @@ def _meant(written: str, known: Similar, *, language: str) -> tuple[str | None, 
             {
                 word: None
                 for word in _english_words_near(typed)
-                if (word in DATES or not is_name) and not (same_first and word[0] != typed[0])
+                if (word in NO_NAMES or not is_name) and not (same_first and word[0] != typed[0])
             }
         )
     listed = {word for word in known if english and is_english(word)}
