@@ -121,6 +121,15 @@ def test_case_and_everything_else_of_a_question_stays() -> None:
     assert found.text == "So, WHERE is the  receipt (the old one)?"
 
 
+def test_the_first_word_of_a_sentence_is_no_name_for_its_capital() -> None:
+    assert meant("Wheree is it?") == {"Wheree": "Where"}
+    assert meant("Tomes wants it?") == {}
+
+
+def test_a_word_of_very_many_letters_is_right() -> None:
+    assert doubtful("x" * 25, language="english") == Doubtful()
+
+
 def test_a_month_with_a_typing_error_is_no_name() -> None:
     assert meant("what happened in Octboer to us") == {"Octboer": "October"}
     assert meant("what did Mrs Cooklng say") == {}

@@ -20,9 +20,10 @@ from .folding import fold, words
 from .phrases import quoted_phrases
 
 LEAST = 4  # letters of a word that may be misspelt: shorter ones are one error away from too many others
+LONGEST = 24  # one error makes some fifty words for each letter
 LEAST_OF_PART = 3  # letters of a word that may be a part of a longer one
 MOST_WORDS = 64  # of a question: a longer text says enough without those that are misspelt
-MOST_DOUBTFUL = 6
+MOST_DOUBTFUL = 4
 MOST_JOINED = 8
 ENGLISH = "english"
 # Words of so high a place in the order of frequency say nothing of what a question is about.
@@ -104,7 +105,8 @@ def mended(question: str, similar: Mapping[str, Similar], *, asked: Doubtful, la
         known = similar.get(fold(word[0]))
         if known is None or fold(word[0]) not in asked.words:
             continue
-        meant, replaces = _meant(word[0], known, language=language)
+        first = word[0][0].isupper() and not _is_name(word, question)
+        meant, replaces = _meant(word[0], known, language=language, first=first)
         if meant is None:
             continue
         written = _like(word[0], meant)
@@ -128,7 +130,7 @@ def _words(question: str) -> list[re.Match[str]]:
 
 def _may_be_misspelt(word: re.Match[str], question: str, *, language: str) -> bool:
     written = word[0]
-    if len(written) < LEAST or any(letter.isupper() for letter in written[1:]):
+    if not LEAST <= len(written) <= LONGEST or any(letter.isupper() for letter in written[1:]):
         return False
     return language != ENGLISH or not is_english(fold(written)) or _is_name(word, question)
 
@@ -161,8 +163,8 @@ def _as_written(question: str, joined: str) -> str:
     return found[0] if found else joined
 
 
-def _meant(written: str, known: Similar, *, language: str) -> tuple[str | None, bool]:
-    """What a word was meant to be, and whether that takes its place."""
+def _meant(written: str, known: Similar, *, language: str, first: bool) -> tuple[str | None, bool]:
+    """What a word was meant to be, and whether that takes its place; the `first` of a sentence is no name for its capital alone."""
     typed, is_name = without_marks(fold(written)), written[0].isupper()
     compounds = [word for word in known if not word.isalpha()]
     if compounds:
@@ -178,7 +180,8 @@ def _meant(written: str, known: Similar, *, language: str) -> tuple[str | None, 
             {
                 word: None
                 for word in _english_words_near(typed)
-                if (word in NO_NAMES or not is_name) and not (same_first and word[0] != typed[0])
+                if (word in NO_NAMES or not is_name or (first and ranks()[word] < NOISE))
+                and not (same_first and word[0] != typed[0])
             }
         )
     listed = {word for word in known if english and is_english(word)}

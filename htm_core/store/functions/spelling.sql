@@ -92,10 +92,11 @@ begin atomic
 end;
 
 -- Of words of a question, those that nothing has that may be a hit, each with what something has instead, and about how often: words one
--- error away, and the same letters as two words or with a hyphen. Of `joined`, which are neighbours in the question written as one
--- word, those that something has. Null where nothing is to be said.
+-- error away, and the same letters as two words or with a hyphen. Of `joined`, each two words of the question that may be one, those
+-- that are mostly written as one. Null where nothing is to be said.
 --
--- What only others have counts for nothing here, so the answer says nothing of what may not be seen.
+-- What only others have counts for nothing here, so the answer says nothing of what may not be seen; but a word that thousands of the
+-- tenant's passages have is none that is misspelt.
 create or replace function htm.similar_words(words text, doubtful text[], joined text[], f htm.conditions) returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
@@ -124,7 +125,7 @@ begin
   foreach word in array doubtful loop
     stem := htm.lexeme_of(lex.config, htm.fold_accents(word));
     continue when stem is null or (lex.documents >= few and exists (
-      select from htm.lexeme_counts c where c.tenant = me and c.lexeme = stem));
+      select from htm.lexeme_counts c where c.tenant = me and c.lexeme = stem and c.documents >= few));
     continue when htm.occurs(htm.quote_lexeme(lex.prefix || stem)::tsquery, question, f);
     continue when htm.speaks(initcap(word), f);
     has_names := coalesce(has_names, exists (select from htm.mentions m where m.tenant = me and m.name is not null));
