@@ -21,7 +21,7 @@ def test_only_words_that_english_has_not_are_doubtful() -> None:
 @pytest.mark.parametrize(
     "question",
     ["what is in ticket AB1234x", "port 5432q", "where is user_nmae", "mail to jhon@exmaple.org", "see htpps://exmaple.org/pathh",
-     'who said "blue harbuor"', "what is a ktn", "is XKCDQ there", "use camlCase", "v1.2.3-betaa", "#hashtagg", "src/mian.py"],
+     'who said "Blue Harbuor"', "what is a ktn", "is XKCDQ there", "use camlCase", "v1.2.3-betaa", "#hashtagg", "src/mian.py"],
 )  # fmt: skip
 def test_numbers_ids_paths_quotations_and_short_words_are_right(question: str) -> None:
     assert doubtful(question, language="english").words == ()
@@ -66,6 +66,11 @@ def test_the_likelier_error_and_the_commoner_word_are_taken() -> None:
 
 def test_what_a_stemmer_makes_of_no_word_is_none() -> None:
     assert meant("what does Sollveig want", sollveig={"sollveing": (9, 3)}) == {}
+
+
+def test_a_word_that_english_has_not_is_no_form_of_one_that_it_has() -> None:
+    assert meant("what does he resonnate with", resonnate={"reasonnate": (1, 4), "reasonate": (1, 3)}) == {}
+    assert meant("where are the snflowers", snflowers={"sunflowers": (3, 3)}) == {"snflowers": "sunflowers"}
 
 
 def test_another_form_of_a_known_word_is_not_misspelt() -> None:

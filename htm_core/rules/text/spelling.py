@@ -124,8 +124,8 @@ def mended(question: str, similar: Mapping[str, Similar], *, asked: Doubtful, la
 
 def _words(question: str) -> list[re.Match[str]]:
     """The words of a question that are nothing but letters, outside of what it quotes."""
-    quoted = " ".join(quoted_phrases(question))
-    return [word for word in _WORD.finditer(question) if word[0] not in quoted]
+    quoted = fold(" ".join(quoted_phrases(question)))
+    return [word for word in _WORD.finditer(question) if fold(word[0]) not in quoted]
 
 
 def _may_be_misspelt(word: re.Match[str], question: str, *, language: str) -> bool:
@@ -187,7 +187,8 @@ def _meant(written: str, known: Similar, *, language: str, first: bool) -> tuple
     listed = {word for word in known if english and is_english(word)}
     most_rest = 1 if is_name else MOST_REST if len(typed) >= SURE_WORD else 0
     for word, (count, rest) in known.items():
-        is_form = rest and typed.startswith(word[:-rest])  # of a word that memories have, and no misspelt one
+        # What begins like a stem of memories is another form of that word. And English knows the forms of its own words.
+        is_form = rest and (typed.startswith(word[:-rest]) or (english and word[:-rest] in ranks()))
         if word in listed or (rest <= most_rest and not is_form):
             near[word] = count
     rests = {word: rest for word, (_, rest) in known.items() if word not in listed}
