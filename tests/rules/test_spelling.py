@@ -135,6 +135,10 @@ def test_a_word_of_very_many_letters_is_right() -> None:
     assert doubtful("x" * 25, language="english") == Doubtful()
 
 
+def test_corrections_are_in_the_order_of_the_question() -> None:
+    assert list(meant("where is the recipt for the vaccum then")) == ["recipt", "vaccum"]
+
+
 def test_a_month_with_a_typing_error_is_no_name() -> None:
     assert meant("what happened in Octboer to us") == {"Octboer": "October"}
     assert meant("what did Mrs Cooklng say") == {}

@@ -100,8 +100,9 @@ def mended(question: str, similar: Mapping[str, Similar], *, asked: Doubtful, la
     `similar` has the words that no memory has, each with what memories have instead and how often. A word that is no English one is
     replaced. A name that is one, and words that memories write as one or as two, are searched for beside what was typed.
     """
-    text, added, corrections = question, list[str](), dict[str, str]()
-    for word in reversed(_words(question)):
+    text, added, corrections = "", list[str](), dict[str, str]()
+    rest = 0  # from here on the question is not read yet
+    for word in _words(question):
         known = similar.get(fold(word[0]))
         if known is None or fold(word[0]) not in asked.words:
             continue
@@ -112,14 +113,17 @@ def mended(question: str, similar: Mapping[str, Similar], *, asked: Doubtful, la
         written = _like(word[0], meant)
         corrections[word[0]] = written
         if replaces:
-            text = text[: word.start()] + written + text[word.end() :]
+            text += question[rest : word.start()] + written
+            rest = word.end()
         else:
             added.append(written)
     for joined in asked.joined:
         if joined in similar:
             added.append(joined.replace(" ", ""))
             corrections[_as_written(question, joined)] = joined.replace(" ", "")
-    return Mended(text=text, added=tuple(added), corrections=corrections) if corrections else None
+    if not corrections:
+        return None
+    return Mended(text=text + question[rest:], added=tuple(added), corrections=corrections)
 
 
 def _words(question: str) -> list[re.Match[str]]:
