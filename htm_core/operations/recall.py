@@ -257,7 +257,7 @@ def _find(engine: Engine, query: RecallQuery) -> Recall:
     return replace(again, corrections=meant.corrections, timings=total([found.timings, again.timings]))
 
 
-def _find_as_typed(engine: Engine, query: RecallQuery) -> tuple[Recall, Mapping[str, Mapping[str, int]]]:
+def _find_as_typed(engine: Engine, query: RecallQuery) -> tuple[Recall, Mapping[str, spelling.Similar]]:
     """What a search finds, and what memories have for words that they do not have.
 
     Which of the query's words are names of speakers decides what is embedded, so it is guessed from what earlier recalls have

@@ -391,6 +391,12 @@ def test_a_search_that_forgets_its_owners_finds_those_that_are_claimed(walled: W
                 "row(%s::text[], null, null, null, null, null, null, null, null, null, null)::conditions)"
             )
             assert connection.execute(speakers, [owners]).fetchone() == ([] if owners == ["bob"] else ["ann"],)
+            # "bobb" and "annn" are one letter away from words, and from names of speakers, that each of the two has alone.
+            similar = f"select similar_words('bobb annn boilr', '{{bobb,annn,boilr}}', '{{bo b,an n}}', {filters})"
+            (spelt,) = connection.execute(similar, {"owners": owners}).fetchone()
+            meant = {word for others in spelt.values() for word in others}
+            assert meant & {"ann", "bob", "boiler"} == (set() if owners == ["bob"] else {"ann", "boiler"})
+            assert spelt.keys() - {"bobb", "annn", "boilr"} == (set() if owners == ["bob"] else {"an n"})
     with walled.session() as connection:
         walled.begin(connection)
         with pytest.raises(psycopg.errors.InsufficientPrivilege, match="claims no owners"):
@@ -418,7 +424,7 @@ def test_every_function_that_runs_as_the_owner_is_accounted_for(walled: Walled) 
         ).fetchall()
     asks_the_claim = {
         "recall_candidates", "recall_nearest", "recall_hits", "matching_speakers", "evict_from_all_sets", "mark_sets_pruned",
-        "lock_sets_holding", "supersession_candidates",
+        "lock_sets_holding", "supersession_candidates", "similar_words",
     }  # fmt: skip
     is_the_wall = {"claimed", "owner_is_claimed", "owners_in_claim"}
     is_a_trigger = {

@@ -21,7 +21,7 @@ def test_only_words_that_english_has_not_are_doubtful() -> None:
 @pytest.mark.parametrize(
     "question",
     ["what is in ticket AB1234x", "port 5432q", "where is user_nmae", "mail to jhon@exmaple.org", "see htpps://exmaple.org/pathh",
-     'who said "blue harbuor"', "what is a ktn", "is XKCDQ there", "use camlCase", "v1.2.3-betaa", "#hashtagg", "src/mian.py"],
+     'who said "Blue Harbuor"', "what is a ktn", "is XKCDQ there", "use camlCase", "v1.2.3-betaa", "#hashtagg", "src/mian.py"],
 )  # fmt: skip
 def test_numbers_ids_paths_quotations_and_short_words_are_right(question: str) -> None:
     assert doubtful(question, language="english").words == ()
@@ -33,7 +33,7 @@ def test_a_long_text_is_searched_for_as_it_is() -> None:
 
 def test_neighbours_may_be_one_word_unless_one_says_nothing() -> None:
     asked = doubtful("is the wi-fi of the test server on", language="english")
-    assert asked.joined == ("wifi", "testserver")
+    assert asked.joined == ("wi fi", "test server")
 
 
 def test_in_another_language_every_longer_word_may_be_misspelt() -> None:
@@ -66,6 +66,11 @@ def test_the_likelier_error_and_the_commoner_word_are_taken() -> None:
 
 def test_what_a_stemmer_makes_of_no_word_is_none() -> None:
     assert meant("what does Sollveig want", sollveig={"sollveing": (9, 3)}) == {}
+
+
+def test_a_word_that_english_has_not_is_no_form_of_one_that_it_has() -> None:
+    assert meant("what does he resonnate with", resonnate={"reasonnate": (1, 4), "reasonate": (1, 3)}) == {}
+    assert meant("where are the snflowers", snflowers={"sunflowers": (3, 3)}) == {"snflowers": "sunflowers"}
 
 
 def test_another_form_of_a_known_word_is_not_misspelt() -> None:
@@ -102,7 +107,7 @@ def test_words_that_memories_write_as_one_or_as_two_are_searched_for_beside_them
     asked = doubtful("is the dropdown on the test server", language="english")
     found = mended(
         "is the dropdown on the test server",
-        {"dropdown": {"drop down": (1, 0)}, "testserver": {}},
+        {"dropdown": {"drop down": (1, 0)}, "test server": {}},
         asked=asked,
         language="english",
     )
@@ -119,6 +124,19 @@ def test_case_and_everything_else_of_a_question_stays() -> None:
     )
     assert found is not None
     assert found.text == "So, WHERE is the  receipt (the old one)?"
+
+
+def test_the_first_word_of_a_sentence_is_no_name_for_its_capital() -> None:
+    assert meant("Wheree is it?") == {"Wheree": "Where"}
+    assert meant("Tomes wants it?") == {}
+
+
+def test_a_word_of_very_many_letters_is_right() -> None:
+    assert doubtful("x" * 25, language="english") == Doubtful()
+
+
+def test_corrections_are_in_the_order_of_the_question() -> None:
+    assert list(meant("where is the recipt for the vaccum then")) == ["recipt", "vaccum"]
 
 
 def test_a_month_with_a_typing_error_is_no_name() -> None:

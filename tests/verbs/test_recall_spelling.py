@@ -68,6 +68,12 @@ def test_what_memories_have_is_searched_for_as_it_is(filled: Memory) -> None:
         assert (found.corrections, found.corrections_note) == ({}, None)
 
 
+def test_words_that_memories_mostly_write_as_two_are_not_joined(filled: Memory) -> None:
+    for words in ("The test server of Ines is new.", "Which test server has the licence?"):
+        filled.remember(words)
+    assert filled.recall("When does the test server restart?", hold=False).corrections == {}
+
+
 def test_the_nearest_neighbours_of_a_vector_are_those_of_what_was_typed(filled: Memory) -> None:
     assert filled.recall("the recipt", mode="vector", hold=False).corrections == {}
 

@@ -20,9 +20,10 @@ from .folding import fold, words
 from .phrases import quoted_phrases
 
 LEAST = 4  # letters of a word that may be misspelt: shorter ones are one error away from too many others
+LONGEST = 24  # one error makes some fifty words for each letter
 LEAST_OF_PART = 3  # letters of a word that may be a part of a longer one
 MOST_WORDS = 64  # of a question: a longer text says enough without those that are misspelt
-MOST_DOUBTFUL = 6
+MOST_DOUBTFUL = 4
 MOST_JOINED = 8
 ENGLISH = "english"
 # Words of so high a place in the order of frequency say nothing of what a question is about.
@@ -50,8 +51,9 @@ SURE_WORD, SURE_NAME = 6, 7
 MOST_REST = 3
 NO_FORM = 0.7  # less likely for each of these letters
 # What is written with a capital and is no name.
-DATES = words("""january february march april june july august september october november december monday tuesday wednesday thursday
-    friday saturday sunday english french german spanish italian christmas easter""")
+NO_NAMES = words("""january february march april june july august september october november december monday tuesday wednesday
+    thursday friday saturday sunday christmas easter english irish british scottish french german spanish italian polish danish
+    swedish dutch russian turkish greek chinese japanese indian american european african""")
 NO_WORD = 200_000  # the place of what is no common word
 LISTED_NAME = 1.0  # more likely, where English knows it
 
@@ -85,7 +87,7 @@ def doubtful(question: str, *, language: str) -> Doubtful:
         return RIGHT
     found = _words(question)
     listed = [fold(word[0]) for word in found if _may_be_misspelt(word, question, language=language)]
-    joined = [fold(word[0].replace("-", "")) for word in _HYPHENATED.finditer(question)]
+    joined = [fold(word[0].replace("-", " ")) for word in _HYPHENATED.finditer(question)]
     joined += _neighbours(question, found, language=language)
     return Doubtful(
         words=tuple(dict.fromkeys(listed))[:MOST_DOUBTFUL], joined=tuple(dict.fromkeys(joined))[:MOST_JOINED]
@@ -98,36 +100,41 @@ def mended(question: str, similar: Mapping[str, Similar], *, asked: Doubtful, la
     `similar` has the words that no memory has, each with what memories have instead and how often. A word that is no English one is
     replaced. A name that is one, and words that memories write as one or as two, are searched for beside what was typed.
     """
-    text, added, corrections = question, list[str](), dict[str, str]()
-    for word in reversed(_words(question)):
+    text, added, corrections = "", list[str](), dict[str, str]()
+    rest = 0  # from here on the question is not read yet
+    for word in _words(question):
         known = similar.get(fold(word[0]))
         if known is None or fold(word[0]) not in asked.words:
             continue
-        meant, replaces = _meant(word[0], known, language=language)
+        first = word[0][0].isupper() and not _is_name(word, question)
+        meant, replaces = _meant(word[0], known, language=language, first=first)
         if meant is None:
             continue
         written = _like(word[0], meant)
         corrections[word[0]] = written
         if replaces:
-            text = text[: word.start()] + written + text[word.end() :]
+            text += question[rest : word.start()] + written
+            rest = word.end()
         else:
             added.append(written)
     for joined in asked.joined:
-        if joined in similar and joined not in asked.words:
-            added.append(joined)
-            corrections[_parts(question, joined)] = joined
-    return Mended(text=text, added=tuple(added), corrections=corrections) if corrections else None
+        if joined in similar:
+            added.append(joined.replace(" ", ""))
+            corrections[_as_written(question, joined)] = joined.replace(" ", "")
+    if not corrections:
+        return None
+    return Mended(text=text + question[rest:], added=tuple(added), corrections=corrections)
 
 
 def _words(question: str) -> list[re.Match[str]]:
     """The words of a question that are nothing but letters, outside of what it quotes."""
-    quoted = " ".join(quoted_phrases(question))
-    return [word for word in _WORD.finditer(question) if word[0] not in quoted]
+    quoted = fold(" ".join(quoted_phrases(question)))
+    return [word for word in _WORD.finditer(question) if fold(word[0]) not in quoted]
 
 
 def _may_be_misspelt(word: re.Match[str], question: str, *, language: str) -> bool:
     written = word[0]
-    if len(written) < LEAST or any(letter.isupper() for letter in written[1:]):
+    if not LEAST <= len(written) <= LONGEST or any(letter.isupper() for letter in written[1:]):
         return False
     return language != ENGLISH or not is_english(fold(written)) or _is_name(word, question)
 
@@ -135,7 +142,9 @@ def _may_be_misspelt(word: re.Match[str], question: str, *, language: str) -> bo
 def _is_name(word: re.Match[str], question: str) -> bool:
     """Whether a word is written as names are, and not because a sentence begins with it."""
     return (
-        word[0][0].isupper() and re.search(r"[^\s.?!:\"'(\u201c][\"'\u201d]?\s+$", question[: word.start()]) is not None
+        fold(word[0]) not in NO_NAMES
+        and word[0][0].isupper()
+        and re.search(r"[^\s.?!:\"'(\u201c][\"'\u201d]?\s+$", question[: word.start()]) is not None
     )
 
 
@@ -144,7 +153,7 @@ def _neighbours(question: str, found: Sequence[re.Match[str]], *, language: str)
     for left, right in pairwise(found):
         both = fold(left[0]), fold(right[0])
         if question[left.end() : right.start()] == " " and all(_may_be_part(part, language=language) for part in both):
-            yield "".join(both)
+            yield " ".join(both)
 
 
 def _may_be_part(word: str, *, language: str) -> bool:
@@ -152,15 +161,14 @@ def _may_be_part(word: str, *, language: str) -> bool:
     return len(word) >= LEAST_OF_PART and not noise
 
 
-def _parts(question: str, joined: str) -> str:
-    """The words of a question that are one without what stands between them."""
-    pattern = r"[\s-]?".join(map(re.escape, joined))
-    found = re.search(pattern, question, re.IGNORECASE)
+def _as_written(question: str, joined: str) -> str:
+    """Words of a question as they stand there, with a space or a hyphen between them."""
+    found = re.search(r"[\s-]".join(map(re.escape, joined.split())), question, re.IGNORECASE)
     return found[0] if found else joined
 
 
-def _meant(written: str, known: Similar, *, language: str) -> tuple[str | None, bool]:
-    """What a word was meant to be, and whether that takes its place."""
+def _meant(written: str, known: Similar, *, language: str, first: bool) -> tuple[str | None, bool]:
+    """What a word was meant to be, and whether that takes its place; the `first` of a sentence is no name for its capital alone."""
     typed, is_name = without_marks(fold(written)), written[0].isupper()
     compounds = [word for word in known if not word.isalpha()]
     if compounds:
@@ -176,13 +184,15 @@ def _meant(written: str, known: Similar, *, language: str) -> tuple[str | None, 
             {
                 word: None
                 for word in _english_words_near(typed)
-                if (word in DATES or not is_name) and not (same_first and word[0] != typed[0])
+                if (word in NO_NAMES or not is_name or (first and ranks()[word] < NOISE))
+                and not (same_first and word[0] != typed[0])
             }
         )
     listed = {word for word in known if english and is_english(word)}
     most_rest = 1 if is_name else MOST_REST if len(typed) >= SURE_WORD else 0
     for word, (count, rest) in known.items():
-        is_form = rest and typed.startswith(word[:-rest])  # of a word that memories have, and no misspelt one
+        # What begins like a stem of memories is another form of that word. And English knows the forms of its own words.
+        is_form = rest and (typed.startswith(word[:-rest]) or (english and word[:-rest] in ranks()))
         if word in listed or (rest <= most_rest and not is_form):
             near[word] = count
     rests = {word: rest for word, (_, rest) in known.items() if word not in listed}

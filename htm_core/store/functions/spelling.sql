@@ -49,6 +49,19 @@ begin
     where p.lexemes @@ occurs.lexemes and htm.may_be_hit(p.node_id, p.owner, p.live, f) and p.lexemes <> question);
 end $$;
 
+-- In how many passages of what may be a hit these lexemes are, of at most so many that have them.
+create or replace function htm.count_occurrences(lexemes tsquery, question tsvector, f htm.conditions) returns bigint
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
+declare most constant integer := 200;
+begin
+  return (
+    select count(*) from (
+      select p.* from (
+        select q.tenant, q.owner, q.live, q.node_id, q.lexemes from htm.passages q where q.lexemes @@ count_occurrences.lexemes offset 0) p
+      where p.tenant = htm.this_tenant() limit most) p
+    where htm.may_be_hit(p.node_id, p.owner, p.live, f) and p.lexemes <> question);
+end $$;
+
 -- Whether a passage's node may be a hit: its owner may be seen, and some mention of it passes the filters.
 create or replace function htm.may_be_hit(node uuid, owner text, live boolean, f htm.conditions) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
@@ -79,10 +92,11 @@ begin atomic
 end;
 
 -- Of words of a question, those that nothing has that may be a hit, each with what something has instead, and about how often: words one
--- error away, and the same letters as two words or with a hyphen. Of `joined`, which are neighbours in the question written as one
--- word, those that something has. Null where nothing is to be said.
+-- error away, and the same letters as two words or with a hyphen. Of `joined`, each two words of the question that may be one, those
+-- that are mostly written as one. Null where nothing is to be said.
 --
--- What only others have counts for nothing here, so the answer says nothing of what may not be seen.
+-- What only others have counts for nothing here, so the answer says nothing of what may not be seen; but a word that thousands of the
+-- tenant's passages have is none that is misspelt.
 create or replace function htm.similar_words(words text, doubtful text[], joined text[], f htm.conditions) returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
@@ -97,15 +111,21 @@ begin
   f.owners := htm.owners_in_claim(f.owners);
   most := case when lex.documents >= few then 200 else few end;     -- so many passages with the rarer of the words are looked at
   question := htm.with_prefix(htm.to_lexemes(lex.config, words), lex.prefix);
+  -- A rare spelling weighs more than a common one: it is searched for where it is the commoner.
   if cardinality(joined) > 0 and htm.occurs(htm.any_lexeme(array(
-      select lex.prefix || htm.lexeme_of(lex.config, j) from unnest(joined) j)), question, f) then
-    select jsonb_object_agg(j, '{}'::jsonb) into answer from unnest(joined) j
-    where htm.occurs(htm.quote_lexeme(lex.prefix || htm.lexeme_of(lex.config, j))::tsquery, question, f);
+      select lex.prefix || htm.lexeme_of(lex.config, replace(j, ' ', '')) from unnest(joined) j)), question, f) then
+    select jsonb_object_agg(w.words, '{}'::jsonb) into answer
+    from (select j as words, htm.quote_lexeme(lex.prefix || htm.lexeme_of(lex.config, replace(j, ' ', '')))::tsquery as as_one,
+                 (select string_agg(htm.quote_lexeme(lex.prefix || l), '&') from unnest(tsvector_to_array(to_tsvector(lex.config, j))) l)::tsquery
+                 as as_two
+          from unnest(joined) j) w,
+         lateral (select htm.count_occurrences(w.as_one, question, f) as as_one, htm.count_occurrences(w.as_two, question, f) as as_two) c
+    where c.as_one > 0 and c.as_one >= c.as_two;
   end if;
   foreach word in array doubtful loop
     stem := htm.lexeme_of(lex.config, htm.fold_accents(word));
     continue when stem is null or (lex.documents >= few and exists (
-      select from htm.lexeme_counts c where c.tenant = me and c.lexeme = stem));
+      select from htm.lexeme_counts c where c.tenant = me and c.lexeme = stem and c.documents >= few));
     continue when htm.occurs(htm.quote_lexeme(lex.prefix || stem)::tsquery, question, f);
     continue when htm.speaks(initcap(word), f);
     has_names := coalesce(has_names, exists (select from htm.mentions m where m.tenant = me and m.name is not null));
