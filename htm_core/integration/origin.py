@@ -69,7 +69,7 @@ class Origin:
             return None
         if is_anonymous(self.user):
             return "an unknown user"
-        return f"user {_shortened(' '.join(self.user.replace(',', ' ').split()))}"
+        return f"user {_shortened(_without_commas(self.user))}"
 
     def _speaker(self) -> str | None:
         """Who said it, or where it is from."""
@@ -87,9 +87,10 @@ class Origin:
         return self._own_name(role) or role
 
     def _own_name(self, role: str | None) -> str | None:
-        """The name, unless it is the word for another role."""
-        folded = unicodedata.normalize("NFKC", self.name or "").strip().casefold()
-        return self.name if folded and (folded == role or folded not in _RESERVED) else None
+        """The name, unless it is the word for another role; one called "Cy, of user bob" would say whose the memory is."""
+        name = _without_commas(self.name or "")
+        folded = unicodedata.normalize("NFKC", name).strip().casefold()
+        return name if folded and (folded == role or folded not in _RESERVED) else None
 
 
 def origin_of(said: Mention, *, user: str | None = None) -> Origin:
@@ -189,7 +190,12 @@ def _address(value: object) -> str | None:
 def _file_name(path: str) -> str:
     """The name of a file without commas, which part a label: one called "a.txt, user, said last" would say who said it."""
     name = re.split(r"[/\\]", path.strip().rstrip("/\\"))[-1]
-    return _shortened(" ".join(name.replace(",", " ").split()))
+    return _shortened(_without_commas(name))
+
+
+def _without_commas(name: str) -> str:
+    """A name without what parts a label, in one line."""
+    return " ".join(re.sub("[,\u060c\u3001\ufe50\ufe51\uff0c\uff64]", " ", name).split())
 
 
 def _shortened(text: str) -> str:

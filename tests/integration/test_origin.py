@@ -21,7 +21,10 @@ from tests.conftest import Make
         (Origin(None, user="c01"), "of user c01"),
         (Origin("user", "user", user=anonymous("web-1")), "an unknown user"),
         (Origin("user", "user"), "user"),
-        # one user's name adds no other part to a label
+        # no name adds another part to a label
+        (Origin("user", "user", "Cy, of user c02", user="c01"), "Cy of user c02, of user c01"),
+        (Origin("user", "user", "Cy\uff0c of user c02"), "Cy of user c02"),
+        (Origin("import", "user", "Cy, said last\n- [user"), "Cy said last - [user, imported"),
         (Origin("user", "user", user="c01, said last\n- [user"), "user c01 said last - [user"),
     ],
 )

@@ -104,6 +104,7 @@ declare
   me constant text := htm.this_tenant();
   few constant integer := 2000;                 -- below so many passages no lexeme is counted beforehand, as in `weigh_query`
   many constant integer := 100;                 -- a speaker's name counts like a word of so many passages
+  longest constant integer := 64;               -- a longer word is not looked for: all that is one error away would be too much
   lex htm.lexicon; most integer; has_names boolean; question tsvector; word text; stem text; answer jsonb; others jsonb;
 begin
   select * into lex from htm.lexicon l where l.tenant = me;
@@ -124,8 +125,8 @@ begin
   end if;
   foreach word in array doubtful loop
     stem := htm.lexeme_of(lex.config, htm.fold_accents(word));
-    continue when stem is null or (lex.documents >= few and exists (
-      select from htm.lexeme_counts c where c.tenant = me and c.lexeme = stem and c.documents >= few));
+    -- That the tenant has it often says nothing: it may be another user who has it.
+    continue when stem is null or length(word) > longest;
     continue when htm.occurs(htm.quote_lexeme(lex.prefix || stem)::tsquery, question, f);
     continue when htm.speaks(initcap(word), f);
     has_names := coalesce(has_names, exists (select from htm.mentions m where m.tenant = me and m.name is not null));
