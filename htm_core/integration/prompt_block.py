@@ -359,10 +359,9 @@ def _with_beside(passage: Passage, forms: Iterable[tuple[str, str]]) -> Iterator
 def _forms(passage: Passage, question: str) -> Iterator[tuple[str, str]]:
     """The labels and texts by which a passage may be shown first: by its best part, or as an excerpt, cut when it is asked for."""
     about = _label(passage)
+    # What was said later may have changed the answer, and is mostly about something else.
     if passage.relevance < CERTAIN and passage.said_when in (None, "later"):
-        about = label_of(
-            about, MAYBE
-        )  # what was said later may have changed the answer, and mostly is about something else
+        about = label_of(about, MAYBE)
     if passage.relevance >= CERTAIN or passage.said_when:
         yield about, passage.best
     yield about, excerpt(passage.best, question, longest=EXCERPT)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from uuid import UUID
 
+from .. import time_limit
 from ..engine.fresh_nodes import FreshNodes
 from ..engine.verbs import bounded
 from ..errors import StorageError
@@ -207,7 +208,7 @@ class Worker:
         For a process that has no worker and stops when it has replied. Whatever fails leaves the jobs to a worker.
         """
         if nodes and self._database.may_work:
-            with suppress(StorageError):
+            with suppress(StorageError, time_limit.OutOfTime):
                 self._attempts.do(self._claims.claim_of(SupersedeHandler.kind, tenant, nodes), lambda: False)
 
     def renew(self) -> None:
