@@ -403,6 +403,24 @@ def test_a_search_that_forgets_its_owners_finds_those_that_are_claimed(walled: W
             connection.execute(asked, {"owners": None})
 
 
+def test_no_spelling_of_another_user_is_told_behind_the_wall(walled: Walled) -> None:
+    """By words that are one error away, also where a search forgets its owners, or asks for another."""
+    with walled.memory("bob") as bob:
+        bob.remember("The zyzzyva eats palms, and the wifipass is safe.")
+    asked = """select similar_words('zyzyva', array['zyzyva'], array['wifipass'],
+      row(%s::text[], null, null, null, null, null, null, null, null, null, null)::conditions) as told"""
+    for user in ("ann", "bob"):
+        for owners in (None, ["bob"], ["ann", "bob"]):
+            with walled.session() as connection:
+                claims(connection, walled.signed(claim_of(user), walled.begin(connection)))
+                told = str(connection.execute(asked, [owners]).fetchone())
+            assert ("zyzzyva" in told, "wifipass" in told) == (user == "bob", user == "bob")
+    with walled.session() as connection:
+        walled.begin(connection)
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="claims no owners"):
+            connection.execute(asked, [None])
+
+
 @pytest.mark.parametrize("function", ["evict_from_all_sets(%s, null)", "mark_sets_pruned(%s)"])
 def test_working_sets_are_not_changed_for_nodes_of_others(walled: Walled, function: str) -> None:
     before = walled.rows()
