@@ -133,7 +133,7 @@ class Address:
                 if placement is None or isinstance(error, AnswerOverdue):
                     raise
                 if isinstance(error, citus.NodeUnreachable | NoAnswer):
-                    if not self._has_left(placement):
+                    if not self.has_left(placement):
                         raise
                 elif citus.is_moved(error) or isinstance(error, PoolClosed):
                     self._follow(placement)
@@ -151,9 +151,9 @@ class Address:
         self.dsn(role)
         placement = self.placement
         if placement is not None:
-            self._has_left(placement)
+            self.has_left(placement)
 
-    def _has_left(self, silent: citus.Placement) -> bool:
+    def has_left(self, silent: citus.Placement) -> bool:
         """Whether the tables have left a node that does not answer, as the server of the url says, if that is another one."""
         if not silent.node.is_here:
             with contextlib.suppress(psycopg.Error):

@@ -19,10 +19,19 @@ from pg_dist_local_group l left join pg_dist_node n on n.groupid = 0
 select set_config('citus.enable_schema_based_sharding', 'off', true), set_config('citus.multi_shard_modify_mode', 'sequential', true)
 
 -- name: roles_everywhere
--- Roles that were made before this server was a coordinator.
-select r.success or r.result ~ 'already exists' as made
+-- Roles that were made before this server was a coordinator. Each node makes its own and tells no other, as they would wait for one
+-- another. Gives the nodes that could not.
+select n.nodename as host, n.nodeport as port, min(r.result) as answer
 from unnest(%(roles)s::text[]) as role,
-     lateral run_command_on_all_nodes(format('do $do$ begin if to_regrole(%%L) is null then create role %%I nologin; end if; end $do$', role, role)) r
+     lateral run_command_on_all_nodes(format($run$do $do$ begin
+       if to_regrole(%%L) is null then
+         perform set_config('citus.enable_ddl_propagation', 'off', true);
+         create role %%I nologin;
+       end if;
+     end $do$$run$, role, role)) r
+left join pg_dist_node n on n.nodeid = r.nodeid
+where not r.success and r.result !~ 'already exists'
+group by 1, 2
 
 -- name: owner_may_log_in
 -- As the owner of the tables Citus goes from one node to another to move them. Without a password nobody else can, where pg_hba.conf asks

@@ -14,7 +14,7 @@ from typing import Any, LiteralString
 from psycopg import sql
 from pydantic import SecretStr
 
-from ..errors import InvalidInput, SchemaOutdated
+from ..errors import DatabaseUnavailable, InvalidInput, SchemaOutdated
 from .citus import Placement, composed, coordinator, find_placement, has_citus, tables_schema
 from .citus_code import distributed_text
 from .connection import Connection, connect
@@ -76,6 +76,16 @@ class Target:
 def prepare(connection: Connection) -> None:
     """Begin a transaction that makes or changes a distributed schema."""
     connection.execute(load("citus")["prepare"])
+
+
+def make_roles_everywhere(connection: Connection, roles: Roles) -> None:
+    """Make on each node the roles that it does not have; raises `DatabaseUnavailable` with the first that could not."""
+    failed = connection.execute(load("citus")["roles_everywhere"], {"roles": roles.names}).fetchone()
+    if failed is not None:
+        raise DatabaseUnavailable(
+            f"expected node {failed['host']}:{failed['port']} to make the roles {', '.join(roles.names)}, but it answered: "
+            f"{failed['answer']}; start it or mend what it says, and run `htm migrate` again"
+        )
 
 
 def wait_for_other_migrations(connection: Connection, roles: Roles) -> None:

@@ -178,7 +178,7 @@ def _make_missing_roles(connection: Connection, schema: str, prefix: str | None)
     if read_state(connection, roles, schema)["roles"] < 3:
         make_roles(connection, roles, schema=schema)
     else:  # maybe made before this server had other nodes
-        connection.execute(load("citus")["roles_everywhere"], {"roles": roles.names})
+        citus_schema.make_roles_everywhere(connection, roles)
     connection.execute(roles.put_into(load("citus")["owner_may_log_in"]))
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container
 from typing import Any
 
 import psycopg
@@ -88,15 +87,6 @@ class Pools:
         """A connection of a pool within so many seconds, by default `Settings.pool_timeout`, and in time for the running verb."""
         longest = self._settings.pool_timeout if longest is None else longest
         return pool.getconn(timeout=min(longest, time_limit.patience(POOL_SHARE)))
-
-    @contextlib.contextmanager
-    def lent(self, pool: ConnectionPool[Connection]) -> Iterator[Connection]:
-        """A connection of a pool, which goes back at the end."""
-        connection = self.take(pool)
-        try:
-            yield connection
-        finally:
-            pool.putconn(connection)
 
     def make(self, dsn: SecretStr, *, name: str, **besides: str) -> ConnectionPool[Connection]:
         """A new pool for a connection string, with options of libpq `besides`; whoever asks for it closes it."""

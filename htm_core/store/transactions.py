@@ -16,6 +16,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequest
 
 from .. import time_limit
 from ..settings import Settings
+from . import citus
 from .address import Address
 from .connection import Connection, NoAnswer, Row, StatementsSpread, check, ends_session, refusing_spread
 from .errors import detect_lost_session, translated
@@ -34,6 +35,9 @@ LONGEST = 2**31 - 1
 GRACE = 1.0
 # Transactions that go with somebody else's pace, such as a backup's, may wait so many times longer for their client.
 PATIENT = 20
+
+# Seconds that a connection to another node of a cluster is waited for before this looks whether the tables have left that node.
+SOON = 1.0
 
 # What says nothing of a session that was there.
 ANOTHER_IS_NO_USE = (NoAnswer, PoolTimeout, PoolClosed, TooManyRequests, StatementsSpread)
@@ -208,7 +212,7 @@ class Transactions:
     def _read(self, statements: Message) -> list[Row]:
         pools, pool = self._pools, self._pool("htm_app")
         try:
-            with pools.lent(pool) as connection, refusing_spread(connection):
+            with self._lent(pool) as connection, refusing_spread(connection):
                 return connection.read(*statements, prepare=pools.is_direct)
         except UNPREPARED:
             pools.is_direct = False  # an upgrade, or a pooler that hides itself
@@ -226,7 +230,7 @@ class Transactions:
             return self._read_again(pool, statements)
 
     def _read_again(self, pool: ConnectionPool[Connection], statements: Message) -> list[Row]:
-        with self._pools.lent(pool) as connection, detect_lost_session(connection, committing=False):
+        with self._lent(pool) as connection, detect_lost_session(connection, committing=False):
             return connection.read(*statements, prepare=self._pools.is_direct)
 
     # -- connections that answer ---------------------------------------------------------------------------------------
@@ -255,13 +259,13 @@ class Transactions:
 
     def _has_failed(self, pool: ConnectionPool[Connection]) -> bool:
         """Whether the pool has failed to open a connection since the last look: then it is no use to say that all are in use."""
-        failures = pool.get_stats().get("connections_errors", 0)
+        failures = _failures(pool)
         known, self._failures[pool.name] = self._failures.get(pool.name, 0), failures
         return failures > known
 
     def _answering(self, pool: ConnectionPool[Connection], start: Start) -> Connection:
         """A connection on which a transaction has begun; on an error it goes back to the pool."""
-        connection = self._pools.take(pool)
+        connection = self._take(pool)
         try:
             self.begin(connection, start)
         except BaseException:
@@ -270,6 +274,27 @@ class Transactions:
             pool.putconn(connection)
             raise
         return connection
+
+    @contextlib.contextmanager
+    def _lent(self, pool: ConnectionPool[Connection]) -> Iterator[Connection]:
+        """A connection of a pool, which goes back at the end."""
+        connection = self._take(pool)
+        try:
+            yield connection
+        finally:
+            pool.putconn(connection)
+
+    def _take(self, pool: ConnectionPool[Connection]) -> Connection:
+        """A connection of a pool; raises `NodeUnreachable` where none can be opened to a node that the tables have left."""
+        placement, longest = self._address.placement, self._settings.pool_timeout
+        if placement is None or placement.node.is_here or longest <= SOON:
+            return self._pools.take(pool)
+        try:
+            return self._pools.take(pool, longest=SOON)
+        except PoolTimeout as error:
+            if _failures(pool) and self._address.has_left(placement):
+                raise citus.unreachable(placement.node, error) from error
+            return self._pools.take(pool, longest=longest - SOON)
 
     # -- the primary's log ---------------------------------------------------------------------------------------------
 
@@ -290,6 +315,11 @@ def _has_ended_session(error: psycopg.OperationalError) -> bool:
     If one gives no answer, no other will: trying each would only wait again. And what the server refuses it refuses there, too.
     """
     return ends_session(error) and not isinstance(error, ANOTHER_IS_NO_USE)
+
+
+def _failures(pool: ConnectionPool[Connection]) -> int:
+    """How many connections a pool has failed to open."""
+    return pool.get_stats().get("connections_errors", 0)
 
 
 def _for_beginning(limit: time_limit.TimeLimit | None) -> time_limit.TimeLimit | None:

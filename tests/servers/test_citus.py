@@ -192,18 +192,28 @@ def test_who_cannot_reach_the_node_of_the_tables_is_told_how_to_say_where_it_is(
 
 
 @whole
+@pytest.mark.parametrize("first", ["read", "write"])
+@pytest.mark.parametrize("connected", [True, False], ids=["connected", "unconnected"])
 def test_a_process_that_was_idle_finds_tables_that_have_left_a_node_which_is_gone(
-    citus: CitusCluster, memory_at: Open
+    citus: CitusCluster, memory_at: Open, connected: bool, first: str
 ) -> None:
+    """Also where its pool, which may be empty while nobody asks, can open no connection to that node."""
     patience = 60.0
-    with memory_at(citus.coordinator.dsn(), pool_timeout=patience) as memory:
+    with memory_at(citus.coordinator.dsn(), pool_timeout=patience, pool_min=0) as memory:
         memory.remember("The crane was oiled on Monday.", key="crane", session="s")
         left = citus.home()
+        if left is citus.coordinator:  # its own tables are asked for at the url
+            left = citus.move()
+            memory.get("crane")
+        if not connected:
+            memory._engine.database.pools.close()
         citus.move()
         left.stop()
         begun = time.monotonic()
         try:
-            assert memory.get("crane").content == "The crane was oiled on Monday."
+            if first == "write":
+                memory.revise("crane", "The crane was oiled on Tuesday.")
+            assert memory.get("crane").content.startswith("The crane was oiled on")
         finally:
             left.start()
         assert time.monotonic() - begun < patience / 2, "it waited for the pool of the node that is gone"
@@ -362,6 +372,28 @@ def test_what_was_in_ordinary_tables_is_distributed_and_whoever_has_it_open_goes
         assert placement.tables == f"{schema}_tables"
         memory.collection("more").put([{"id": "one", "content": "Numbers go on after those that there were."}])
         assert [hit.item.id for hit in memory.collection("pages").query("gulls")] == ["one"]
+
+
+@whole
+def test_roles_of_an_ordinary_schema_are_made_on_every_node_or_the_node_that_cannot_is_named(
+    citus: CitusCluster,
+) -> None:
+    """Each time: nodes that told one another of the same new role waited for each other, and mostly all were ended."""
+    schema = f"roles_{uuid4().hex[:8]}"
+    admin = citus.coordinator.dsn(ADMIN)
+    steps.migrate(f"{admin}&options=-c%20citus.enable_schema_based_sharding%3Doff", schema=schema)
+    node = citus.elsewhere()
+    node.stop()
+    try:
+        with pytest.raises(DatabaseUnavailable, match=f"expected node .*:{node.port} to make the roles"):
+            steps.migrate(admin, schema=schema)
+    finally:
+        node.start()
+    assert steps.migrate(admin, schema=schema).names == []
+    for node in citus.nodes:
+        with node.admin() as connection:
+            made = connection.execute("select count(*) from pg_roles where rolname ~ %s", [schema]).fetchone()
+        assert made == (3,)
 
 
 @whole

@@ -113,8 +113,10 @@ begin
   end if;
   plan.by_node := plan.node_ids is not null and cardinality(plan.node_ids) <= worth_looking_up;
   -- With words, so many passages that have them are compared. Without, an index of vectors is followed so far: further for an owner
-  -- who has less than a quarter of what it has, of which most is passed over.
-  plan.candidates := case when without_words then case when owners is null or 4 * messages >= total then 120 else 160 end
+  -- who has less than a quarter of what it has, of which most is passed over; and the further, the more rows there are: to find as
+  -- many of the nearest, 20 more each time they double.
+  plan.candidates := case when without_words then case when owners is null or 4 * messages >= total
+      then least(200, 40 + 20 * log(2.0, greatest(total, few)::numeric / few))::integer else 160 end
     else greatest(1000, least(8000, 1000 * coalesce(total::float8 / nullif(cardinality(plan.node_ids), 0), 1)))::int end;
   plan.exact := not plan.by_node and not are_many;
   -- Two statements, so that each is planned once a session: a plan for both would not follow the index of owners.
